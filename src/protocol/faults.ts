@@ -1,0 +1,105 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import { eotFault, eotToNs } from './eot.ts';
+import { EventSchema, type WireEvent } from './event.ts';
+import { eachInfinite } from './json.ts';
+import { LISTED_EVENTS, LISTED_FAULTS, QUOTED_CHARS } from './limits.ts';
+import { type Fault, type InvalidEvent, Problem } from './problems.ts';
+
+/** What this box asks of an event beyond the protocol. */
+export interface EventRules {
+  /** `--venue`: the only venue_id that is accepted. */
+  readonly venue?: string;
+}
+
+/** Two compilations of one schema: one stops at the first fault and is fast, the other names all of them. */
+const isValidWire = new Ajv().compile<WireEvent>(EventSchema);
+const findAll = new Ajv({ allErrors: true, verbose: true }).compile(EventSchema);
+
+/** The fast check of the good path: everything but `eot`'s form. */
+export function isValidEvent(event: unknown, rules: EventRules): event is WireEvent {
+  return isValidWire(event) && (rules.venue === undefined || event.venue_id === rules.venue);
+}
+
+/**
+ * The second pass, for a request with at least one fault: every fault of every event, with its path and a message
+ * that a camera vendor understands.
+ * @param sent one event or an array of events, as JSON.parse gives it.
+ */
+export function explainFaults(sent: unknown, rules: EventRules): Problem {
+  if (!Array.isArray(sent)) {
+    const { listed, total } = faultsOf(sent, rules);
+    const sentence = `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
+    const details_total = total > listed.length ? { details_total: total } : {};
+    return new Problem('invalid_event', sentence, { details: listed, ...details_total });
+  }
+  const invalid: InvalidEvent[] = [];
+  let total = 0;
+  sent.forEach((event, index) => {
+    const faults = faultsOf(event, rules);
+    if (faults.total === 0 || ++total > LISTED_EVENTS) return;
+    const issues_total = faults.total > faults.listed.length ? { issues_total: faults.total } : {};
+    invalid.push({ index, event_id: eventIdOf(event), issues: faults.listed, ...issues_total });
+  });
+  const first = invalid[0];
+  const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
+  const sentence =
+    `${total} of ${sent.length} events ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
+    `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
+  return new Problem('invalid_event', sentence, { invalid, invalid_total: total });
+}
+
+interface Faults {
+  readonly listed: Fault[];
+  readonly total: number;
+}
+
+function faultsOf(event: unknown, rules: EventRules): Faults {
+  const listed: Fault[] = [];
+  let total = 0;
+  const add = (path: string, message: string) => {
+    if (++total <= LISTED_FAULTS) listed.push({ path, message });
+  };
+  if (!findAll(event)) for (const error of findAll.errors ?? []) add(pathOf(error), messageOf(error));
+  const { eot, venue_id } = (event ?? {}) as Record<string, unknown>;
+  if (typeof eot === 'string' && eotToNs(eot) === undefined)
+    add('eot', `${eotFault(eot)}, was ${quote(eot)}`);
+  if (rules.venue !== undefined && typeof venue_id === 'string' && venue_id !== rules.venue) {
+    add('venue_id', `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue_id)}`);
+  }
+  eachInfinite(event, '', (path) => {
+    // The schema has already named the known numbers.
+    if (!listed.some((fault) => fault.path === path)) add(path, 'must be a number that a double can hold');
+  });
+  return { listed, total };
+}
+
+function sentenceOf(fault: Fault | undefined): string {
+  if (fault === undefined) return '';
+  return fault.path === '' ? `it ${fault.message}` : `${fault.path} ${fault.message}`;
+}
+
+function pathOf(error: ErrorObject): string {
+  const parent = error.instancePath.slice(1).replaceAll('/', '.');
+  if (error.keyword !== 'required') return parent;
+  const missing = String(error.params.missingProperty);
+  return parent === '' ? missing : `${parent}.${missing}`;
+}
+
+function messageOf(error: ErrorObject): string {
+  if (error.keyword === 'required') return 'is required';
+  return `${error.parentSchema?.description}, was ${quote(error.data)}`;
+}
+
+/** A bad value as JSON, cut to a length that fits an answer. */
+function quote(value: unknown): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that a double cannot hold';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string' || value.length <= QUOTED_CHARS) return JSON.stringify(value);
+  return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${[...value].length} characters)`;
+}
+
+function eventIdOf(event: unknown): string | null {
+  const id = (event as { event_id?: unknown } | null)?.event_id;
+  return typeof id === 'string' ? id : null;
+}

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/**
+ * Numbers that a double cannot hold (design 2): JSON text keeps them, JSON.parse does not. Here is how their
+ * source text gets from the body to the store and back, and how two JSON texts are compared.
+ */
+
+declare global {
+  // ECMAScript 2026 "JSON.parse source text access", in V8 since 11.4 and not yet in TypeScript's library.
+  interface JSON {
+    rawJSON(source: string): object;
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { source: string }) => unknown,
+    ): unknown;
+  }
+}
+
+/** @returns whether a double holds this JSON number: 0.10 and 1e2 are held, 2^53 + 1, 1e400 and -0 are not (as text). */
+export function isExactNumber(source: string): boolean {
+  const asWritten = String(Number(source));
+  return asWritten === source || decimal(asWritten) === decimal(source);
+}
+
+/**
+ * Like JSON.parse, but a number that a double cannot hold becomes JSON.rawJSON of its source text, which
+ * JSON.stringify writes back unchanged. Slower than JSON.parse: for the few bodies that need it.
+ */
+export function parseExact(text: string): unknown {
+  return JSON.parse(text, (_key, value, context) =>
+    typeof value === 'number' && !isExactNumber(context.source) ? JSON.rawJSON(context.source) : value,
+  );
+}
+
+/** @returns whether two JSON texts mean the same value: member order and the spelling of numbers aside. */
+export function sameJson(a: string, b: string): boolean {
+  return a === b || isDeepStrictEqual(parseComparable(a), parseComparable(b));
+}
+
+/** Calls `found` with the dotted path, from `path` on, of every number too large for a double (1e400 parses as Infinity). */
+export function eachInfinite(value: unknown, path: string, found: (path: string) => void): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) found(path);
+  if (typeof value !== 'object' || value === null) return;
+  for (const key of Object.keys(value)) {
+    eachInfinite((value as Record<string, unknown>)[key], path === '' ? key : `${path}.${key}`, found);
+  }
+}
+
+/** A number's value in a form that two spellings share: sign, significant digits, power of ten. */
+function decimal(source: string): string {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source);
+  if (match === null) return source;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const all = whole + fraction;
+  // Loops, not /0+$/: that is quadratic in a long run of zeros, and the text comes from a stranger.
+  let first = 0;
+  while (all[first] === '0') first++;
+  let last = all.length;
+  while (last > first && all[last - 1] === '0') last--;
+  if (first === last) return `${sign}0`;
+  const power = Number(exponent) - fraction.length + (all.length - last);
+  return `${sign}${all.slice(first, last)}e${power}`;
+}
+
+/** Exact numbers stay numbers; others become an object that no JSON value can be equal to by accident. */
+function parseComparable(text: string): unknown {
+  return JSON.parse(text, (_key, value, context) => {
+    if (typeof value !== 'number') return value;
+    return isExactNumber(context.source) ? value : new InexactNumber(decimal(context.source));
+  });
+}
+
+class InexactNumber {
+  readonly decimal: string;
+
+  constructor(value: string) {
+    this.decimal = value;
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Every limit of courtd, each with its unit in its name: nothing here grows without a bound, and a bound that
+ * has a name can be found, questioned and tested. "spec" is the specification's section, "design" the design's.
+ */
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Events in one request (spec 4.1). */
+export const BATCH_EVENTS = 500;
+/** Containers inside each other in one event, the event itself counted (design 2). */
+export const EVENT_DEPTH_LEVELS = 32;
+/** Code points in event_id, session_id, venue_id, court_id and source (design 2). */
+export const NAME_CODE_POINTS = 256;
+/** UTF-16 units, all ASCII, in an eot (design 2). */
+export const EOT_CHARS = 64;
+/** Years whose every nanosecond fits a signed 64-bit integer, whatever the offset (design 2). */
+export const EOT_YEARS = { first: 1678, last: 2261 } as const;
+/** The highest revision: a signed 32-bit integer (design 2). */
+export const REVISION_MAX = 2_147_483_647;
+
+/** Invalid events that one answer names, and faults it names of each; the totals are always told (design 2). */
+export const LISTED_EVENTS = 50;
+export const LISTED_FAULTS = 10;
+/** Characters of a bad value that a fault quotes back. */
+export const QUOTED_CHARS = 60;
+
+/** A request's body, as sent and as decoded, unless `--body-limit` says otherwise (design 2). */
+export const BODY_BYTES = 8 * MIB;
+/** Bodies that have arrived and wait for the store, all requests together (design 2). */
+export const WAITING_BODIES_BYTES = 64 * MIB;
+/** Requests up to this size never wait for room among the waiting bodies (design 2). */
+export const SMALL_BODY_BYTES = 64 * KIB;
+/** How long a paused body waits for room before it is answered 503 (design 2). */
+export const BODY_WAIT_MS = 5_000;
+/** What is read and thrown away of a body that was refused, so that its sender gets to see why (design 2). */
+export const DRAIN_BYTES = 64 * MIB;
+export const DRAIN_MS = 10_000;
+
+/** Request headers, all together: Node answers 431 above it. */
+export const HEADERS_BYTES = 16 * KIB;
+/** From the first byte of a request to the end of its headers, and to its end (408). */
+export const HEADERS_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 30_000;
+/** How often Node looks at the two above; they act that much late at the most. */
+export const TIMEOUT_CHECK_MS = 1_000;
+/** An idle connection: longer than a camera's pause between two rallies. */
+export const KEEP_ALIVE_MS = 75_000;
+/** Open connections; further ones are closed on arrival. A venue has a hundred cameras. */
+export const CONNECTIONS = 8_192;
+
+/** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that (design 2). */
+export const RATE_PER_S = 1_000;
+/** Client addresses whose rate is remembered at once. */
+export const RATE_ADDRESSES = 10_000;
+
+/** Events in one commit: bounds how long the requests of a group wait for each other (design 5). */
+export const GROUP_EVENTS = 2_000;
+/** Requests waiting for a commit; above it a new one is answered 503 at once. */
+export const QUEUED_REQUESTS = 4_096;
+/** A group that finds the database locked is tried again this often, and this long (design 5). */
+export const BUSY_RETRY_MS = 10;
+export const BUSY_GIVE_UP_MS = 250;
+/** Interned names kept in memory, of each kind. */
+export const NAMES_CACHED = 20_000;
+/** Rows a reader takes at a time, so that it never pins the log for long (design 5). */
+export const READ_CHUNK_ROWS = 5_000;
+/** Page cache of the database, in KiB (design 5: 64 MB was no faster). */
+export const PAGE_CACHE_KIB = 16_000;
+/** The log is cut back to this size when it has been checkpointed (design 5). */
+export const JOURNAL_SIZE_BYTES = 64 * MIB;
+/** How long start waits for others to let go of the log (design 5), and a command for a lock. */
+export const START_BARRIER_MS = 30_000;
+export const COMMAND_BUSY_MS = 5_000;
+
+/** Random bytes in a token, and how long older tokens go on working after a rotation (design 3). */
+export const TOKEN_BYTES = 32;
+export const TOKEN_GRACE_S = 86_400;
+/** The last use of a token is written at most this often (design 3). */
+export const TOKEN_USE_WRITE_MS = 60_000;
+
+/** From SIGTERM to the end: what was accepted has this long to be answered. */
+export const SHUTDOWN_MS = 8_000;
+/** Connections that have sent nothing are left this long at shutdown: a request may be on its way. */
+export const SHUTDOWN_IDLE_MS = 250;
+/** What a client is told to wait before it tries again, in whole seconds (RFC 9110, section 10.2.3). */
+export const RETRY_AFTER_S = { busy: 1, full: 5, shutdown: 2 } as const;
