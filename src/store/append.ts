@@ -1,0 +1,114 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { type CourtEvent, sameContent } from '../protocol/event.ts';
+import { EventFinder } from './events.ts';
+import { type Key, Keys } from './keys.ts';
+import { Names } from './names.ts';
+import { inRows, RowsStatement } from './rows.ts';
+
+/** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
+export interface Counts {
+  readonly accepted: number;
+  readonly duplicates: number;
+  /** Of the duplicates, those with another content than the event that is stored. */
+  readonly conflicts: number;
+}
+
+/** An event on its way into the table. */
+interface NewEvent extends Key {
+  readonly origin: number;
+  readonly event: CourtEvent;
+}
+
+const COLUMNS =
+  'seq, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, payload, extra';
+
+/** Appends events to the store, once each. Call inside a transaction, then `committed` or `rolledBack`. */
+export class Appender {
+  readonly keys: Keys;
+  readonly #names: Names;
+  readonly #stored: EventFinder;
+  readonly #insert: RowsStatement;
+  readonly #countDuplicates: Statement<[number, number]>;
+  readonly #noteConflict: Statement<[number, number, number]>;
+  #nextSeq: number;
+
+  constructor(db: Database) {
+    this.#names = new Names(db);
+    this.keys = new Keys(db);
+    this.#stored = new EventFinder(db);
+    this.#insert = new RowsStatement(db, 11, (values) => `INSERT INTO event (${COLUMNS}) VALUES ${values}`);
+    this.#countDuplicates = db.prepare('UPDATE session SET duplicates = duplicates + ? WHERE id = ?');
+    this.#noteConflict = db.prepare(`
+      INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
+      ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
+    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned.
+    const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'event'").pluck().get();
+    this.#nextSeq = (last ?? 0) + 1;
+  }
+
+  /** @param receivedMs when the request arrived, milliseconds since 1970-01-01T00:00:00Z. */
+  append(events: readonly CourtEvent[], receivedMs: number): Counts {
+    const candidates = events.map((event) => this.#candidate(event));
+    const known = this.keys.claim(candidates);
+    const fresh = candidates.filter((candidate, i) => known[i] === candidate.seq);
+    this.#store(fresh, receivedMs);
+    let duplicates = 0;
+    let conflicts = 0;
+    if (fresh.length < candidates.length) {
+      candidates.forEach((candidate, i) => {
+        if (known[i] === candidate.seq) return;
+        const first = this.#stored.bySeq(known[i]!);
+        if (first === undefined) {
+          // Pruned: the key led nowhere, and a row that is not there is no duplicate (design 5).
+          this.keys.replace(candidate);
+          this.#store([candidate], receivedMs);
+          return;
+        }
+        duplicates++;
+        this.#countDuplicates.run(1, candidate.session);
+        if (sameContent(first, candidate.event)) return;
+        conflicts++;
+        this.#noteConflict.run(candidate.session, first.seq, receivedMs);
+      });
+    }
+    return { accepted: events.length - duplicates, duplicates, conflicts };
+  }
+
+  committed(): void {
+    this.#names.committed();
+  }
+
+  rolledBack(): void {
+    this.#names.rolledBack();
+    this.keys.rolledBack();
+  }
+
+  #candidate(event: CourtEvent): NewEvent {
+    const { eventId, revision } = event;
+    const session = this.#names.sessionId(event.sessionId);
+    return { session, eventId, revision, seq: this.#nextSeq++, origin: this.#names.originId(event), event };
+  }
+
+  #store(fresh: readonly NewEvent[], receivedMs: number): void {
+    for (const rows of inRows(fresh)) {
+      const values: (string | number | bigint | null)[] = [];
+      for (const { seq, session, origin, event } of rows) {
+        const { eventId, revision, eotNs, eot, confidence, payload, extra } = event;
+        values.push(
+          seq,
+          session,
+          eventId,
+          revision,
+          eotNs,
+          eot,
+          origin,
+          confidence,
+          receivedMs,
+          payload,
+          extra,
+        );
+      }
+      this.#insert.run(values);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import Database from 'better-sqlite3';
+
+/** A failure of the store that was foreseen: its message says what happened and what to do. */
+export class StoreError extends Error {}
+
+/**
+ * What a failed write means (design 5).
+ * - busy: another process holds the lock; the same will work in a moment.
+ * - full: no room on the disk; works again when there is some.
+ * - fatal: after an I/O error the kernel may have dropped the pages: nothing of this process can be trusted.
+ * - unexpected: ours to mend; only the request that met it has failed.
+ */
+export type FailureKind = 'busy' | 'full' | 'fatal' | 'unexpected';
+
+const KINDS: ReadonlyArray<readonly [RegExp, FailureKind]> = [
+  [/^SQLITE_(BUSY|LOCKED)/, 'busy'],
+  [/^SQLITE_FULL/, 'full'],
+  [/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|NOMEM|PROTOCOL|AUTH|PERM)/, 'fatal'],
+];
+
+export function failureKind(error: unknown): FailureKind {
+  if (!(error instanceof Database.SqliteError)) return 'unexpected';
+  return KINDS.find(([pattern]) => pattern.test(error.code))?.[1] ?? 'unexpected';
+}
+
+/** SQLite's own code, such as SQLITE_IOERR_FSYNC, for the log. */
+export function sqliteCode(error: unknown): string | undefined {
+  return error instanceof Database.SqliteError ? error.code : undefined;
+}

@@ -1,0 +1,27 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { StoreError, sqliteCode } from './failure.ts';
+import { createClosed } from './open.ts';
+
+/**
+ * One daemon a data directory: the keys in play are in its memory (keys.ts). SQLite's own lock on a file of its
+ * own does it: the kernel lets go of it however the process ends.
+ * @returns the lock; it lasts until it is closed or the process ends.
+ * @throws {StoreError} where another daemon has it.
+ */
+export function lockDirectory(directory: string): Database.Database {
+  const file = path.join(directory, 'courtd.lock');
+  if (!fs.existsSync(file)) createClosed(file);
+  const lock = new Database(file, { timeout: 0 });
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock.close();
+    if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
+    throw new StoreError(
+      `Another "courtd serve" uses ${directory}: stop it first, or name another directory with --data.`,
+    );
+  }
+  return lock;
+}

@@ -1,0 +1,78 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { CourtEvent } from '../protocol/event.ts';
+import { NAMES_CACHED } from '../protocol/limits.ts';
+
+/** Ids of interned names, in memory. What a transaction adds counts only once it has been committed. */
+class Interned {
+  readonly #committed = new Map<string, number>();
+  readonly #pending = new Map<string, number>();
+
+  get(name: string): number | undefined {
+    return this.#committed.get(name) ?? this.#pending.get(name);
+  }
+
+  add(name: string, id: number): number {
+    this.#pending.set(name, id);
+    return id;
+  }
+
+  /** Forgets everything rather than the oldest: a venue has far fewer names than the limit. */
+  committed(): void {
+    if (this.#committed.size + this.#pending.size > NAMES_CACHED) this.#committed.clear();
+    for (const [name, id] of this.#pending) this.#committed.set(name, id);
+    this.#pending.clear();
+  }
+
+  rolledBack(): void {
+    this.#pending.clear();
+  }
+}
+
+type OriginNames = Pick<CourtEvent, 'venueId' | 'courtId' | 'source' | 'type' | 'schemaVersion'>;
+
+/** Sessions and origins as integers (design 5). Call inside a transaction, then `committed` or `rolledBack`. */
+export class Names {
+  readonly #sessions = new Interned();
+  readonly #origins = new Interned();
+  readonly #findSession: Statement<[string], number>;
+  readonly #addSession: Statement<[string]>;
+  readonly #findOrigin: Statement<string[], number>;
+  readonly #addOrigin: Statement<string[]>;
+
+  constructor(db: Database) {
+    this.#findSession = db.prepare<[string], number>('SELECT id FROM session WHERE name = ?').pluck();
+    this.#addSession = db.prepare('INSERT INTO session (name) VALUES (?)');
+    const columns = ['venue', 'court', 'source', 'type', 'schema_version'];
+    const matches = columns.map((column) => `${column} = ?`).join(' AND ');
+    this.#findOrigin = db.prepare<string[], number>(`SELECT id FROM origin WHERE ${matches}`).pluck();
+    this.#addOrigin = db.prepare(`INSERT INTO origin (${columns}) VALUES (?, ?, ?, ?, ?)`);
+  }
+
+  sessionId(name: string): number {
+    const known = this.#sessions.get(name);
+    if (known !== undefined) return known;
+    const id = this.#findSession.get(name) ?? Number(this.#addSession.run(name).lastInsertRowid);
+    return this.#sessions.add(name, id);
+  }
+
+  originId(event: OriginNames): number {
+    const { venueId, courtId, source, type, schemaVersion } = event;
+    // Names hold no control characters, so the joint name is unambiguous.
+    const joint = `${venueId}\n${courtId}\n${source}\n${type}\n${schemaVersion}`;
+    const known = this.#origins.get(joint);
+    if (known !== undefined) return known;
+    const names = [venueId, courtId, source, type, schemaVersion];
+    const id = this.#findOrigin.get(...names) ?? Number(this.#addOrigin.run(...names).lastInsertRowid);
+    return this.#origins.add(joint, id);
+  }
+
+  committed(): void {
+    this.#sessions.committed();
+    this.#origins.committed();
+  }
+
+  rolledBack(): void {
+    this.#sessions.rolledBack();
+    this.#origins.rolledBack();
+  }
+}

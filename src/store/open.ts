@@ -1,0 +1,146 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { COMMAND_BUSY_MS, JOURNAL_SIZE_BYTES, PAGE_CACHE_KIB } from '../protocol/limits.ts';
+import { StoreError, sqliteCode } from './failure.ts';
+import { APPLICATION_ID, migrate, SCHEMA_VERSION } from './schema.ts';
+
+/** A file is open to its owner and group, and closed to others (design 3). */
+const FILE_MODE = 0o660;
+const DIRECTORY_MODE = 0o2770;
+const HEADER_BYTES = 100;
+
+export interface OpenOptions {
+  /** Make the directory and the database where there is none: only `serve` and `token rotate` do. */
+  readonly create?: boolean;
+}
+
+export function databaseFile(directory: string): string {
+  return path.join(directory, 'courtd.db');
+}
+
+/**
+ * Opens the database of a data directory with the pragmas that the promise rests on.
+ * @throws {StoreError} with a sentence for people, where the file is missing, foreign, newer, damaged or closed to us.
+ */
+export function openDatabase(directory: string, { create = false }: OpenOptions = {}): Database.Database {
+  const file = databaseFile(directory);
+  try {
+    if (create) createEmpty(directory, file);
+    refuseOthers(file, directory);
+    const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+    try {
+      prepare(db, file, create);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return db;
+  } catch (error) {
+    throw explain(error, file, directory);
+  }
+}
+
+function createEmpty(directory: string, file: string): void {
+  if (!fs.existsSync(directory)) {
+    fs.mkdirSync(directory, { recursive: true });
+    fs.chmodSync(directory, DIRECTORY_MODE);
+  }
+  if (!fs.existsSync(file)) createClosed(file);
+}
+
+/**
+ * Makes an empty file that is closed to others, and open to the owner of its directory even if root makes it.
+ * SQLite gives `-wal` and `-shm` the owner and mode of their database.
+ */
+export function createClosed(file: string): void {
+  fs.closeSync(fs.openSync(file, 'a', FILE_MODE));
+  fs.chmodSync(file, FILE_MODE);
+  const owner = fs.statSync(path.dirname(file));
+  if (process.getuid?.() === 0) fs.chownSync(file, owner.uid, owner.gid);
+}
+
+/**
+ * Looks at the bytes before SQLite opens the file, because opening a foreign one already changes things beside it.
+ * Closing the descriptor drops the locks of any other connection of this process: there must be none.
+ */
+function refuseOthers(file: string, directory: string): void {
+  if (!fs.existsSync(file)) {
+    fs.accessSync(fs.existsSync(directory) ? directory : path.dirname(directory), fs.constants.X_OK);
+    throw new StoreError(
+      `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one.`,
+    );
+  }
+  const header = Buffer.alloc(HEADER_BYTES);
+  const fd = fs.openSync(file, 'r');
+  const read = fs.readSync(fd, header, 0, HEADER_BYTES, 0);
+  fs.closeSync(fd);
+  if (read === 0) return;
+  const isSqlite = header.toString('latin1', 0, 16) === 'SQLite format 3\0';
+  if (!isSqlite || header.readUInt32BE(68) !== APPLICATION_ID) {
+    throw new StoreError(
+      `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
+    );
+  }
+  refuseNewer(header.readUInt32BE(60), file);
+}
+
+function refuseNewer(version: number, file: string): void {
+  if (version <= SCHEMA_VERSION) return;
+  throw new StoreError(
+    `${file} was written by a newer courtd (layout ${version}, this one knows up to ${SCHEMA_VERSION}): nothing was changed. ` +
+      'Install that version again, or restore the copy that was made before the upgrade.',
+  );
+}
+
+function prepare(db: Database.Database, file: string, create: boolean): void {
+  const version = db.pragma('user_version', { simple: true }) as number;
+  refuseNewer(version, file);
+  if (version < SCHEMA_VERSION) {
+    if (!create) throw new StoreError(`${file} is not set up yet: start "courtd serve" once.`);
+    // In a rollback journal, so that the file carries our mark before there is a log beside it.
+    db.pragma('page_size = 4096');
+    db.transaction(() => migrate(db)).exclusive();
+  }
+  if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
+    throw new StoreError(`${file} cannot have a write-ahead log where it is: use a local disk.`);
+  }
+  db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
+  db.pragma('mmap_size = 0');
+  db.pragma(`journal_size_limit = ${JOURNAL_SIZE_BYTES}`);
+  db.pragma('foreign_keys = OFF');
+  setDurable(db);
+}
+
+/** better-sqlite3 commits without fsync in WAL mode unless this is set on every open (design 1.1). */
+export function setDurable(db: Database.Database): void {
+  db.pragma('synchronous = FULL');
+  assertDurable(db);
+}
+
+/** A new database reports FULL and then is not: call it again after the first write. */
+export function assertDurable(db: Database.Database): void {
+  const mode = [db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })];
+  if (mode[0] !== 'wal' || mode[1] !== 2)
+    throw new StoreError(`The store is not durable (${mode.join(', ')}): refusing to go on.`);
+}
+
+function explain(error: unknown, file: string, directory: string): unknown {
+  if (error instanceof StoreError) return error;
+  const code = sqliteCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
+  const closed = `${directory} is closed to this user: use sudo, or join the group that owns it.`;
+  if (code === 'EACCES' || code === 'EPERM') return new StoreError(closed);
+  if (/^SQLITE_(CANTOPEN|READONLY)/.test(code)) return new StoreError(`${file} cannot be written: ${closed}`);
+  if (code === 'ENOTDIR' || code === 'EEXIST') return new StoreError(`${directory} is not a directory.`);
+  if (code === 'EROFS') return new StoreError(`${directory} is on a read-only file system.`);
+  if (/^(ENOSPC|SQLITE_FULL)/.test(code))
+    return new StoreError(`The disk of ${directory} is full: make room and try again.`);
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
+    return new StoreError(`${file} is damaged: nothing was changed. Keep a copy of it and restore a backup.`);
+  }
+  if (/^SQLITE_BUSY/.test(code))
+    return new StoreError(`${file} is locked by another program: try again when it is done.`);
+  if (/^SQLITE_IOERR/.test(code))
+    return new StoreError(`The disk of ${directory} fails to read or write (${code}): check it.`);
+  return error;
+}

@@ -1,0 +1,103 @@
+import type { Database } from 'better-sqlite3';
+import { EVENT_TYPES } from '../protocol/event.ts';
+
+/**
+ * The layout of courtd.db (design 5). `user_version` is the number of the last migration that the file has seen.
+ *
+ * - Names are interned: a camera says the same venue, court, source, type and version with every event, so the
+ *   five together are one `origin`.
+ * - `event` is only ever appended to: `seq` is the order of arrival. Its one index grows at the end of each
+ *   session in play, because events arrive roughly in the order in which they happen.
+ * - `key` holds the duplicate keys of sealed events in key order. Keys of events after their session's
+ *   `sealed_seq` are in the memory of the daemon, and in `event` itself: see keys.ts.
+ * - No table that takes events has a constraint that OR IGNORE could swallow, but its key.
+ */
+
+/** "crtd" in ASCII: tells our files from others (SQLite file format, offset 68). */
+export const APPLICATION_ID = 0x63727464;
+
+const V1 = `
+  CREATE TABLE session (
+    id         INTEGER PRIMARY KEY,
+    name       TEXT    NOT NULL UNIQUE,
+    sealed_seq INTEGER NOT NULL DEFAULT 0,  -- the keys of its events up to here are in "key"
+    duplicates INTEGER NOT NULL DEFAULT 0   -- copies that came again and were ignored
+  ) STRICT;
+
+  CREATE TABLE origin (
+    id             INTEGER PRIMARY KEY,
+    venue          TEXT NOT NULL,
+    court          TEXT NOT NULL,
+    source         TEXT NOT NULL,
+    type           TEXT NOT NULL,           -- ${EVENT_TYPES.join(', ')}
+    schema_version TEXT NOT NULL,
+    UNIQUE (venue, court, source, type, schema_version)
+  ) STRICT;
+
+  CREATE TABLE event (
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    session     INTEGER,
+    event_id    TEXT,
+    revision    INTEGER,
+    eot_ns      INTEGER,                    -- nanoseconds since 1970-01-01T00:00:00Z
+    eot         TEXT,                       -- as sent
+    origin      INTEGER,
+    confidence  REAL,
+    received_ms INTEGER,                    -- milliseconds since 1970-01-01T00:00:00Z
+    payload     TEXT,                       -- JSON object, as sent
+    extra       TEXT                        -- JSON object of unknown envelope fields, or NULL
+  ) STRICT;
+  CREATE INDEX event_order ON event (session, eot_ns);
+  CREATE INDEX event_revised ON event (session) WHERE revision > 0;
+
+  CREATE TABLE key (
+    session  INTEGER,
+    event_id TEXT,
+    revision INTEGER,
+    seq      INTEGER,
+    PRIMARY KEY (session, event_id, revision)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE sealed (                     -- one row
+    up_to_seq INTEGER NOT NULL              -- the keys of all events up to here are in "key"
+  ) STRICT;
+  INSERT INTO sealed VALUES (0);
+
+  CREATE TABLE conflict (                   -- events of which a copy with other content came and was ignored
+    session INTEGER,
+    seq     INTEGER,
+    copies  INTEGER NOT NULL,
+    last_ms INTEGER NOT NULL,
+    PRIMARY KEY (session, seq)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE token (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash           BLOB    NOT NULL UNIQUE, -- SHA-256 of the token; the token itself is nowhere
+    created_ms     INTEGER NOT NULL,
+    expires_ms     INTEGER,                 -- NULL: does not expire
+    revoked_ms     INTEGER,
+    last_used_ms   INTEGER,
+    last_used_from TEXT
+  ) STRICT;
+
+  -- For whoever opens the file with a SQLite shell.
+  CREATE VIEW events AS
+    SELECT e.seq, s.name AS session_id, e.event_id, e.revision, e.eot, o.type, o.court AS court_id,
+           o.venue AS venue_id, e.confidence, o.source, o.schema_version,
+           strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch') AS received_at, e.payload, e.extra
+      FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin;
+`;
+
+/** Migration n takes a file from user_version n to n + 1. */
+const MIGRATIONS: readonly string[] = [V1];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Brings the file up to SCHEMA_VERSION; call it inside a transaction that holds the write lock. */
+export function migrate(db: Database): void {
+  const from = db.pragma('user_version', { simple: true }) as number;
+  for (const step of MIGRATIONS.slice(from)) db.exec(step);
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.pragma(`user_version = ${SCHEMA_VERSION}`);
+}

@@ -1,0 +1,116 @@
+import type { Database } from 'better-sqlite3';
+import { StoreError } from './failure.ts';
+import { readSession } from './reader.ts';
+
+/** A line of `courtd session list`. */
+export interface SessionLine {
+  readonly session_id: string;
+  readonly events: number;
+  /** As sent. */
+  readonly first_eot: string | null;
+  readonly last_eot: string | null;
+  /** Copies that came again and were ignored. */
+  readonly duplicates: number;
+  /** Events of which a copy with other content came and was ignored. */
+  readonly conflicts: number;
+}
+
+/** What `courtd session show` tells. */
+export interface SessionSummary extends SessionLine {
+  readonly by_type: Readonly<Record<string, number>>;
+  readonly by_court: Readonly<Record<string, number>>;
+  /** Events by revision: "0" is preliminary, higher ones confirm or correct. */
+  readonly by_revision: Readonly<Record<string, number>>;
+  /** Events whose highest revision is counted once. */
+  readonly current_events: number;
+  readonly lateness: Lateness;
+}
+
+/** How long after its eot an event arrived, in seconds; below zero: the camera's clock is ahead of the box's. */
+export interface Lateness {
+  readonly min_s: number | null;
+  readonly mean_s: number | null;
+  readonly max_s: number | null;
+  /** Events that arrived before they happened. */
+  readonly future_events: number;
+}
+
+/** @throws {StoreError} where no event of this session was ever stored. */
+export function sessionId(db: Database, name: string): number {
+  const id = db.prepare<[string], number>('SELECT id FROM session WHERE name = ?').pluck().get(name);
+  if (id === undefined) {
+    throw new StoreError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
+  }
+  return id;
+}
+
+/** @yields every session in the order of its first arrival: a short query each, so that none pins the log for long. */
+export function* listSessions(db: Database): Generator<SessionLine> {
+  const names = db.prepare<[], string>('SELECT name FROM session ORDER BY id').pluck().all();
+  for (const name of names) yield sessionLine(db, name);
+}
+
+function sessionLine(db: Database, name: string): SessionLine {
+  const edge = (direction: 'ASC' | 'DESC') =>
+    `(SELECT eot FROM event WHERE session = s.id ORDER BY eot_ns ${direction}, seq ${direction} LIMIT 1)`;
+  const line = db
+    .prepare<[string], SessionLine>(`
+      SELECT s.name AS session_id, (SELECT count(*) FROM event WHERE session = s.id) AS events,
+             ${edge('ASC')} AS first_eot, ${edge('DESC')} AS last_eot, s.duplicates,
+             (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
+        FROM session s WHERE s.name = ?`)
+    .get(name);
+  if (line === undefined) throw new StoreError(`The session ${JSON.stringify(name)} is gone.`);
+  return line;
+}
+
+/** @throws {StoreError} where no event of this session was ever stored. */
+export function summarizeSession(db: Database, name: string): SessionSummary {
+  const id = sessionId(db, name);
+  const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
+  let [events, current, future, sumMs] = [0, 0, 0, 0];
+  let [minMs, maxMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const chunk of readSession(db, id)) {
+    for (const event of chunk.events) {
+      events++;
+      if (event.current) current++;
+      byType.add(event.type);
+      byCourt.add(event.courtId);
+      byRevision.add(String(event.revision));
+      const lateMs = event.receivedMs - Number(event.eotNs / 1_000_000n);
+      if (lateMs < 0) future++;
+      minMs = Math.min(minMs, lateMs);
+      maxMs = Math.max(maxMs, lateMs);
+      sumMs += lateMs;
+    }
+  }
+  const seconds = (ms: number) => (events === 0 ? null : Math.round(ms) / 1000);
+  return {
+    ...sessionLine(db, name),
+    events,
+    current_events: current,
+    by_type: byType.counts(),
+    by_court: byCourt.counts(),
+    by_revision: byRevision.counts(),
+    lateness: {
+      min_s: seconds(minMs),
+      mean_s: seconds(sumMs / events),
+      max_s: seconds(maxMs),
+      future_events: future,
+    },
+  };
+}
+
+/** Counts by name, told in the order of the names. */
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  add(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  counts(): Record<string, number> {
+    const sorted = [...this.#counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+    return Object.fromEntries(sorted);
+  }
+}

@@ -1,0 +1,52 @@
+import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import { START_BARRIER_MS } from '../protocol/limits.ts';
+import { StoreError } from './failure.ts';
+import { databaseFile } from './open.ts';
+
+const RETRY_MS = 100;
+
+interface Checkpoint {
+  readonly busy: number;
+  /** Frames in the log, and of them in the file. */
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
+/**
+ * The barrier at start (design 5): what a crash left in the page cache is put on the disk before anything is called
+ * a duplicate. Without it, an event that was written but never synced could be acknowledged as a duplicate and then
+ * be lost with the power.
+ * @throws {StoreError} where another program holds the log for 30 s.
+ */
+export async function settle(db: Database, directory: string): Promise<void> {
+  const file = databaseFile(directory);
+  const giveUpAt = performance.now() + START_BARRIER_MS;
+  while (!isSettled(db)) {
+    if (performance.now() > giveUpAt) {
+      throw new StoreError(
+        `Another program has been reading ${file} for ${START_BARRIER_MS / 1000} s: stop it and start again.`,
+      );
+    }
+    await sleep(RETRY_MS);
+  }
+  fsync(`${file}-wal`);
+  fsync(directory);
+}
+
+/** A reader may keep the log from being cut off: that all of it is in the file is enough. */
+function isSettled(db: Database): boolean {
+  const [state] = db.pragma('wal_checkpoint(TRUNCATE)') as Checkpoint[];
+  return state !== undefined && (state.busy === 0 || (state.log === state.checkpointed && state.log >= 0));
+}
+
+/** Never the database itself: closing a descriptor of it would drop SQLite's locks. */
+function fsync(path: string): void {
+  const fd = fs.openSync(path, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Database } from 'better-sqlite3';
+import type { CourtEvent } from '../protocol/event.ts';
+import type { Counts } from './append.ts';
+import { TokenGuard } from './guard.ts';
+import { lockDirectory } from './lock.ts';
+import { assertDurable, openDatabase } from './open.ts';
+import { settle } from './settle.ts';
+import { Writer, type WriterEvents } from './writer.ts';
+
+/** The store as the daemon has it: one writer, the tokens, and the locks that make it the only one. */
+export class Store {
+  readonly tokens: TokenGuard;
+  readonly #db: Database;
+  readonly #lock: Database;
+  readonly #writer: Writer;
+
+  private constructor(lock: Database, db: Database, on: WriterEvents) {
+    this.#lock = lock;
+    this.#db = db;
+    this.tokens = new TokenGuard(db);
+    this.#writer = new Writer(db, on, () => this.tokens.writeUses());
+  }
+
+  /**
+   * Opens the data directory for writing, and makes it where there is none.
+   * @throws {StoreError} where it cannot be: the message says why and what to do.
+   */
+  static async open(directory: string, on: WriterEvents): Promise<Store> {
+    const db = openDatabase(directory, { create: true });
+    try {
+      const lock = lockDirectory(directory);
+      await settle(db, directory);
+      assertDurable(db);
+      // Waiting inside SQLite would stop the event loop: the writer waits on a timer instead.
+      db.pragma('busy_timeout = 0');
+      return new Store(lock, db, on);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  }
+
+  /** @see Writer.append */
+  append(events: readonly CourtEvent[]): Promise<Counts> {
+    return this.#writer.append(events);
+  }
+
+  /** Waits for what was appended, then checkpoints and closes. */
+  async close(): Promise<void> {
+    await this.#writer.idle();
+    this.#db.close();
+    this.#lock.close();
+  }
+}

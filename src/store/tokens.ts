@@ -1,0 +1,84 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
+import { TOKEN_BYTES } from '../protocol/limits.ts';
+import { StoreError } from './failure.ts';
+
+/** The venue's shared tokens (spec 5, design 3). Only their SHA-256 is stored: a token is shown once, when it is made. */
+
+export type TokenState = 'active' | 'retiring' | 'expired' | 'revoked';
+
+/** Times are milliseconds since 1970-01-01T00:00:00Z. */
+export interface Token {
+  readonly id: number;
+  readonly created_ms: number;
+  readonly expires_ms: number | null;
+  readonly revoked_ms: number | null;
+  readonly last_used_ms: number | null;
+  readonly last_used_from: string | null;
+}
+
+export interface TokenHash {
+  readonly id: number;
+  readonly hash: Buffer;
+  readonly expires_ms: number | null;
+}
+
+export function tokenState(token: Token, nowMs: number): TokenState {
+  if (token.revoked_ms !== null) return 'revoked';
+  if (token.expires_ms === null) return 'active';
+  return token.expires_ms > nowMs ? 'retiring' : 'expired';
+}
+
+/**
+ * Makes a new token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a grace
+ * of 0 ends all of them at once.
+ * @param graceS seconds.
+ * @returns the token, 32 random bytes as base64url; it cannot be had again.
+ */
+export function rotateToken(db: Database, graceS: number, nowMs: number): string {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const expiresMs = nowMs + graceS * 1000;
+  const retire = db.prepare(
+    'UPDATE token SET expires_ms = @expiresMs WHERE revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > @expiresMs)',
+  );
+  const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
+  db.transaction(() => {
+    retire.run({ expiresMs });
+    add.run(hashOf(token), nowMs);
+  }).immediate();
+  return token;
+}
+
+/** @throws {StoreError} where there is no such token. */
+export function revokeToken(db: Database, id: number, nowMs: number): void {
+  const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
+  if (revoke.run(nowMs, id).changes === 0) {
+    throw new StoreError(`There is no token ${id}: "courtd token list" shows them.`);
+  }
+}
+
+export function listTokens(db: Database): Token[] {
+  const columns = 'id, created_ms, expires_ms, revoked_ms, last_used_ms, last_used_from';
+  return db.prepare<[], Token>(`SELECT ${columns} FROM token ORDER BY id`).all();
+}
+
+/** @returns the hashes of tokens that are neither revoked nor expired. */
+export function tokenHashes(db: Database, nowMs: number): TokenHash[] {
+  const alive = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)';
+  return db.prepare<[number], TokenHash>(`SELECT id, hash, expires_ms FROM token WHERE ${alive}`).all(nowMs);
+}
+
+/** @returns the id of the one that `token` is, compared in constant time, or undefined. */
+export function matchToken(hashes: readonly TokenHash[], token: string, nowMs: number): number | undefined {
+  const presented = hashOf(token);
+  let id: number | undefined;
+  for (const known of hashes) {
+    const isAlive = known.expires_ms === null || known.expires_ms > nowMs;
+    if (timingSafeEqual(known.hash, presented) && isAlive) id = known.id;
+  }
+  return id;
+}
+
+function hashOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
