@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { eotToNs } from './eot.ts';
 import type { CourtEvent, WireEvent } from './event.ts';
+import { JsonError, parseJson } from './exact.ts';
 import { type EventRules, explainFaults, isValidEvent } from './faults.ts';
 import { eachInfinite, parseExact } from './json.ts';
 import { BATCH_EVENTS, EVENT_DEPTH_LEVELS } from './limits.ts';
@@ -41,7 +42,7 @@ export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
     throw new Problem('too_many_events', sentence);
   }
   const text = body.toString(isAscii(body) ? 'latin1' : 'utf8');
-  const sent = parseBody(text);
+  const sent = parseBody(text, scan.oddName);
   // What is kept is what was sent, digit for digit; the second parse is only for bodies that need it.
   const kept = scan.inexact ? parseExact(text) : sent;
   const events = hasInfinity(sent, scan.inexact) ? undefined : toEvents(asArray(sent), asArray(kept), rules);
@@ -49,23 +50,27 @@ export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
   return events;
 }
 
-function parseBody(text: string): unknown {
+/** @param isOdd whether JSON.parse must not see it. */
+function parseBody(text: string, isOdd: boolean): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new Problem('invalid_json', `The body is not JSON${whereOf(error)}.`);
+    value = isOdd ? parseJson(text, Number) : JSON.parse(text);
+  } catch {
+    throw new Problem('invalid_json', `The body is not JSON${whereBroken(text)}.`);
   }
   if (typeof value === 'object' && value !== null) return value;
   throw new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
 }
 
-/** V8 quotes the body in some of its messages; only the place is taken from them. */
-function whereOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : '';
-  if (message.includes('end of JSON input')) return ': it ends too early';
-  const position = /at position (\d+)/.exec(message)?.[1];
-  return position === undefined ? '' : `: unexpected text at character ${position}`;
+/** V8 tells the place in some of its messages only, and quotes the body in others. */
+function whereBroken(text: string): string {
+  try {
+    parseJson(text, Number);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    return error.at < text.length ? `: unexpected text at character ${error.at}` : ': it ends too early';
+  }
+  return '';
 }
 
 function asArray(value: unknown): unknown[] {
@@ -107,7 +112,8 @@ function toEvent(sent: WireEvent, kept: WireEvent, eotNs: bigint): CourtEvent {
     confidence: sent.confidence,
     source: sent.source,
     schemaVersion: sent.schema_version,
-    revision: sent.revision ?? 0,
+    // Plus zero: -0 is an integer too, and would be kept as another one.
+    revision: (sent.revision ?? 0) + 0,
     payload: JSON.stringify(kept.payload),
     extra: unknownFields(kept as unknown as Record<string, unknown>),
   };

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { eotFault, eotToNs } from './eot.ts';
 import { EventSchema, type WireEvent } from './event.ts';
 import { eachInfinite } from './json.ts';
-import { LISTED_EVENTS, LISTED_FAULTS, QUOTED_CHARS } from './limits.ts';
+import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from './limits.ts';
 import { type Fault, type InvalidEvent, Problem } from './problems.ts';
 
 /** What this box asks of an event beyond the protocol. */
@@ -55,8 +55,10 @@ interface Faults {
 
 function faultsOf(event: unknown, rules: EventRules): Faults {
   const listed: Fault[] = [];
+  const paths = new Set<string>();
   let total = 0;
   const add = (path: string, message: string) => {
+    paths.add(path);
     if (++total <= LISTED_FAULTS) listed.push({ path, message });
   };
   if (!findAll(event)) for (const error of findAll.errors ?? []) add(pathOf(error), messageOf(error));
@@ -68,7 +70,7 @@ function faultsOf(event: unknown, rules: EventRules): Faults {
   }
   eachInfinite(event, '', (path) => {
     // The schema has already named the known numbers.
-    if (!listed.some((fault) => fault.path === path)) add(path, 'must be a number that a double can hold');
+    if (!paths.has(path)) add(path, 'must be a number that a double can hold');
   });
   return { listed, total };
 }
@@ -101,5 +103,5 @@ function quote(value: unknown): string {
 
 function eventIdOf(event: unknown): string | null {
   const id = (event as { event_id?: unknown } | null)?.event_id;
-  return typeof id === 'string' ? id : null;
+  return typeof id === 'string' && id.length <= 2 * NAME_CODE_POINTS ? id : null;
 }

@@ -27,6 +27,8 @@ export const QUOTED_CHARS = 60;
 
 /** A request's body, as sent and as decoded, unless `--body-limit` says otherwise (design 2). */
 export const BODY_BYTES = 8 * MIB;
+/** What `--body-limit` can be: one event fits, and the waiting bodies still fit the memory. */
+export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
 /** Bodies that have arrived and wait for the store, all requests together (design 2). */
 export const WAITING_BODIES_BYTES = 64 * MIB;
 /** Requests up to this size never wait for room among the waiting bodies (design 2). */
@@ -37,6 +39,8 @@ export const BODY_WAIT_MS = 5_000;
 export const DRAIN_BYTES = 64 * MIB;
 export const DRAIN_MS = 10_000;
 
+/** The port of the protocol (spec 1). */
+export const PORT = 4_000;
 /** Request headers, all together: Node answers 431 above it. */
 export const HEADERS_BYTES = 16 * KIB;
 /** From the first byte of a request to the end of its headers, and to its end (408). */
@@ -51,6 +55,8 @@ export const CONNECTIONS = 8_192;
 
 /** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that (design 2). */
 export const RATE_PER_S = 1_000;
+/** What `--rate-limit` can be at most. */
+export const RATE_LIMIT_MAX_PER_S = 1_000_000;
 /** Client addresses whose rate is remembered at once. */
 export const RATE_ADDRESSES = 10_000;
 
@@ -86,6 +92,11 @@ export const TOKEN_BYTES = 32;
 export const TOKEN_GRACE_S = 86_400;
 /** The last use of a token is written at most this often (design 3). */
 export const TOKEN_USE_WRITE_MS = 60_000;
+
+/** Lines that the log takes of refused requests in a minute; the rest is counted. */
+export const REFUSALS_LOGGED = 60;
+/** How often the log sums up. */
+export const SUMMARY_MS = 60_000;
 
 /** From SIGTERM to the end: what was accepted has this long to be answered. */
 export const SHUTDOWN_MS = 8_000;

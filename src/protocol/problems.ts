@@ -59,7 +59,7 @@ export interface ProblemMembers {
 export interface InvalidEvent {
   /** Position in the request's array, from 0. */
   readonly index: number;
-  /** As sent where it is a string, else null. */
+  /** As sent where it is a string of a possible length, else null. */
   readonly event_id: string | null;
   readonly issues: readonly Fault[];
   /** Present where more faults were found than are listed. */

@@ -14,9 +14,12 @@ export interface Scan {
   readonly tooDeepAt: number;
   /** Whether a number stands somewhere that a double cannot hold. */
   readonly inexact: boolean;
+  /** Whether a member's name holds a backslash: JSON.parse must not see it (exact.ts). */
+  readonly oddName: boolean;
 }
 
-const [QUOTE, COMMA, MINUS, DOT, ZERO, NINE, BACKSLASH] = [0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x39, 0x5c];
+const [QUOTE, COMMA, MINUS, DOT, ZERO, NINE] = [0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x39];
+const [COLON, BACKSLASH] = [0x3a, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** Up to this many digits, any decimal survives a round trip through a double (IEEE 754, DBL_DIG). */
 const SAFE_DIGITS = 15;
@@ -30,15 +33,23 @@ export function scanJson(bytes: Uint8Array): Scan {
   let depth = 0;
   let commas = 0;
   let inexact = false;
+  let oddName = false;
   for (; at < end; at++) {
     const byte = bytes[at]!;
     if (byte === QUOTE) {
-      at = endOfString(bytes, at);
+      const open = at;
+      let escapes = 0;
+      for (at++; at < end && bytes[at] !== QUOTE; at++) {
+        if (bytes[at] !== BACKSLASH) continue;
+        escapes++;
+        at++;
+      }
+      if (escapes > 0 && !oddName) oddName = isOddName(bytes, open, at);
     } else if (byte === COMMA) {
       if (depth === 1) commas++;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (++depth > deepest)
-        return { top, count: commas + 1, tooDeepAt: top === 'array' ? commas : 0, inexact };
+        return { top, count: commas + 1, tooDeepAt: top === 'array' ? commas : 0, inexact, oddName };
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       depth--;
     } else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
@@ -48,7 +59,7 @@ export function scanJson(bytes: Uint8Array): Scan {
     }
   }
   const empty = bytes[skipSpace(bytes, skipSpace(bytes, 0) + 1)] === CLOSE_ARRAY;
-  return { top, count: top !== 'array' || empty ? 0 : commas + 1, tooDeepAt: -1, inexact };
+  return { top, count: top !== 'array' || empty ? 0 : commas + 1, tooDeepAt: -1, inexact, oddName };
 }
 
 function skipSpace(bytes: Uint8Array, from: number): number {
@@ -57,16 +68,12 @@ function skipSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** @returns the index of the closing quote, or the end of the bytes. */
-function endOfString(bytes: Uint8Array, open: number): number {
-  const end = bytes.length;
-  let at = open + 1;
-  for (; at < end; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) break;
-    if (byte === BACKSLASH) at++;
-  }
-  return at;
+/** @returns whether the string between these two quotes is a member's name with a backslash in it. */
+function isOddName(bytes: Uint8Array, open: number, close: number): boolean {
+  if (bytes[skipSpace(bytes, close + 1)] !== COLON) return false;
+  const name = ascii(bytes, open, close);
+  // Two backslashes side by side are always an escaped one.
+  return name.includes('\\\\') || /\\u005c/i.test(name);
 }
 
 function endOfNumber(bytes: Uint8Array, from: number): number {

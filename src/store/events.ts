@@ -26,6 +26,11 @@ export function toStoredEvent(row: EventRow): StoredEvent {
   return { ...event, eotNs: BigInt(eotMs) * NS_PER_MS + BigInt(eotRestNs) };
 }
 
+export interface FoundEvent extends StoredEvent {
+  /** Copies with other content that came later and were ignored. */
+  readonly conflictingCopies: number;
+}
+
 /** Finds the event that a key leads to. */
 export class EventFinder {
   readonly #bySeq: Statement<[number], EventRow>;
@@ -44,7 +49,7 @@ export class EventFinder {
  * @returns every stored revision of one event, in order. Keys that are not sealed yet are in the daemon's memory
  * (keys.ts), so the events that came since are looked through as well.
  */
-export function findRevisions(db: Database, sessionId: string, eventId: string): StoredEvent[] {
+export function findRevisions(db: Database, sessionId: string, eventId: string): FoundEvent[] {
   const rows = db.prepare<[{ sessionId: string; eventId: string }], EventRow>(`
     ${SELECT_EVENT}
      WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (
@@ -52,5 +57,13 @@ export function findRevisions(db: Database, sessionId: string, eventId: string):
        UNION
        SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to_seq FROM sealed) AND u.event_id = @eventId)
      ORDER BY e.revision`);
-  return rows.all({ sessionId, eventId }).map(toStoredEvent);
+  const copies = db
+    .prepare<[{ seq: number }], number>(
+      'SELECT copies FROM conflict WHERE session = (SELECT session FROM event WHERE seq = @seq) AND seq = @seq',
+    )
+    .pluck();
+  return rows.all({ sessionId, eventId }).map((row) => ({
+    ...toStoredEvent(row),
+    conflictingCopies: copies.get({ seq: row.seq }) ?? 0,
+  }));
 }

@@ -37,7 +37,7 @@ export function openDatabase(directory: string, { create = false }: OpenOptions 
     }
     return db;
   } catch (error) {
-    throw explain(error, file, directory);
+    throw explain(error, directory);
   }
 }
 
@@ -125,22 +125,33 @@ export function assertDurable(db: Database.Database): void {
     throw new StoreError(`The store is not durable (${mode.join(', ')}): refusing to go on.`);
 }
 
-function explain(error: unknown, file: string, directory: string): unknown {
+/** @returns the sentence for people that fits a foreseen failure of a data directory; else the error as it is. */
+export function explain(error: unknown, directory: string): unknown {
   if (error instanceof StoreError) return error;
   const code = sqliteCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
-  const closed = `${directory} is closed to this user: use sudo, or join the group that owns it.`;
-  if (code === 'EACCES' || code === 'EPERM') return new StoreError(closed);
-  if (/^SQLITE_(CANTOPEN|READONLY)/.test(code)) return new StoreError(`${file} cannot be written: ${closed}`);
-  if (code === 'ENOTDIR' || code === 'EEXIST') return new StoreError(`${directory} is not a directory.`);
-  if (code === 'EROFS') return new StoreError(`${directory} is on a read-only file system.`);
-  if (/^(ENOSPC|SQLITE_FULL)/.test(code))
-    return new StoreError(`The disk of ${directory} is full: make room and try again.`);
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
-    return new StoreError(`${file} is damaged: nothing was changed. Keep a copy of it and restore a backup.`);
-  }
-  if (/^SQLITE_BUSY/.test(code))
-    return new StoreError(`${file} is locked by another program: try again when it is done.`);
-  if (/^SQLITE_IOERR/.test(code))
-    return new StoreError(`The disk of ${directory} fails to read or write (${code}): check it.`);
-  return error;
+  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code);
+  return sentence === undefined ? error : new StoreError(sentence);
 }
+
+const SENTENCES: ReadonlyArray<readonly [RegExp, (directory: string, code: string) => string]> = [
+  [
+    /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY)/,
+    (directory) => `${directory} is closed to this user: use sudo, or join the group that owns it.`,
+  ],
+  [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
+  [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
+  [/^(ENOSPC|SQLITE_FULL)/, (directory) => `The disk of ${directory} is full: make room and try again.`],
+  [
+    /^SQLITE_(CORRUPT|NOTADB)/,
+    (directory) =>
+      `The database in ${directory} is damaged. Nothing was changed: keep a copy of it, and restore a backup.`,
+  ],
+  [
+    /^SQLITE_(BUSY|LOCKED)/,
+    (directory) => `The database in ${directory} is locked by another program: try again when it is done.`,
+  ],
+  [
+    /^(EIO|SQLITE_IOERR)/,
+    (directory, code) => `The disk of ${directory} fails to read or write (${code}): check it.`,
+  ],
+];

@@ -45,9 +45,9 @@ export class Store {
     return this.#writer.append(events);
   }
 
-  /** Waits for what was appended, then checkpoints and closes. */
+  /** Refuses what comes from now on, waits for what came before, then checkpoints and closes. */
   async close(): Promise<void> {
-    await this.#writer.idle();
+    await this.#writer.close();
     this.#db.close();
     this.#lock.close();
   }

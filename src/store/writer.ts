@@ -55,6 +55,7 @@ export class Writer {
   #mustWait = false;
   #isFull = false;
   #isFailed = false;
+  #isClosed = false;
   #sealNotBefore = 0;
   #whenIdle: (() => void) | undefined;
 
@@ -74,6 +75,7 @@ export class Writer {
    */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(shuttingDown());
       if (this.#isFailed) return reject(storageFailed());
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(overloaded());
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt: performance.now(), resolve, reject });
@@ -81,8 +83,9 @@ export class Writer {
     });
   }
 
-  /** @returns when everything that was appended has been answered. */
-  idle(): Promise<void> {
+  /** From now on everything is refused. @returns when what was appended before has been answered. */
+  close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#whenIdle = resolve;
@@ -103,7 +106,7 @@ export class Writer {
     if (this.#mustWait || this.#isFailed) return;
     if (this.#wantsSealing()) this.#seal();
     if (this.#queue.length > 0 || this.#wantsSealing()) this.#schedule();
-    else this.#whenIdle?.();
+    if (this.#queue.length === 0) this.#whenIdle?.();
   }
 
   #takeGroup(): Job[] {
@@ -184,7 +187,7 @@ export class Writer {
   }
 
   #wantsSealing(): boolean {
-    return this.#appender.keys.wantsSealing && performance.now() >= this.#sealNotBefore;
+    return !this.#isClosed && this.#appender.keys.wantsSealing && performance.now() >= this.#sealNotBefore;
   }
 
   /** Sealing can always wait: it fails with nothing lost. */
@@ -220,4 +223,9 @@ function storageFailed() {
 function overloaded() {
   const sentence = 'Too many requests are waiting. Nothing was stored; send the same request again.';
   return retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
+}
+
+function shuttingDown() {
+  const sentence = 'This box is restarting. Nothing was stored; send the same request again.';
+  return retryLater('shutting_down', sentence, RETRY_AFTER_S.shutdown);
 }

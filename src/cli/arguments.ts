@@ -1,0 +1,55 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { eotFault, eotToNs } from '../protocol/eot.ts';
+
+/** What people type, as values; each refusal says what would be accepted. */
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** @returns seconds, of "0" or an integer with s, m, h or d. */
+export function parseDuration(text: string): number {
+  const match = /^(\d{1,9})([smhd])$/.exec(text);
+  if (text === '0') return 0;
+  if (match === null)
+    throw new InvalidArgumentError('Give 0 or a whole number with s, m, h or d, such as 24h.');
+  return Number(match[1]) * UNIT_SECONDS[match[2]!]!;
+}
+
+/** @returns bytes, of an integer alone or with KiB, MiB or GiB. */
+export function parseSize(text: string): number {
+  const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);
+  if (match === null)
+    throw new InvalidArgumentError('Give a number of bytes, alone or with KiB, MiB or GiB, such as 8MiB.');
+  return Number(match[1]) * UNIT_BYTES[match[2]!]!;
+}
+
+/** @returns a reader of whole numbers from `min` to `max`. */
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+  };
+}
+
+/** @returns a size between two others, in bytes. */
+export function sizeBetween(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const bytes = parseSize(text);
+    if (bytes >= min && bytes <= max) return bytes;
+    throw new InvalidArgumentError(`Give a size from ${min} to ${max} bytes.`);
+  };
+}
+
+/** @returns nanoseconds since the epoch, of a time in the form of an eot. */
+export function parseTime(text: string): bigint {
+  const ns = eotToNs(text);
+  if (ns === undefined) throw new InvalidArgumentError(`The time ${eotFault(text)}.`);
+  return ns;
+}
+
+/** An option with its environment variable: `--body-limit` is COURTD_BODY_LIMIT. */
+export function option(flags: string, description: string): Option {
+  const made = new Option(flags, description);
+  return made.env(`COURTD_${made.name().toUpperCase().replaceAll('-', '_')}`);
+}

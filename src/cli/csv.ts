@@ -1,0 +1,76 @@
+import { stringify } from 'csv-stringify/sync';
+import { parseExact } from '../protocol/json.ts';
+import type { ReadEvent } from '../store/reader.ts';
+import { isoTime } from './output.ts';
+
+/** The columns of `courtd export`, in order (design 3). */
+export const CSV_COLUMNS = [
+  'session_id',
+  'event_id',
+  'revision',
+  'current',
+  'eot',
+  'type',
+  'court_id',
+  'venue_id',
+  'confidence',
+  'source',
+  'schema_version',
+  'received_at',
+  'x_ft',
+  'y_ft',
+  'is_in',
+  'kmh',
+  'player_id',
+  'shot_type',
+  'swing_type',
+  'payload',
+  'extra',
+] as const;
+
+/** Numbers that a double may not hold (long, with an exponent, a zero with a minus), or names with a backslash. */
+const NEEDS_EXACT = /\\|\d{16}|\d[eE]|-0|\d\.\d{13}/;
+
+type Payload = Readonly<Record<string, unknown>>;
+
+/** @returns lines of RFC 4180. */
+export function csvLines(rows: readonly (readonly string[])[]): string {
+  return stringify(rows as string[][], { record_delimiter: 'windows' });
+}
+
+export function csvRow(event: ReadEvent): string[] {
+  const payload = parsePayload(event.payload);
+  return [
+    event.sessionId,
+    event.eventId,
+    String(event.revision),
+    String(event.current),
+    event.eot,
+    event.type,
+    event.courtId,
+    event.venueId,
+    String(event.confidence),
+    event.source,
+    event.schemaVersion,
+    isoTime(event.receivedMs) ?? '',
+    cell(payload.x_ft),
+    cell(payload.y_ft),
+    cell(payload.is_in),
+    cell(payload.kmh),
+    cell(payload.player_id),
+    cell(payload.shot_type),
+    cell(payload.swing_type),
+    event.payload,
+    event.extra ?? '',
+  ];
+}
+
+function parsePayload(text: string): Payload {
+  return (NEEDS_EXACT.test(text) ? parseExact(text) : JSON.parse(text)) as Payload;
+}
+
+/** Absent is empty; a number that a double cannot hold is its source text. */
+function cell(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

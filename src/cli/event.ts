@@ -1,0 +1,46 @@
+import { eventToJson } from '../protocol/event.ts';
+import { findRevisions } from '../store/events.ts';
+import { StoreError } from '../store/failure.ts';
+import { type DataOption, withDatabase } from './data.ts';
+import { isoTime, type JsonOption, printPairs } from './output.ts';
+
+/** `courtd event show S EVENT_ID`: every revision that is stored. */
+export async function show(
+  sessionId: string,
+  eventId: string,
+  options: DataOption & JsonOption,
+): Promise<void> {
+  const revisions = await withDatabase(options, (db) => findRevisions(db, sessionId, eventId));
+  if (revisions.length === 0) {
+    throw new StoreError(
+      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}.`,
+    );
+  }
+  const current = revisions.at(-1);
+  if (options.json) {
+    // The event as text, not as a value: numbers that a double cannot hold are kept (design 1.4).
+    const items = revisions.map((event) => {
+      const mark = `"current":${event === current},"received_at":"${isoTime(event.receivedMs)}"`;
+      return `  {${mark},"conflicting_copies":${event.conflictingCopies},"event":${eventToJson(event)}}`;
+    });
+    process.stdout.write(`[\n${items.join(',\n')}\n]\n`);
+    return;
+  }
+  for (const event of revisions) {
+    const mark = event === current ? 'current' : 'replaced by a higher revision';
+    process.stdout.write(`revision ${event.revision} (${mark})\n`);
+    printPairs([
+      ['eot', event.eot],
+      ['type', event.type],
+      ['court', event.courtId],
+      ['venue', event.venueId],
+      ['source', `${event.source}, confidence ${event.confidence}, schema ${event.schemaVersion}`],
+      ['received', isoTime(event.receivedMs) ?? '-'],
+      ['payload', event.payload],
+      ...(event.extra === null ? [] : [['extra', event.extra] as const]),
+      ...(event.conflictingCopies === 0
+        ? []
+        : [['conflicts', `${event.conflictingCopies} copies with other content were ignored`] as const]),
+    ]);
+  }
+}

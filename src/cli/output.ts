@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Writable } from 'node:stream';
+import { StoreError } from '../store/failure.ts';
+
+/** Data goes to standard output, words for people to standard error (design 3). */
+
+export interface JsonOption {
+  readonly json?: boolean;
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+export function say(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+}
+
+/** Whoever reads our output may stop at any time (`| head`): that is no failure. */
+export function endQuietlyOnBrokenPipe(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(0);
+      process.exit(1);
+    });
+  }
+}
+
+/** Prints rows under headings, columns as wide as their widest cell, numbers to the right. */
+export function printTable(
+  headings: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): void {
+  const widths = headings.map((heading, i) =>
+    Math.max(heading.length, ...rows.map((row) => String(row[i]).length)),
+  );
+  const line = (cells: readonly (string | number)[]) =>
+    cells
+      .map((cell, i) =>
+        typeof cell === 'number' ? String(cell).padStart(widths[i]!) : cell.padEnd(widths[i]!),
+      )
+      .join('  ')
+      .trimEnd();
+  process.stdout.write(`${[headings, ...rows].map(line).join('\n')}\n`);
+}
+
+/** Prints one thing a line: what it is, and its value. */
+export function printPairs(pairs: readonly (readonly [what: string, value: string])[]): void {
+  const width = Math.max(...pairs.map(([what]) => what.length));
+  process.stdout.write(pairs.map(([what, value]) => `  ${what.padEnd(width)}  ${value}\n`).join(''));
+}
+
+/** @returns an ISO 8601 time in UTC, or null for none. */
+export function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** How much of a long piece of work is done, on standard error where that is a terminal. */
+export class Progress {
+  readonly #isShown = process.stderr.isTTY === true;
+  #shownAt = performance.now();
+  #wasShown = false;
+
+  /** Shows `text` at most twice a second, and not at all for short work. */
+  show(text: () => string): void {
+    if (!this.#isShown || performance.now() - this.#shownAt < 500) return;
+    this.#shownAt = performance.now();
+    this.#wasShown = true;
+    process.stderr.write(`\r\x1b[K${text()}`);
+  }
+
+  clear(): void {
+    if (this.#wasShown) process.stderr.write('\r\x1b[K');
+  }
+}
+
+/** Where an export goes. */
+export interface Sink {
+  write(text: string): Promise<void>;
+  /** Makes it whole: call it after the last write. */
+  commit(): void;
+  /** Leaves nothing behind. */
+  abandon(): void;
+}
+
+export function stdoutSink(): Sink {
+  return {
+    write: (text) => writeTo(process.stdout, text),
+    commit: () => {},
+    abandon: () => {},
+  };
+}
+
+/** Writes aside, fsyncs and renames, so that a file of this name is always complete. */
+export function fileSink(file: string): Sink {
+  const existing = fs.statSync(file, { throwIfNoEntry: false });
+  if (existing?.isDirectory()) throw new StoreError(`${file} is a directory: name a file in it.`);
+  // A device or a pipe cannot be replaced, only written to.
+  const isSpecial = existing !== undefined && !existing.isFile();
+  const aside = isSpecial
+    ? file
+    : path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);
+  const fd = fs.openSync(aside, 'w');
+  return {
+    write: async (text) => {
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at);
+    },
+    commit: () => {
+      if (isSpecial) return fs.closeSync(fd);
+      fs.fsyncSync(fd);
+      fs.closeSync(fd);
+      fs.renameSync(aside, file);
+      const directory = fs.openSync(path.dirname(file), 'r');
+      fs.fsyncSync(directory);
+      fs.closeSync(directory);
+    },
+    abandon: () => {
+      if (!isSpecial) fs.rmSync(aside, { force: true });
+    },
+  };
+}
+
+async function writeTo(stream: Writable, text: string): Promise<void> {
+  if (!stream.write(text)) await once(stream, 'drain');
+}

@@ -1,0 +1,101 @@
+import type { Logger } from 'pino';
+import { type LogLevel, makeLog } from '../host/log.ts';
+import { RateLimit } from '../http/rate.ts';
+import { CourtServer } from '../http/server.ts';
+import { Traffic } from '../http/traffic.ts';
+import { StoreError, sqliteCode } from '../store/failure.ts';
+import { Store } from '../store/store.ts';
+import type { WriterEvents } from '../store/writer.ts';
+import type { DataOption } from './data.ts';
+
+export interface ServeOptions extends DataOption {
+  readonly host: string;
+  readonly port: number;
+  readonly venue?: string;
+  /** Requests a second from one address; 0: no limit. */
+  readonly rateLimit: number;
+  /** Bytes. */
+  readonly bodyLimit: number;
+  readonly logLevel: LogLevel;
+}
+
+/**
+ * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT.
+ * @returns the port, once it listens. The process exits by itself: 0 after a signal, 1 after a fatal failure.
+ */
+export async function serve(options: ServeOptions): Promise<number> {
+  const log = makeLog(options.logLevel);
+  process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
+  const store = await Store.open(options.data, storeEvents(log));
+  const traffic = new Traffic(log);
+  const server = new CourtServer({
+    gate: {
+      tokens: store.tokens,
+      rate: new RateLimit(options.rateLimit),
+      bodyLimitBytes: options.bodyLimit,
+    },
+    rules: options.venue === undefined ? {} : { venue: options.venue },
+    log,
+    traffic,
+    append: (events) => store.append(events),
+  });
+  const port = await listen(server, store, options);
+  log.info({ host: options.host, port, data: options.data, venue: options.venue ?? null }, 'listening');
+  if (!store.tokens.isOpen) {
+    log.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
+  }
+  const stop = async (signal: NodeJS.Signals) => {
+    log.info({ signal }, 'stopping: what was accepted is answered first');
+    await server.close();
+    await store.close();
+    traffic.stop();
+    log.info('stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
+  return port;
+}
+
+async function listen(server: CourtServer, store: Store, { host, port }: ServeOptions): Promise<number> {
+  try {
+    return await server.listen({ host, port });
+  } catch (error) {
+    await store.close();
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = LISTEN_FAILURES[code ?? ''];
+    if (reason === undefined) throw error;
+    throw new StoreError(`Cannot listen on ${host} port ${port}: ${reason}`);
+  }
+}
+
+const LISTEN_FAILURES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program has it. Stop that, or choose another port with --port.',
+  EACCES: 'this user may not. Choose a port from 1024 on with --port.',
+  EADDRNOTAVAIL: 'this machine does not have that address. Choose another with --host.',
+  ENOTFOUND: 'that is not an address. Choose another with --host.',
+};
+
+function storeEvents(log: Logger): WriterEvents {
+  return {
+    full: (error) =>
+      log.error(
+        { code: sqliteCode(error) },
+        'the disk is full: events are refused with 503 until there is room',
+      ),
+    healed: () => log.info('there is room on the disk again: events are stored'),
+    unexpected: (err) => log.error({ err }, 'a fault of courtd: please report it'),
+    fatal: (error) =>
+      die(
+        log,
+        error,
+        'the disk failed to read or write: nothing can be promised any more; check it, and start again',
+      ),
+  };
+}
+
+/** The database is not closed: what it would still write cannot be trusted (design 5). */
+function die(log: Logger, error: unknown, message: string): void {
+  log.fatal({ err: error, code: sqliteCode(error) }, message);
+  // After the turn, so that those who wait are still told 503.
+  setImmediate(() => process.exit(1));
+}

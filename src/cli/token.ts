@@ -1,0 +1,56 @@
+import { listTokens, revokeToken, rotateToken, type Token, tokenState } from '../store/tokens.ts';
+import { type DataOption, withDatabase } from './data.ts';
+import { isoTime, type JsonOption, printJson, printTable, say } from './output.ts';
+
+export interface RotateOptions extends DataOption {
+  /** Seconds. */
+  readonly grace: number;
+}
+
+/** `courtd token rotate`: the new token, alone, on standard output. */
+export async function rotate(options: RotateOptions): Promise<void> {
+  const now = Date.now();
+  const rotateIn = (db: Parameters<typeof rotateToken>[0]) => {
+    const older = listTokens(db).filter((token) => tokenState(token, now) !== 'revoked');
+    const made = rotateToken(db, options.grace, now);
+    return { made, older: older.filter((token) => tokenState(token, now) !== 'expired').length };
+  };
+  const { made, older } = await withDatabase(options, rotateIn, { create: true });
+  process.stdout.write(`${made}\n`);
+  if (older === 0) return say('Give it to every camera; it is shown only this once.');
+  const end =
+    options.grace === 0 ? 'have ended' : `end at ${isoTime(now + options.grace * 1000)} at the latest`;
+  say(`Give it to every camera; it is shown only this once. The older tokens ${end}.`);
+}
+
+/** `courtd token list`. */
+export async function list(options: DataOption & JsonOption): Promise<void> {
+  const tokens = (await withDatabase(options, listTokens)).map((token) => describe(token, Date.now()));
+  if (options.json) return printJson(tokens);
+  if (tokens.length === 0) return say('There is no token yet: "courtd token rotate" makes one.');
+  const rows = tokens.map((token) => Object.values(token).map((cell) => cell ?? '-'));
+  printTable(Object.keys(tokens[0]!), rows);
+}
+
+/** `courtd token revoke ID`. */
+export async function revoke(id: number, options: DataOption): Promise<void> {
+  const now = Date.now();
+  const left = await withDatabase(options, (db) => {
+    revokeToken(db, id, now);
+    return listTokens(db).filter((token) => ['active', 'retiring'].includes(tokenState(token, now))).length;
+  });
+  say(`Token ${id} is revoked: whoever still sends it is answered 401 from now on.`);
+  if (left === 0)
+    say('No token is left, so every request is answered 401: "courtd token rotate" makes a new one.');
+}
+
+function describe(token: Token, nowMs: number) {
+  return {
+    id: token.id,
+    state: tokenState(token, nowMs),
+    created_at: isoTime(token.created_ms),
+    expires_at: isoTime(token.revoked_ms ?? token.expires_ms),
+    last_used_at: isoTime(token.last_used_ms),
+    last_used_from: token.last_used_from,
+  };
+}

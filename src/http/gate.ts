@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../protocol/problems.ts';
+import { authenticate, countOf, type Tokens } from './auth.ts';
+import type { RateLimit } from './rate.ts';
+
+const PATH = '/v1/events';
+const JSON_TYPE = /^application\/json[ \t]*(?:;(.*))?$/i;
+const CHARSET = /(?:^|;)[ \t]*charset[ \t]*=[ \t]*("?)([^";]*)\1[ \t]*(?:;|$)/i;
+
+/** What a request must pass before its body is read, in the order of design 2. */
+export interface Gate {
+  readonly tokens: Tokens;
+  readonly rate: RateLimit;
+  readonly bodyLimitBytes: number;
+}
+
+/**
+ * @returns how the body is encoded.
+ * @throws {Problem} the first thing that is wrong with the request's head.
+ */
+export function passGate(req: IncomingMessage, from: string, gate: Gate): 'identity' | 'gzip' {
+  checkHttp(req);
+  authenticate(req, gate.tokens, from);
+  gate.rate.take(from);
+  checkPath(req.url ?? '');
+  checkMethod(req.method ?? '');
+  checkMediaType(req.headers['content-type']);
+  const encoding = encodingOf(req.headers['content-encoding']);
+  checkDeclaredLength(req.headers['content-length'], gate.bodyLimitBytes);
+  return encoding;
+}
+
+/** RFC 9112, sections 3.2 and 6.1: what Node lets through or answers without a body. */
+function checkHttp(req: IncomingMessage): void {
+  const hosts = countOf(req, 'host');
+  if (hosts > 1 || (hosts === 0 && req.httpVersion === '1.1')) {
+    throw new Problem('malformed_request', 'The request needs exactly one Host header.');
+  }
+  const coding = req.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new Problem('malformed_request', 'The only Transfer-Encoding understood here is chunked.');
+  }
+}
+
+/** A query is ignored; a proxy may send the absolute form (RFC 9112, section 3.2.2). */
+function checkPath(url: string): void {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  if (path !== PATH) throw new Problem('not_found', `There is nothing here: events go to POST ${PATH}.`);
+}
+
+function checkMethod(method: string): void {
+  if (method === 'POST') return;
+  throw new Problem(
+    'method_not_allowed',
+    `Use POST: ${PATH} takes events and nothing else.`,
+    {},
+    { Allow: 'POST' },
+  );
+}
+
+function checkMediaType(header: string | undefined): void {
+  const parameters = JSON_TYPE.exec(header ?? '');
+  const charset = CHARSET.exec(parameters?.[1] ?? '')?.[2];
+  if (parameters !== null && (charset === undefined || charset.toLowerCase() === 'utf-8')) return;
+  const sentence = 'Send the events as "Content-Type: application/json", in UTF-8.';
+  throw new Problem('unsupported_media_type', sentence, {}, { Accept: 'application/json' });
+}
+
+function encodingOf(header: string | undefined): 'identity' | 'gzip' {
+  const encoding = header?.trim().toLowerCase() ?? 'identity';
+  if (encoding === 'identity' || encoding === 'gzip') return encoding;
+  const sentence = 'Send the body as it is, or with "Content-Encoding: gzip".';
+  throw new Problem('unsupported_encoding', sentence, {}, { 'Accept-Encoding': 'gzip' });
+}
+
+function checkDeclaredLength(header: string | undefined, limitBytes: number): void {
+  const sizeBytes = Number(header ?? 0);
+  if (sizeBytes > limitBytes) throw bodyTooLarge(limitBytes, sizeBytes);
+}
+
+/** @param sizeBytes where it is known. */
+export function bodyTooLarge(limitBytes: number, sizeBytes?: number): Problem {
+  const size = sizeBytes === undefined ? 'larger than' : `${sizeBytes} bytes long; the limit is`;
+  const members = sizeBytes === undefined ? {} : { size_bytes: sizeBytes };
+  const sentence = `The body is ${size} ${limitBytes} bytes: send fewer events in one request.`;
+  return new Problem('body_too_large', sentence, { limit_bytes: limitBytes, ...members });
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { readBatch } from '../protocol/batch.ts';
+import type { CourtEvent } from '../protocol/event.ts';
+import type { EventRules } from '../protocol/faults.ts';
+import { Problem } from '../protocol/problems.ts';
+import type { Counts } from '../store/append.ts';
+import { gunzip, readBody, SenderGone } from './body.ts';
+import { type Gate, passGate } from './gate.ts';
+import { replyAccepted, replyProblem } from './reply.ts';
+import { Room } from './room.ts';
+import type { RequestMark, Traffic } from './traffic.ts';
+
+/** What the ingest path works with. */
+export interface IngestContext {
+  readonly gate: Gate;
+  readonly rules: EventRules;
+  readonly log: Logger;
+  readonly traffic: Traffic;
+  /** Stores events; resolves when they are on disk. */
+  append(events: readonly CourtEvent[]): Promise<Counts>;
+}
+
+const NOTHING: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
+
+/** The one thing this server does: a request's way from its head to its answer (design 6). */
+export class Ingest {
+  readonly #context: IngestContext;
+  readonly #room = new Room();
+  readonly #run = randomBytes(3).toString('hex');
+  #requests = 0;
+
+  constructor(context: IngestContext) {
+    this.#context = context;
+  }
+
+  /** Names a request in the log and in its answer, if that is an error. */
+  mark(address: string | undefined): RequestMark {
+    const id = `${this.#run}-${(++this.#requests).toString(36)}`;
+    return { id, client: (address ?? 'unknown').replace(/^::ffff:/, ''), startedAt: performance.now() };
+  }
+
+  /** @param expectsContinue the client waits for a 100 before it sends the body (RFC 9110, section 10.1.1). */
+  async handle(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): Promise<void> {
+    const mark = this.mark(req.socket.remoteAddress);
+    try {
+      const counts = await this.#store(req, mark, () => {
+        if (expectsContinue) res.writeContinue();
+      });
+      replyAccepted(res, counts.accepted, counts.duplicates);
+      this.#context.traffic.accepted(mark, counts);
+    } catch (error) {
+      if (error instanceof SenderGone) return this.#context.traffic.gone(mark);
+      this.refuse(req, res, mark, this.#asProblem(error, mark));
+    }
+  }
+
+  refuse(req: IncomingMessage, res: ServerResponse, mark: RequestMark, problem: Problem): void {
+    replyProblem(req, res, problem, mark.id);
+    this.#context.traffic.refused(mark, problem);
+  }
+
+  async #store(req: IncomingMessage, mark: RequestMark, beforeBody: () => void): Promise<Counts> {
+    const { gate, rules, append } = this.#context;
+    const encoding = passGate(req, mark.client, gate);
+    beforeBody();
+    const place = this.#room.enter();
+    try {
+      const sent = await readBody(req, gate.bodyLimitBytes, this.#room, place);
+      const body = encoding === 'gzip' ? gunzip(sent, gate.bodyLimitBytes, this.#room, place) : sent;
+      const events = readBatch(body, rules);
+      return events.length === 0 ? NOTHING : await append(events);
+    } finally {
+      this.#room.leave(place);
+    }
+  }
+
+  #asProblem(error: unknown, mark: RequestMark): Problem {
+    if (error instanceof Problem) return error;
+    this.#context.log.error({ request_id: mark.id, err: error }, 'a fault of courtd: please report it');
+    const sentence = `Something went wrong here. Send the same request again, and tell the operator "${mark.id}".`;
+    return new Problem('internal_error', sentence);
+  }
+}

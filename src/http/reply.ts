@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { DRAIN_BYTES, DRAIN_MS } from '../protocol/limits.ts';
+import { PROBLEMS, type Problem } from '../protocol/problems.ts';
+
+/** The one writer of answers. */
+
+const PROBLEM_TYPE = 'application/problem+json';
+
+/** 202 and nothing else in it (design 2). Call it only after the commit. */
+export function replyAccepted(res: ServerResponse, accepted: number, duplicates: number): void {
+  const body = `{"accepted":${accepted},"duplicates":${duplicates}}`;
+  res.writeHead(202, { 'Content-Type': 'application/json', 'Content-Length': body.length });
+  res.end(body);
+}
+
+/** An error. If its request is still being sent, the sender gets to read it first: written whole, drained, then ended. */
+export function replyProblem(
+  req: IncomingMessage,
+  res: ServerResponse,
+  problem: Problem,
+  requestId: string,
+): void {
+  if (res.headersSent || res.destroyed) return;
+  const body = Buffer.from(problem.body(requestId));
+  const mustClose = expectsContinue(req) || Number(req.headers['content-length'] ?? 0) > DRAIN_BYTES;
+  res.writeHead(problem.status, {
+    'Content-Type': PROBLEM_TYPE,
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    ...problem.headers,
+    ...(mustClose ? { Connection: 'close' } : {}),
+  });
+  if (req.complete || !hasBody(req)) {
+    res.end(body);
+    return;
+  }
+  res.write(body);
+  drain(req, () => res.end());
+}
+
+/** For a connection whose request never became one: the same answer, written by hand, and the end of it. */
+export function replyRaw(socket: Duplex, problem: Problem, requestId: string): void {
+  const body = Buffer.from(problem.body(requestId));
+  const fields = {
+    Date: new Date().toUTCString(),
+    'Content-Type': PROBLEM_TYPE,
+    'Content-Length': body.length,
+    ...problem.headers,
+    Connection: 'close',
+  };
+  const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { status, title } = PROBLEMS[problem.code];
+  socket.write(`HTTP/1.1 ${status} ${title}\r\n${head.join('')}\r\n`);
+  socket.write(body);
+  // Its parser is gone: what still comes is thrown away, so that it does not turn our answer into a reset.
+  socket.removeAllListeners('data');
+  drain(socket, () => socket.destroy());
+  socket.end();
+}
+
+/** Reads on and forgets, up to DRAIN_BYTES or DRAIN_MS; then `done`, once. */
+function drain(source: IncomingMessage | Duplex, done: () => void): void {
+  let left = DRAIN_BYTES;
+  const timer = setTimeout(stop, DRAIN_MS);
+  function onData(chunk: Buffer): void {
+    left -= chunk.length;
+    if (left < 0) stop();
+  }
+  function finish(): void {
+    clearTimeout(timer);
+    source.off('data', onData).off('end', finish).off('close', finish).off('error', finish);
+    done();
+  }
+  function stop(): void {
+    finish();
+    source.destroy();
+  }
+  source.on('data', onData).on('end', finish).on('close', finish).on('error', finish);
+  source.resume();
+}
+
+function hasBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length'];
+  return req.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
+}
+
+/** Such a sender may leave its body out after an error, and what follows would be taken for it (RFC 9110, 10.1.1). */
+function expectsContinue(req: IncomingMessage): boolean {
+  return req.headers.expect !== undefined;
+}

@@ -1,0 +1,76 @@
+import { BODY_WAIT_MS, RETRY_AFTER_S, SMALL_BODY_BYTES, WAITING_BODIES_BYTES } from '../protocol/limits.ts';
+import { type Problem, retryLater } from '../protocol/problems.ts';
+
+/** The part of the room that one request's body takes, from its first byte to its answer. */
+export interface Place {
+  sizeBytes: number;
+  /** Set while the body is paused. */
+  paused?: { readonly resume: () => void; readonly timer: NodeJS.Timeout };
+}
+
+/**
+ * Bounds the bodies that have arrived and wait for the store (design 2). When the room is taken, larger bodies are
+ * paused: the kernel's window then holds their senders back. The oldest of them always goes on, or two hundred
+ * half-read bodies would wait for each other for ever.
+ */
+export class Room {
+  readonly #places = new Set<Place>();
+  #takenBytes = 0;
+
+  /** Bytes in all places. */
+  get takenBytes(): number {
+    return this.#takenBytes;
+  }
+
+  enter(): Place {
+    return { sizeBytes: 0 };
+  }
+
+  /** A part of a body has arrived. @returns whether its reader may go on; if not, it calls `wait`. */
+  grow(place: Place, bytes: number): boolean {
+    place.sizeBytes += bytes;
+    this.#takenBytes += bytes;
+    if (place.sizeBytes <= SMALL_BODY_BYTES) return true;
+    this.#places.add(place);
+    return this.#mayGoOn(place);
+  }
+
+  /** @returns whether a body may become this much larger at once, as it does when it is decoded. */
+  fits(place: Place, bytes: number): boolean {
+    const others = this.#takenBytes - place.sizeBytes;
+    return others === 0 || bytes <= SMALL_BODY_BYTES || this.#takenBytes + bytes <= WAITING_BODIES_BYTES;
+  }
+
+  /** Calls `resume` when there is room again, or `refuse` when there was none for too long. */
+  wait(place: Place, resume: () => void, refuse: (problem: Problem) => void): void {
+    const timer = setTimeout(() => {
+      delete place.paused;
+      refuse(noRoom());
+    }, BODY_WAIT_MS);
+    place.paused = { resume, timer };
+  }
+
+  leave(place: Place): void {
+    clearTimeout(place.paused?.timer);
+    delete place.paused;
+    this.#places.delete(place);
+    this.#takenBytes -= place.sizeBytes;
+    place.sizeBytes = 0;
+    for (const other of this.#places) {
+      if (!this.#mayGoOn(other)) return;
+      const { paused } = other;
+      delete other.paused;
+      clearTimeout(paused?.timer);
+      paused?.resume();
+    }
+  }
+
+  #mayGoOn(place: Place): boolean {
+    return this.#takenBytes <= WAITING_BODIES_BYTES || this.#places.values().next().value === place;
+  }
+}
+
+export function noRoom(): Problem {
+  const sentence = 'Too many large requests are waiting. Nothing was stored; send the same request again.';
+  return retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
+}

@@ -1,0 +1,116 @@
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import {
+  CONNECTIONS,
+  HEADERS_BYTES,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
+  REQUEST_TIMEOUT_MS,
+  SHUTDOWN_IDLE_MS,
+  SHUTDOWN_MS,
+  TIMEOUT_CHECK_MS,
+} from '../protocol/limits.ts';
+import { Problem } from '../protocol/problems.ts';
+import { noteOwed, parserProblem, whenItsTurn } from './broken.ts';
+import { passGate } from './gate.ts';
+import { Ingest, type IngestContext } from './ingest.ts';
+import { replyRaw } from './reply.ts';
+
+/** node:http with every limit set on purpose and every answer ours. */
+export class CourtServer {
+  readonly #server: http.Server;
+  readonly #ingest: Ingest;
+  readonly #context: IngestContext;
+  #isClosing = false;
+
+  constructor(context: IngestContext) {
+    this.#context = context;
+    this.#ingest = new Ingest(context);
+    this.#server = http.createServer({
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: HEADERS_BYTES,
+      // A missing Host gets our 400 (gate.ts), not Node's empty one.
+      requireHostHeader: false,
+      noDelay: true,
+    });
+    this.#server.maxConnections = CONNECTIONS;
+    this.#server.on('request', (req, res) => this.#serve(req, res, false));
+    this.#server.on('checkContinue', (req, res) => this.#serve(req, res, true));
+    this.#server.on('checkExpectation', (req, res) => this.#refuseExpectation(req, res));
+    this.#server.on('connect', (req, socket) => this.#refuseTunnel(req, socket));
+    this.#server.on('clientError', (error, socket) => this.#refuseBroken(error, socket));
+  }
+
+  /** @returns the port that it listens on, once it does. */
+  async listen(options: net.ListenOptions): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(options, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /**
+   * No new connections; what was accepted is answered, with `Connection: close`; idle ones are closed.
+   * @returns when the last connection is gone, after SHUTDOWN_MS at the latest.
+   */
+  async close(): Promise<void> {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    const server = this.#server;
+    const closed = new Promise<void>((resolve) => {
+      // Not http.Server's own close: it also drops accepted connections that have not sent a byte yet.
+      net.Server.prototype.close.call(server, () => resolve());
+    });
+    const idle = setTimeout(() => server.closeIdleConnections(), SHUTDOWN_IDLE_MS);
+    const all = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS);
+    await closed;
+    clearTimeout(idle);
+    clearTimeout(all);
+  }
+
+  #serve(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void {
+    if (this.#isClosing) res.shouldKeepAlive = false;
+    noteOwed(req.socket, res);
+    void this.#ingest.handle(req, res, expectsContinue);
+  }
+
+  #refuseExpectation(req: IncomingMessage, res: ServerResponse): void {
+    noteOwed(req.socket, res);
+    const sentence = 'The only expectation understood here is "Expect: 100-continue".';
+    const mark = this.#ingest.mark(req.socket.remoteAddress);
+    this.#ingest.refuse(req, res, mark, new Problem('expectation_failed', sentence));
+  }
+
+  /** CONNECT: Node would close the connection without a word. */
+  #refuseTunnel(req: IncomingMessage, socket: Duplex): void {
+    const mark = this.#ingest.mark(req.socket.remoteAddress);
+    try {
+      passGate(req, mark.client, this.#context.gate);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      this.#context.traffic.refused(mark, error);
+      replyRaw(socket, error, mark.id);
+    }
+  }
+
+  #refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    whenItsTurn(socket, () => {
+      const mark = this.#ingest.mark((socket as net.Socket).remoteAddress);
+      const problem = parserProblem(error);
+      this.#context.traffic.refused(mark, problem);
+      replyRaw(socket, problem, mark.id);
+    });
+  }
+}

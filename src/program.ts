@@ -1,0 +1,168 @@
+import fs from 'node:fs';
+import { Argument, Command, CommanderError, Option } from 'commander';
+import { integer, option, parseDuration, parseTime, sizeBetween } from './cli/arguments.ts';
+import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
+import { LOG_LEVELS } from './host/log.ts';
+import { EVENT_TYPES } from './protocol/event.ts';
+import {
+  BODY_BYTES,
+  BODY_LIMIT_BYTES,
+  PORT,
+  RATE_LIMIT_MAX_PER_S,
+  RATE_PER_S,
+  TOKEN_GRACE_S,
+} from './protocol/limits.ts';
+import { StoreError } from './store/failure.ts';
+
+/** Every command of courtd, its arguments and its help. A verb's module is loaded when it is called. */
+export function makeProgram(): Command {
+  const { version } = JSON.parse(fs.readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const program = new Command('courtd')
+    .description('The box in a sports venue that court cameras send their events to.')
+    .version(version)
+    .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd'))
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'courtd: ')) })
+    .exitOverride();
+  addServe(program);
+  addToken(program);
+  addSession(program);
+  addEvent(program);
+  addExport(program);
+  return program;
+}
+
+/**
+ * Runs one command and sets the exit status: 0, 1 (failed) or 2 (used wrongly). What can be foreseen is told in a
+ * sentence, never in a stack trace.
+ */
+export async function runProgram(program: Command, args: readonly string[]): Promise<void> {
+  endQuietlyOnBrokenPipe();
+  // An empty variable counts as unset (design 3); commander would take it as a value.
+  for (const name of Object.keys(process.env)) {
+    if (name.startsWith('COURTD_') && process.env[name] === '') delete process.env[name];
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+/** @returns the exit status. */
+function report(error: unknown): number {
+  // commander has already said what was wrong, or shown the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof StoreError) {
+    say(`courtd: ${error.message}`);
+  } else {
+    say(
+      `courtd: this is a fault of courtd, please report it: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  return 1;
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the daemon: takes events on POST /v1/events, logs JSON lines to standard output')
+    .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0'))
+    .addOption(option('--port <number>', 'the port; 0 picks one').default(PORT).argParser(integer(0, 65_535)))
+    .addOption(option('--venue <id>', 'accept events of this venue_id only'))
+    .addOption(
+      option('--rate-limit <number>', 'requests a second from one client address; 0 turns it off')
+        .default(RATE_PER_S)
+        .argParser(integer(0, RATE_LIMIT_MAX_PER_S)),
+    )
+    .addOption(
+      option('--body-limit <size>', 'the largest body, as sent and as decoded')
+        .default(BODY_BYTES, '8MiB')
+        .argParser(sizeBetween(BODY_LIMIT_BYTES.least, BODY_LIMIT_BYTES.most)),
+    )
+    .addOption(option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
+    .action(async (_options, command) => {
+      await (await import('./cli/serve.ts')).serve(command.optsWithGlobals());
+    });
+}
+
+function addToken(program: Command): void {
+  const token = program.command('token').description("the venue's shared bearer token");
+  token
+    .command('rotate')
+    .description('make a new token and print it; the older ones go on working until the grace ends')
+    .addOption(
+      new Option(
+        '--grace <time>',
+        'how long the older tokens go on working: 0, or a number with s, m, h or d',
+      )
+        .default(TOKEN_GRACE_S, '24h')
+        .argParser(parseDuration),
+    )
+    .action(async (_options, command) => (await import('./cli/token.ts')).rotate(command.optsWithGlobals()));
+  token
+    .command('list')
+    .description('show the tokens: their state and last use, never the secret')
+    .addOption(json())
+    .action(async (_options, command) => (await import('./cli/token.ts')).list(command.optsWithGlobals()));
+  token
+    .command('revoke')
+    .description('end a token at once')
+    .addArgument(
+      new Argument('<id>', 'as "courtd token list" shows it').argParser(integer(1, Number.MAX_SAFE_INTEGER)),
+    )
+    .action(async (id, _options, command) =>
+      (await import('./cli/token.ts')).revoke(id, command.optsWithGlobals()),
+    );
+}
+
+function addSession(program: Command): void {
+  const session = program.command('session').description('what has been stored of each session');
+  session
+    .command('list')
+    .description('show every session, in the order of its first event')
+    .addOption(json())
+    .action(async (_options, command) => (await import('./cli/session.ts')).list(command.optsWithGlobals()));
+  session
+    .command('show')
+    .description('show one session: events by type and court, revisions, duplicates, conflicts, lateness')
+    .argument('<session>', 'the session_id')
+    .addOption(json())
+    .action(async (name, _options, command) =>
+      (await import('./cli/session.ts')).show(name, command.optsWithGlobals()),
+    );
+}
+
+function addEvent(program: Command): void {
+  const event = program.command('event').description('single events');
+  event
+    .command('show')
+    .description('show every revision of one event')
+    .argument('<session>', 'the session_id')
+    .argument('<event>', 'the event_id')
+    .addOption(json())
+    .action(async (session, id, _options, command) =>
+      (await import('./cli/event.ts')).show(session, id, command.optsWithGlobals()),
+    );
+}
+
+function addExport(program: Command): void {
+  program
+    .command('export')
+    .description('write a session in the order of eot: what was stored when it began')
+    .argument('<session>', 'the session_id')
+    .addOption(new Option('--format <format>', 'how to write it').choices(['csv', 'ndjson']).default('csv'))
+    .option('--current', 'only the highest revision of each event')
+    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .option('--court <id>', 'only events of this court_id')
+    .addOption(new Option('--from <time>', 'only events from this eot on').argParser(parseTime))
+    .addOption(new Option('--to <time>', 'only events before this eot').argParser(parseTime))
+    .option('-o, --output <file>', 'write to a file, which appears when it is complete')
+    .action(async (name, _options, command) =>
+      (await import('./cli/export.ts')).exportSession(name, command.optsWithGlobals()),
+    );
+}
+
+function json(): Option {
+  return new Option('--json', 'for programs: JSON on standard output');
+}

@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { eotFault, eotToNs } from '../../src/protocol/eot.ts';
+import { EOT_CHARS } from '../../src/protocol/limits.ts';
+
+const two = (n: number) => String(n).padStart(2, '0');
+const NS_PER_MS = 1_000_000n;
+const FIRST = Date.UTC(1678, 0, 1);
+const LAST = Date.UTC(2261, 11, 31, 23, 59, 59);
+
+t.test('known instants are reckoned to the nanosecond', async (t) => {
+  const cases: [eot: string, ns: bigint][] = [
+    ['1970-01-01T00:00Z', 0n],
+    ['1970-01-01T00:00:00.000000001Z', 1n],
+    ['1969-12-31T23:59:59.999999999Z', -1n],
+    ['2026-03-14T15:09:26.535Z', 1_773_500_966_535_000_000n],
+    ['2026-03-14T15:09Z', 1_773_500_940_000_000_000n],
+    ['2026-03-14T16:09:26,5+01', 1_773_500_966_500_000_000n],
+    ['2026-03-14T20:54:26.5+0545', 1_773_500_966_500_000_000n],
+    ['2026-03-14T11:39:26.5-03:30', 1_773_500_966_500_000_000n],
+    ['2026-03-14T15:09:26-00:00', 1_773_500_966_000_000_000n],
+    ['2024-02-29T00:00:00Z', 1_709_164_800_000_000_000n],
+    ['2000-02-29T12:00:00Z', 951_825_600_000_000_000n],
+  ];
+  for (const [eot, ns] of cases) t.equal(eotToNs(eot), ns, eot);
+});
+
+t.test('digits beyond the nanosecond are accepted and not compared', async (t) => {
+  t.equal(eotToNs('1970-01-01T00:00:00.1234567899999Z'), 123_456_789n);
+  t.equal(eotToNs('1970-01-01T00:00:00.0000000009Z'), 0n);
+});
+
+t.test('second 60 counts as the next second, over the end of a day and of a year', async (t) => {
+  t.equal(eotToNs('2016-12-31T23:59:60Z'), eotToNs('2017-01-01T00:00:00Z'));
+  t.equal(eotToNs('2016-12-31T23:59:60.25Z'), eotToNs('2017-01-01T00:00:00.25Z'));
+  t.equal(eotToNs('2026-01-01T00:59:60+01:00'), eotToNs('2026-01-01T00:00:00Z'));
+});
+
+t.test('the first and the last nanosecond of the years fit 64 bits with every offset', async (t) => {
+  for (const eot of ['1678-01-01T00:00:00+23:59', '2261-12-31T23:59:60.999999999-23:59']) {
+    const ns = eotToNs(eot);
+    t.type(ns, 'bigint', eot);
+    t.equal(BigInt.asIntN(64, ns ?? 0n), ns, eot);
+  }
+});
+
+t.test('any date, time, fraction and offset agrees with Date.UTC', async () => {
+  const offset = fc.record({
+    sign: fc.constantFrom(-1, 1),
+    hours: fc.integer({ min: 0, max: 23 }),
+    minutes: fc.integer({ min: 0, max: 59 }),
+    form: fc.constantFrom('Z', 'hh', 'hhmm', 'hh:mm'),
+  });
+  const fraction = fc.option(
+    fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 38 }),
+  );
+  const local = fc.integer({ min: FIRST / 1000, max: LAST / 1000 });
+  const property = fc.property(
+    local,
+    fraction,
+    fc.constantFrom('.', ','),
+    offset,
+    (seconds, fraction, mark, o) => {
+      const sign = o.sign < 0 ? '-' : '+';
+      const minutes = o.form.includes('mm') ? o.minutes : 0;
+      const zone = {
+        Z: 'Z',
+        hh: sign + two(o.hours),
+        hhmm: sign + two(o.hours) + two(minutes),
+        'hh:mm': `${sign}${two(o.hours)}:${two(minutes)}`,
+      }[o.form];
+      const east = o.form === 'Z' ? 0 : o.sign * (o.hours * 60 + minutes);
+      const eot = `${new Date(seconds * 1000).toISOString().slice(0, 19)}${fraction === null ? '' : mark + fraction}${zone}`;
+      const ns = BigInt((fraction ?? '').padEnd(9, '0').slice(0, 9));
+      return eotToNs(eot) === BigInt(seconds * 1000 - east * 60_000) * NS_PER_MS + ns;
+    },
+  );
+  fc.assert(property, { numRuns: 2000 });
+});
+
+t.test('a date is valid exactly where the calendar has it', async () => {
+  const years = fc.oneof(fc.integer({ min: 1670, max: 2270 }), fc.constantFrom(1700, 1900, 2000, 2024, 2100));
+  const property = fc.property(
+    years,
+    fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 0, max: 99 })),
+    fc.oneof(fc.integer({ min: 27, max: 32 }), fc.integer({ min: 0, max: 99 })),
+    (year, month, day) => {
+      const date = new Date(Date.UTC(year, month - 1, day));
+      const real =
+        date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+      const accepted = eotToNs(`${year}-${two(month)}-${two(day)}T12:00:00Z`) !== undefined;
+      return accepted === (real && year >= 1678 && year <= 2261);
+    },
+  );
+  fc.assert(property, { numRuns: 2000 });
+});
+
+t.test('a clock and an offset are valid exactly within their bounds', async () => {
+  const field = (max: number) =>
+    fc.oneof(fc.integer({ min: max - 1, max: max + 1 }), fc.integer({ min: 0, max: 99 }));
+  const property = fc.property(field(23), field(59), field(60), field(23), field(59), (h, m, s, oh, om) => {
+    const eot = `2026-03-14T${two(h)}:${two(m)}:${two(s)}-${two(oh)}:${two(om)}`;
+    const valid = h <= 23 && m <= 59 && s <= 60 && oh <= 23 && om <= 59;
+    return (eotToNs(eot) !== undefined) === valid;
+  });
+  fc.assert(property, { numRuns: 2000 });
+});
+
+const OF_A_DAY = 'must be a time of day from 00:00:00 to 23:59:60';
+const OFFSET = 'must have an offset of at most 23:59';
+const CALENDAR = 'must be a real calendar date';
+const YEARS = 'must be in the years 1678 to 2261';
+const NO_OFFSET = /^must end with a time zone offset/;
+const SHAPE = /^must be an ISO 8601 time with an offset/;
+
+t.test('what is not an eot is refused, and the fault says why', async (t) => {
+  const cases: [fault: string | RegExp, ...eots: string[]][] = [
+    [NO_OFFSET, '2026-03-14T15:09', '2026-03-14T15:09:26', '2026-03-14T15:09:26.535', '2026-02-31T99:99'],
+    [SHAPE, '', 'Z', 'now', '0', '1773500966', '1773500966535', '2026', '2026-03-14', '2026-03-14Z'],
+    [SHAPE, '2026-03-14 15:09:26Z', '2026-03-14t15:09:26Z', '2026-03-14T15:09:26z', '20260314T150926Z'],
+    [
+      SHAPE,
+      ' 2026-03-14T15:09:26Z',
+      '2026-03-14T15:09:26Z ',
+      '2026-03-14T15:09:26Z\n',
+      '2026-03-14T15:09:26Z\0',
+    ],
+    [SHAPE, '2026-03-14T15Z', '2026-03-14T15:9:26Z', '2026-3-14T15:09:26Z', '26-03-14T15:09:26Z'],
+    [SHAPE, '12026-03-14T15:09:26Z', '+002026-03-14T15:09:26Z', '-2026-03-14T15:09:26Z', '2026-W11-6T15:09Z'],
+    [SHAPE, '2026-073T15:09:26Z', '2026/03/14T15:09:26Z', '2026-03-14T15.09.26Z', '2026-03-14T150926Z'],
+    [
+      SHAPE,
+      '2026-03-14T15:09:26.Z',
+      '2026-03-14T15:09:26,Z',
+      '2026-03-14T15:09:26.5.5Z',
+      '2026-03-14T15:09.5Z',
+    ],
+    [
+      SHAPE,
+      '2026-03-14T15:09:26ZZ',
+      '2026-03-14T15:09:26Z+00:00',
+      '2026-03-14T15:09:26 Z',
+      '2026-03-14T15:09:26UTC',
+    ],
+    [
+      SHAPE,
+      '2026-03-14T15:09:26+1',
+      '2026-03-14T15:09:26+010',
+      '2026-03-14T15:09:26+01:',
+      '2026-03-14T15:09:26+01:0',
+    ],
+    [SHAPE, '2026-03-14T15:09:26+01:00:00', '2026-03-14T15:09:26+', '2026-03-14T15:09:26\u221201:00'],
+    [SHAPE, '2026-03-14T15:09:26+01:00[Europe/Paris]', '2026-03-14T15:09:26Z[UTC]', '2026-03-14T15:09:26e0Z'],
+    [SHAPE, '\u0662\u0660\u0662\u0666-03-14T15:09:26Z', '2026-03-14T15:09:2\uff16Z', '2026-03-14T-1:09:26Z'],
+    [YEARS, '0000-01-01T00:00:00Z', '1677-12-31T23:59:59Z', '2262-01-01T00:00:00Z', '9999-99-99T99:99:99Z'],
+    [CALENDAR, '2026-00-14T15:09Z', '2026-13-14T15:09Z', '2026-03-00T15:09Z', '2026-03-32T15:09Z'],
+    [CALENDAR, '2026-02-29T15:09Z', '2026-02-31T15:09Z', '2100-02-29T15:09Z', '1900-02-29T15:09Z'],
+    [CALENDAR, '2024-02-30T15:09Z', '2026-04-31T15:09Z', '2026-06-31T15:09Z', '2026-11-31T15:09Z'],
+    [
+      OFFSET,
+      '2026-03-14T15:09+24:00',
+      '2026-03-14T15:09-24',
+      '2026-03-14T15:09+2400',
+      '2026-03-14T15:09+00:60',
+    ],
+    [OF_A_DAY, '2026-03-14T24:00:00Z', '2026-03-14T24:00Z', '2026-03-14T15:60:00Z', '2026-03-14T15:09:61Z'],
+  ];
+  for (const [fault, ...eots] of cases) {
+    for (const eot of eots) {
+      t.equal(eotToNs(eot), undefined, JSON.stringify(eot));
+      if (fault instanceof RegExp) t.match(eotFault(eot), fault, JSON.stringify(eot));
+      else t.equal(eotFault(eot), fault, JSON.stringify(eot));
+    }
+  }
+});
+
+t.test('64 characters are an eot, 65 are not', async (t) => {
+  const sized = (chars: number) => `${'2026-03-14T15:09:26.5'.padEnd(chars - 1, '0')}Z`;
+  t.equal(eotToNs(sized(EOT_CHARS)), eotToNs('2026-03-14T15:09:26.5Z'));
+  t.equal(eotToNs(sized(EOT_CHARS + 1)), undefined);
+  t.equal(eotFault(sized(EOT_CHARS + 1)), 'must be at most 64 characters');
+});
+
+t.test('hostile long texts are refused at once', async (t) => {
+  const long = 1_000_000;
+  for (const eot of [
+    '2026-03-14T15:09:26.'.padEnd(long, '0'),
+    '9'.repeat(long),
+    '+'.repeat(long),
+    'Z'.repeat(long),
+  ]) {
+    t.equal(eotToNs(eot), undefined);
+    t.equal(eotFault(eot), 'must be at most 64 characters');
+  }
+});
+
+t.test('no text makes it throw', async () => {
+  const near = fc.string({ unit: fc.constantFrom(...'0123456789-+:.,TZ'), maxLength: 40 });
+  fc.assert(
+    fc.property(fc.oneof(near, fc.string({ unit: 'binary' })), (text) => {
+      eotToNs(text);
+      return eotFault(text).startsWith('must ');
+    }),
+  );
+});

@@ -1,0 +1,162 @@
+import t from 'tap';
+import { type EventRules, explainFaults, isValidEvent } from '../../src/protocol/faults.ts';
+import { LISTED_EVENTS, LISTED_FAULTS } from '../../src/protocol/limits.ts';
+import { event, events } from '../event.ts';
+
+const details = (sent: unknown, rules: EventRules = {}) => explainFaults(sent, rules).members.details ?? [];
+const paths = (sent: unknown, rules: EventRules = {}) => details(sent, rules).map((fault) => fault.path);
+const show = (value: unknown) => JSON.stringify(value)?.slice(0, 40) ?? String(value);
+
+const REQUIRED = [
+  'event_id',
+  'session_id',
+  'venue_id',
+  'court_id',
+  'source',
+  'eot',
+  'type',
+  'confidence',
+  'schema_version',
+  'payload',
+];
+/** 1e400, as JSON.parse gives it. */
+const TOO_LARGE = Number.POSITIVE_INFINITY;
+const BALL = '\u{1f3be}';
+
+t.test('a missing required field is a fault of its own, whose path is its name', async (t) => {
+  for (const name of REQUIRED) {
+    const { [name]: _, ...rest } = event() as unknown as Record<string, unknown>;
+    t.equal(isValidEvent(rest, {}), false, name);
+    t.strictSame(details(rest), [{ path: name, message: 'is required' }], name);
+  }
+  t.strictSame(paths({}).sort(), [...REQUIRED].sort(), 'all at once');
+});
+
+t.test('a field is not found on a prototype', async (t) => {
+  const sent = JSON.parse(`{"__proto__":${JSON.stringify(event())}}`);
+  t.equal(isValidEvent(sent, {}), false);
+  t.equal(paths(sent).length, REQUIRED.length);
+});
+
+t.test('unknown fields pass, in the envelope and in the payload', async (t) => {
+  const unknown = { constructor: 1, toString: null, 'a.b/c~d': [{}], camera: { x_ft: 'no number' } };
+  t.equal(isValidEvent(event({ ...unknown, payload: unknown }), {}), true);
+});
+
+t.test('what is no object is no event', async (t) => {
+  for (const sent of [null, 1, 'a', true, TOO_LARGE, []]) {
+    t.equal(isValidEvent(sent, {}), false);
+    const [invalid] = explainFaults([sent], {}).members.invalid ?? [];
+    t.match(invalid, {
+      index: 0,
+      event_id: null,
+      issues: [{ path: '', message: /^must be an object, was / }],
+    });
+    t.equal(invalid?.issues.length, 1, show(sent));
+  }
+  t.match(explainFaults([null], {}).message, 'First: event 0, it must be an object, was null.');
+});
+
+t.test('a malformed eot is quoted with the reason', async (t) => {
+  const [fault] = details(event({ eot: '2026-02-31T12:00Z' }));
+  t.strictSame(fault, { path: 'eot', message: 'must be a real calendar date, was "2026-02-31T12:00Z"' });
+});
+
+t.test('a box with a venue takes only that one', async (t) => {
+  const rules = { venue: 'venue-1' };
+  t.equal(isValidEvent(event(), rules), true);
+  for (const venue_id of ['venue-2', 'VENUE-1', 'venue-1 ', 'venue']) {
+    t.equal(isValidEvent(event({ venue_id }), rules), false, venue_id);
+    t.strictSame(paths(event({ venue_id }), rules), ['venue_id']);
+    t.match(
+      details(event({ venue_id }), rules)[0]?.message,
+      `must be "venue-1", the venue of this box, was "${venue_id}"`,
+    );
+  }
+  t.strictSame(paths(event({ venue_id: 7 }), rules), ['venue_id'], 'a wrong type is told once');
+  t.strictSame(paths(event({ venue_id: undefined }), rules), ['venue_id'], 'a missing one too');
+});
+
+t.test('a number too large for a double is a fault wherever it stands', async (t) => {
+  const sent = event({ extra: [1, { deep: TOO_LARGE }], payload: { x_ft: TOO_LARGE, spin: -TOO_LARGE } });
+  t.strictSame(paths(sent).sort(), ['extra.1.deep', 'payload.spin', 'payload.x_ft']);
+  for (const { message } of details(sent)) t.match(message, /a double can/);
+});
+
+t.test('an answer about one event tells all of its faults, in a sentence the first', async (t) => {
+  const problem = explainFaults(
+    event({ confidence: 2, revision: -1, eot: 'now', payload: { is_in: 1 } }),
+    {},
+  );
+  t.equal(problem.code, 'invalid_event');
+  t.strictSame(Object.keys(problem.members), ['details']);
+  t.strictSame(problem.members.details?.map((f) => f.path).sort(), [
+    'confidence',
+    'eot',
+    'payload.is_in',
+    'revision',
+  ]);
+  const { path, message } = problem.members.details?.[0] ?? {};
+  t.equal(problem.message, `The event is invalid: ${path} ${message}. Nothing was stored.`);
+});
+
+t.test('an answer about an array names index, event_id and faults of every bad event', async (t) => {
+  const sent = [
+    event(),
+    event({ event_id: 'bad-1', type: 'X' }),
+    event(),
+    event({ event_id: 7, revision: -1 }),
+  ];
+  const { members, message } = explainFaults(sent, {});
+  t.strictSame(Object.keys(members), ['invalid', 'invalid_total']);
+  t.equal(members.invalid_total, 2);
+  t.match(members.invalid, [
+    { index: 1, event_id: 'bad-1', issues: [{ path: 'type', message: /, was "X"$/ }] },
+    { index: 3, event_id: null, issues: [{ path: 'event_id' }, { path: 'revision' }] },
+  ]);
+  t.match(
+    message,
+    '2 of 4 events are invalid, so nothing of the request was stored. First: event 1 ("bad-1"), type ',
+  );
+  t.match(explainFaults([event({ type: 'X' })], {}).message, '1 of 1 events is invalid');
+});
+
+t.test('ten faults of an event are listed, the eleventh is only counted', async (t) => {
+  t.equal(REQUIRED.length, LISTED_FAULTS);
+  const ten = explainFaults({}, {}).members;
+  t.equal(ten.details?.length, LISTED_FAULTS);
+  t.equal(ten.details_total, undefined);
+  const eleven = { revision: -1 };
+  t.match(explainFaults(eleven, {}).members, { details_total: 11 });
+  t.equal(details(eleven).length, LISTED_FAULTS);
+  const [ofTen, ofEleven] = explainFaults([{}, eleven], {}).members.invalid ?? [];
+  t.strictSame([ofTen?.issues.length, ofTen?.issues_total], [LISTED_FAULTS, undefined]);
+  t.strictSame([ofEleven?.issues.length, ofEleven?.issues_total], [LISTED_FAULTS, 11]);
+});
+
+t.test('fifty events are listed, the fifty-first is only counted', async (t) => {
+  t.equal(LISTED_EVENTS, 50);
+  const bad = (count: number) => explainFaults([...events(3), ...events(count, { type: 'X' })], {}).members;
+  for (const count of [LISTED_EVENTS, LISTED_EVENTS + 1, 497]) {
+    t.equal(bad(count).invalid_total, count);
+    t.strictSame(
+      bad(count).invalid?.map(({ index }) => index),
+      Array.from({ length: LISTED_EVENTS }, (_, i) => i + 3),
+    );
+  }
+});
+
+t.test('a long bad value is cut where it is quoted, and its length is told', async (t) => {
+  const [fault] = details(event({ source: BALL.repeat(300) }));
+  t.match(fault?.message, `"${BALL.repeat(30)}"… (300 characters)`);
+  const [short] = details(event({ type: 'x'.repeat(60) }));
+  t.match(short?.message, /, was "x{60}"$/);
+});
+
+t.test('hostile long values come to an end', async (t) => {
+  for (const unit of ['x', BALL, '\0', '1.', '\ud800']) {
+    const long = unit.repeat(200_000);
+    const fields = { event_id: long, eot: long, type: long, schema_version: long };
+    t.strictSame(paths(event(fields)).sort(), Object.keys(fields).sort());
+  }
+});
