@@ -5,7 +5,7 @@ import { TokenGuard } from './guard.ts';
 import { lockDirectory } from './lock.ts';
 import { assertDurable, openDatabase } from './open.ts';
 import { settle } from './settle.ts';
-import { Writer, type WriterEvents } from './writer.ts';
+import { Writer, type WriterEvents, type WriterOptions } from './writer.ts';
 
 /** The store as the daemon has it: one writer, the tokens, and the locks that make it the only one. */
 export class Store {
@@ -14,18 +14,18 @@ export class Store {
   readonly #lock: Database;
   readonly #writer: Writer;
 
-  private constructor(lock: Database, db: Database, on: WriterEvents) {
+  private constructor(lock: Database, db: Database, on: WriterEvents, options: WriterOptions) {
     this.#lock = lock;
     this.#db = db;
     this.tokens = new TokenGuard(db);
-    this.#writer = new Writer(db, on, () => this.tokens.writeUses());
+    this.#writer = new Writer(db, on, () => this.tokens.writeUses(), options);
   }
 
   /**
    * Opens the data directory for writing, and makes it where there is none.
    * @throws {StoreError} where it cannot be: the message says why and what to do.
    */
-  static async open(directory: string, on: WriterEvents): Promise<Store> {
+  static async open(directory: string, on: WriterEvents, options: WriterOptions = {}): Promise<Store> {
     const db = openDatabase(directory, { create: true });
     try {
       const lock = lockDirectory(directory);
@@ -33,7 +33,7 @@ export class Store {
       assertDurable(db);
       // Waiting inside SQLite would stop the event loop: the writer waits on a timer instead.
       db.pragma('busy_timeout = 0');
-      return new Store(lock, db, on);
+      return new Store(lock, db, on, options);
     } catch (error) {
       db.close();
       throw error;

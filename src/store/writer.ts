@@ -24,6 +24,11 @@ export interface WriterEvents {
   unexpected(error: unknown): void;
 }
 
+export interface WriterOptions {
+  /** Events in one commit; 1 is a commit per request, which `npm run bench` compares with. */
+  readonly groupEvents?: number;
+}
+
 /** A request that waits for its commit. */
 interface Job {
   readonly events: readonly CourtEvent[];
@@ -47,6 +52,7 @@ export class Writer {
   readonly #appender: Appender;
   readonly #on: WriterEvents;
   readonly #beforeCommit: () => void;
+  readonly #groupEvents: number;
   readonly #commitGroup: Transaction<(group: Job[]) => void>;
   readonly #appendOne: Transaction<(job: Job) => Counts>;
   #queue: Job[] = [];
@@ -60,10 +66,16 @@ export class Writer {
   #whenIdle: (() => void) | undefined;
 
   /** @param beforeCommit writes what else is due, in the same transaction. */
-  constructor(db: Database, on: WriterEvents, beforeCommit: () => void = () => {}) {
+  constructor(
+    db: Database,
+    on: WriterEvents,
+    beforeCommit: () => void = () => {},
+    { groupEvents = GROUP_EVENTS }: WriterOptions = {},
+  ) {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
+    this.#groupEvents = groupEvents;
     this.#appender = new Appender(db);
     this.#appendOne = db.transaction((job) => this.#appender.append(job.events, job.receivedMs));
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
@@ -112,7 +124,7 @@ export class Writer {
   #takeGroup(): Job[] {
     let events = 0;
     let end = 0;
-    while (end < this.#queue.length && (end === 0 || events < GROUP_EVENTS)) {
+    while (end < this.#queue.length && (end === 0 || events < this.#groupEvents)) {
       events += this.#queue[end]!.events.length;
       end++;
     }

@@ -1,0 +1,73 @@
+import { ALONE, BATCHES, type Load, SINGLES } from './load.ts';
+import { type Measured, median, type Sample } from './measure.ts';
+
+/** What courtd is held to: issues 2 and 3. */
+
+/** courtd's share of another one's value. */
+interface RatioBar {
+  readonly load: Load;
+  readonly against: string;
+  readonly value: keyof Sample;
+  readonly least?: number;
+  readonly most?: number;
+}
+
+const RATIOS: readonly RatioBar[] = [
+  { load: SINGLES, against: 'per-request', value: 'eventsPerS', least: 4 },
+  { load: BATCHES, against: 'per-request', value: 'eventsPerS', least: 1 },
+  { load: ALONE, against: 'per-request', value: 'eventsPerS', least: 0.95 },
+  { load: SINGLES, against: 'fastify', value: 'eventsPerS', least: 5 },
+  { load: BATCHES, against: 'fastify', value: 'eventsPerS', least: 2 },
+  { load: SINGLES, against: 'influxdb', value: 'eventsPerS', least: 1.1 },
+  { load: SINGLES, against: 'influxdb', value: 'p99Ms', most: 1 },
+  { load: BATCHES, against: 'influxdb', value: 'eventsPerS', least: 0.45 },
+];
+const WRITTEN_BYTES: readonly (readonly [Load, number])[] = [
+  [BATCHES, 2_000],
+  [SINGLES, 10_000],
+];
+const PEAK_MIB = 250;
+const MIB = 1024 ** 2;
+
+/** A bar, and where courtd stands. */
+export interface Verdict {
+  readonly what: string;
+  readonly seen: string;
+  readonly bar: string;
+  readonly isMet: boolean;
+}
+
+/** @returns the verdict on every bar whose contenders took part. */
+export function judge(measured: readonly Measured[]): Verdict[] {
+  const courtd = measured.find(({ contender }) => contender.name === 'courtd');
+  if (courtd === undefined) return [];
+  const verdicts: Verdict[] = [];
+  for (const bar of RATIOS) {
+    const other = measured.find(({ contender }) => contender.name === bar.against);
+    if (other !== undefined) verdicts.push(judgeRatio(bar, courtd, other));
+  }
+  for (const [load, most] of WRITTEN_BYTES) {
+    const seen = courtd.median(load, 'writtenBytes');
+    verdicts.push(atMost(`${load.title}: bytes written to the device per event`, seen, most));
+  }
+  verdicts.push(atMost('courtd: peak memory over all loads, MiB', courtd.peakBytes / MIB, PEAK_MIB));
+  return verdicts;
+}
+
+function judgeRatio({ load, value, least, most }: RatioBar, courtd: Measured, other: Measured): Verdict {
+  const others = other.samples(load);
+  // Round by round, because a machine's pace changes.
+  const ratio = median(courtd.samples(load).map((sample, round) => sample[value] / others[round]![value]));
+  const unit = value === 'p99Ms' ? 'p99' : 'events/s';
+  return {
+    what: `${load.title}: ${unit} against ${other.contender.title}`,
+    seen: ratio.toFixed(2),
+    bar: least === undefined ? `<= ${most}` : `>= ${least}`,
+    isMet: least === undefined ? ratio <= most! : ratio >= least,
+  };
+}
+
+function atMost(what: string, seen: number, most: number): Verdict {
+  const number = (value: number) => Math.round(value).toLocaleString('en');
+  return { what, seen: number(seen), bar: `<= ${number(most)}`, isMet: seen <= most };
+}

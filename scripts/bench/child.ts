@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import readline from 'node:readline';
+
+const STOP_MS = 10_000;
+const ERRORS_CHARS = 4_000;
+
+/** A program that the bench has started: it never outlives the bench. */
+export class Child {
+  static readonly #alive = new Set<Child>();
+  static #isOver = false;
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #lines: readline.Interface;
+  #errors = '';
+
+  /** @throws {Error} after `endAll`. */
+  constructor(command: string, args: readonly string[]) {
+    if (Child.#isOver) throw new Error('The bench has been stopped.');
+    this.#process = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#ended = once(this.#process, 'close').catch((error) => {
+      this.#errors += error;
+    });
+    this.#lines = readline.createInterface({ input: this.#process.stdout! });
+    this.#process.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors = (this.#errors + text).slice(-ERRORS_CHARS);
+    });
+    Child.#alive.add(this);
+    this.#ended.then(() => Child.#alive.delete(this));
+  }
+
+  /** Ends every child at once; none can be started after it. */
+  static endAll(): void {
+    Child.#isOver = true;
+    for (const child of Child.#alive) child.#process.kill('SIGKILL');
+  }
+
+  get hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
+  /** @returns what `pick` makes of the first line of output that it makes something of. */
+  async firstLine<Found>(pick: (line: string) => Found | undefined): Promise<Found> {
+    const found = new Promise<Found>((resolve) => {
+      this.#lines.on('line', (line) => {
+        const value = pick(line);
+        if (value !== undefined) resolve(value);
+      });
+    });
+    return Promise.race([found, this.#ended.then(() => this.fail())]);
+  }
+
+  /** @returns its output, once it has ended well. */
+  async output(): Promise<string> {
+    const lines: string[] = [];
+    this.#lines.on('line', (line) => lines.push(line));
+    await this.#ended;
+    if (this.#process.exitCode !== 0) this.fail();
+    return lines.join('\n');
+  }
+
+  fail(): never {
+    const end = this.#process.exitCode ?? this.#process.signalCode;
+    throw new Error(`${this.#process.spawnargs.slice(0, 2).join(' ')} ended (${end}). ${this.#errors}`);
+  }
+
+  /** While another one is measured, so that what it still does in the background costs nobody but itself. */
+  pause(): void {
+    this.#process.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process.kill('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    this.resume();
+    this.#process.kill('SIGTERM');
+    const timer = setTimeout(() => this.#process.kill('SIGKILL'), STOP_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  /** @returns bytes that it has had written to a device; NaN where there is no /proc. */
+  writtenBytes(): number {
+    return this.#proc('io', /^write_bytes: (\d+)/m);
+  }
+
+  /** @returns the most memory that it ever had, in bytes. */
+  peakBytes(): number {
+    return this.#proc('status', /^VmHWM:\s+(\d+) kB/m) * 1024;
+  }
+
+  #proc(file: string, value: RegExp): number {
+    try {
+      return Number(value.exec(fs.readFileSync(`/proc/${this.#process.pid}/${file}`, 'utf8'))?.[1]);
+    } catch {
+      return Number.NaN;
+    }
+  }
+}

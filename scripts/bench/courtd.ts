@@ -1,0 +1,52 @@
+import path from 'node:path';
+import { Child } from './child.ts';
+import type { Contender, Running, Target } from './contender.ts';
+import { announcedPort } from './servers/announce.ts';
+import { COURT_EVENTS } from './traffic.ts';
+
+const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
+const PER_REQUEST = path.join(import.meta.dirname, 'servers/per-request.ts');
+
+/** courtd as shipped. All load comes from one address, so its rate limit is off. */
+export const courtd: Contender = {
+  name: 'courtd',
+  title: 'courtd',
+  start: (directory) => {
+    const where = ['--data', directory, '--host', '127.0.0.1', '--port', '0'];
+    return start(directory, () => new Child(COURTD, ['serve', ...where, '--rate-limit', '0']));
+  },
+};
+
+/** The same without the group commit. */
+export const perRequest: Contender = {
+  name: 'per-request',
+  title: 'courtd, a commit per request',
+  start: (directory) => start(directory, () => new Child(process.execPath, [PER_REQUEST, directory])),
+};
+
+/** @returns where a server of the protocol listens. */
+export async function courtTarget(child: Child, token: string): Promise<Target> {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  return {
+    port: await child.firstLine(announcedPort),
+    path: '/v1/events',
+    headers,
+    wording: COURT_EVENTS,
+  };
+}
+
+async function start(directory: string, serve: () => Child): Promise<Running> {
+  const token = await new Child(COURTD, ['token', 'rotate', '--data', directory]).output();
+  const child = serve();
+  return { child, target: await courtTarget(child, token), stored: () => stored(directory) };
+}
+
+async function stored(directory: string): Promise<number> {
+  const list = await new Child(COURTD, ['session', 'list', '--json', '--data', directory]).output();
+  let events = 0;
+  for (const session of JSON.parse(list) as { events: number; duplicates: number }[]) {
+    events += session.events;
+    if (session.duplicates > 0) throw new Error('Fresh events were called duplicates.');
+  }
+  return events;
+}

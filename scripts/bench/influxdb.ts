@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Child } from './child.ts';
+import type { Contender } from './contender.ts';
+import type { Wording } from './traffic.ts';
+
+/**
+ * InfluxDB 1.x, which venues of this kind often have: Debian's package `influxdb`. Its log is fsynced at every write.
+ * The event id is a field, so it does not recognise an event that is sent again.
+ */
+export const influxdb: Contender = {
+  name: 'influxdb',
+  title: 'InfluxDB 1.x, fsync at every write',
+  missing: () => {
+    const found = spawnSync('influxd', ['version'], { encoding: 'utf8' }).stdout;
+    return found?.startsWith('InfluxDB v1.') ? undefined : 'the package influxdb (1.x) is not installed';
+  },
+  async start(directory) {
+    const config = path.join(directory, 'influxdb.conf');
+    const [port, rpcPort] = [await freePort(), await freePort()];
+    fs.writeFileSync(config, settings(directory, port, rpcPort));
+    const child = new Child('influxd', ['-config', config]);
+    const url = `http://127.0.0.1:${port}`;
+    while (!(await isUp(url))) {
+      if (child.hasEnded) child.fail();
+      await sleep(50);
+    }
+    await ask(url, 'CREATE DATABASE bench', 'POST');
+    const target = { port, path: '/write?db=bench&precision=ns', headers: {}, wording: LINES };
+    return { child, target, stored: () => count(url) };
+  },
+};
+
+/** Tags are what one looks for, fields the rest: a point for each event. */
+const LINES: Wording = {
+  event:
+    'event,session_id={session},venue_id=venue-1,court_id=court-{court},type=BALL_BOUNCE event_id="{id}"' +
+    ',confidence=0.{n},source="court-{court}-cam-1",schema_version="1.0",revision=0i,x_ft=12.{n},y_ft=7.{n}' +
+    ',is_in=true {ns}',
+  batch: ['', '\n', ''],
+};
+
+function settings(directory: string, port: number, rpcPort: number): string {
+  return `
+    reporting-disabled = true
+    bind-address = "127.0.0.1:${rpcPort}"
+    [meta]
+      dir = "${directory}/meta"
+    [data]
+      dir = "${directory}/data"
+      wal-dir = "${directory}/wal"
+      wal-fsync-delay = "0s"
+      query-log-enabled = false
+    [monitor]
+      store-enabled = false
+    [http]
+      bind-address = "127.0.0.1:${port}"
+      log-enabled = false
+  `;
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function isUp(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/ping`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+interface Answer {
+  readonly results: readonly { readonly series?: readonly { readonly values: number[][] }[] }[];
+}
+
+async function ask(url: string, q: string, method = 'GET'): Promise<Answer> {
+  const answer = await fetch(`${url}/query?${new URLSearchParams({ db: 'bench', q })}`, { method });
+  if (!answer.ok) throw new Error(`InfluxDB: ${await answer.text()}`);
+  return (await answer.json()) as Answer;
+}
+
+async function count(url: string): Promise<number> {
+  const { results } = await ask(url, 'SELECT count(event_id) FROM event');
+  // [[time, count]]; no series before the first event.
+  return results[0]?.series?.[0]?.values[0]?.[1] ?? 0;
+}

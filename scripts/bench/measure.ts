@@ -1,0 +1,98 @@
+import type { Order, Outcome } from './clients/client.ts';
+import type { Contender, Running } from './contender.ts';
+import type { Load } from './load.ts';
+import { COURTS } from './traffic.ts';
+
+const RUN = 'bench';
+
+/** One run of one load. */
+export interface Sample {
+  readonly eventsPerS: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Written to the device for each event. */
+  readonly writtenBytes: number;
+}
+
+/** A contender that runs, and what was seen of it. */
+export class Measured {
+  readonly contender: Contender;
+  readonly #running: Running;
+  readonly #samples = new Map<Load, Sample[]>();
+  /** Events that were answered for, and those that may have been stored without an answer when a run ended. */
+  #answered = 0;
+  #perhaps = 0;
+  #before = 0;
+  peakBytes = Number.NaN;
+
+  constructor(contender: Contender, running: Running) {
+    this.contender = contender;
+    this.#running = running;
+    running.child.pause();
+  }
+
+  /** Runs a load for some seconds; the others sleep meanwhile. */
+  async run(load: Load, seconds: number, send: (order: Order) => Promise<Outcome>): Promise<Sample> {
+    const { child, target } = this.#running;
+    child.resume();
+    const writtenBefore = child.writtenBytes();
+    const { connections, events } = load;
+    const outcome = await send({ target, connections, events, seconds, run: RUN, before: this.#before });
+    if (child.hasEnded) child.fail();
+    const written = child.writtenBytes() - writtenBefore;
+    child.pause();
+    if (outcome.failures > 0 || outcome.requests === 0) {
+      throw new Error(`${this.contender.title}, ${load.title}: ${outcome.failures} requests failed.`);
+    }
+    const answered = outcome.requests * events;
+    this.#answered += answered;
+    this.#perhaps += connections * events;
+    // Some courts were a request ahead of the others.
+    this.#before += answered + (connections + COURTS) * events;
+    return {
+      eventsPerS: answered / outcome.seconds,
+      p50Ms: outcome.p50Us / 1000,
+      p99Ms: outcome.p99Us / 1000,
+      writtenBytes: written / answered,
+    };
+  }
+
+  keep(load: Load, sample: Sample): void {
+    this.#samples.set(load, [...this.samples(load), sample]);
+  }
+
+  /** One for each round, in their order. */
+  samples(load: Load): readonly Sample[] {
+    return this.#samples.get(load) ?? [];
+  }
+
+  median(load: Load, value: keyof Sample): number {
+    return median(this.samples(load).map((sample) => sample[value]));
+  }
+
+  /**
+   * Ends it.
+   * @returns how many events it holds, undefined where it stores none.
+   * @throws {Error} where that is less than it answered for, or more than it was sent.
+   */
+  async finish(): Promise<number | undefined> {
+    const { child, stored } = this.#running;
+    child.resume();
+    this.peakBytes = child.peakBytes();
+    const events = await stored?.();
+    await child.stop();
+    const most = this.#answered + this.#perhaps;
+    if (events !== undefined && (events < this.#answered || events > most)) {
+      const sent = `${this.#answered} to ${most}`;
+      throw new Error(`${this.contender.title} holds ${events} events; ${sent} were sent and answered.`);
+    }
+    return events;
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  if (sorted.length === 0) return Number.NaN;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

@@ -1,0 +1,29 @@
+import { makeLog } from '../../../src/host/log.ts';
+import { RateLimit } from '../../../src/http/rate.ts';
+import { CourtServer } from '../../../src/http/server.ts';
+import { Traffic } from '../../../src/http/traffic.ts';
+import { BODY_BYTES } from '../../../src/protocol/limits.ts';
+import { Store } from '../../../src/store/store.ts';
+import { announce } from './announce.ts';
+
+/** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */
+const fail = (error: unknown) => {
+  throw error;
+};
+const onStore = { full: fail, healed: () => {}, unexpected: fail, fatal: fail };
+const store = await Store.open(process.argv[2]!, onStore, { groupEvents: 1 });
+const log = makeLog('info');
+const traffic = new Traffic(log);
+const server = new CourtServer({
+  gate: { tokens: store.tokens, rate: new RateLimit(0), bodyLimitBytes: BODY_BYTES },
+  rules: {},
+  log,
+  traffic,
+  append: (events) => store.append(events),
+});
+announce(await server.listen({ host: '127.0.0.1', port: 0 }));
+process.once('SIGTERM', async () => {
+  await server.close();
+  await store.close();
+  process.exit(0);
+});
