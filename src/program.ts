@@ -1,12 +1,13 @@
 import fs from 'node:fs';
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { integer, option, parseDuration, parseTime, sizeBetween } from './cli/arguments.ts';
+import { integer, option, parseDuration, parseSize, parseTime, sizeBetween } from './cli/arguments.ts';
 import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
 import { LOG_LEVELS } from './host/log.ts';
 import { EVENT_TYPES } from './protocol/event.ts';
 import {
   BODY_BYTES,
   BODY_LIMIT_BYTES,
+  MIN_FREE_BYTES,
   PORT,
   RATE_LIMIT_MAX_PER_S,
   RATE_PER_S,
@@ -79,6 +80,11 @@ function addServe(program: Command): void {
       option('--body-limit <size>', 'the largest body, as sent and as decoded')
         .default(BODY_BYTES, '8MiB')
         .argParser(sizeBetween(BODY_LIMIT_BYTES.least, BODY_LIMIT_BYTES.most)),
+    )
+    .addOption(
+      option('--min-free <size>', 'free space on the disk below which the log warns; 0 turns it off')
+        .default(MIN_FREE_BYTES, '1GiB')
+        .argParser(parseSize),
     )
     .addOption(option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
     .action(async (_options, command) => {

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, type ExecFileOptions, execFile, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 
 /** The real program in a process of its own, on a port of its own, with its data in a folder that goes away. */
 
-const BIN = path.resolve(import.meta.dirname, '../bin/courtd');
+export const BIN = path.resolve(import.meta.dirname, '../bin/courtd');
 
 /** What a test needs of tap's `t`. */
 interface Cleanup {
@@ -29,9 +29,36 @@ export function temporaryFolder(t: Cleanup): string {
 
 /** Runs one command to its end. The environment holds no COURTD_ variable but those given. */
 export function courtd(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
+  return run(BIN, args, { env: cleanEnvironment(env) });
+}
+
+/**
+ * What takes tap out of a child's environment, where tap puts itself behind our backs: its hooks would handle
+ * signals and the end of the process in ways of their own, and take a third of a second. `env` leaves no process.
+ */
+const WITHOUT_TAP = ['-u', 'NODE_OPTIONS'];
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Starts any program. */
+export function start(program: string, args: readonly string[], options: ExecFileOptions = {}): Child {
+  const child = spawn('env', [...WITHOUT_TAP, program, ...args], {
+    env: cleanEnvironment(),
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return child as Child;
+}
+
+/** Runs any program to its end. */
+export function run(
+  program: string,
+  args: readonly string[],
+  options: ExecFileOptions = {},
+): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const options = { env: cleanEnvironment(env), maxBuffer: 1 << 30 };
-    const child = execFile(BIN, args, options, (_error, stdout, stderr) => {
+    const all = { env: cleanEnvironment(), maxBuffer: 1 << 30, ...options, encoding: 'utf8' } as const;
+    const child = execFile('env', [...WITHOUT_TAP, program, ...args], all, (_error, stdout, stderr) => {
       resolve({ status: child.exitCode, stdout, stderr });
     });
   });
@@ -47,10 +74,10 @@ export class Daemon {
   readonly data: string;
   readonly token: string;
   readonly port: number;
-  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly child: Child;
   /** Every line it has logged so far. */
   readonly log: LogLine[];
-  /** Its exit status; null where a signal ended it. */
+  /** Its exit status, once its last line is in the log; null where a signal ended it. */
   readonly exited: Promise<number | null>;
 
   private constructor(fields: Pick<Daemon, 'data' | 'token' | 'port' | 'child' | 'log' | 'exited'>) {
@@ -63,17 +90,28 @@ export class Daemon {
   }
 
   /** Starts it and waits until it listens; it is killed after the test if it is still there. */
-  static async start(t: Cleanup, args: readonly string[] = [], data = temporaryFolder(t)): Promise<Daemon> {
+  static async start(
+    t: Cleanup,
+    args: readonly string[] = [],
+    data = temporaryFolder(t),
+    env: Record<string, string> = {},
+  ): Promise<Daemon> {
     const rotated = await courtd(['token', 'rotate', '--data', data]);
     if (rotated.status !== 0) throw new Error(rotated.stderr);
-    return Daemon.run(t, data, rotated.stdout.trim(), args);
+    return Daemon.run(t, data, rotated.stdout.trim(), args, env);
   }
 
   /** Starts it on a data directory that is there. */
-  static async run(t: Cleanup, data: string, token: string, args: readonly string[] = []): Promise<Daemon> {
+  static async run(
+    t: Cleanup,
+    data: string,
+    token: string,
+    args: readonly string[] = [],
+    env: Record<string, string> = {},
+  ): Promise<Daemon> {
     const all = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data, ...args];
-    const child = spawn(BIN, all, { env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
-    const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    const child = start(BIN, all, { env: cleanEnvironment(env) });
+    const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
     t.teardown(() => {
       child.kill('SIGKILL');
       return exited;
@@ -123,7 +161,8 @@ export class Daemon {
   }
 }
 
-function cleanEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+/** @returns this process's environment without what would change how courtd works, and with what is given. */
+export function cleanEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(COURTD_|NODE_OPTIONS|TAP)/.test(name));
   return { ...Object.fromEntries(own), ...more };
 }

@@ -26,3 +26,10 @@ export function event(overrides: Record<string, unknown> = {}): WireEvent {
 export function events(count: number, overrides: Record<string, unknown> = {}): WireEvent[] {
   return Array.from({ length: count }, () => event(overrides));
 }
+
+/** The JSON text of a fresh, valid event with some fields given as JSON text: it can say what no value can. */
+export function eventText(fields: Record<string, string>, overrides: Record<string, unknown> = {}): string {
+  const usual = Object.entries(event(overrides)).filter(([name]) => !Object.hasOwn(fields, name));
+  const members = [...usual.map(([name, value]) => [name, JSON.stringify(value)]), ...Object.entries(fields)];
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
+}

@@ -6,13 +6,18 @@ import { eotFault, eotToNs } from '../protocol/eot.ts';
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
+/** The longest time that can be asked for, in days: whatever it is added to is still a date. */
+const DURATION_MAX_D = 1_000_000;
+
 /** @returns seconds, of "0" or an integer with s, m, h or d. */
 export function parseDuration(text: string): number {
-  const match = /^(\d{1,9})([smhd])$/.exec(text);
+  const match = /^(\d{1,15})([smhd])$/.exec(text);
   if (text === '0') return 0;
   if (match === null)
     throw new InvalidArgumentError('Give 0 or a whole number with s, m, h or d, such as 24h.');
-  return Number(match[1]) * UNIT_SECONDS[match[2]!]!;
+  const seconds = Number(match[1]) * UNIT_SECONDS[match[2]!]!;
+  if (seconds <= DURATION_MAX_D * 86_400) return seconds;
+  throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
 }
 
 /** @returns bytes, of an integer alone or with KiB, MiB or GiB. */

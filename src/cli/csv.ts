@@ -1,4 +1,3 @@
-import { stringify } from 'csv-stringify/sync';
 import { parseExact } from '../protocol/json.ts';
 import type { ReadEvent } from '../store/reader.ts';
 import { isoTime } from './output.ts';
@@ -33,9 +32,12 @@ const NEEDS_EXACT = /\\|\d{16}|\d[eE]|-0|\d\.\d{13}/;
 
 type Payload = Readonly<Record<string, unknown>>;
 
-/** @returns lines of RFC 4180. */
-export function csvLines(rows: readonly (readonly string[])[]): string {
-  return stringify(rows as string[][], { record_delimiter: 'windows' });
+/** What must be quoted (RFC 4180, section 2.6). */
+const SPECIAL = /[",\r\n]/;
+
+/** @returns one record of RFC 4180 with its line end. Ours, because the libraries took twice as long as all the rest. */
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map((text) => (SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(',')}\r\n`;
 }
 
 export function csvRow(event: ReadEvent): string[] {

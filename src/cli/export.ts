@@ -1,7 +1,7 @@
 import { eventToJson } from '../protocol/event.ts';
 import { type EventFilter, type ReadEvent, readSession } from '../store/reader.ts';
 import { sessionId } from '../store/sessions.ts';
-import { CSV_COLUMNS, csvLines, csvRow } from './csv.ts';
+import { CSV_COLUMNS, csvLine, csvRow } from './csv.ts';
 import { type DataOption, withDatabase } from './data.ts';
 import { fileSink, Progress, type Sink, say, stdoutSink } from './output.ts';
 
@@ -21,11 +21,8 @@ export async function exportSession(name: string, options: ExportOptions): Promi
   await withDatabase(options, async (db) => {
     const session = sessionId(db, name);
     const sink = options.output === undefined ? stdoutSink() : fileSink(options.output);
-    const removeAside = () => sink.abandon();
-    process.once('exit', removeAside);
     const written = await writeAll(readSession(db, session, filterOf(options)), options.format, sink);
     sink.commit();
-    process.off('exit', removeAside);
     if (options.output !== undefined) say(`${written} events written to ${options.output}.`);
   });
 }
@@ -37,15 +34,19 @@ async function writeAll(
 ): Promise<number> {
   const progress = new Progress();
   let [read, written] = [0, 0];
-  if (format === 'csv') await sink.write(csvLines([CSV_COLUMNS]));
+  if (format === 'csv') await sink.write(csvLine(CSV_COLUMNS));
   for (const { events, scanned } of chunks) {
-    if (events.length > 0) await sink.write(format === 'csv' ? csvLines(events.map(csvRow)) : ndjson(events));
+    if (events.length > 0) await sink.write(format === 'csv' ? csv(events) : ndjson(events));
     read += scanned;
     written += events.length;
     progress.show(() => `${read} events read, ${written} written`);
   }
   progress.clear();
   return written;
+}
+
+function csv(events: readonly ReadEvent[]): string {
+  return events.map((event) => csvLine(csvRow(event))).join('');
 }
 
 function ndjson(events: readonly ReadEvent[]): string {

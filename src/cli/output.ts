@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { getSystemErrorMessage } from 'node:util';
 import { StoreError } from '../store/failure.ts';
 
 /** Data goes to standard output, words for people to standard error (design 3). */
@@ -23,6 +25,7 @@ export function endQuietlyOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit(0);
+      if (stream === process.stdout) say(`courtd: ${cannotWrite('standard output', error)}`);
       process.exit(1);
     });
   }
@@ -76,51 +79,88 @@ export class Progress {
   }
 }
 
+const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Where an export goes. */
 export interface Sink {
   write(text: string): Promise<void>;
   /** Makes it whole: call it after the last write. */
   commit(): void;
-  /** Leaves nothing behind. */
-  abandon(): void;
 }
 
 export function stdoutSink(): Sink {
   return {
     write: (text) => writeTo(process.stdout, text),
     commit: () => {},
-    abandon: () => {},
   };
 }
 
-/** Writes aside, fsyncs and renames, so that a file of this name is always complete. */
-export function fileSink(file: string): Sink {
-  const existing = fs.statSync(file, { throwIfNoEntry: false });
-  if (existing?.isDirectory()) throw new StoreError(`${file} is a directory: name a file in it.`);
+/**
+ * Writes aside, fsyncs and renames, so that a file of this name is always complete. However the process ends before
+ * `commit`, nothing half-written stays; only SIGKILL leaves the file aside.
+ * @throws {StoreError} from each step: why the file cannot be written.
+ */
+export function fileSink(name: string): Sink {
+  const existing = telling(name, () => fs.statSync(name, { throwIfNoEntry: false }));
+  if (existing?.isDirectory()) throw new StoreError(`${name} is a directory: name a file in it.`);
   // A device or a pipe cannot be replaced, only written to.
   const isSpecial = existing !== undefined && !existing.isFile();
-  const aside = isSpecial
-    ? file
-    : path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);
-  const fd = fs.openSync(aside, 'w');
+  // Behind a link, or the link would be replaced: /dev/stdout is one.
+  const file = existing === undefined ? name : fs.realpathSync(name);
+  const directory = path.dirname(file);
+  const aside = isSpecial ? name : path.join(directory, `.${path.basename(file)}.${process.pid}.partial`);
+  let isOpen = false;
+  const calledOff = isSpecial ? () => {} : atEnd(() => isOpen && fs.rmSync(aside, { force: true }));
+  const fd = telling(name, () => fs.openSync(aside, 'w'));
+  isOpen = true;
   return {
     write: async (text) => {
       const bytes = Buffer.from(text);
-      for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at);
+      for (let at = 0; at < bytes.length; ) at += telling(name, () => fs.writeSync(fd, bytes, at));
+      // Signals are seen between the turns of the event loop.
+      await setImmediate();
     },
     commit: () => {
       if (isSpecial) return fs.closeSync(fd);
-      fs.fsyncSync(fd);
-      fs.closeSync(fd);
-      fs.renameSync(aside, file);
-      const directory = fs.openSync(path.dirname(file), 'r');
-      fs.fsyncSync(directory);
-      fs.closeSync(directory);
-    },
-    abandon: () => {
-      if (!isSpecial) fs.rmSync(aside, { force: true });
+      telling(name, () => {
+        fs.fsyncSync(fd);
+        fs.closeSync(fd);
+        fs.renameSync(aside, file);
+        calledOff();
+        const parent = fs.openSync(directory, 'r');
+        fs.fsyncSync(parent);
+        fs.closeSync(parent);
+      });
     },
   };
+}
+
+/** Does something before the process ends, by itself or by a signal. @returns what calls that off. */
+function atEnd(work: () => void): () => void {
+  const stop = (signal: NodeJS.Signals) => {
+    work();
+    // Handled once: this time it ends the process, as whoever sent it expects.
+    process.kill(process.pid, signal);
+  };
+  process.once('exit', work);
+  for (const signal of END_SIGNALS) process.once(signal, stop);
+  return () => {
+    process.off('exit', work);
+    for (const signal of END_SIGNALS) process.off(signal, stop);
+  };
+}
+
+function telling<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new StoreError(cannotWrite(file, error as NodeJS.ErrnoException));
+  }
+}
+
+function cannotWrite(what: string, { errno, message }: NodeJS.ErrnoException): string {
+  const reason = errno === undefined ? message : getSystemErrorMessage(errno);
+  return `Cannot write to ${what}: ${reason}. Mend that, or choose another place with -o.`;
 }
 
 async function writeTo(stream: Writable, text: string): Promise<void> {

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
+import { DiskWatch } from '../host/disk.ts';
 import { type LogLevel, makeLog } from '../host/log.ts';
 import { RateLimit } from '../http/rate.ts';
 import { CourtServer } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
 import { StoreError, sqliteCode } from '../store/failure.ts';
-import { Store } from '../store/store.ts';
-import type { WriterEvents } from '../store/writer.ts';
+import { Store, type StoreEvents } from '../store/store.ts';
 import type { DataOption } from './data.ts';
 
 export interface ServeOptions extends DataOption {
@@ -16,6 +16,8 @@ export interface ServeOptions extends DataOption {
   readonly rateLimit: number;
   /** Bytes. */
   readonly bodyLimit: number;
+  /** Bytes; 0: no warning. */
+  readonly minFree: number;
   readonly logLevel: LogLevel;
 }
 
@@ -27,6 +29,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
   process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
   const store = await Store.open(options.data, storeEvents(log));
+  const disk = new DiskWatch(options.data, options.minFree, log);
   const traffic = new Traffic(log);
   const server = new CourtServer({
     gate: {
@@ -40,19 +43,21 @@ export async function serve(options: ServeOptions): Promise<number> {
     append: (events) => store.append(events),
   });
   const port = await listen(server, store, options);
-  log.info({ host: options.host, port, data: options.data, venue: options.venue ?? null }, 'listening');
-  if (!store.tokens.isOpen) {
-    log.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
-  }
   const stop = async (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping: what was accepted is answered first');
     await server.close();
     await store.close();
+    disk.stop();
     traffic.stop();
     log.info('stopped');
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
+  log.info({ host: options.host, port, data: options.data, venue: options.venue ?? null }, 'listening');
+  await disk.check();
+  if (!store.tokens.isOpen) {
+    log.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
+  }
   return port;
 }
 
@@ -75,13 +80,19 @@ const LISTEN_FAILURES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that is not an address. Choose another with --host.',
 };
 
-function storeEvents(log: Logger): WriterEvents {
+function storeEvents(log: Logger): StoreEvents {
   return {
     full: (error) =>
       log.error(
         { code: sqliteCode(error) },
         'the disk is full: events are refused with 503 until there is room',
       ),
+    walLarge: (bytes) =>
+      log.warn(
+        { wal_mib: mebibytes(bytes) },
+        'the write-ahead log cannot be cut off: another program reads the database and does not end; stop it',
+      ),
+    walSmall: (bytes) => log.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
     healed: () => log.info('there is room on the disk again: events are stored'),
     unexpected: (err) => log.error({ err }, 'a fault of courtd: please report it'),
     fatal: (error) =>
@@ -91,6 +102,10 @@ function storeEvents(log: Logger): WriterEvents {
         'the disk failed to read or write: nothing can be promised any more; check it, and start again',
       ),
   };
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / 1024 ** 2);
 }
 
 /** The database is not closed: what it would still write cannot be trusted (design 5). */

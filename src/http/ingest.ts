@@ -8,6 +8,7 @@ import { Problem } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
 import { gunzip, readBody, SenderGone } from './body.ts';
 import { type Gate, passGate } from './gate.ts';
+import { isLastOwed } from './owed.ts';
 import { replyAccepted, replyProblem } from './reply.ts';
 import { Room } from './room.ts';
 import type { RequestMark, Traffic } from './traffic.ts';
@@ -30,6 +31,7 @@ export class Ingest {
   readonly #room = new Room();
   readonly #run = randomBytes(3).toString('hex');
   #requests = 0;
+  #isClosing = false;
 
   constructor(context: IngestContext) {
     this.#context = context;
@@ -48,6 +50,7 @@ export class Ingest {
       const counts = await this.#store(req, mark, () => {
         if (expectsContinue) res.writeContinue();
       });
+      this.#endIfClosing(req, res);
       replyAccepted(res, counts.accepted, counts.duplicates);
       this.#context.traffic.accepted(mark, counts);
     } catch (error) {
@@ -57,8 +60,18 @@ export class Ingest {
   }
 
   refuse(req: IncomingMessage, res: ServerResponse, mark: RequestMark, problem: Problem): void {
+    this.#endIfClosing(req, res);
     replyProblem(req, res, problem, mark.id);
     this.#context.traffic.refused(mark, problem);
+  }
+
+  /** From now on each connection ends with the last answer that it is owed. */
+  endConnections(): void {
+    this.#isClosing = true;
+  }
+
+  #endIfClosing(req: IncomingMessage, res: ServerResponse): void {
+    if (this.#isClosing && isLastOwed(req.socket, res)) res.shouldKeepAlive = false;
   }
 
   async #store(req: IncomingMessage, mark: RequestMark, beforeBody: () => void): Promise<Counts> {

@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   CONNECTIONS,
   HEADERS_BYTES,
@@ -12,9 +13,10 @@ import {
   TIMEOUT_CHECK_MS,
 } from '../protocol/limits.ts';
 import { Problem } from '../protocol/problems.ts';
-import { noteOwed, parserProblem, whenItsTurn } from './broken.ts';
+import { parserProblem } from './broken.ts';
 import { passGate } from './gate.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
+import { noteOwed, whenItsTurn } from './owed.ts';
 import { replyRaw } from './reply.ts';
 
 /** node:http with every limit set on purpose and every answer ours. */
@@ -64,6 +66,8 @@ export class CourtServer {
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
+    this.#ingest.endConnections();
+    await this.#acceptWaiting();
     const server = this.#server;
     const closed = new Promise<void>((resolve) => {
       // Not http.Server's own close: it also drops accepted connections that have not sent a byte yet.
@@ -76,8 +80,24 @@ export class CourtServer {
     clearTimeout(all);
   }
 
+  /** Closing the listening socket resets the connections that the kernel has taken and this process has not. */
+  async #acceptWaiting(): Promise<void> {
+    const until = performance.now() + SHUTDOWN_IDLE_MS;
+    let isWaiting = true;
+    const note = () => {
+      isWaiting = true;
+    };
+    this.#server.on('connection', note);
+    while (isWaiting && performance.now() < until) {
+      isWaiting = false;
+      // The event loop accepts one in a turn; the first turn may be half over.
+      await nextTurn();
+      await nextTurn();
+    }
+    this.#server.off('connection', note);
+  }
+
   #serve(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void {
-    if (this.#isClosing) res.shouldKeepAlive = false;
     noteOwed(req.socket, res);
     void this.#ingest.handle(req, res, expectsContinue);
   }
@@ -96,18 +116,28 @@ export class CourtServer {
       passGate(req, mark.client, this.#context.gate);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.#context.traffic.refused(mark, error);
-      replyRaw(socket, error, mark.id);
+      // Node has let go of the socket: without this a reset would be an uncaught exception.
+      socket.on('error', () => socket.destroy());
+      whenItsTurn(socket, () => {
+        this.#context.traffic.refused(mark, error);
+        replyRaw(socket, error, mark.id);
+      });
     }
   }
 
-  #refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+  #refuseBroken(error: NodeJS.ErrnoException, duplex: Duplex): void {
+    const socket = duplex as net.Socket;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    whenItsTurn(socket, () => {
-      const mark = this.#ingest.mark((socket as net.Socket).remoteAddress);
+    whenItsTurn(socket, (hadAnswer) => {
+      if (hadAnswer) {
+        // It sends no more of the body that was refused, and there is no more to say; others are drained (reply.ts).
+        if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroySoon();
+        return;
+      }
+      const mark = this.#ingest.mark(socket.remoteAddress);
       const problem = parserProblem(error);
       this.#context.traffic.refused(mark, problem);
       replyRaw(socket, problem, mark.id);

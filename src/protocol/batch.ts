@@ -78,13 +78,14 @@ function asArray(value: unknown): unknown[] {
 }
 
 function hasInfinity(value: unknown, suspected: boolean): boolean {
-  let found = false;
+  let isThere = false;
   if (suspected) {
-    eachInfinite(value, '', () => {
-      found = true;
+    eachInfinite(value, () => {
+      isThere = true;
+      return false;
     });
   }
-  return found;
+  return isThere;
 }
 
 /** The good path: nothing is described here, the first fault ends it. */

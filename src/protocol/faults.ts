@@ -55,22 +55,23 @@ interface Faults {
 
 function faultsOf(event: unknown, rules: EventRules): Faults {
   const listed: Fault[] = [];
-  const paths = new Set<string>();
   let total = 0;
   const add = (path: string, message: string) => {
-    paths.add(path);
     if (++total <= LISTED_FAULTS) listed.push({ path, message });
   };
-  if (!findAll(event)) for (const error of findAll.errors ?? []) add(pathOf(error), messageOf(error));
+  const errors = findAll(event) ? [] : (findAll.errors ?? []);
+  for (const error of errors) add(pathOf(error), messageOf(error));
   const { eot, venue_id } = (event ?? {}) as Record<string, unknown>;
   if (typeof eot === 'string' && eotToNs(eot) === undefined)
     add('eot', `${eotFault(eot)}, was ${quote(eot)}`);
   if (rules.venue !== undefined && typeof venue_id === 'string' && venue_id !== rules.venue) {
     add('venue_id', `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue_id)}`);
   }
-  eachInfinite(event, '', (path) => {
-    // The schema has already named the known numbers.
-    if (!paths.has(path)) add(path, 'must be a number that a double can hold');
+  // The schema has already named the known numbers.
+  const named = new Set(errors.map(pathOf));
+  eachInfinite(event, (path) => {
+    if (!named.has(path())) add(path(), 'must be a number that a double can hold');
+    return true;
   });
   return { listed, total };
 }

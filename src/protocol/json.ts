@@ -15,6 +15,7 @@ declare global {
 
 /** @returns whether a double holds this JSON number: 0.10 and 1e2 are held, 2^53 + 1, 1e400 and -0 are not (as text). */
 export function isExactNumber(source: string): boolean {
+  if (isPlain(source)) return true;
   const asWritten = String(Number(source));
   return asWritten === source || decimal(asWritten) === decimal(source);
 }
@@ -33,14 +34,32 @@ export function sameJson(a: string, b: string): boolean {
   return a === b || isDeepStrictEqual(parseComparable(a), parseComparable(b));
 }
 
-/** Calls `found` with the dotted path, from `path` on, of every number too large for a double (1e400 parses as Infinity). */
-export function eachInfinite(value: unknown, path: string, found: (path: string) => void): void {
-  if (typeof value === 'number' && !Number.isFinite(value)) found(path);
-  if (typeof value !== 'object' || value === null) return;
-  for (const key of Object.keys(value)) {
-    eachInfinite((value as Record<string, unknown>)[key], path === '' ? key : `${path}.${key}`, found);
-  }
+/**
+ * Visits every number too large for a double (1e400 parses as Infinity).
+ * @param found gets a function that makes the dotted path, since a body can hold a million of them and few are
+ * listed; it returns whether to go on.
+ */
+export function eachInfinite(value: unknown, found: (path: () => string) => boolean): void {
+  const names: string[] = [];
+  const visit = (part: unknown): boolean => {
+    if (typeof part === 'number' && !Number.isFinite(part)) return found(() => names.join('.'));
+    if (typeof part !== 'object' || part === null) return true;
+    for (const name of Object.keys(part)) {
+      names.push(name);
+      if (!visit((part as Record<string, unknown>)[name])) return false;
+      names.pop();
+    }
+    return true;
+  };
+  visit(value);
 }
+
+/** Up to 15 digits, no exponent, no minus before a zero: any such decimal survives a double (IEEE 754, DBL_DIG). */
+function isPlain(source: string): boolean {
+  return source.length <= 16 && PLAIN.test(source);
+}
+
+const PLAIN = /^-?[1-9]\d{0,14}$|^(?=[\d.]{1,16}$)\d+\.\d+$|^0$/;
 
 /** A number's value in a form that two spellings share: sign, significant digits, power of ten. */
 function decimal(source: string): string {

@@ -77,12 +77,21 @@ export const LIVE_KEYS = 200_000;
 export const SEAL_STEP_KEYS = 4_000;
 /** After a step that failed, on a full disk or a locked file. */
 export const SEAL_RETRY_MS = 1_000;
-/** Rows a reader takes at a time, so that it never pins the log for long (design 5). */
-export const READ_CHUNK_ROWS = 5_000;
+/** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
+export const READ_CHUNK_ROWS = 2_000;
+export const READ_CHUNK_BYTES = 2 * MIB;
 /** Page cache of the database, in KiB (design 5: 64 MB was no faster). */
 export const PAGE_CACHE_KIB = 16_000;
 /** The log is cut back to this size when it has been checkpointed (design 5). */
 export const JOURNAL_SIZE_BYTES = 64 * MIB;
+/** The log's size that is warned of: a reader that stays open keeps it from being cut off. */
+export const WAL_WARN_BYTES = 256 * MIB;
+/** The log's size from which events are refused until that reader is gone: the disk is for events. */
+export const WAL_MAX_BYTES = 1024 * MIB;
+export const WAL_CHECK_MS = 1_000;
+/** Free space below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
+export const MIN_FREE_BYTES = 1024 * MIB;
+export const DISK_CHECK_MS = 30_000;
 /** How long start waits for others to let go of the log (design 5), and a command for a lock. */
 export const START_BARRIER_MS = 30_000;
 export const COMMAND_BUSY_MS = 5_000;

@@ -41,9 +41,14 @@ export class Appender {
     this.#noteConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
-    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned.
-    const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'event'").pluck().get();
-    this.#nextSeq = (last ?? 0) + 1;
+    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned. But a session may be
+    // sealed up to one that was rolled back: an event given it again would not be read back into `keys` at start.
+    const last = db
+      .prepare<[], number>(`
+        SELECT max(seq) FROM (SELECT seq FROM sqlite_sequence WHERE name = 'event'
+          UNION ALL SELECT max(sealed_seq) FROM session UNION ALL SELECT up_to_seq FROM sealed)`)
+      .pluck();
+    this.#nextSeq = (last.get() ?? 0) + 1;
   }
 
   /** @param receivedMs when the request arrived, milliseconds since 1970-01-01T00:00:00Z. */
@@ -55,10 +60,13 @@ export class Appender {
     let duplicates = 0;
     let conflicts = 0;
     if (fresh.length < candidates.length) {
+      // Seqs of pruned events, and the copies that took their place.
+      const replaced = new Map<number, number>();
       candidates.forEach((candidate, i) => {
         if (known[i] === candidate.seq) return;
-        const first = this.#stored.bySeq(known[i]!);
+        const first = this.#stored.bySeq(replaced.get(known[i]!) ?? known[i]!);
         if (first === undefined) {
+          replaced.set(known[i]!, candidate.seq);
           // Pruned: the key led nowhere, and a row that is not there is no duplicate (design 5).
           this.keys.replace(candidate);
           this.#store([candidate], receivedMs);

@@ -7,14 +7,20 @@ interface Use {
   readonly from: string;
 }
 
+/** A token with the end of its grace on the monotonic clock: setting the box's clock neither ends nor prolongs it. */
+interface LiveToken extends TokenHash {
+  readonly endsAt: number;
+}
+
 /** The daemon's view of the tokens: what another process changed counts from the next request on (design 3). */
 export class TokenGuard {
   readonly #db: Database;
   readonly #dataVersion: Statement<[], number>;
   readonly #writeUse: Statement<[number, string, number]>;
   readonly #uses = new Map<number, Use>();
-  #hashes: readonly TokenHash[] = [];
+  #tokens: readonly LiveToken[] = [];
   #seenVersion: number | undefined;
+  #isFresh = false;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database) {
@@ -26,17 +32,14 @@ export class TokenGuard {
 
   /** @returns whether any token could be accepted at all. */
   get isOpen(): boolean {
-    this.#refresh();
-    return this.#hashes.some((known) => known.expires_ms === null || known.expires_ms > Date.now());
+    return this.#current().some((token) => token.endsAt > performance.now());
   }
 
   /** @returns whether `token` is one of the venue's; if so, its use is remembered. */
   accepts(token: string, from: string): boolean {
-    this.#refresh();
-    const now = Date.now();
-    const id = matchToken(this.#hashes, token, now);
-    if (id === undefined) return false;
-    this.#uses.set(id, { atMs: now, from });
+    const known = matchToken(this.#current(), token);
+    if (known === undefined || known.endsAt <= performance.now()) return false;
+    this.#uses.set(known.id, { atMs: Date.now(), from });
     return true;
   }
 
@@ -49,10 +52,28 @@ export class TokenGuard {
     this.#writtenAt = now;
   }
 
-  #refresh(): void {
+  /** Asks once in a turn of the event loop: what has been read from the network by then was sent before. */
+  #current(): readonly LiveToken[] {
+    if (this.#isFresh) return this.#tokens;
+    this.#isFresh = true;
+    setImmediate(() => {
+      this.#isFresh = false;
+    });
     const version = this.#dataVersion.get();
-    if (version === this.#seenVersion) return;
-    this.#hashes = tokenHashes(this.#db, Date.now());
+    if (version !== this.#seenVersion) this.#tokens = this.#read();
     this.#seenVersion = version;
+    return this.#tokens;
+  }
+
+  /** A token that was known with the same end keeps it; the wall clock is asked about the others, once. */
+  #read(): LiveToken[] {
+    const now = performance.now();
+    const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
+    const nowMs = Date.now();
+    return tokenHashes(this.#db).map((token) => {
+      const { id, expires_ms } = token;
+      const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
+      return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? now + leftMs };
+    });
   }
 }

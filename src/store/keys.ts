@@ -101,6 +101,7 @@ export class Keys {
 
   /** The event that a key led to is gone (pruned): from now on the key leads to `key.seq`. */
   replace({ session, eventId, revision, seq }: Key): void {
+    if (this.#findLive.get(session, eventId, revision) === undefined) this.#count++;
     this.#forgetSealed.run(session, eventId, revision);
     this.#replaceLive.run(session, eventId, revision, seq);
     this.#seal.note(session, seq);

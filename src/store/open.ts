@@ -65,8 +65,7 @@ export function createClosed(file: string): void {
  * Closing the descriptor drops the locks of any other connection of this process: there must be none.
  */
 function refuseOthers(file: string, directory: string): void {
-  if (!fs.existsSync(file)) {
-    fs.accessSync(fs.existsSync(directory) ? directory : path.dirname(directory), fs.constants.X_OK);
+  if (!isThere(file)) {
     throw new StoreError(
       `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one.`,
     );
@@ -83,6 +82,17 @@ function refuseOthers(file: string, directory: string): void {
     );
   }
   refuseNewer(header.readUInt32BE(60), file);
+}
+
+/** @throws where that cannot be told: existsSync takes a file in a directory that is closed to us for a missing one. */
+function isThere(file: string): boolean {
+  try {
+    fs.accessSync(file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 function refuseNewer(version: number, file: string): void {
@@ -139,6 +149,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, (directory: string, code: strin
     (directory) => `${directory} is closed to this user: use sudo, or join the group that owns it.`,
   ],
   [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
+  [/^EISDIR/, (directory) => `${databaseFile(directory)} is a directory: name another one with --data.`],
   [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
   [/^(ENOSPC|SQLITE_FULL)/, (directory) => `The disk of ${directory} is full: make room and try again.`],
   [

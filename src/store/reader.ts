@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { READ_CHUNK_ROWS } from '../protocol/limits.ts';
+import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../protocol/limits.ts';
 import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from './events.ts';
 
 /** What a reader leaves out; absent: nothing. */
@@ -50,15 +50,26 @@ export function* readSession(
   // Nothing is left of the eot before the first.
   let after = { eotNs: (filter.fromNs ?? 0n - END_NS) - 1n, seq: Number.MAX_SAFE_INTEGER };
   for (;;) {
-    const rows = restOfEot.all({ ...bounds, ...after });
-    const limit = READ_CHUNK_ROWS - rows.length;
-    if (limit > 0) rows.push(...laterEot.all({ ...bounds, eotNs: after.eotNs, limit }));
-    const events = rows.map((row) => ({ ...toStoredEvent(row), current: Boolean(row.current) }));
-    yield { events: events.filter((event) => passes(event, filter)), scanned: rows.length };
+    const rest = takeChunk(restOfEot.iterate({ ...bounds, ...after }));
+    // Only when the eot has come to its end may later ones follow.
+    const events = rest.length > 0 ? rest : takeChunk(laterEot.iterate({ ...bounds, eotNs: after.eotNs }));
     const last = events.at(-1);
-    if (last === undefined || rows.length < READ_CHUNK_ROWS) return;
+    if (last === undefined) return;
+    yield { events: events.filter((event) => passes(event, filter)), scanned: events.length };
     after = { eotNs: last.eotNs, seq: last.seq };
   }
+}
+
+/** Takes rows until there is enough, and lets go of the statement, which ends its hold on the log. */
+function takeChunk(rows: IterableIterator<Row>): ReadEvent[] {
+  const events: ReadEvent[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    events.push({ ...toStoredEvent(row), current: Boolean(row.current) });
+    bytes += row.payload.length + (row.extra?.length ?? 0);
+    if (bytes > READ_CHUNK_BYTES) break;
+  }
+  return events;
 }
 
 function passes(event: ReadEvent, { type, court, currentOnly }: EventFilter): boolean {

@@ -21,7 +21,7 @@ const START: Place = { event_id: '', revision: -1 };
 /**
  * Moves the keys of one session after the other from memory to the file (keys.ts says why): in key order, so that
  * pages fill up one by one, and in steps, so that ingest does not notice. A crash between two steps leaves keys in
- * both places; they are read back at start and ignored when their session is sealed again.
+ * both places; they are read back at start, and win when their session is sealed again.
  */
 export class Seal {
   /** For each session with keys in memory, a seq that none of them is below. */
@@ -53,7 +53,7 @@ export class Seal {
     const range = 'session = @session AND (event_id, revision) > (@from, @fromRevision)';
     const part = `${range} AND (@to IS NULL OR (event_id, revision) <= (@to, @toRevision)) AND seq <= @lastSeq`;
     this.#copy = db.prepare(
-      `INSERT OR IGNORE INTO main.key SELECT * FROM live.key WHERE ${part} ORDER BY event_id, revision`,
+      `INSERT OR REPLACE INTO main.key SELECT * FROM live.key WHERE ${part} ORDER BY event_id, revision`,
     );
     this.#forget = db.prepare(`DELETE FROM live.key WHERE ${part}`);
     this.#sealSession = db.prepare('UPDATE session SET sealed_seq = ? WHERE id = ?');

@@ -62,21 +62,22 @@ export function listTokens(db: Database): Token[] {
   return db.prepare<[], Token>(`SELECT ${columns} FROM token ORDER BY id`).all();
 }
 
-/** @returns the hashes of tokens that are neither revoked nor expired. */
-export function tokenHashes(db: Database, nowMs: number): TokenHash[] {
-  const alive = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)';
-  return db.prepare<[number], TokenHash>(`SELECT id, hash, expires_ms FROM token WHERE ${alive}`).all(nowMs);
+/** @returns the hashes of all tokens that have not been revoked, expired ones too. */
+export function tokenHashes(db: Database): TokenHash[] {
+  return db.prepare<[], TokenHash>('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL').all();
 }
 
-/** @returns the id of the one that `token` is, compared in constant time, or undefined. */
-export function matchToken(hashes: readonly TokenHash[], token: string, nowMs: number): number | undefined {
+/** @returns the one that `token` is, compared in constant time, or undefined. */
+export function matchToken<Known extends TokenHash>(
+  hashes: readonly Known[],
+  token: string,
+): Known | undefined {
   const presented = hashOf(token);
-  let id: number | undefined;
+  let match: Known | undefined;
   for (const known of hashes) {
-    const isAlive = known.expires_ms === null || known.expires_ms > nowMs;
-    if (timingSafeEqual(known.hash, presented) && isAlive) id = known.id;
+    if (timingSafeEqual(known.hash, presented)) match = known;
   }
-  return id;
+  return match;
 }
 
 function hashOf(token: string): Buffer {

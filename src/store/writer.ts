@@ -5,12 +5,12 @@ import {
   BUSY_RETRY_MS,
   GROUP_EVENTS,
   QUEUED_REQUESTS,
-  RETRY_AFTER_S,
   SEAL_RETRY_MS,
 } from '../protocol/limits.ts';
-import { retryLater } from '../protocol/problems.ts';
+import type { Problem } from '../protocol/problems.ts';
 import { Appender, type Counts } from './append.ts';
 import { failureKind } from './failure.ts';
+import { overloaded, shuttingDown, storageBusy, storageFailed, storageFull } from './refusals.ts';
 
 /** What the daemon logs of the store's health. */
 export interface WriterEvents {
@@ -63,6 +63,7 @@ export class Writer {
   #isFailed = false;
   #isClosed = false;
   #sealNotBefore = 0;
+  #refusal: (() => Problem) | undefined;
   #whenIdle: (() => void) | undefined;
 
   /** @param beforeCommit writes what else is due, in the same transaction. */
@@ -89,10 +90,16 @@ export class Writer {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(shuttingDown());
       if (this.#isFailed) return reject(storageFailed());
+      if (this.#refusal) return reject(this.#refusal());
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(overloaded());
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt: performance.now(), resolve, reject });
       if (!this.#mustWait) this.#schedule();
     });
+  }
+
+  /** Refuses everything until it is called with undefined. */
+  hold(refusal: (() => Problem) | undefined): void {
+    this.#refusal = refusal;
   }
 
   /** From now on everything is refused. @returns when what was appended before has been answered. */
@@ -215,29 +222,4 @@ export class Writer {
 
 function rejectAll(jobs: readonly Job[], reason: unknown): void {
   for (const job of jobs) job.reject(reason);
-}
-
-function storageBusy() {
-  const sentence = 'The store is locked by another program. Nothing was stored; send the same request again.';
-  return retryLater('storage_busy', sentence, RETRY_AFTER_S.busy);
-}
-
-function storageFull() {
-  const sentence = 'The disk is full. Nothing was stored; send the same request again.';
-  return retryLater('storage_full', sentence, RETRY_AFTER_S.full);
-}
-
-function storageFailed() {
-  const sentence = 'The store has failed and is being restarted. Send the same request again.';
-  return retryLater('storage_failed', sentence, RETRY_AFTER_S.full);
-}
-
-function overloaded() {
-  const sentence = 'Too many requests are waiting. Nothing was stored; send the same request again.';
-  return retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
-}
-
-function shuttingDown() {
-  const sentence = 'This box is restarting. Nothing was stored; send the same request again.';
-  return retryLater('shutting_down', sentence, RETRY_AFTER_S.shutdown);
 }

@@ -10,7 +10,15 @@ import { announce } from './announce.ts';
 const fail = (error: unknown) => {
   throw error;
 };
-const onStore = { full: fail, healed: () => {}, unexpected: fail, fatal: fail };
+const ignore = () => {};
+const onStore = {
+  full: fail,
+  healed: ignore,
+  unexpected: fail,
+  fatal: fail,
+  walLarge: ignore,
+  walSmall: ignore,
+};
 const store = await Store.open(process.argv[2]!, onStore, { groupEvents: 1 });
 const log = makeLog('info');
 const traffic = new Traffic(log);

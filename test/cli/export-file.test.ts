@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { READ_CHUNK_ROWS } from '../../src/protocol/limits.ts';
+import { BIN, Daemon, run, start, temporaryFolder } from '../daemon.ts';
+import { events } from '../event.ts';
+
+const EVENTS = 20 * READ_CHUNK_ROWS;
+const OLD = 'an older export\n';
+
+const daemon = await Daemon.start(t);
+for (let sent = 0; sent < EVENTS; sent += 500) {
+  const { status } = await daemon.post(events(500, { session_id: 'long' }));
+  if (status !== 202) throw new Error(`answered ${status}`);
+}
+const command = ['export', 'long', '--data', daemon.data, '--format', 'ndjson'];
+const whole = await run(BIN, command);
+
+/** A folder of its own with an older export in it. */
+function folderWith(t: Parameters<typeof temporaryFolder>[0], content = OLD) {
+  const folder = temporaryFolder(t);
+  const file = path.join(folder, 'out.ndjson');
+  fs.writeFileSync(file, content);
+  return { folder, file, read: () => fs.readFileSync(file, 'utf8') };
+}
+
+/** Runs the export in a shell, as "$0" "$@". */
+function shell(script: string, ...args: string[]) {
+  return run('/bin/sh', ['-c', script, BIN, ...command, ...args]);
+}
+
+t.test(
+  '-o holds what standard output would, tells people how much, and leaves nothing beside it',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const file = path.join(folder, 'out.ndjson');
+    const { status, stdout, stderr } = await run(BIN, [...command, '-o', file]);
+    t.strictSame({ status, stdout }, { status: 0, stdout: '' });
+    t.equal(stderr, `${EVENTS} events written to ${file}.\n`);
+    t.equal(whole.stdout.split('\n').length, EVENTS + 1);
+    t.ok(fs.readFileSync(file, 'utf8') === whole.stdout);
+    t.strictSame(fs.readdirSync(folder), ['out.ndjson']);
+  },
+);
+
+t.test('an existing file stays as it is until the new one is complete', async (t) => {
+  const { folder, file, read } = folderWith(t);
+  const seen = new Set<string>();
+  const watcher = fs.watch(folder, () => seen.add(read() === OLD ? 'old' : 'new'));
+  t.teardown(() => watcher.close());
+  const before = fs.statSync(file).ino;
+  const { status } = await run(BIN, [...command, '--output', file]);
+  t.equal(status, 0);
+  t.ok(read() === whole.stdout);
+  t.not(fs.statSync(file).ino, before, 'replaced, not written over');
+  t.ok(seen.has('old'), 'it was still whole while the other one was written');
+});
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const) {
+  t.test(
+    `${signal} in the middle ends it by that signal and leaves the existing file as it was`,
+    async (t) => {
+      const { folder, read } = folderWith(t);
+      const watcher = fs.watch(folder);
+      t.teardown(() => watcher.close());
+      const begun = once(watcher, 'change');
+      const child = start(BIN, [...command, '-o', 'out.ndjson'], { cwd: folder });
+      const exit = once(child, 'exit');
+      await begun;
+      child.kill(signal);
+      t.strictSame(await exit, [null, signal]);
+      t.equal(read(), OLD);
+      // Nobody can tidy up after SIGKILL; what it leaves is hidden, and named as what it is.
+      const left = fs.readdirSync(folder).filter((name) => name !== 'out.ndjson');
+      if (signal === 'SIGKILL') t.strictSame(left, [`.out.ndjson.${child.pid}.partial`]);
+      else t.strictSame(left, []);
+    },
+  );
+}
+
+t.test('a failure is told in a sentence that names the file, and leaves no partial one', async (t) => {
+  const { folder, file } = folderWith(t);
+  const watcher = fs.watch(folder);
+  t.teardown(() => watcher.close());
+  // A folder takes the file's place while it is written: the end of the export cannot replace that.
+  const begun = once(watcher, 'change').then(() => {
+    fs.rmSync(file);
+    fs.mkdirSync(file);
+  });
+  const { status, stdout, stderr } = await run(BIN, [...command, '-o', file]);
+  await begun;
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+  t.match(stderr, /^courtd: Cannot write to [^\n]+out\.ndjson: illegal operation on a directory\. [^\n]+\n$/);
+  t.strictSame(fs.readdirSync(folder), ['out.ndjson']);
+});
+
+t.test('a place where no file can be is told in a sentence that names it', async (t) => {
+  const { folder, file } = folderWith(t);
+  const places: [place: string, sentence: RegExp][] = [
+    [folder, /is a directory/],
+    [path.join(folder, 'none', 'out.csv'), /no such file or directory/],
+    [path.join(file, 'out.csv'), /not a directory/],
+    [path.join(folder, 'x'.repeat(250)), /name too long/],
+  ];
+  for (const [place, sentence] of places) {
+    const { status, stderr } = await run(BIN, [...command, '-o', place]);
+    t.equal(status, 1);
+    t.match(stderr, sentence);
+    t.ok(stderr.includes(place) && /^courtd: [^\n]+\n$/.test(stderr), stderr);
+  }
+  t.strictSame(fs.readdirSync(folder), ['out.ndjson']);
+});
+
+t.test('a link stays one: what it leads to is replaced', async (t) => {
+  const { folder, file, read } = folderWith(t);
+  const link = path.join(folder, 'link');
+  fs.symlinkSync('out.ndjson', link);
+  t.equal((await run(BIN, [...command, '-o', link])).status, 0);
+  t.ok(read() === whole.stdout);
+  t.equal(fs.readlinkSync(link), 'out.ndjson');
+  t.strictSame(fs.readdirSync(folder), ['link', path.basename(file)]);
+});
+
+t.test('a pipe with a name is written to and stays one', async (t) => {
+  const pipe = path.join(temporaryFolder(t), 'pipe');
+  await run('mkfifo', [pipe]);
+  const [written, read] = await Promise.all([run(BIN, [...command, '-o', pipe]), run('cat', [pipe])]);
+  t.equal(written.status, 0);
+  t.ok(read.stdout === whole.stdout);
+  t.ok(fs.statSync(pipe).isFIFO());
+});
+
+// As root, with a null device of our own: a courtd that is wrong would replace the machine's.
+const null_ = path.join(temporaryFolder(t), 'null');
+const canMakeDevice = process.getuid?.() === 0 && (await run('mknod', [null_, 'c', '1', '3'])).status === 0;
+const noDevice = process.getuid?.() === 0 && !canMakeDevice && 'root that may not make a device';
+t.test('a device stays one', { skip: noDevice }, async (t) => {
+  const device = canMakeDevice ? null_ : '/dev/null';
+  t.equal((await run(BIN, [...command, '-o', device])).status, 0);
+  t.ok(fs.statSync(device).isCharacterDevice());
+  t.strictSame(fs.readdirSync(path.dirname(null_)), canMakeDevice ? ['null'] : []);
+});
+
+t.test('a reader that goes away (| head) ends it with status 0 and without a word', async (t) => {
+  for (const format of ['ndjson', 'csv']) {
+    const script = '{ "$0" "$@"; echo "status $?" >&2; } | head -n 1';
+    const { stdout, stderr } = await shell(script, '--format', format);
+    t.equal(stderr, 'status 0\n', format);
+    t.equal(stdout.split('\n').length, 2, format);
+  }
+});
+
+t.test('a full disk is told in a sentence, for a file and for standard output', async (t) => {
+  const toFile = await shell('exec "$0" "$@" -o /dev/full');
+  t.equal(toFile.status, 1);
+  t.match(toFile.stderr, /^courtd: Cannot write to \/dev\/full: no space left on device\.[^\n]*\n$/);
+  const toStdout = await shell('exec "$0" "$@" > /dev/full');
+  t.equal(toStdout.status, 1);
+  t.match(toStdout.stderr, /^courtd: Cannot write to standard output: no space left on device\.[^\n]*\n$/);
+});

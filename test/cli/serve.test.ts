@@ -1,0 +1,96 @@
+import net from 'node:net';
+import t from 'tap';
+import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+
+t.test('a port that is in use is told in a sentence with status 1', async (t) => {
+  const other = net.createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => other.close());
+  const { port } = other.address() as net.AddressInfo;
+  const where = ['--host', '127.0.0.1', '--port', String(port)];
+  const { status, stderr } = await courtd(['serve', ...where, '--data', temporaryFolder(t)]);
+  t.equal(status, 1);
+  t.match(
+    stderr,
+    new RegExp(`^courtd: Cannot listen on 127\\.0\\.0\\.1 port ${port}: another program has it\\. .*\\n$`),
+  );
+});
+
+t.test(
+  'an address that is not this machine or no address at all is told in a sentence with status 1',
+  async (t) => {
+    const check = async (host: string) => {
+      const { status, stderr } = await courtd([
+        'serve',
+        '--host',
+        host,
+        '--port',
+        '0',
+        '--data',
+        temporaryFolder(t),
+      ]);
+      t.equal(status, 1, host);
+      t.match(stderr, /^courtd: Cannot listen on [^\n]*\. Choose another with --host\.\n$/, host);
+    };
+    await Promise.all(['192.0.2.1', 'nowhere.invalid'].map(check));
+  },
+);
+
+t.test('a second serve on one data directory is refused in a sentence, and the first goes on', async (t) => {
+  const daemon = await Daemon.start(t);
+  const { status, stdout, stderr } = await daemon.command('serve', '--host', '127.0.0.1', '--port', '0');
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+  t.match(stderr, /^courtd: Another "courtd serve" uses [^\n]*: stop it first[^\n]*\n$/);
+  t.equal((await daemon.post(event())).status, 202);
+  t.equal(await daemon.stop(), 0);
+});
+
+t.test('without any token it starts, warns, and answers 401 until there is one', async (t) => {
+  const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
+  t.equal((await daemon.post(event())).status, 401);
+  t.match(await daemon.command('token', 'list'), { status: 0, stdout: '', stderr: /There is no token yet/ });
+  const { stdout } = await daemon.command('token', 'rotate');
+  const headers = { Authorization: `Bearer ${stdout.trim()}` };
+  t.equal((await daemon.post(event(), headers)).status, 202);
+  await daemon.stop();
+  t.match(
+    daemon.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg),
+    [/there is no token.*token rotate/],
+  );
+});
+
+t.test(
+  'every command works while the daemon runs, when it has stopped, and after it was killed',
+  async (t) => {
+    const first = await Daemon.start(t);
+    const sent = event({ session_id: 'kept' });
+    const check = async (daemon: Daemon, when: string) => {
+      const commands = [
+        ['session', 'list', '--json'],
+        ['session', 'show', 'kept', '--json'],
+        ['event', 'show', 'kept', sent.event_id, '--json'],
+        ['export', 'kept', '--format', 'ndjson'],
+        ['token', 'list', '--json'],
+      ];
+      const answers = await Promise.all(commands.map((command) => daemon.command(...command)));
+      for (const [i, { status, stderr }] of answers.entries()) {
+        t.strictSame({ status, stderr }, { status: 0, stderr: '' }, `${commands[i]?.join(' ')} ${when}`);
+      }
+      const [list, show, one, exported] = answers.map(({ stdout }) => JSON.parse(stdout));
+      t.match([list[0], show, one[0]], [{ events: 1 }, { events: 1 }, { event: sent }], when);
+      t.strictSame(exported, sent, when);
+      t.equal((await daemon.command('token', 'rotate')).status, 0, `token rotate ${when}`);
+      t.equal((await daemon.command('token', 'revoke', '1')).status, 0, `token revoke ${when}`);
+      return (await daemon.command('token', 'rotate')).stdout.trim();
+    };
+    t.equal((await first.post(sent)).status, 202);
+    const token = await check(first, 'while it runs');
+    t.equal(await first.stop(), 0);
+    await check(first, 'when it has stopped');
+    const second = await Daemon.run(t, first.data, token);
+    t.strictSame(await (await second.post([sent, event()])).json(), { accepted: 1, duplicates: 1 });
+    t.equal(await second.stop('SIGKILL'), null);
+    await check(second, 'after it was killed');
+  },
+);

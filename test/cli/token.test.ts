@@ -1,0 +1,212 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import t from 'tap';
+import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+
+interface Row {
+  readonly id: number;
+  readonly state: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+  readonly last_used_from: string | null;
+}
+
+async function rotate(data: string, ...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await courtd(['token', 'rotate', '--data', data, ...args]);
+  if (status !== 0) throw new Error(stderr);
+  return stdout.trim();
+}
+
+async function rows(data: string): Promise<Row[]> {
+  return JSON.parse((await courtd(['token', 'list', '--json', '--data', data])).stdout);
+}
+
+/** Seconds from the newest token's birth to the end of another one. */
+function graceOf(older: Row | undefined, newest: Row | undefined): number {
+  return (Date.parse(older?.expires_at ?? '') - Date.parse(newest?.created_at ?? '')) / 1000;
+}
+
+t.test('rotate prints the new token alone on standard output: 32 random bytes as base64url', async (t) => {
+  const data = path.join(temporaryFolder(t), 'made', 'here');
+  const made = await courtd(['token', 'rotate', '--data', data]);
+  t.equal(made.status, 0);
+  t.match(made.stdout, /^[A-Za-z0-9_-]{43}\n$/);
+  t.equal(Buffer.from(made.stdout.trim(), 'base64url').length, 32);
+  t.notMatch(made.stderr, made.stdout.trim());
+  t.not(await rotate(data), made.stdout.trim());
+});
+
+t.test('the data directory and every file in it are closed to others, whatever the umask', async (t) => {
+  const usual = process.umask(0);
+  t.teardown(() => process.umask(usual));
+  const daemon = await Daemon.start(t, [], path.join(temporaryFolder(t), 'data'));
+  t.equal((await daemon.post(event())).status, 202);
+  const names = fs.readdirSync(daemon.data);
+  t.ok(names.includes('courtd.db-wal') && names.includes('courtd.lock'));
+  for (const file of ['.', ...names])
+    t.equal(fs.statSync(path.join(daemon.data, file)).mode & 0o007, 0, file);
+});
+
+t.test('the grace is 0 or a whole number with s, m, h or d, and 24h unless it is given', async (t) => {
+  const forms: [args: string[], seconds: number][] = [
+    [[], 86_400],
+    [['--grace', '0'], 0],
+    [['--grace', '0s'], 0],
+    [['--grace', '90s'], 90],
+    [['--grace=5m'], 300],
+    [['--grace', '48h'], 172_800],
+    [['--grace', '7d'], 604_800],
+    [['--grace', '1000000d'], 86_400e6],
+  ];
+  const check = async ([args, seconds]: (typeof forms)[number]) => {
+    const data = temporaryFolder(t);
+    await rotate(data);
+    await rotate(data, ...args);
+    const [older, newest] = await rows(data);
+    t.equal(graceOf(older, newest), seconds, args.join(' '));
+    t.equal(older?.state, seconds === 0 ? 'expired' : 'retiring', args.join(' '));
+  };
+  await Promise.all(forms.map(check));
+});
+
+t.test('another grace is wrong usage, and no token is made', async (t) => {
+  const data = path.join(temporaryFolder(t), 'none');
+  const forms = ['', '24', '-1s', '1.5h', '1w', 'h', '1H', ' 1h', '1000001d', '9999999999999999s'];
+  const check = async (form: string) => {
+    const { status, stdout, stderr } = await courtd(['token', 'rotate', '--data', data, `--grace=${form}`]);
+    t.strictSame({ status, stdout }, { status: 2, stdout: '' }, form);
+    t.match(stderr, /Give /, form);
+  };
+  await Promise.all(forms.map(check));
+  t.notOk(fs.existsSync(data));
+});
+
+t.test('a rotation never lengthens an earlier grace, but can shorten it', async (t) => {
+  const data = temporaryFolder(t);
+  await rotate(data);
+  await rotate(data, '--grace', '1h');
+  const [first] = await rows(data);
+  await rotate(data, '--grace', '7d');
+  const [again, second, third] = await rows(data);
+  t.strictSame(again, first);
+  t.equal(graceOf(second, third), 604_800);
+  await rotate(data, '--grace', '1m');
+  const shortened = await rows(data);
+  t.strictSame(
+    shortened.slice(0, 3).map((row) => graceOf(row, shortened[3])),
+    [60, 60, 60],
+  );
+});
+
+t.test('a grace of 0 ends all older tokens at once, and the newest never expires', async (t) => {
+  const data = temporaryFolder(t);
+  await rotate(data);
+  await rotate(data, '--grace', '7d');
+  await rotate(data, '--grace', '0');
+  const states = (await rows(data)).map(({ state, expires_at }) => [state, expires_at === null]);
+  t.strictSame(states, [
+    ['expired', false],
+    ['expired', false],
+    ['active', true],
+  ]);
+});
+
+t.test('list shows each token with its state and times, as columns and as JSON', async (t) => {
+  const data = temporaryFolder(t);
+  await rotate(data);
+  await rotate(data, '--grace', '0');
+  await rotate(data);
+  await rotate(data);
+  await courtd(['token', 'revoke', '3', '--data', data]);
+  const list = await rows(data);
+  t.strictSame(
+    list.map(({ id, state }) => [id, state]),
+    [
+      [1, 'expired'],
+      [2, 'retiring'],
+      [3, 'revoked'],
+      [4, 'active'],
+    ],
+  );
+  const names = ['id', 'state', 'created_at', 'expires_at', 'last_used_at', 'last_used_from'];
+  for (const row of list) t.strictSame(Object.keys(row), names);
+  const { stdout, stderr } = await courtd(['token', 'list', '--data', data]);
+  const lines = stdout.trimEnd().split('\n');
+  t.equal(stderr, '');
+  t.strictSame(lines[0]?.split(/ +/), names);
+  lines.slice(1).forEach((line, i) => {
+    t.strictSame(
+      line.trim().split(/ +/),
+      Object.values(list[i] ?? {}).map((value) => String(value ?? '-')),
+    );
+  });
+});
+
+t.test(
+  'a token is nowhere but on standard output: not in a list, not in a file, not in the log',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--log-level', 'trace']);
+    const newest = await rotate(daemon.data);
+    t.equal((await daemon.post(event(), { Authorization: `Bearer ${newest}` })).status, 202);
+    t.equal((await daemon.post(event())).status, 202);
+    const lists = [await daemon.command('token', 'list'), await daemon.command('token', 'list', '--json')];
+    const files = fs.readdirSync(daemon.data);
+    t.ok(files.includes('courtd.db-wal'), 'the log of the database is looked into as well');
+    for (const token of [daemon.token, newest]) {
+      for (const { stdout, stderr } of lists) t.notOk((stdout + stderr).includes(token));
+      for (const form of [Buffer.from(token), Buffer.from(token, 'base64url')]) {
+        for (const file of files) t.notOk(fs.readFileSync(path.join(daemon.data, file)).includes(form), file);
+      }
+      t.notOk(JSON.stringify(daemon.log).includes(token));
+    }
+  },
+);
+
+t.test('a running daemon obeys a rotation and a revocation at the next request', async (t) => {
+  const daemon = await Daemon.start(t);
+  const statusOf = async (token: string) =>
+    (await daemon.post([], { Authorization: `Bearer ${token}` })).status;
+  const second = await rotate(daemon.data);
+  t.strictSame([await statusOf(daemon.token), await statusOf(second)], [202, 202]);
+  const revoked = await daemon.command('token', 'revoke', '1');
+  t.strictSame([revoked.status, revoked.stdout], [0, '']);
+  t.strictSame([await statusOf(daemon.token), await statusOf(second)], [401, 202]);
+  const third = await rotate(daemon.data, '--grace', '0');
+  t.strictSame([await statusOf(second), await statusOf(third)], [401, 202]);
+  t.match((await daemon.command('token', 'revoke', '3')).stderr, /No token is left/);
+  t.equal(await statusOf(third), 401);
+});
+
+t.test('a grace ends by itself in a running daemon', async (t) => {
+  const daemon = await Daemon.start(t);
+  await rotate(daemon.data, '--grace', '2s');
+  t.equal((await daemon.post([])).status, 202);
+  const ends = Date.parse((await rows(daemon.data))[0]?.expires_at ?? '');
+  await setTimeout(ends - Date.now());
+  t.equal((await daemon.post([])).status, 401);
+});
+
+t.test('a revoked token stays revoked from its first revocation on, whatever is rotated later', async (t) => {
+  const data = temporaryFolder(t);
+  await rotate(data);
+  await courtd(['token', 'revoke', '1', '--data', data]);
+  const [first] = await rows(data);
+  t.equal((await courtd(['token', 'revoke', '1', '--data', data])).status, 0);
+  await rotate(data, '--grace', '7d');
+  t.strictSame((await rows(data))[0], first);
+});
+
+t.test('the last use of a token is written with a commit: when, and from which address', async (t) => {
+  const daemon = await Daemon.start(t);
+  t.equal((await daemon.post('{}')).status, 400);
+  t.match(await rows(daemon.data), [{ last_used_at: null, last_used_from: null }]);
+  const before = Date.now();
+  t.equal((await daemon.post(event())).status, 202);
+  const [used] = await rows(daemon.data);
+  const at = Date.parse(used?.last_used_at ?? '');
+  t.ok(at >= before && at <= Date.now(), used?.last_used_at ?? 'null');
+  t.equal(used?.last_used_from, '127.0.0.1');
+});

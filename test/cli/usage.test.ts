@@ -1,0 +1,127 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+
+const WRONG = [
+  'nonsense',
+  'token',
+  'token nonsense',
+  'token revoke',
+  'token revoke 0',
+  'token revoke one',
+  'token list extra',
+  'token rotate --nonsense',
+  'session show',
+  'session list --format csv',
+  'event show s',
+  'event show s e extra',
+  'export',
+  'export s --format xml',
+  'export s --type ball_hit',
+  'export s --from 2026-03-14',
+  'export s --from 2026-03-14T15:09:26',
+  'export s --to 2026-02-30T00:00:00Z',
+  'export s -o',
+  'serve --port 65536',
+  'serve --port -1',
+  'serve --port http',
+  'serve --rate-limit 1.5',
+  'serve --body-limit 8MB',
+  'serve --body-limit 1',
+  'serve --body-limit 1GiB',
+  'serve --log-level loud',
+  'serve --data',
+];
+
+t.test('wrong usage is told on standard error with status 2, and nothing is made', async (t) => {
+  const folder = temporaryFolder(t);
+  const check = async (line: string) => {
+    const env = { COURTD_DATA: path.join(folder, 'data') };
+    const { status, stdout, stderr } = await courtd(line.split(' '), env);
+    t.strictSame({ status, stdout }, { status: 2, stdout: '' }, line);
+    t.match(stderr, line === 'token' ? /^Usage: courtd token/ : /^courtd: [^\n]+\n$/, line);
+  };
+  await Promise.all(WRONG.map(check));
+  t.match(await courtd([]), { status: 2, stdout: '', stderr: /^Usage: courtd/ });
+  t.strictSame(fs.readdirSync(folder), []);
+});
+
+t.test('a variable with a wrong value is wrong usage too, and is named', async (t) => {
+  const wrong = {
+    COURTD_PORT: 'http',
+    COURTD_RATE_LIMIT: '-1',
+    COURTD_BODY_LIMIT: 'big',
+    COURTD_LOG_LEVEL: 'loud',
+  };
+  const check = async ([name, value]: [string, string]) => {
+    const data = path.join(temporaryFolder(t), 'data');
+    const { status, stderr } = await courtd(['serve', '--data', data], { [name]: value });
+    t.equal(status, 2, name);
+    t.match(stderr, name);
+    t.notOk(fs.existsSync(data));
+  };
+  await Promise.all(Object.entries(wrong).map(check));
+});
+
+t.test(
+  'help and version are no failure, and help shows each option of serve with its variable',
+  async (t) => {
+    const [help, version] = await Promise.all([courtd(['serve', '--help']), courtd(['--version'])]);
+    t.strictSame([help.status, help.stderr, version.status], [0, '', 0]);
+    t.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+    const pairs = ['host', 'port', 'venue', 'rate-limit', 'body-limit', 'log-level', 'data'];
+    const flat = help.stdout.replace(/\s+/g, ' ');
+    for (const name of pairs) {
+      const variable = `COURTD_${name.toUpperCase().replace('-', '_')}`;
+      t.match(flat, new RegExp(`--${name} [^)]*env: ${variable}\\)`), name);
+    }
+    t.match(flat, /--port [^)]*default: 4000/);
+    t.match(flat, /--data [^)]*default: "\/var\/lib\/courtd"/);
+  },
+);
+
+t.test('--data is taken before the verb, after it, after its arguments, and from COURTD_DATA', async (t) => {
+  const data = temporaryFolder(t);
+  const other = path.join(data, 'other');
+  await courtd(['token', 'rotate', '--data', data]);
+  const ways: [args: string[], env?: Record<string, string>][] = [
+    [['--data', data, 'token', 'list', '--json']],
+    [['token', '--data', data, 'list', '--json']],
+    [['token', 'list', '--json', '--data', data]],
+    [['token', 'list', `--data=${data}`, '--json']],
+    [['token', 'list', '--json'], { COURTD_DATA: data }],
+    [['token', 'list', '--json', '--data', data], { COURTD_DATA: other }],
+  ];
+  const check = async ([args, env]: (typeof ways)[number]) => {
+    const { status, stdout } = await courtd(args, env);
+    t.strictSame([status, JSON.parse(stdout).length], [0, 1], args.join(' '));
+  };
+  await Promise.all(ways.map(check));
+  t.notOk(fs.existsSync(other));
+});
+
+t.test('an empty variable counts as unset', async (t) => {
+  const { stderr, status } = await courtd(['session', 'list'], { COURTD_DATA: '' });
+  t.equal(status, 1);
+  t.match(stderr, '/var/lib/courtd');
+  const empty = { COURTD_VENUE: '', COURTD_PORT: '', COURTD_RATE_LIMIT: '', COURTD_BODY_LIMIT: '' };
+  const daemon = await Daemon.run(t, temporaryFolder(t), '', [], { ...empty, COURTD_LOG_LEVEL: '' });
+  t.match(daemon.log[0], { msg: 'listening', venue: null });
+});
+
+t.test('every variable of serve does what its option does, and the option wins', async (t) => {
+  const set = { COURTD_VENUE: 'venue-1', COURTD_BODY_LIMIT: '4KiB', COURTD_LOG_LEVEL: 'debug' };
+  const [daemon, limited] = await Promise.all([
+    Daemon.start(t, [], temporaryFolder(t), set),
+    Daemon.start(t, ['--venue', 'venue-2'], temporaryFolder(t), { ...set, COURTD_RATE_LIMIT: '1' }),
+  ]);
+  for (const sent of [event(), event()]) t.equal((await daemon.post(sent)).status, 202);
+  t.equal((await daemon.post(event({ venue_id: 'venue-2' }))).status, 400);
+  t.equal((await daemon.post(' '.repeat(4097))).status, 413);
+  await daemon.stop();
+  t.ok(daemon.log.some(({ level }) => level === 'debug'));
+  const answers = await Promise.all([0, 1, 2].map(() => limited.post(event({ venue_id: 'venue-2' }))));
+  t.strictSame(answers.map(({ status }) => status).sort(), [202, 202, 429]);
+});

@@ -1,0 +1,90 @@
+import t from 'tap';
+import { event, events, eventText } from '../event.ts';
+import { checkProblem } from '../problem.ts';
+import { BadTable, show } from '../table.ts';
+
+const table = await BadTable.open(t);
+
+const badText = (fields: Record<string, string>) => eventText(fields, { session_id: 'bad' });
+const good = JSON.stringify(event({ session_id: 'bad' }));
+
+t.test('501 events are too many, whatever they are', async (t) => {
+  await table.isRefused(
+    t,
+    JSON.stringify(events(501, { session_id: 'bad' })),
+    'too_many_events',
+    '501 good ones',
+  );
+  await table.isRefused(t, `[${'0,'.repeat(500)}0]`, 'too_many_events', '501 zeros');
+  await table.isRefused(t, `[${','.repeat(500)}]`, 'too_many_events', '500 commas');
+});
+
+t.test('JSON cut off at any byte is refused', async (t) => {
+  const text = Buffer.from(badText({ source: '"café"' }));
+  for (let end = 0; end < text.length; end++) {
+    checkProblem(t, await table.post(text.subarray(0, end)), 400, 'invalid_json', `${end} bytes`);
+    checkProblem(
+      t,
+      await table.post(Buffer.concat([Buffer.from('['), text.subarray(0, end)])),
+      400,
+      'invalid_json',
+    );
+  }
+  await table.goesOn(t, 'cut off');
+});
+
+t.test('what is not JSON, or not an object or an array, is refused', async (t) => {
+  const scalars = ['null', 'true', '0', '1e400', '"text"', good.replaceAll('"', "'"), 'undefined', 'NaN'];
+  const trailing = [`${good}x`, `${good}${good}`, `${good},`, `${good}\n${good}`, `[${good}]]`, `${good}\0`];
+  const commas = [`[${good},]`, `[,${good}]`, `[${good} ${good}]`, `[${good}}`, good.replace(/}$/, ',}')];
+  const loose = [
+    `\ufeff${good}`,
+    `/**/${good}`,
+    badText({ n: '01' }),
+    badText({ n: '.5' }),
+    badText({ n: 'NaN' }),
+  ];
+  const strings = [
+    badText({ n: '"\n"' }),
+    badText({ n: '"\\x41"' }),
+    badText({ n: '"\\u12"' }),
+    badText({ n: '"\0"' }),
+  ];
+  const all = [
+    '',
+    ' \n',
+    ...scalars,
+    ...trailing,
+    ...commas,
+    ...loose,
+    ...strings,
+    Buffer.from(good, 'utf16le'),
+  ];
+  for (const body of all) await table.isRefused(t, body, 'invalid_json', show(body.toString()));
+});
+
+t.test('bytes that are not UTF-8 are refused', async (t) => {
+  const [head, tail] = badText({ n: '"|"' })
+    .split('|')
+    .map((text) => Buffer.from(text)) as [Buffer, Buffer];
+  const wrong = ['ff', '80', 'c3', 'c080', 'e0809f', 'eda080', 'edbfbf', 'f4908080', 'f09f8e', 'fe', 'c328'];
+  for (const bytes of wrong) {
+    await table.isRefused(t, Buffer.concat([head, Buffer.from(bytes, 'hex'), tail]), 'invalid_json', bytes);
+  }
+});
+
+t.test('deep and huge bodies are refused', async (t) => {
+  // The event itself is the first level, its payload the second.
+  const deep = badText({ payload: `{"a":${'['.repeat(31)}${']'.repeat(31)}}` });
+  await table.isRefused(t, deep, 'too_deep', '33 levels');
+  await table.isRefused(t, `[${good},${deep}]`, 'too_deep', '33 levels in a batch');
+  await table.isRefused(t, '['.repeat(8 * 1024 * 1024), 'too_deep', '8 MiB of [');
+  await table.isRefused(t, '{"a":'.repeat(1_000_000), 'too_deep', 'a million objects');
+  const huge = ' '.repeat(8 * 1024 * 1024 + 1);
+  const further = ['limit_bytes', 'size_bytes'];
+  const body = checkProblem(t, await table.post(huge), 413, 'body_too_large', 'huge', further);
+  t.strictSame([body.limit_bytes, body.size_bytes], [8_388_608, 8_388_609]);
+  await table.goesOn(t, 'huge');
+});
+
+t.test('of all this nothing is stored', (t) => table.holdsNothingElse(t));

@@ -1,0 +1,201 @@
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { event } from '../event.ts';
+import { checkProblem } from '../problem.ts';
+import { type Answer, RawClient, type RequestParts, request } from '../raw.ts';
+import { show } from '../table.ts';
+
+/** What HTTP itself asks: expectations, versions, hosts, several requests on one connection. */
+
+const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+const ACCEPTED = '{"accepted":1,"duplicates":0}';
+const good = (parts: RequestParts = {}) => request(daemon, { body: JSON.stringify(event()), ...parts });
+type Cleanup = Parameters<typeof RawClient.ask>[0];
+const ask = (t: Cleanup, bytes: string | Buffer): Promise<Answer> => RawClient.ask(t, daemon, bytes);
+
+t.test('100-continue is sent once the head has passed, and before the body', async (t) => {
+  const body = JSON.stringify(event());
+  const client = await RawClient.connect(t, daemon);
+  for (const expect of ['100-continue', '100-Continue']) {
+    client.send(request(daemon, { headers: { expect, 'content-length': `${body.length}` } }));
+    t.equal((await client.next()).status, 100);
+    client.send(body);
+    t.equal((await client.next()).status, 202);
+  }
+});
+
+t.test('a head that is refused gets its answer and no 100', async (t) => {
+  const refused: [status: number, code: string, headers: Record<string, string>][] = [
+    [401, 'unauthorized', { authorization: 'Bearer wrong' }],
+    [415, 'unsupported_media_type', { 'content-type': 'text/csv' }],
+    [413, 'body_too_large', { 'content-length': '40000000' }],
+  ];
+  for (const [status, code, headers] of refused) {
+    const client = await RawClient.connect(t, daemon);
+    client.send(
+      request(daemon, { headers: { expect: '100-continue', 'content-length': '1000', ...headers } }),
+    );
+    const further = status === 413 ? ['limit_bytes', 'size_bytes'] : [];
+    checkProblem(t, await client.next(), status, code, code, further);
+    client.socket.end();
+    t.equal(await client.over, null, 'and the end of the connection: its body may or may not follow');
+    t.equal(client.unread, '');
+  }
+});
+
+t.test('another expectation is 417', async (t) => {
+  for (const expect of ['200-ok', '101-continue', '']) {
+    const answer = await ask(t, good({ headers: { expect } }));
+    checkProblem(t, answer, 417, 'expectation_failed', show(expect));
+  }
+});
+
+t.test('no Host, or two, is 400', async (t) => {
+  const none = await ask(t, good({ headers: { host: undefined } }));
+  checkProblem(t, none, 400, 'malformed_request', 'none');
+  checkProblem(t, await ask(t, good({ more: ['Host: box'] })), 400, 'malformed_request', 'two');
+});
+
+t.test('malformed HTTP is 400 with our body, and ends the connection', async (t) => {
+  const auth = `Authorization: Bearer ${daemon.token}`;
+  const head = `POST /v1/events HTTP/1.1\r\nHost: a\r\n${auth}\r\nContent-Type: application/json\r\n`;
+  const malformed: Record<string, string> = {
+    nonsense: 'nonsense\r\n\r\n',
+    'an unknown method': 'BREW /v1/events HTTP/1.1\r\nHost: a\r\n\r\n',
+    'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'HTTP/0.9': 'GET /\r\n\r\n',
+    'HTTP/0.9 with headers': `${head.replace(' HTTP/1.1', '')}\r\n`,
+    'HTTP/2.0 with a token': `${head.replace('1.1', '2.0')}\r\n`,
+    'HTTP/1.2': 'POST /v1/events HTTP/1.2\r\nHost: a\r\n\r\n',
+    TLS: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+    'a space before the colon': `${head}X : 1\r\n\r\n`,
+    'a folded header': `${head}X: 1\r\n 2\r\n\r\n`,
+    'a NUL in a header': `${head}X: a\0b\r\n\r\n`,
+    'a lone CR': `${head}X: a\rb\r\n\r\n`,
+    'two lengths': `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}`,
+    'a negative length': `${head}Content-Length: -1\r\n\r\n`,
+    'a length that is no number': `${head}Content-Length: 1e3\r\n\r\n`,
+    'a length and chunks': `${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    'another transfer coding': `${head}Transfer-Encoding: gzip\r\n\r\n`,
+    'two transfer codings': `${head}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    'a chunk without a size': `${head}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`,
+    'a chunk longer than its size': `${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n`,
+  };
+  for (const [what, bytes] of Object.entries(malformed)) {
+    const client = await RawClient.connect(t, daemon);
+    client.send(Buffer.from(bytes, 'latin1'));
+    checkProblem(t, await client.next(), 400, 'malformed_request', what);
+    client.socket.end();
+    t.equal(await client.over, null, `${what}: the end`);
+    t.equal(client.unread, '', `${what}: and nothing else`);
+  }
+});
+
+t.test('headers over 16 KiB are 431', async (t) => {
+  const long = 'x'.repeat(17_000);
+  for (const parts of [{ headers: { 'x-long': long } }, { line: `POST /${long} HTTP/1.1` }]) {
+    checkProblem(t, await ask(t, good(parts)), 431, 'headers_too_large');
+  }
+  const many = Array.from({ length: 2000 }, (_, i) => `x-${i}: 1234`);
+  checkProblem(t, await ask(t, good({ more: many })), 431, 'headers_too_large', 'many');
+});
+
+t.test('CONNECT is answered like any other request', async (t) => {
+  const line = 'CONNECT example.com:443 HTTP/1.1';
+  const headers = { 'content-length': undefined, 'content-type': undefined };
+  const answer = await ask(t, request(daemon, { line, headers }));
+  checkProblem(t, answer, 404, 'not_found', 'with a token');
+  const without = await ask(t, request(daemon, { line, headers: { ...headers, authorization: undefined } }));
+  checkProblem(t, without, 401, 'unauthorized', 'without one');
+  t.equal(without.headers.get('www-authenticate'), 'Bearer realm="courtd"');
+});
+
+t.test('HTTP/1.0 is served, without Host too, and the connection ends with the answer', async (t) => {
+  for (const headers of [{}, { host: undefined }, { expect: '100-continue' }]) {
+    const client = await RawClient.connect(t, daemon);
+    client.send(good({ line: 'POST /v1/events HTTP/1.0', headers }));
+    t.equal((await client.next()).body, ACCEPTED, show(headers));
+    t.equal(await client.over, null);
+  }
+});
+
+t.test('a client that asks for the end of the connection gets it after its answer', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  client.send(good({ headers: { connection: 'close' } }));
+  const answer = await client.next();
+  t.strictSame([answer.body, answer.headers.get('connection')], [ACCEPTED, 'close']);
+  t.equal(await client.over, null);
+});
+
+t.test('a client that says it will send no more still gets its answer', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  client.socket.end(good());
+  t.equal((await client.next()).body, ACCEPTED);
+});
+
+t.test('requests sent one behind the other are answered in their order', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  const wrong = good({ headers: { authorization: 'Bearer wrong' } });
+  const lost = good({ line: 'POST / HTTP/1.1' });
+  client.send(
+    Buffer.concat([
+      good(),
+      wrong,
+      good(),
+      lost,
+      good(),
+      good({ headers: { 'content-type': 'a/b' } }),
+      good(),
+    ]),
+  );
+  const statuses: number[] = [];
+  for (let i = 0; i < 7; i++) statuses.push((await client.next()).status);
+  t.strictSame(statuses, [202, 401, 202, 404, 202, 415, 202]);
+});
+
+t.test('good requests before a broken one on the same connection get their 202 first', async (t) => {
+  const broken: [status: number, code: string, bytes: Buffer][] = [
+    [400, 'malformed_request', Buffer.from('nonsense\r\n\r\n')],
+    [431, 'headers_too_large', good({ headers: { 'x-long': 'x'.repeat(17_000) } })],
+    [400, 'malformed_request', good({ headers: { 'transfer-encoding': 'chunked' }, body: 'zz\r\n' })],
+    [
+      404,
+      'not_found',
+      request(daemon, { line: 'CONNECT a:1 HTTP/1.1', headers: { 'content-length': undefined } }),
+    ],
+  ];
+  for (const [status, code, bytes] of broken) {
+    const client = await RawClient.connect(t, daemon);
+    client.send(Buffer.concat([good(), good(), bytes]));
+    t.equal((await client.next()).body, ACCEPTED, `${code}: the first`);
+    t.equal((await client.next()).body, ACCEPTED, `${code}: the second`);
+    checkProblem(t, await client.next(), status, code, `${code}: the broken one`);
+    t.equal(client.unread, '', 'and nothing after it');
+  }
+});
+
+t.test('what follows a request that ends the connection is not answered', async (t) => {
+  for (const next of [good(), Buffer.from('nonsense\r\n\r\n')]) {
+    const client = await RawClient.connect(t, daemon);
+    client.send(Buffer.concat([good({ headers: { connection: 'close' } }), next]));
+    t.equal((await client.next()).body, ACCEPTED);
+    t.equal(await client.over, null);
+    t.equal(client.unread, '');
+  }
+});
+
+t.test('after a refusal the connection can be used on', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  const refused = [
+    good({ headers: { authorization: undefined } }),
+    good({ line: 'PUT /v1/events HTTP/1.1' }),
+    good({ body: '{' }),
+    good({ body: ' '.repeat(8 * 1024 * 1024 + 1) }),
+  ];
+  for (const bytes of refused) {
+    client.send(bytes);
+    t.ok((await client.next()).status >= 400);
+    client.send(good());
+    t.equal((await client.next()).body, ACCEPTED);
+  }
+});

@@ -1,0 +1,236 @@
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { event } from '../event.ts';
+import { type Asserts, checkProblem } from '../problem.ts';
+import { type Answer, answerOf, RawClient, type RequestParts, request } from '../raw.ts';
+import { show } from '../table.ts';
+
+/** Every row of the table in section 2 of the design, in the order of its checks. */
+
+const LIMIT = 4096;
+const daemon = await Daemon.start(t, ['--rate-limit', '0', '--body-limit', '4KiB', '--log-level', 'debug']);
+const url = `http://127.0.0.1:${daemon.port}`;
+const authorization = `Bearer ${daemon.token}`;
+const body = () => JSON.stringify(event());
+
+const ask = (t: Cleanup, parts: RequestParts): Promise<Answer> =>
+  RawClient.ask(t, daemon, request(daemon, parts));
+type Cleanup = Parameters<typeof RawClient.ask>[0];
+
+/** Asks with a body of one good event. */
+const askGood = (t: Cleanup, parts: RequestParts) => ask(t, { body: body(), ...parts });
+
+t.test('of several faults the first in the order of the design is told', async (t) => {
+  // Each row is a fault, and what it is answered while all those below it are there too.
+  const ladder: [status: number, code: string, faulty: Partial<Record<string, string | undefined>>][] = [
+    [400, 'malformed_request', { host: undefined }],
+    [401, 'unauthorized', { authorization: 'Bearer wrong' }],
+    [404, 'not_found', { target: '/v1/event' }],
+    [405, 'method_not_allowed', { method: 'PUT' }],
+    [415, 'unsupported_media_type', { 'content-type': 'text/plain' }],
+    [415, 'unsupported_encoding', { 'content-encoding': 'br' }],
+    [413, 'body_too_large', { 'content-length': '1000000000' }],
+  ];
+  ladder.forEach(([status, code], i) => {
+    t.test(`${status} ${code}`, async (t) => {
+      const {
+        target = '/v1/events',
+        method = 'POST',
+        ...headers
+      } = Object.assign(
+        { expect: '100-continue', 'content-length': '3' },
+        ...ladder.slice(i).map(([, , faulty]) => faulty),
+      );
+      const line = `${method} ${target} HTTP/1.1`;
+      const answer = await ask(t, { line, headers });
+      checkProblem(t, answer, status, code, code, status === 413 ? ['limit_bytes', 'size_bytes'] : []);
+      t.equal(
+        answer.headers.get('connection'),
+        'close',
+        'who was not told to continue may not send the body',
+      );
+    });
+  });
+});
+
+t.test('a missing, malformed or wrong token is 401, on any path and with any method', async (t) => {
+  const missing = 'Bearer realm="courtd"';
+  const wrong = `${missing}, error="invalid_token"`;
+  const forms = [
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic dTpw',
+    daemon.token,
+    `Token ${daemon.token}`,
+    'Bearer a b',
+    'Bearer \u00e9',
+  ];
+  const near = [
+    daemon.token.slice(1),
+    `${daemon.token}x`,
+    `"${daemon.token}"`,
+    daemon.token.toLowerCase(),
+    `${daemon.token}=`,
+  ];
+  for (const line of [
+    'POST /v1/events HTTP/1.1',
+    'GET / HTTP/1.1',
+    'OPTIONS * HTTP/1.1',
+    'DELETE /v1/events HTTP/1.1',
+  ]) {
+    const none = await askGood(t, { line, headers: { authorization: undefined } });
+    checkProblem(t, none, 401, 'unauthorized', `${line} without`);
+    t.equal(none.headers.get('www-authenticate'), missing);
+    for (const form of [...forms, ...near.map((token) => `Bearer ${token}`)]) {
+      const answer = await askGood(t, { line, headers: { authorization: form } });
+      checkProblem(t, answer, 401, 'unauthorized', `${line} with ${show(form)}`);
+      t.equal(answer.headers.get('www-authenticate'), wrong, show(form));
+      t.notOk(answer.body.includes(daemon.token.slice(1, -1)), 'the token is not told');
+    }
+  }
+});
+
+t.test('two Authorization headers are a 401, whichever is right', async (t) => {
+  for (const other of ['Bearer wrong', authorization]) {
+    const after = await askGood(t, { more: [`Authorization: ${other}`] });
+    checkProblem(t, after, 401, 'unauthorized', 'the right one first');
+    const before = await askGood(t, {
+      headers: { authorization: other },
+      more: [`AUTHORIZATION: ${authorization}`],
+    });
+    checkProblem(t, before, 401, 'unauthorized', 'the right one last');
+    t.match(before.headers.get('www-authenticate'), 'error="invalid_token"');
+  }
+});
+
+t.test('any other path is 404, with any method', async (t) => {
+  const others = [
+    '/',
+    '/v1/events/',
+    '/v1//events',
+    '//v1/events',
+    '/V1/events',
+    '/v1/events%20',
+    '/v1/%65vents',
+    '/v2/events',
+  ];
+  for (const target of [...others, '/v1/events/../events', '/health?/v1/events', 'http://box/', '*']) {
+    for (const method of target === '*' ? ['OPTIONS'] : ['POST', 'GET']) {
+      checkProblem(
+        t,
+        await askGood(t, { line: `${method} ${target} HTTP/1.1` }),
+        404,
+        'not_found',
+        `${method} ${target}`,
+      );
+    }
+  }
+});
+
+t.test('any other method is 405 with Allow', async (t) => {
+  for (const method of ['GET', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY']) {
+    const answer = await askGood(t, { line: `${method} /v1/events?a=b HTTP/1.1` });
+    checkProblem(t, answer, 405, 'method_not_allowed', method);
+    t.equal(answer.headers.get('allow'), 'POST', method);
+  }
+  const head = await fetch(`${url}/v1/events`, { method: 'HEAD', headers: { authorization } });
+  t.equal(head.status, 405);
+  t.equal(head.headers.get('allow'), 'POST');
+  t.equal(await head.text(), '', 'HEAD has no body');
+});
+
+t.test('another media type, or none, is 415 with Accept', async (t) => {
+  const types = [
+    undefined,
+    '',
+    'text/plain',
+    'application/jsonp',
+    'application/json-seq',
+    'application/problem+json',
+    'json',
+  ];
+  const spaces = ' '.repeat(15_000);
+  const charsets = ['latin1', 'utf-16', 'utf8', '"utf-8', 'utf-8"', '"', `${spaces}"`, ''].map(
+    (charset) => `application/json; charset=${charset}`,
+  );
+  for (const type of [...types, ...charsets, 'application/json, text/plain', 'multipart/form-data']) {
+    const answer = await askGood(t, { headers: { 'content-type': type } });
+    checkProblem(t, answer, 415, 'unsupported_media_type', show(type));
+    t.equal(answer.headers.get('accept'), 'application/json', show(type));
+  }
+});
+
+t.test('another content encoding is 415 with Accept-Encoding', async (t) => {
+  for (const coding of ['br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip', 'gzip, identity', 'gzip;q=1', '*']) {
+    const answer = await askGood(t, { headers: { 'content-encoding': coding } });
+    checkProblem(t, answer, 415, 'unsupported_encoding', coding);
+    t.equal(answer.headers.get('accept-encoding'), 'gzip', coding);
+  }
+});
+
+const tooLarge = (t: Asserts, answer: Answer, what: string, size?: number) => {
+  const further = size === undefined ? ['limit_bytes'] : ['limit_bytes', 'size_bytes'];
+  const { limit_bytes, size_bytes } = checkProblem(t, answer, 413, 'body_too_large', what, further);
+  t.strictSame([limit_bytes, size_bytes], [LIMIT, size], what);
+};
+
+t.test('a body over the limit is 413 with the limit, and one of the limit is not', async (t) => {
+  const full = body().padEnd(LIMIT, ' ');
+  const chunked = (size: number) => `${size.toString(16)}\r\n${full.padEnd(size, ' ')}\r\n0\r\n\r\n`;
+  const headers = { 'transfer-encoding': 'chunked' };
+  t.equal((await ask(t, { body: full })).status, 202);
+  tooLarge(t, await ask(t, { body: `${full} ` }), 'declared', LIMIT + 1);
+  t.equal((await ask(t, { headers, body: chunked(LIMIT) })).body, '{"accepted":0,"duplicates":1}');
+  tooLarge(t, await ask(t, { headers, body: chunked(LIMIT + 1) }), 'chunked');
+  tooLarge(
+    t,
+    await ask(t, { headers: { 'content-length': '9'.repeat(15) } }),
+    'a petabyte',
+    999_999_999_999_999,
+  );
+});
+
+t.test('gzip is bounded on both sides', async (t) => {
+  const headers = { 'content-encoding': 'gzip' };
+  const full = body().padEnd(LIMIT, ' ');
+  t.equal((await ask(t, { headers, body: gzipSync(full) })).status, 202);
+  tooLarge(t, await ask(t, { headers, body: gzipSync(`${full} `) }), 'one byte over');
+  const bomb = gzipSync(Buffer.alloc(3_000_000, ' '));
+  t.ok(bomb.length < LIMIT, 'the bomb is small');
+  tooLarge(t, await ask(t, { headers, body: bomb }), 'a bomb');
+});
+
+t.test('gzip that is garbage or cut off is 400', async (t) => {
+  const whole = gzipSync(body());
+  const bodies = [
+    Buffer.from(body()),
+    Buffer.alloc(0),
+    whole.subarray(0, 10),
+    whole.subarray(0, -8),
+    whole.subarray(0, -1),
+  ];
+  const damaged = Buffer.from(whole);
+  damaged[whole.length - 6]! ^= 1;
+  for (const sent of [...bodies, damaged]) {
+    const answer = await answerOf(daemon.post(sent, { 'content-encoding': 'gzip' }));
+    checkProblem(t, answer, 400, 'invalid_encoding', `${sent.length} of ${whole.length} bytes`);
+  }
+  const notJson = await answerOf(daemon.post(gzipSync('{'), { 'content-encoding': 'gzip' }));
+  checkProblem(t, notJson, 400, 'invalid_json', 'good gzip of bad JSON');
+});
+
+t.test('an answer says nothing of the software, and names the request as the log does', async (t) => {
+  const answers = [await ask(t, {}), await ask(t, { body: body() })];
+  for (const { headers } of answers)
+    t.strictSame([headers.get('server'), headers.get('x-powered-by')], [null, null]);
+  const [a, b] = [await ask(t, {}), await ask(t, {})].map((answer) => JSON.parse(answer.body).request_id);
+  t.not(a, b);
+  t.equal(await daemon.stop(), 0);
+  for (const id of [a, b])
+    t.match(
+      daemon.log.filter((line) => line.request_id === id),
+      [{ status: 400, code: 'invalid_json' }],
+    );
+});

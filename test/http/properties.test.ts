@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { canonical, jsonObject } from '../arbitrary.ts';
+import { Daemon } from '../daemon.ts';
+import { event, eventText } from '../event.ts';
+
+/** What must hold whatever is sent, in whatever pieces and order. */
+
+const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+let sessions = 0;
+const newSession = () => `session-${++sessions}`;
+
+interface Counts {
+  readonly accepted: number;
+  readonly duplicates: number;
+}
+
+async function send(body: unknown): Promise<Counts> {
+  const response = await daemon.post(body);
+  if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
+  return (await response.json()) as Counts;
+}
+
+const FAULTS = [
+  { confidence: 2 },
+  { eot: 'now' },
+  { payload: null },
+  { event_id: '' },
+  { revision: -1 },
+  { type: undefined },
+];
+
+t.test('a batch with any invalid event is refused whole, and names each of them', async () => {
+  const flags = fc.array(fc.option(fc.constantFrom(...FAULTS)), { minLength: 1, maxLength: 30 });
+  const property = fc.asyncProperty(flags, async (faults) => {
+    const session_id = newSession();
+    const batch = faults.map((fault) => event({ session_id, ...fault }));
+    const valid = batch.filter((_, i) => faults[i] === null);
+    const isValid = valid.length === batch.length;
+    const response = await daemon.post(batch);
+    const answer = (await response.json()) as { invalid?: { index: number }[] };
+    const named = (answer.invalid ?? []).map(({ index }) => index);
+    const bad = [...faults.keys()].filter((i) => faults[i] !== null);
+    // Sent again, what was stored is a duplicate and what was not is new.
+    const again = await send(valid);
+    const stored = isValid ? valid.length : 0;
+    return (
+      response.status === (isValid ? 202 : 400) &&
+      `${named}` === `${bad}` &&
+      again.duplicates === stored &&
+      again.accepted === valid.length - stored
+    );
+  });
+  await fc.assert(property, { numRuns: 200 });
+});
+
+t.test('stored and duplicates are what was sent, with resends in any requests at the same time', async () => {
+  const key = fc.record({ event_id: fc.constantFrom('a', 'b', 'c', 'd'), revision: fc.nat({ max: 2 }) });
+  const requests = fc.array(fc.array(key, { maxLength: 12 }), { minLength: 1, maxLength: 24 });
+  const property = fc.asyncProperty(requests, async (requests) => {
+    const session_id = newSession();
+    const answers = await Promise.all(
+      requests.map((keys) => send(keys.map((key) => event({ session_id, ...key })))),
+    );
+    const sent = requests.flat();
+    const distinct = new Set(sent.map(({ event_id, revision }) => `${event_id} ${revision}`));
+    const accepted = answers.reduce((sum, answer) => sum + answer.accepted, 0);
+    const isAllCounted = answers.every(
+      ({ accepted, duplicates }, i) => accepted + duplicates === requests[i]?.length,
+    );
+    const stored = distinct.size === 0 ? [] : await daemon.exported(session_id);
+    return isAllCounted && accepted === distinct.size && stored.length === distinct.size;
+  });
+  await fc.assert(property, { numRuns: 10 });
+});
+
+const two = (n: number) => String(n).padStart(2, '0');
+
+/** An instant in few enough values that many are the same, written in one of many ways. */
+const eot = fc
+  .record({
+    seconds: fc.integer({ min: 0, max: 3 }),
+    ns: fc.constantFrom(0, 1, 999_999_999),
+    offset: fc.integer({ min: -1439, max: 1439 }),
+  })
+  .map(({ seconds, ns, offset }) => {
+    const local = new Date(Date.UTC(2026, 11, 31, 23, 59, 58 + seconds) + offset * 60_000);
+    const sign = offset < 0 ? '-' : '+';
+    const zone = `${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
+    const fraction = ns === 0 ? '' : `.${String(ns).padStart(9, '0')}`;
+    return { text: `${local.toISOString().slice(0, 19)}${fraction}${zone}`, at: seconds * 1e9 + ns };
+  });
+
+t.test('the export is in the order of eot, and of arrival where that is the same', async () => {
+  const batches = fc.array(fc.array(eot, { maxLength: 8 }), { minLength: 1, maxLength: 6 });
+  const property = fc.asyncProperty(batches, async (batches) => {
+    const session_id = newSession();
+    const sent: { id: string; at: number }[] = [];
+    for (const batch of batches) {
+      const events = batch.map(({ text }) => event({ session_id, eot: text }));
+      await send(events);
+      sent.push(...events.map(({ event_id }, i) => ({ id: event_id, at: batch[i]!.at })));
+    }
+    if (sent.length === 0) return true;
+    const found = (await daemon.exported(session_id)).map((line) => JSON.parse(line).event_id);
+    const wanted = sent.toSorted((a, b) => a.at - b.at).map(({ id }) => id);
+    return `${found}` === `${wanted}`;
+  });
+  await fc.assert(property, { numRuns: 10 });
+});
+
+t.test('any JSON in a payload and in an unknown field comes back the same value', async () => {
+  const property = fc.asyncProperty(
+    fc.array(fc.tuple(jsonObject, jsonObject), { minLength: 1, maxLength: 40 }),
+    async (values) => {
+      const session_id = newSession();
+      const texts = values.map(([payload, unknown], i) =>
+        eventText({ payload: payload.text, unknown: unknown.text, event_id: `"${i}"` }, { session_id }),
+      );
+      const { accepted } = await send(`[${texts.join(',')}]`);
+      const found = (await daemon.exported(session_id)).map(canonical);
+      return accepted === texts.length && `${found}` === `${texts.map(canonical)}`;
+    },
+  );
+  await fc.assert(property, { numRuns: 10 });
+});

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { event } from '../event.ts';
+import { checkProblem } from '../problem.ts';
+import { answerOf, RawClient, request } from '../raw.ts';
+
+/** Clients that break off, stall, or send on after they were refused; all of them at one daemon, at the same time. */
+
+const daemon = await Daemon.start(t, ['--rate-limit', '0', '--log-level', 'debug']);
+const ACCEPTED = '{"accepted":1,"duplicates":0}';
+const WRONG = 'Bearer a-wrong-token-that-must-not-be-logged';
+const good = () => request(daemon, { body: JSON.stringify(event()) });
+const SIZE = 40_000_000;
+const CHUNK = Buffer.from(`186a0\r\n${'x'.repeat(100_000)}\r\n`);
+
+/** The bytes of a request with a body of 40 MB. */
+function large(authorization: string, isChunked: boolean): Buffer {
+  const headers = isChunked
+    ? { authorization, 'transfer-encoding': 'chunked' }
+    : { authorization, 'content-length': `${SIZE}` };
+  const head = request(daemon, { headers });
+  if (!isChunked) return Buffer.concat([head, Buffer.alloc(SIZE, ' ')]);
+  return Buffer.concat([
+    head,
+    ...Array.from({ length: SIZE / 100_000 }, () => CHUNK),
+    Buffer.from('0\r\n\r\n'),
+  ]);
+}
+
+t.test('who sends 40 MB and only then reads gets the whole 413 or 401, on a whole connection', async (t) => {
+  for (const isChunked of [false, true]) {
+    for (const [status, code, authorization] of [
+      [413, 'body_too_large', `Bearer ${daemon.token}`],
+      [401, 'unauthorized', WRONG],
+    ] as const) {
+      const what = `${status}, ${isChunked ? 'chunked' : 'declared'}`;
+      const client = await RawClient.connect(t, daemon);
+      client.socket.pause();
+      await client.sendAll(large(authorization, isChunked));
+      client.socket.resume();
+      const further = status === 413 ? ['limit_bytes', ...(isChunked ? [] : ['size_bytes'])] : [];
+      checkProblem(t, await client.next(), status, code, what, further);
+      client.send(good());
+      t.equal((await client.next()).body, ACCEPTED, `${what}: the connection serves on`);
+    }
+  }
+});
+
+t.test('who reads while sending gets its answer too, also beyond what is drained', async (t) => {
+  const body = Buffer.alloc(SIZE, ' ');
+  const further = ['limit_bytes', 'size_bytes'];
+  checkProblem(t, await answerOf(daemon.post(body)), 413, 'body_too_large', 'fetch', further);
+  const wrong = await answerOf(daemon.post(body, { Authorization: WRONG }));
+  checkProblem(t, wrong, 401, 'unauthorized', 'fetch with a wrong token');
+  const client = await RawClient.connect(t, daemon);
+  client.send(request(daemon, { headers: { 'content-length': '100000000' } }));
+  for (let i = 0; i < 100; i++) client.send(Buffer.alloc(1_000_000));
+  const answer = await client.next();
+  checkProblem(t, answer, 413, 'body_too_large', '100 MB', further);
+  t.equal(answer.headers.get('connection'), 'close');
+});
+
+t.test('who speaks nonsense is told 400 at the most', async (t) => {
+  const nonsense = [...Array.from({ length: 40 }, () => randomBytes(300)), Buffer.alloc(100_000, 'A')];
+  const clients = nonsense.map(async (bytes) => {
+    const client = await RawClient.connect(t, daemon);
+    client.socket.end(bytes);
+    t.equal(await client.over, null);
+    t.match(client.unread, /^(HTTP\/1\.1 4(00|31) .*|)$/s);
+  });
+  await Promise.all(clients);
+});
+
+t.test('who goes away in the middle of a request leaves nothing behind', async (t) => {
+  const whole = request(daemon, { body: JSON.stringify(event({ session_id: 'gone' })) });
+  const chunked = request(daemon, { headers: { 'transfer-encoding': 'chunked' }, body: '5\r\n[{"a"\r\n' });
+  const tunnel = request(daemon, { line: 'CONNECT a:1 HTTP/1.1' });
+  const parts = [20, whole.length - 200, whole.length - 1].map((end) => whole.subarray(0, end));
+  for (const part of [...parts, chunked, tunnel]) {
+    for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+      const client = await RawClient.connect(t, daemon);
+      await client.sendAll(part);
+      client.socket[leave]();
+      await client.over;
+    }
+  }
+  t.equal((await RawClient.ask(t, daemon, good())).body, ACCEPTED);
+  t.equal((await daemon.command('export', 'gone')).status, 1);
+});
+
+t.test('who asks for a tunnel behind a good request and resets the connection does no harm', async (t) => {
+  const both = Buffer.concat([good(), request(daemon, { line: 'CONNECT a:1 HTTP/1.1' })]);
+  const clients = Array.from({ length: 100 }, async () => {
+    const client = await RawClient.connect(t, daemon);
+    await client.sendAll(both);
+    client.socket.resetAndDestroy();
+    await client.over;
+  });
+  await Promise.all(clients);
+  t.equal((await RawClient.ask(t, daemon, good())).body, ACCEPTED);
+});
+
+t.test('who is refused and goes away without sending the body is let go at once', async (t) => {
+  const startedAt = performance.now();
+  for (const headers of [{ 'content-length': '1000' }, { 'transfer-encoding': 'chunked' }]) {
+    const client = await RawClient.connect(t, daemon);
+    client.send(request(daemon, { headers: { authorization: WRONG, ...headers } }));
+    checkProblem(t, await client.next(), 401, 'unauthorized', JSON.stringify(headers));
+    client.socket.end();
+    t.equal(await client.over, null);
+  }
+  const ms = performance.now() - startedAt;
+  t.ok(ms < 5_000, `and not after the ten seconds of a drain: ${ms} ms`);
+});
+
+t.test(
+  'who is too slow is told 408 after ten seconds and a second at the most, and the connection ends',
+  async (t) => {
+    const stalls = {
+      nothing: '',
+      'half a line': 'POST /v1/ev',
+      'half a head': 'POST /v1/events HTTP/1.1\r\nHost: a\r\nX-Slow: ',
+      'a good request and half of another': Buffer.concat([good(), good().subarray(0, 30)]),
+    };
+    const waits = Object.entries(stalls).map(async ([what, bytes]) => {
+      const startedAt = performance.now();
+      const client = await RawClient.connect(t, daemon);
+      client.send(bytes);
+      // Sending on does not help.
+      const drip = what === 'half a head' ? setInterval(() => client.send('x'), 500) : undefined;
+      if (what.startsWith('a good')) t.equal((await client.next()).body, ACCEPTED, what);
+      checkProblem(t, await client.next(), 408, 'request_timeout', what);
+      clearInterval(drip);
+      const ms = performance.now() - startedAt;
+      t.ok(ms >= 9_900 && ms < 13_000, `${what}: after ${ms} ms`);
+      client.socket.end();
+      t.equal(await client.over, null, `${what}: ends`);
+    });
+    const refused = async () => {
+      const client = await RawClient.connect(t, daemon);
+      client.send(request(daemon, { headers: { authorization: WRONG, 'content-length': '1000' } }));
+      checkProblem(t, await client.next(), 401, 'unauthorized', 'a refused sender that stalls');
+      t.equal(await client.over, null, 'is let go');
+    };
+    await Promise.all([...waits, refused()]);
+  },
+);
+
+t.test('after all this the daemon serves on, and its log holds no token and no fault', async (t) => {
+  t.equal((await RawClient.ask(t, daemon, good())).body, ACCEPTED);
+  t.equal(await daemon.stop(), 0);
+  const faults = daemon.log.filter(({ level }) => level === 'error' || level === 'fatal');
+  t.strictSame(faults, []);
+  const text = JSON.stringify(daemon.log);
+  t.ok(
+    daemon.log.some(({ msg }) => msg === 'the client went away'),
+    'the log is whole',
+  );
+  for (const token of [daemon.token, 'a-wrong-token']) t.notOk(text.includes(token.slice(0, 16)), 'no token');
+});

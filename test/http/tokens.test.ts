@@ -1,0 +1,69 @@
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { event } from '../event.ts';
+import { RawClient, request } from '../raw.ts';
+
+/** What the command line does to the tokens, the running daemon obeys at the next request, on open connections too. */
+
+async function setUp(t: Parameters<typeof Daemon.start>[0]) {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const client = await RawClient.connect(t, daemon);
+  const status = async (token: string): Promise<number> => {
+    const authorization = `Bearer ${token}`;
+    client.send(request(daemon, { headers: { authorization }, body: JSON.stringify(event()) }));
+    return (await client.next()).status;
+  };
+  const rotate = async (...args: string[]) =>
+    (await daemon.command('token', 'rotate', ...args)).stdout.trim();
+  return { daemon, status, rotate };
+}
+
+t.test('a new token works at once, and the older one through its grace', async (t) => {
+  const { daemon, status, rotate } = await setUp(t);
+  t.equal(await status(daemon.token), 202);
+  const second = await rotate();
+  t.equal(await status(second), 202);
+  t.equal(await status(daemon.token), 202);
+  const third = await rotate('--grace', '1h');
+  for (const token of [third, second, daemon.token]) t.equal(await status(token), 202);
+});
+
+t.test('a grace of 0 ends all older tokens at once', async (t) => {
+  const { daemon, status, rotate } = await setUp(t);
+  const second = await rotate();
+  t.equal(await status(second), 202);
+  const third = await rotate('--grace', '0');
+  t.equal(await status(second), 401);
+  t.equal(await status(daemon.token), 401);
+  t.equal(await status(third), 202);
+});
+
+t.test('an older token ends when its grace does, and not before', async (t) => {
+  const { daemon, status, rotate } = await setUp(t);
+  const startedAt = Date.now();
+  const second = await rotate('--grace', '2s');
+  let last = await status(daemon.token);
+  t.equal(last, 202);
+  while (last === 202 && Date.now() < startedAt + 10_000) last = await status(daemon.token);
+  t.equal(last, 401);
+  t.ok(Date.now() - startedAt >= 2000, 'not before');
+  t.equal(await status(second), 202);
+});
+
+t.test('a revoked token ends at once', async (t) => {
+  const { daemon, status, rotate } = await setUp(t);
+  const second = await rotate();
+  t.equal((await daemon.command('token', 'revoke', '1')).status, 0);
+  t.equal(await status(daemon.token), 401);
+  t.equal(await status(second), 202);
+});
+
+t.test('the first token works in a daemon that was started without one', async (t) => {
+  const { daemon } = await setUp(t);
+  t.equal((await daemon.command('token', 'revoke', '1')).status, 0);
+  t.equal(await daemon.stop(), 0);
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  t.equal((await again.post(event())).status, 401);
+  const token = (await again.command('token', 'rotate')).stdout.trim();
+  t.equal((await again.post(event(), { Authorization: `Bearer ${token}` })).status, 202);
+});

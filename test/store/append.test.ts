@@ -1,0 +1,154 @@
+import t from 'tap';
+import { findRevisions } from '../../src/store/events.ts';
+import { event, events } from '../event.ts';
+import { Committer, court, keyState, scratch, unbindable } from './scratch.ts';
+
+const NEW = { accepted: 1, duplicates: 0, conflicts: 0 };
+const KNOWN = { accepted: 0, duplicates: 1, conflicts: 0 };
+const IN_CONFLICT = { accepted: 0, duplicates: 1, conflicts: 1 };
+
+t.test('a key is session, event_id and revision: each of them makes another event, compared exactly', (t) => {
+  const store = new Committer(scratch(t).db);
+  const sent = event({ event_id: 'é' });
+  const others = [
+    sent,
+    { ...sent, session_id: 'session-2' },
+    { ...sent, event_id: 'e\u0301' },
+    { ...sent, event_id: 'É' },
+    { ...sent, event_id: 'é ' },
+    { ...sent, revision: 1 },
+  ];
+  t.strictSame(store.append(...court(...others)), { accepted: 6, duplicates: 0, conflicts: 0 });
+  for (const other of others) t.strictSame(store.append(...court(other)), KNOWN);
+  t.end();
+});
+
+t.test(
+  'a copy with another JSON value is a conflict, the first stays, and the same value written otherwise is none',
+  (t) => {
+    const { db } = scratch(t);
+    const store = new Committer(db);
+    const sent = event({ event_id: 'e', payload: { x_ft: 1, y_ft: 2 } });
+    t.strictSame(store.append(...court(sent)), NEW);
+    t.strictSame(store.append(...court({ ...sent, payload: { y_ft: 2, x_ft: 1 } } as typeof sent)), KNOWN);
+    const changes = [
+      { payload: {} },
+      { confidence: 0.5 },
+      { court_id: 'c' },
+      { eot: '2026-03-14T15:09:26.5350Z' },
+      { more: 1 },
+    ];
+    for (const change of changes) t.strictSame(store.append(...court({ ...sent, ...change })), IN_CONFLICT);
+    const [found, ...none] = findRevisions(db, 'session-1', 'e');
+    t.match(found, { payload: '{"x_ft":1,"y_ft":2}', conflictingCopies: changes.length });
+    t.strictSame(none, []);
+    t.strictSame(db.prepare('SELECT duplicates FROM session').pluck().get(), changes.length + 1);
+    t.end();
+  },
+);
+
+t.test('copies inside one request count like copies in another, over more than one INSERT', (t) => {
+  const store = new Committer(scratch(t).db);
+  const sent = court(...events(50));
+  const [first] = sent;
+  const request = [...sent, ...sent.toReversed(), { ...first!, confidence: 0 }];
+  t.strictSame(store.append(...request), { accepted: 50, duplicates: 51, conflicts: 1 });
+  t.end();
+});
+
+t.test('an event that is gone (pruned) is stored again when its copy comes, and only once', (t) => {
+  for (const isSealed of [false, true]) {
+    const { db } = scratch(t);
+    const store = new Committer(db);
+    const [gone, kept] = court(event({ event_id: 'gone' }), event({ event_id: 'kept' }));
+    store.append(gone!, kept!);
+    if (isSealed) store.sealAll();
+    db.exec("DELETE FROM event WHERE event_id = 'gone'");
+    const again = store.append(kept!, gone!, gone!, { ...gone!, confidence: 0 });
+    t.strictSame(again, { accepted: 1, duplicates: 3, conflicts: 1 }, `sealed: ${isSealed}`);
+    t.equal(db.prepare("SELECT count(*) FROM event WHERE event_id = 'gone'").pluck().get(), 1);
+    t.strictSame(store.append(gone!), KNOWN);
+    store.sealAll();
+    t.strictSame(store.append(gone!), KNOWN);
+    t.equal(findRevisions(db, 'session-1', 'gone').length, 1);
+    t.match(keyState(db), { events: 2, sealed: 2, unknown: 0, twice: 0, unfindable: 0, astray: 0 });
+  }
+  t.end();
+});
+
+t.test('a key that a crash left in both places leads to the event of its copy, once that was pruned', (t) => {
+  const { folder, db } = scratch(t);
+  const first = new Committer(db);
+  // More than one step of sealing: the crash is between the two.
+  const sent = court(...events(4_500));
+  for (let at = 0; at < sent.length; at += 500) first.append(...sent.slice(at, at + 500));
+  first.appender.keys.sealStep();
+  db.close();
+  const { db: reopened } = scratch(t, folder);
+  const lowest = sent.reduce((a, b) => (a.eventId < b.eventId ? a : b));
+  t.ok(keyState(reopened).twice > 0);
+  reopened.prepare('DELETE FROM event WHERE event_id = ?').run(lowest.eventId);
+  reopened.close();
+  const { db: after } = scratch(t, folder);
+  const second = new Committer(after);
+  t.strictSame(second.append(lowest), NEW);
+  second.sealAll();
+  t.strictSame(second.append(lowest), KNOWN);
+  t.match(keyState(after), { unknown: 0, twice: 0, unfindable: 0, astray: 0 });
+  t.end();
+});
+
+t.test('names that a rollback took back are made again, not remembered', (t) => {
+  const { db } = scratch(t);
+  const store = new Committer(db);
+  const names = { session_id: 'new session', court_id: 'new court' };
+  t.throws(() => store.append(unbindable(court(event(names))[0]!)));
+  store.append(...court(event({ session_id: 'between', court_id: 'other' })));
+  store.append(...court(event(names)));
+  t.strictSame(db.prepare('SELECT session_id, court_id FROM events ORDER BY seq').raw().all(), [
+    ['between', 'other'],
+    ['new session', 'new court'],
+  ]);
+  t.end();
+});
+
+t.test('what was rolled back is not known, and can be sent again', (t) => {
+  const store = new Committer(scratch(t).db);
+  const [good, bad] = court(event(), event());
+  t.throws(() => store.append(good!, unbindable(bad!)));
+  t.equal(store.appender.keys.count, 0);
+  t.strictSame(store.append(good!, bad!), { accepted: 2, duplicates: 0, conflicts: 0 });
+  t.end();
+});
+
+t.test('a session that is sealed after a rollback still knows what came after the next start', (t) => {
+  const { folder, db } = scratch(t);
+  const before = new Committer(db);
+  before.append(...court(event()));
+  t.throws(() => before.append(...court(...events(9)), unbindable(court(event())[0]!)));
+  before.sealAll();
+  db.close();
+  const later = court(...events(5));
+  for (const counts of [
+    { accepted: 5, duplicates: 0, conflicts: 0 },
+    { accepted: 0, duplicates: 5, conflicts: 0 },
+  ]) {
+    const { db: reopened } = scratch(t, folder);
+    t.strictSame(new Committer(reopened).append(...later), counts);
+    t.match(keyState(reopened), { events: 6, unknown: 0, unfindable: 0 });
+    reopened.close();
+  }
+  t.end();
+});
+
+t.test('a start reads back only the keys that are not in the file, whichever session is older', (t) => {
+  const { folder, db } = scratch(t);
+  const before = new Committer(db);
+  const [first, second] = ['first', 'second'].map((session_id) => () => court(...events(10, { session_id })));
+  before.append(...first!(), ...second!(), ...first!());
+  before.appender.keys.sealStep();
+  t.match(keyState(db), { sealed: 20, unsealed: 10, unknown: 0, twice: 0, unfindable: 0 });
+  db.close();
+  t.equal(new Committer(scratch(t, folder).db).appender.keys.count, 10);
+  t.end();
+});

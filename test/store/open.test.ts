@@ -1,0 +1,60 @@
+import t from 'tap';
+import { APPLICATION_ID, SCHEMA_VERSION } from '../../src/store/schema.ts';
+import { Store } from '../../src/store/store.ts';
+import { temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { Committer, court, otherConnection, recorder, scratch } from './scratch.ts';
+
+t.test('every open has the pragmas that the promise rests on, before the first write and after it', (t) => {
+  const folder = temporaryFolder(t);
+  for (const when of ['made', 'opened again', 'and again']) {
+    const { db } = scratch(t, folder);
+    const check = (at: string) => {
+      const pragma = (name: string) => db.pragma(name, { simple: true });
+      const FULL = 2;
+      t.strictSame([pragma('journal_mode'), pragma('synchronous')], ['wal', FULL], `${when}, ${at}`);
+      t.strictSame([pragma('page_size'), pragma('cache_size'), pragma('mmap_size')], [4096, -16_000, 0]);
+      t.strictSame([pragma('journal_size_limit'), pragma('foreign_keys')], [64 * 1024 * 1024, 0]);
+    };
+    check('before the first write');
+    new Committer(db).append(...court(event()));
+    check('after it');
+    db.close();
+  }
+  t.end();
+});
+
+t.test('the file says whose it is and of which layout', (t) => {
+  const { db } = scratch(t);
+  t.equal(db.pragma('application_id', { simple: true }), APPLICATION_ID);
+  t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
+  t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+  t.end();
+});
+
+t.test('the view events shows the readable names to whoever opens the file', (t) => {
+  const { db } = scratch(t);
+  const [plain, more] = [event({ session_id: 's' }), event({ session_id: 's', revision: 3, frame: 7 })];
+  const before = Date.now();
+  new Committer(db).append(...court(plain, more));
+  const rows = db.prepare<[], Record<string, unknown>>('SELECT * FROM events').all();
+  rows.forEach(({ received_at, ...row }, i) => {
+    const { payload, frame: _, ...names } = { frame: 7, ...[plain, more][i]! };
+    const extra = i === 0 ? null : '{"frame":7}';
+    t.strictSame(row, { seq: i + 1, ...names, payload: JSON.stringify(payload), extra });
+    t.ok(Date.parse(String(received_at)) >= before && /^\d{4}-.*T.*\.\d{3}Z$/.test(String(received_at)));
+  });
+  t.equal(rows.length, 2);
+  t.end();
+});
+
+t.test('another daemon is refused while the first one is open, and not after it', async (t) => {
+  const folder = temporaryFolder(t);
+  const store = await Store.open(folder, recorder().on);
+  await store.append(court(event()));
+  t.equal(otherConnection(t, folder).prepare('SELECT count(*) FROM events').pluck().get(), 1);
+  await store.close();
+  const next = await Store.open(folder, recorder().on);
+  t.match(await next.append(court(event())), { accepted: 1 });
+  await next.close();
+});

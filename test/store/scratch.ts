@@ -1,0 +1,124 @@
+import Database from 'better-sqlite3';
+import { readBatch } from '../../src/protocol/batch.ts';
+import type { CourtEvent, WireEvent } from '../../src/protocol/event.ts';
+import { Problem } from '../../src/protocol/problems.ts';
+import { Appender, type Counts } from '../../src/store/append.ts';
+import { databaseFile, openDatabase } from '../../src/store/open.ts';
+import type { StoreEvents } from '../../src/store/store.ts';
+import { temporaryFolder } from '../daemon.ts';
+
+type Test = Parameters<typeof temporaryFolder>[0];
+
+/** @returns events as requests of one each would bring them. */
+export function court(...sent: WireEvent[]): CourtEvent[] {
+  return sent.flatMap((event) => readBatch(Buffer.from(JSON.stringify(event))));
+}
+
+/** @returns a valid event that better-sqlite3 refuses to bind, after its key has been claimed. */
+export function unbindable(event: CourtEvent): CourtEvent {
+  return { ...event, eotNs: 2n ** 64n };
+}
+
+/** @returns an open database in a folder that goes away, closed after the test if it was not before. */
+export function scratch(t: Test, folder = temporaryFolder(t)): { folder: string; db: Database.Database } {
+  const db = openDatabase(folder, { create: true });
+  t.teardown(() => db.close());
+  return { folder, db };
+}
+
+/**
+ * @returns another connection to a database that this process may have open. Not by `openDatabase`, which reads the
+ * file's header: closing that descriptor would drop the locks of the first one.
+ */
+export function otherConnection(t: Test, folder: string): Database.Database {
+  const db = new Database(databaseFile(folder), { timeout: 0 });
+  t.teardown(() => db.close());
+  return db;
+}
+
+/** Appends as the writer does, without its queue. */
+export class Committer {
+  readonly appender: Appender;
+  readonly #db: Database.Database;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.appender = new Appender(db);
+  }
+
+  /** @throws what the appender throws, after the rollback. */
+  append(...sent: CourtEvent[]): Counts {
+    try {
+      const counts = this.#db.transaction(() => this.appender.append(sent, Date.now())).immediate();
+      this.appender.committed();
+      return counts;
+    } catch (error) {
+      this.appender.rolledBack();
+      throw error;
+    }
+  }
+
+  /** Moves the keys of one session after the other to the file, until the memory is empty. */
+  sealAll(): void {
+    while (this.appender.keys.count > 0) this.appender.keys.sealStep();
+  }
+}
+
+/** What the store told the daemon. */
+export function recorder(): { on: StoreEvents; told: string[] } {
+  const told: string[] = [];
+  const tell = (what: keyof StoreEvents) => () => void told.push(what);
+  return {
+    on: {
+      full: tell('full'),
+      healed: tell('healed'),
+      fatal: tell('fatal'),
+      unexpected: tell('unexpected'),
+      walLarge: tell('walLarge'),
+      walSmall: tell('walSmall'),
+    },
+    told,
+  };
+}
+
+/** @returns the code of the problem that a request was refused with; else how it went otherwise. */
+export async function refusal(request: Promise<unknown>): Promise<unknown> {
+  try {
+    return await request;
+  } catch (error) {
+    return error instanceof Problem ? [error.code, error.status, error.headers['Retry-After']] : error;
+  }
+}
+
+/** How the keys of all events are known (keys.ts), and what must not be. */
+export interface KeyState {
+  readonly events: number;
+  /** Keys in the file. */
+  readonly sealed: number;
+  /** Events whose keys a start reads back into memory. */
+  readonly unsealed: number;
+  /** Neither: a resend would be stored again. */
+  readonly unknown: number;
+  /** Both: only while a session is on its way. */
+  readonly twice: number;
+  /** Events that `event show` would not find. */
+  readonly unfindable: number;
+  /** Keys in the file that lead to another event or to none. */
+  readonly astray: number;
+}
+
+export function keyState(db: Database.Database): KeyState {
+  const sql = `
+    WITH state AS (
+      SELECT EXISTS (SELECT 1 FROM key k WHERE k.session = e.session AND k.event_id = e.event_id
+                      AND k.revision = e.revision AND k.seq = e.seq) AS inFile,
+             e.seq > s.sealed_seq AND e.seq > (SELECT up_to_seq FROM sealed) AS isUnsealed,
+             e.seq > (SELECT up_to_seq FROM sealed) AS isRecent
+        FROM event e JOIN session s ON s.id = e.session)
+    SELECT count(*) AS events, (SELECT count(*) FROM key) AS sealed, coalesce(sum(isUnsealed), 0) AS unsealed,
+           coalesce(sum(NOT inFile AND NOT isUnsealed), 0) AS unknown, coalesce(sum(inFile AND isUnsealed), 0) AS twice,
+           coalesce(sum(NOT inFile AND NOT isRecent), 0) AS unfindable,
+           (SELECT count(*) FROM key) - coalesce(sum(inFile), 0) AS astray
+      FROM state`;
+  return db.prepare<[], KeyState>(sql).get()!;
+}

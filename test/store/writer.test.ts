@@ -1,0 +1,140 @@
+import { setTimeout } from 'node:timers/promises';
+import t from 'tap';
+import type { CourtEvent } from '../../src/protocol/event.ts';
+import { BUSY_GIVE_UP_MS, QUEUED_REQUESTS } from '../../src/protocol/limits.ts';
+import { Store } from '../../src/store/store.ts';
+import { Writer } from '../../src/store/writer.ts';
+import { temporaryFolder } from '../daemon.ts';
+import { event, events } from '../event.ts';
+import { court, otherConnection, recorder, refusal, scratch, unbindable } from './scratch.ts';
+
+/** A writer on a database of its own. */
+function makeWriter(t: Parameters<typeof scratch>[0]) {
+  const { folder, db } = scratch(t);
+  const { on, told } = recorder();
+  const commits: number[] = [];
+  const count = () => db.prepare<[], number>('SELECT count(*) FROM events').pluck().get();
+  const writer = new Writer(db, on, () => commits.push(commits.length));
+  return { folder, db, writer, told, commits, count };
+}
+
+const one = (overrides = {}) => court(event(overrides));
+const stored = (accepted: number, duplicates = 0) => ({ accepted, duplicates, conflicts: 0 });
+
+t.test('requests of one turn share one commit, and each is told its own counts', async (t) => {
+  const { writer, commits } = makeWriter(t);
+  const [shared] = one();
+  const requests = [[shared!], [shared!, ...one()], [], [...one(), ...one()], [shared!]];
+  const answers = await Promise.all(requests.map((request) => writer.append(request)));
+  t.strictSame(answers, [stored(1), stored(1, 1), stored(0), stored(2), stored(0, 1)]);
+  t.equal(commits.length, 1);
+  await writer.append(one());
+  t.equal(commits.length, 2);
+});
+
+t.test('a group is bounded: many large requests of one turn take more than one commit', async (t) => {
+  const { writer, commits, count } = makeWriter(t);
+  const requests = Array.from({ length: 9 }, () => court(...events(500)));
+  await Promise.all(requests.map((request) => writer.append(request)));
+  t.equal(commits.length, 3);
+  t.equal(count(), 4_500);
+});
+
+t.test('a request that fails alone, with an error that nobody expected, is undone alone', async (t) => {
+  const { writer, told, commits, db } = makeWriter(t);
+  const names = { session_id: 'first named by the bad one', court_id: 'so is this' };
+  const [twin] = one(names);
+  const bad = [...one(), twin!, unbindable(one(names)[0]!)];
+  const requests: CourtEvent[][] = [one(), bad, [twin!], one(), bad];
+  const answers = await Promise.all(requests.map((request) => refusal(writer.append(request))));
+  t.strictSame([answers[0], answers[2], answers[3]], [stored(1), stored(1), stored(1)]);
+  t.type(answers[1], RangeError);
+  t.type(answers[4], RangeError);
+  t.strictSame({ told, commits: commits.length }, { told: ['unexpected', 'unexpected'], commits: 1 });
+  t.strictSame(await writer.append([twin!]), stored(0, 1));
+  t.strictSame(db.prepare('SELECT session_id, count(*) FROM events GROUP BY 1 ORDER BY 1').raw().all(), [
+    [names.session_id, 1],
+    ['session-1', 2],
+  ]);
+});
+
+t.test('a full disk refuses the whole group, keeps nothing of it, and is told once', async (t) => {
+  const { writer, told, db, count } = makeWriter(t);
+  await writer.append(one());
+  const limit = db.pragma('max_page_count', { simple: true });
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
+  const group = [one({ session_id: 'new' }), court(...events(500)), one({ court_id: 'new' })];
+  const full = ['storage_full', 503, '5'];
+  for (const _ of ['first', 'second']) {
+    const answers = await Promise.all(group.map((request) => refusal(writer.append(request))));
+    t.strictSame(answers, [full, full, full]);
+    t.equal(count(), 1);
+  }
+  t.strictSame(told, ['full']);
+  db.pragma(`max_page_count = ${limit}`);
+  const answers = await Promise.all(group.map((request) => writer.append(request)));
+  t.strictSame(answers, [stored(1), stored(500), stored(1)]);
+  t.strictSame(told, ['full', 'healed']);
+  t.equal(count(), 503);
+  t.equal(
+    db.prepare("SELECT count(*) FROM events WHERE session_id = 'new' OR court_id = 'new'").pluck().get(),
+    2,
+  );
+});
+
+/** A store, and another program that locks its database. */
+async function makeStore(t: Parameters<typeof scratch>[0]) {
+  const folder = temporaryFolder(t);
+  const { on, told } = recorder();
+  const store = await Store.open(folder, on);
+  t.teardown(() => store.close());
+  const other = otherConnection(t, folder);
+  return { store, told, lock: () => other.exec('BEGIN IMMEDIATE'), release: () => other.exec('ROLLBACK') };
+}
+
+t.test('a database that another program locks for a moment is waited for', async (t) => {
+  const { store, told, lock, release } = await makeStore(t);
+  lock();
+  const waiting = [one(), one()].map((request) => store.append(request));
+  await setTimeout(BUSY_GIVE_UP_MS / 3);
+  const late = store.append(one());
+  release();
+  t.strictSame(await Promise.all([...waiting, late]), [stored(1), stored(1), stored(1)]);
+  t.strictSame(told, []);
+});
+
+t.test('one that stays locked is refused after 250 ms, the event loop runs on, and it heals', async (t) => {
+  const { store, told, lock, release } = await makeStore(t);
+  const sent = one();
+  lock();
+  const startedAt = performance.now();
+  let turns = 0;
+  const clock = setInterval(() => turns++, 1);
+  t.strictSame(await refusal(store.append(sent)), ['storage_busy', 503, '1']);
+  const waited = performance.now() - startedAt;
+  clearInterval(clock);
+  t.ok(waited >= BUSY_GIVE_UP_MS && waited < 4 * BUSY_GIVE_UP_MS, `${waited} ms`);
+  t.ok(turns > 20, `${turns} turns`);
+  release();
+  t.strictSame(await store.append(sent), stored(1));
+  t.strictSame(told, []);
+});
+
+t.test('more waiting requests than the limit are refused at once, and the others are stored', async (t) => {
+  const { store, lock, release } = await makeStore(t);
+  lock();
+  const waiting = Array.from({ length: QUEUED_REQUESTS }, () => store.append([]));
+  t.strictSame(await refusal(store.append(one())), ['overloaded', 503, '1']);
+  release();
+  t.equal((await Promise.all(waiting)).length, QUEUED_REQUESTS);
+  t.strictSame(await store.append(one()), stored(1));
+});
+
+t.test('a closed store refuses what comes, and has answered what came before', async (t) => {
+  const { store } = await makeStore(t);
+  const before = store.append(one());
+  const closed = store.close();
+  t.strictSame(await refusal(store.append(one())), ['shutting_down', 503, '2']);
+  t.strictSame(await before, stored(1));
+  await closed;
+});
