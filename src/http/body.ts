@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { gunzipSync } from 'node:zlib';
-import { Problem } from '../protocol/problems.ts';
 import { bodyTooLarge } from './gate.ts';
-import { noRoom, type Place, type Room } from './room.ts';
+import type { Place, Room } from './room.ts';
 
 /** The sender is gone before its body was complete: there is nobody to answer. */
 export class SenderGone extends Error {}
@@ -42,25 +40,4 @@ export function readBody(
     const onGone = () => fail(new SenderGone());
     req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
   });
-}
-
-/**
- * Undoes gzip (RFC 1952), at most `limitBytes` of it. At once and not on another thread: one decoded body at a time
- * is in memory, and parsing it takes longer.
- * @throws {Problem} 400, 413, or 503 where there is no room.
- */
-export function gunzip(body: Buffer, limitBytes: number, room: Room, place: Place): Buffer {
-  const decoded = inflate(body, limitBytes);
-  if (!room.fits(place, decoded.length)) throw noRoom();
-  room.grow(place, decoded.length);
-  return decoded;
-}
-
-function inflate(body: Buffer, limitBytes: number): Buffer {
-  try {
-    return gunzipSync(body, { maxOutputLength: limitBytes });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(limitBytes);
-    throw new Problem('invalid_encoding', 'The body is not valid gzip, though Content-Encoding says so.');
-  }
 }

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { readBatch } from '../protocol/batch.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
 import { Problem } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
-import { gunzip, readBody, SenderGone } from './body.ts';
+import { readBody, SenderGone } from './body.ts';
 import { type Gate, passGate } from './gate.ts';
 import { isLastOwed } from './owed.ts';
+import { Parser } from './parser.ts';
 import { replyAccepted, replyProblem } from './reply.ts';
 import { Room } from './room.ts';
+import { FairShare } from './share.ts';
 import type { RequestMark, Traffic } from './traffic.ts';
 
 /** What the ingest path works with. */
@@ -29,12 +30,15 @@ const NOTHING: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
 export class Ingest {
   readonly #context: IngestContext;
   readonly #room = new Room();
+  readonly #share = new FairShare();
+  readonly #parser: Parser;
   readonly #run = randomBytes(3).toString('hex');
   #requests = 0;
   #isClosing = false;
 
   constructor(context: IngestContext) {
     this.#context = context;
+    this.#parser = new Parser({ rules: context.rules, bodyLimitBytes: context.gate.bodyLimitBytes });
   }
 
   /** Names a request in the log and in its answer, if that is an error. */
@@ -75,17 +79,19 @@ export class Ingest {
   }
 
   async #store(req: IncomingMessage, mark: RequestMark, beforeBody: () => void): Promise<Counts> {
-    const { gate, rules, append } = this.#context;
+    const { gate, append } = this.#context;
     const encoding = passGate(req, mark.client, gate);
-    beforeBody();
+    this.#share.enter(mark.client);
     const place = this.#room.enter();
     try {
-      const sent = await readBody(req, gate.bodyLimitBytes, this.#room, place);
-      const body = encoding === 'gzip' ? gunzip(sent, gate.bodyLimitBytes, this.#room, place) : sent;
-      const events = readBatch(body, rules);
+      beforeBody();
+      const body = await readBody(req, gate.bodyLimitBytes, this.#room, place);
+      const { events, decodedBytes } = await this.#parser.parse(body, encoding);
+      this.#room.adjust(place, decodedBytes);
       return events.length === 0 ? NOTHING : await append(events);
     } finally {
       this.#room.leave(place);
+      this.#share.leave(mark.client);
     }
   }
 

@@ -35,10 +35,17 @@ export class Room {
     return this.#mayGoOn(place);
   }
 
-  /** @returns whether a body may become this much larger at once, as it does when it is decoded. */
-  fits(place: Place, bytes: number): boolean {
+  /**
+   * A body has been decoded and is now this large.
+   * @throws {Problem} 503 where there is no room for what it has become.
+   */
+  adjust(place: Place, bytes: number): void {
+    const growth = Math.max(0, bytes - place.sizeBytes);
     const others = this.#takenBytes - place.sizeBytes;
-    return others === 0 || bytes <= SMALL_BODY_BYTES || this.#takenBytes + bytes <= WAITING_BODIES_BYTES;
+    const fits =
+      others === 0 || growth <= SMALL_BODY_BYTES || this.#takenBytes + growth <= WAITING_BODIES_BYTES;
+    if (!fits) throw noRoom();
+    this.grow(place, growth);
   }
 
   /** Calls `resume` when there is room again, or `refuse` when there was none for too long. */
@@ -70,7 +77,7 @@ export class Room {
   }
 }
 
-export function noRoom(): Problem {
+function noRoom(): Problem {
   const sentence = 'Too many large requests are waiting. Nothing was stored; send the same request again.';
   return retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
 }

@@ -35,6 +35,12 @@ export const WAITING_BODIES_BYTES = 64 * MIB;
 export const SMALL_BODY_BYTES = 64 * KIB;
 /** How long a paused body waits for room before it is answered 503 (design 2). */
 export const BODY_WAIT_MS = 5_000;
+/** Bodies up to this size are parsed between two turns of the event loop, a millisecond or two; larger ones on a thread. */
+export const PARSED_HERE_BYTES = 256 * KIB;
+/** Memory of that thread: what it needs at rest, and for each byte that a body may have. */
+export const PARSER_HEAP = { baseMib: 96, perBodyByte: 20, nurseryMib: 16 } as const;
+/** Requests being served at once from which a client that has more than its share of them is refused. */
+export const FAIR_SHARE_REQUESTS = 512;
 /** What is read and thrown away of a body that was refused, so that its sender gets to see why (design 2). */
 export const DRAIN_BYTES = 64 * MIB;
 export const DRAIN_MS = 10_000;

@@ -1,0 +1,29 @@
+import { FAIR_SHARE_REQUESTS, RETRY_AFTER_S } from '../protocol/limits.ts';
+import { retryLater } from '../protocol/problems.ts';
+
+/** Requests being served, by client address: when there are many, whoever has the most of them is refused first. */
+export class FairShare {
+  readonly #byClient = new Map<string, number>();
+  #total = 0;
+
+  /**
+   * Counts a request in; `leave` counts it out.
+   * @throws {Problem} 503 where much is waiting already and this client has more than its share of it.
+   */
+  enter(client: string): void {
+    const own = this.#byClient.get(client) ?? 0;
+    if (this.#total >= FAIR_SHARE_REQUESTS && own > this.#total / this.#byClient.size) {
+      const sentence = `${own} requests from ${client} are waiting already. Nothing was stored; send the same request again.`;
+      throw retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
+    }
+    this.#byClient.set(client, own + 1);
+    this.#total++;
+  }
+
+  leave(client: string): void {
+    const own = this.#byClient.get(client) ?? 0;
+    if (own <= 1) this.#byClient.delete(client);
+    else this.#byClient.set(client, own - 1);
+    this.#total--;
+  }
+}
