@@ -24,8 +24,9 @@ async function start(options: ServeOptions): Promise<void> {
   db.close();
   const port = await serve(options);
   const headers = `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json'`;
-  const event = JSON.stringify(sampleEvent(options.venue ?? 'venue-1'));
-  process.stdout.write(`\ncurl -sS http://127.0.0.1:${port}/v1/events ${headers} -d '${event}'\n\n`);
+  const event = JSON.stringify(sampleEvent(options.venue ?? 'venue-1')).replaceAll("'", `'\\''`);
+  const host = options.host === '0.0.0.0' ? '127.0.0.1' : options.host;
+  process.stdout.write(`\ncurl -sS http://${host}:${port}/v1/events ${headers} -d '${event}'\n\n`);
 }
 
 /** A ball that has just bounced. */

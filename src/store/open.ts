@@ -43,7 +43,8 @@ export function openDatabase(directory: string, { create = false }: OpenOptions 
 
 function createEmpty(directory: string, file: string): void {
   if (!fs.existsSync(directory)) {
-    fs.mkdirSync(directory, { recursive: true });
+    // Node's recursive mkdir never ends where a parent takes no directories, such as /proc.
+    fs.mkdirSync(directory, { recursive: !fs.existsSync(path.dirname(directory)) });
     fs.chmodSync(directory, DIRECTORY_MODE);
   }
   if (!fs.existsSync(file)) createClosed(file);
@@ -150,6 +151,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, (directory: string, code: strin
   ],
   [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
   [/^EISDIR/, (directory) => `${databaseFile(directory)} is a directory: name another one with --data.`],
+  [/^ENOENT/, (directory) => `${directory} cannot be made: name another directory with --data.`],
   [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
   [/^(ENOSPC|SQLITE_FULL)/, (directory) => `The disk of ${directory} is full: make room and try again.`],
   [

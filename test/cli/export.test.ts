@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { READ_CHUNK_ROWS } from '../../src/protocol/limits.ts';
 import { BIN, Daemon, start } from '../daemon.ts';
@@ -199,11 +197,14 @@ t.test('an export holds what was stored when it began, no more', async (t) => {
   const before = events(2 * READ_CHUNK_ROWS, { session_id });
   for (let at = 0; at < before.length; at += 500) await store(...before.slice(at, at + 500));
   const child = start(BIN, ['export', session_id, '--data', daemon.data]);
-  // Its first bytes are here, and the pipe does not hold the rest: it waits until we read on.
-  await once(child.stdout, 'readable');
+  const chunks: AsyncIterator<string> = child.stdout.setEncoding('utf8')[Symbol.asyncIterator]();
+  // Once its first event is here it has begun, and the pipe does not hold the rest: it waits until we read on.
+  let written = '';
+  while (written.length <= HEADER.length) written += (await chunks.next()).value;
   const last = before.at(-1);
   await store({ ...last, revision: 1 }, ...events(100, { session_id, eot: '2026-03-14T23:00:00Z' }));
-  const rows = csvObjects(await text(child.stdout));
+  for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) written += chunk;
+  const rows = csvObjects(written);
   t.strictSame(
     rows.map((row) => [row.event_id, row.revision, row.current]),
     before.map(({ event_id }) => [event_id, '0', 'true']),
