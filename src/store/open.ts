@@ -43,11 +43,17 @@ export function openDatabase(directory: string, { create = false }: OpenOptions 
 
 function createEmpty(directory: string, file: string): void {
   if (!fs.existsSync(directory)) {
-    // Node's recursive mkdir never ends where a parent takes no directories, such as /proc.
-    fs.mkdirSync(directory, { recursive: !fs.existsSync(path.dirname(directory)) });
+    makeDirectory(directory);
     fs.chmodSync(directory, DIRECTORY_MODE);
   }
   if (!fs.existsSync(file)) createClosed(file);
+}
+
+/** With its parents. Node's own recursive mkdir never ends where none can be made, such as in /proc. */
+function makeDirectory(directory: string): void {
+  const parent = path.dirname(directory);
+  if (!fs.existsSync(parent)) makeDirectory(parent);
+  fs.mkdirSync(directory);
 }
 
 /**
