@@ -1,6 +1,15 @@
 import fs from 'node:fs';
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { integer, option, parseDuration, parseSize, parseTime, sizeBetween } from './cli/arguments.ts';
+import {
+  integer,
+  notEmpty,
+  option,
+  parseDuration,
+  parseName,
+  parseSize,
+  parseTime,
+  sizeBetween,
+} from './cli/arguments.ts';
 import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
 import { LOG_LEVELS } from './host/log.ts';
 import { EVENT_TYPES } from './protocol/event.ts';
@@ -21,7 +30,7 @@ export function makeProgram(): Command {
   const program = new Command('courtd')
     .description('The box in a sports venue that court cameras send their events to.')
     .version(version)
-    .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd'))
+    .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd').argParser(notEmpty))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'courtd: ')) })
     .exitOverride();
@@ -68,9 +77,9 @@ function addServe(program: Command): void {
   program
     .command('serve')
     .description('run the daemon: takes events on POST /v1/events, logs JSON lines to standard output')
-    .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0'))
+    .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty))
     .addOption(option('--port <number>', 'the port; 0 picks one').default(PORT).argParser(integer(0, 65_535)))
-    .addOption(option('--venue <id>', 'accept events of this venue_id only'))
+    .addOption(option('--venue <id>', 'accept events of this venue_id only').argParser(parseName))
     .addOption(
       option('--rate-limit <number>', 'requests a second from one client address; 0 turns it off')
         .default(RATE_PER_S)
@@ -163,7 +172,11 @@ function addExport(program: Command): void {
     .option('--court <id>', 'only events of this court_id')
     .addOption(new Option('--from <time>', 'only events from this eot on').argParser(parseTime))
     .addOption(new Option('--to <time>', 'only events before this eot').argParser(parseTime))
-    .option('-o, --output <file>', 'write to a file, which appears when it is complete')
+    .addOption(
+      new Option('-o, --output <file>', 'write to a file, which appears when it is complete').argParser(
+        notEmpty,
+      ),
+    )
     .action(async (name, _options, command) =>
       (await import('./cli/export.ts')).exportSession(name, command.optsWithGlobals()),
     );

@@ -1,5 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { eotFault, eotToNs } from '../protocol/eot.ts';
+import { isName } from '../protocol/event.ts';
+import { NAME_CODE_POINTS } from '../protocol/limits.ts';
 
 /** What people type, as values; each refusal says what would be accepted. */
 
@@ -44,6 +46,19 @@ export function sizeBetween(min: number, max: number): (text: string) => number 
     if (bytes >= min && bytes <= max) return bytes;
     throw new InvalidArgumentError(`Give a size from ${min} to ${max} bytes.`);
   };
+}
+
+export function notEmpty(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('It must not be empty.');
+}
+
+/** @returns a name such as a venue_id, which events could have. */
+export function parseName(text: string): string {
+  if (isName(text)) return text;
+  throw new InvalidArgumentError(
+    `Give 1 to ${NAME_CODE_POINTS} characters, none of them a control character.`,
+  );
 }
 
 /** @returns nanoseconds since the epoch, of a time in the form of an eot. */

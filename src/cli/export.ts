@@ -1,7 +1,7 @@
 import { eventToJson } from '../protocol/event.ts';
-import { type EventFilter, type ReadEvent, readSession } from '../store/reader.ts';
+import { type EventFilter, readSession } from '../store/reader.ts';
 import { sessionId } from '../store/sessions.ts';
-import { CSV_COLUMNS, csvLine, csvRow } from './csv.ts';
+import { CSV_COLUMNS, CsvWriter, csvLine } from './csv.ts';
 import { type DataOption, withDatabase } from './data.ts';
 import { fileSink, Progress, type Sink, say, stdoutSink } from './output.ts';
 
@@ -33,24 +33,20 @@ async function writeAll(
   sink: Sink,
 ): Promise<number> {
   const progress = new Progress();
+  const csv = new CsvWriter();
   let [read, written] = [0, 0];
   if (format === 'csv') await sink.write(csvLine(CSV_COLUMNS));
   for (const { events, scanned } of chunks) {
-    if (events.length > 0) await sink.write(format === 'csv' ? csv(events) : ndjson(events));
+    if (events.length > 0) {
+      const lines = events.map((event) => (format === 'csv' ? csv.line(event) : `${eventToJson(event)}\n`));
+      await sink.write(lines.join(''));
+    }
     read += scanned;
     written += events.length;
     progress.show(() => `${read} events read, ${written} written`);
   }
   progress.clear();
   return written;
-}
-
-function csv(events: readonly ReadEvent[]): string {
-  return events.map((event) => csvLine(csvRow(event))).join('');
-}
-
-function ndjson(events: readonly ReadEvent[]): string {
-  return events.map((event) => `${eventToJson(event)}\n`).join('');
 }
 
 function filterOf({ type, court, from, to, current }: ExportOptions): EventFilter {

@@ -16,6 +16,15 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Prints a text before it returns. @throws {StoreError} where standard output does not take it. */
+export function printNow(text: string): void {
+  try {
+    fs.writeSync(process.stdout.fd, text);
+  } catch (error) {
+    throw new StoreError(cannotWrite('standard output', error as NodeJS.ErrnoException));
+  }
+}
+
 export function say(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
@@ -154,13 +163,15 @@ function telling<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw new StoreError(cannotWrite(file, error as NodeJS.ErrnoException));
+    throw new StoreError(
+      `${cannotWrite(file, error as NodeJS.ErrnoException)} Mend that, or choose another place with -o.`,
+    );
   }
 }
 
 function cannotWrite(what: string, { errno, message }: NodeJS.ErrnoException): string {
   const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-  return `Cannot write to ${what}: ${reason}. Mend that, or choose another place with -o.`;
+  return `Cannot write to ${what}: ${reason}.`;
 }
 
 async function writeTo(stream: Writable, text: string): Promise<void> {

@@ -1,10 +1,9 @@
-import type { Logger } from 'pino';
 import { DiskWatch } from '../host/disk.ts';
-import { type LogLevel, makeLog } from '../host/log.ts';
+import { type Log, type LogLevel, makeLog } from '../host/log.ts';
 import { RateLimit } from '../http/rate.ts';
 import { CourtServer } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
-import { StoreError, sqliteCode } from '../store/failure.ts';
+import { isDamage, StoreError, sqliteCode } from '../store/failure.ts';
 import { Store, type StoreEvents } from '../store/store.ts';
 import type { DataOption } from './data.ts';
 
@@ -27,10 +26,11 @@ export interface ServeOptions extends DataOption {
  */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
+  const { logger } = log;
   process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
   const store = await Store.open(options.data, storeEvents(log));
-  const disk = new DiskWatch(options.data, options.minFree, log);
-  const traffic = new Traffic(log);
+  const disk = new DiskWatch(options.data, options.minFree, logger);
+  const traffic = new Traffic(logger);
   const server = new CourtServer({
     gate: {
       tokens: store.tokens,
@@ -38,25 +38,32 @@ export async function serve(options: ServeOptions): Promise<number> {
       bodyLimitBytes: options.bodyLimit,
     },
     rules: options.venue === undefined ? {} : { venue: options.venue },
-    log,
+    log: logger,
     traffic,
     append: (events) => store.append(events),
   });
   const port = await listen(server, store, options);
   const stop = async (signal: NodeJS.Signals) => {
-    log.info({ signal }, 'stopping: what was accepted is answered first');
+    logger.info({ signal }, 'stopping: what was accepted is answered first');
     await server.close();
     await store.close();
     disk.stop();
     traffic.stop();
-    log.info('stopped');
-    process.exit(0);
+    logger.info('stopped');
+    log.exit(0);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
-  log.info({ host: options.host, port, data: options.data, venue: options.venue ?? null }, 'listening');
+  // A second signal changes nothing: what was accepted is still being answered.
+  let isStopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (!isStopping) void stop(signal);
+      isStopping = true;
+    });
+  }
+  logger.info({ host: options.host, port, data: options.data, venue: options.venue ?? null }, 'listening');
   await disk.check();
   if (!store.tokens.isOpen) {
-    log.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
+    logger.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
   }
   return port;
 }
@@ -80,37 +87,39 @@ const LISTEN_FAILURES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that is not an address. Choose another with --host.',
 };
 
-function storeEvents(log: Logger): StoreEvents {
+function storeEvents(log: Log): StoreEvents {
+  const { logger } = log;
   return {
     full: (error) =>
-      log.error(
+      logger.error(
         { code: sqliteCode(error) },
         'the disk is full: events are refused with 503 until there is room',
       ),
     walLarge: (bytes) =>
-      log.warn(
+      logger.warn(
         { wal_mib: mebibytes(bytes) },
         'the write-ahead log cannot be cut off: another program reads the database and does not end; stop it',
       ),
-    walSmall: (bytes) => log.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
-    healed: () => log.info('there is room on the disk again: events are stored'),
-    unexpected: (err) => log.error({ err }, 'a fault of courtd: please report it'),
-    fatal: (error) =>
-      die(
-        log,
-        error,
-        'the disk failed to read or write: nothing can be promised any more; check it, and start again',
-      ),
+    walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
+    healed: () => logger.info('there is room on the disk again: events are stored'),
+    unexpected: (err) => logger.error({ err }, 'a fault of courtd: please report it'),
+    fatal: (error) => die(log, error, isDamage(error) ? DAMAGED : DISK_FAILED),
   };
 }
+
+const DISK_FAILED =
+  'the disk failed to read or write: nothing can be promised any more; check it, and start again';
+const DAMAGED =
+  'the database is damaged, or the disk failed: nothing can be promised any more; check the disk and start again; ' +
+  'if that does not help, keep a copy of the database and restore a backup';
 
 function mebibytes(bytes: number): number {
   return Math.round(bytes / 1024 ** 2);
 }
 
 /** The database is not closed: what it would still write cannot be trusted (design 5). */
-function die(log: Logger, error: unknown, message: string): void {
-  log.fatal({ err: error, code: sqliteCode(error) }, message);
+function die({ logger, exit }: Log, error: unknown, message: string): void {
+  logger.fatal({ err: error, code: sqliteCode(error) }, message);
   // After the turn, so that those who wait are still told 503.
-  setImmediate(() => process.exit(1));
+  setImmediate(() => exit(1));
 }

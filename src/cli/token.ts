@@ -1,6 +1,7 @@
+import type { Database } from 'better-sqlite3';
 import { listTokens, revokeToken, rotateToken, type Token, tokenState } from '../store/tokens.ts';
 import { type DataOption, withDatabase } from './data.ts';
-import { isoTime, type JsonOption, printJson, printTable, say } from './output.ts';
+import { isoTime, type JsonOption, printJson, printNow, printTable, say } from './output.ts';
 
 export interface RotateOptions extends DataOption {
   /** Seconds. */
@@ -10,13 +11,18 @@ export interface RotateOptions extends DataOption {
 /** `courtd token rotate`: the new token, alone, on standard output. */
 export async function rotate(options: RotateOptions): Promise<void> {
   const now = Date.now();
-  const rotateIn = (db: Parameters<typeof rotateToken>[0]) => {
-    const older = listTokens(db).filter((token) => tokenState(token, now) !== 'revoked');
-    const made = rotateToken(db, options.grace, now);
-    return { made, older: older.filter((token) => tokenState(token, now) !== 'expired').length };
+  const rotateIn = (db: Database) => {
+    const rotation = rotateToken(db, options.grace, now);
+    try {
+      printNow(`${rotation.token}\n`);
+    } catch (error) {
+      // Nobody has seen it: the venue goes on with the tokens that it had.
+      rotation.undo();
+      throw error;
+    }
+    return rotation.older;
   };
-  const { made, older } = await withDatabase(options, rotateIn, { create: true });
-  process.stdout.write(`${made}\n`);
+  const older = await withDatabase(options, rotateIn, { create: true });
   if (older === 0) return say('Give it to every camera; it is shown only this once.');
   const end =
     options.grace === 0 ? 'have ended' : `end at ${isoTime(now + options.grace * 1000)} at the latest`;

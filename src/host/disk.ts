@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { DISK_CHECK_MS } from '../protocol/limits.ts';
+import { DISK_CHECK_MS, MIN_FREE_SLACK_PERCENT } from '../protocol/limits.ts';
 
 /** Says when the disk is filling up, long before it is full, and when there is room again: once each. */
 export class DiskWatch {
@@ -32,7 +32,9 @@ export class DiskWatch {
   }
 
   #note(freeBytes: number): void {
-    const isLow = freeBytes < this.#floorBytes;
+    // Free space that wavers around the floor is not told again and again.
+    const slackBytes = this.#isLow ? (this.#floorBytes * MIN_FREE_SLACK_PERCENT) / 100 : 0;
+    const isLow = freeBytes < this.#floorBytes + slackBytes;
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
     const line = {

@@ -1,14 +1,23 @@
 import pino, { type Logger } from 'pino';
+import { LOG_BUFFER_BYTES, LOG_FLUSH_MS } from '../protocol/limits.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** JSON lines on standard output, written at once: what was logged before a crash is there. */
-export function makeLog(level: LogLevel): Logger {
-  const destination = pino.destination({ dest: 1, sync: true });
-  // Whoever read the log has gone: courtd does not go with it.
+export interface Log {
+  readonly logger: Logger;
+  /** Ends the process once the last lines are written, or after LOG_FLUSH_MS where nobody reads them. */
+  exit(status: number): void;
+}
+
+/**
+ * JSON lines on standard output. Written by another thread: a reader that has stopped reading must not stop courtd.
+ * What it does not take in time is dropped, and so are lines after it has gone.
+ */
+export function makeLog(level: LogLevel): Log {
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 1, maxLength: LOG_BUFFER_BYTES });
   destination.on('error', () => {});
-  return pino(
+  const logger = pino(
     {
       level,
       base: null,
@@ -17,4 +26,13 @@ export function makeLog(level: LogLevel): Logger {
     },
     destination,
   );
+  const exit = (status: number) => {
+    // An ordinary exit waits for the thread that writes, and that waits for the reader.
+    const stuck = setTimeout(() => process.kill(process.pid, 'SIGKILL'), LOG_FLUSH_MS);
+    logger.flush(() => {
+      clearTimeout(stuck);
+      process.exit(status);
+    });
+  };
+  return { logger, exit };
 }

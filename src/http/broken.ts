@@ -11,6 +11,11 @@ export function parserProblem(error: NodeJS.ErrnoException): Problem {
       const sentence = `The request took too long: headers have ${headers} s, the whole request ${whole} s.`;
       return new Problem('request_timeout', sentence);
     }
+    case 'HPE_INVALID_EOF_STATE':
+      return new Problem(
+        'request_timeout',
+        'The connection ended before the request was complete: send it again.',
+      );
     default:
       return new Problem('malformed_request', 'This is not an HTTP/1.1 request.');
   }

@@ -3,16 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
-import { Problem } from '../protocol/problems.ts';
+import { Problem, type ProblemCode } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
 import { readBody, SenderGone } from './body.ts';
 import { type Gate, passGate } from './gate.ts';
+import { holdBehind, rest } from './hold.ts';
 import { isLastOwed } from './owed.ts';
 import { Parser } from './parser.ts';
-import { replyAccepted, replyProblem } from './reply.ts';
+import { replyAccepted, replyProblem, writeContinue } from './reply.ts';
 import { Room } from './room.ts';
 import { FairShare } from './share.ts';
 import type { RequestMark, Traffic } from './traffic.ts';
+import { Turns } from './turns.ts';
 
 /** What the ingest path works with. */
 export interface IngestContext {
@@ -24,6 +26,7 @@ export interface IngestContext {
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
 
+const TOO_MUCH: readonly ProblemCode[] = ['overloaded', 'rate_limited'];
 const NOTHING: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
 
 /** The one thing this server does: a request's way from its head to its answer (design 6). */
@@ -31,6 +34,7 @@ export class Ingest {
   readonly #context: IngestContext;
   readonly #room = new Room();
   readonly #share = new FairShare();
+  readonly #turns = new Turns();
   readonly #parser: Parser;
   readonly #run = randomBytes(3).toString('hex');
   #requests = 0;
@@ -51,9 +55,7 @@ export class Ingest {
   async handle(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): Promise<void> {
     const mark = this.mark(req.socket.remoteAddress);
     try {
-      const counts = await this.#store(req, mark, () => {
-        if (expectsContinue) res.writeContinue();
-      });
+      const counts = await this.#store(req, res, mark, expectsContinue);
       this.#endIfClosing(req, res);
       replyAccepted(res, counts.accepted, counts.duplicates);
       this.#context.traffic.accepted(mark, counts);
@@ -65,8 +67,14 @@ export class Ingest {
 
   refuse(req: IncomingMessage, res: ServerResponse, mark: RequestMark, problem: Problem): void {
     this.#endIfClosing(req, res);
+    if (TOO_MUCH.includes(problem.code)) rest(req.socket, res);
     replyProblem(req, res, problem, mark.id);
     this.#context.traffic.refused(mark, problem);
+  }
+
+  /** New ones come first. */
+  connectionCame(): void {
+    this.#turns.connectionCame();
   }
 
   /** From now on each connection ends with the last answer that it is owed. */
@@ -78,15 +86,22 @@ export class Ingest {
     if (this.#isClosing && isLastOwed(req.socket, res)) res.shouldKeepAlive = false;
   }
 
-  async #store(req: IncomingMessage, mark: RequestMark, beforeBody: () => void): Promise<Counts> {
+  async #store(
+    req: IncomingMessage,
+    res: ServerResponse,
+    mark: RequestMark,
+    expectsContinue: boolean,
+  ): Promise<Counts> {
     const { gate, append } = this.#context;
     const encoding = passGate(req, mark.client, gate);
     this.#share.enter(mark.client);
     const place = this.#room.enter();
     try {
-      beforeBody();
+      if (expectsContinue) writeContinue(res);
       const body = await readBody(req, gate.bodyLimitBytes, this.#room, place);
-      const { events, decodedBytes } = await this.#parser.parse(body, encoding);
+      holdBehind(req.socket, res);
+      await this.#turns.take(mark.client, body.length);
+      const { events, decodedBytes } = await this.#parser.parse(mark.client, body, encoding);
       this.#room.adjust(place, decodedBytes);
       return events.length === 0 ? NOTHING : await append(events);
     } finally {

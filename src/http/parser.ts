@@ -4,22 +4,22 @@ import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
 import { PARSED_HERE_BYTES, PARSER_HEAP } from '../protocol/limits.ts';
 import { Problem, type ProblemCode, type ProblemMembers } from '../protocol/problems.ts';
+import { gunzip } from './gunzip.ts';
+import { FairQueue } from './queue.ts';
 
 export type BodyEncoding = 'identity' | 'gzip';
 
 /** To the thread. */
 export interface ParseTask {
-  readonly id: number;
   readonly body: Uint8Array;
   readonly encoding: BodyEncoding;
 }
 
 /** From the thread: the events of a body and how large it was when decoded, or what is wrong with it. */
-export type ParseResult = { readonly id: number } & (
-  | { readonly events: CourtEvent[]; readonly decodedBytes: number }
+export type ParseResult =
+  | Parsed
   | { readonly problem: { code: ProblemCode; message: string; members: ProblemMembers } }
-  | { readonly fault: string }
-);
+  | { readonly fault: string };
 
 export interface ThreadData {
   readonly rules: EventRules;
@@ -32,35 +32,49 @@ export interface Parsed {
 }
 
 interface Waiting {
+  readonly task: ParseTask;
   readonly resolve: (parsed: Parsed) => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
- * From a body to its events. The usual ones are parsed at once; large ones and packed ones on a thread of their own,
- * because eight MiB of numbers take half a second, and the other cameras must not wait for them.
+ * From a body to its events. The usual ones are parsed at once; large ones on a thread of their own, because eight
+ * MiB of numbers take half a second, and the other cameras must not wait for them. It gets one body at a time.
  */
 export class Parser {
   readonly #data: ThreadData;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #queue = new FairQueue<Waiting>();
+  #current: Waiting | undefined;
   #thread: Worker | undefined;
-  #lastId = 0;
 
   constructor(data: ThreadData) {
     this.#data = data;
   }
 
   /** @throws {Problem} 400 or 413; large bodies give it through the promise. */
-  parse(body: Buffer, encoding: BodyEncoding): Parsed | Promise<Parsed> {
-    if (encoding === 'identity' && body.length <= PARSED_HERE_BYTES) {
-      return { events: readBatch(body, this.#data.rules), decodedBytes: body.length };
-    }
+  parse(client: string, body: Buffer, encoding: BodyEncoding): Parsed | Promise<Parsed> {
+    const small = this.#small(body, encoding);
+    if (small !== undefined)
+      return { events: readBatch(small, this.#data.rules), decodedBytes: small.length };
     return new Promise((resolve, reject) => {
-      const id = ++this.#lastId;
-      this.#waiting.set(id, { resolve, reject });
-      const task: ParseTask = { id, body, encoding };
-      this.#running().postMessage(task, ownsMemory(body) ? [body.buffer as ArrayBuffer] : []);
+      this.#queue.add(client, { task: { body, encoding }, resolve, reject });
+      this.#next();
     });
+  }
+
+  /** @returns the body, decoded, if it is small enough to be parsed here. */
+  #small(body: Buffer, encoding: BodyEncoding): Buffer | undefined {
+    if (body.length > PARSED_HERE_BYTES) return undefined;
+    if (encoding === 'identity') return body;
+    return gunzip(body, Math.min(PARSED_HERE_BYTES, this.#data.bodyLimitBytes));
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    this.#current = this.#queue.take();
+    if (this.#current === undefined) return;
+    const { task } = this.#current;
+    this.#running().postMessage(task, ownsMemory(task.body) ? [task.body.buffer as ArrayBuffer] : []);
   }
 
   /** Started when it is first needed; a venue that sends small bodies never has it. */
@@ -76,25 +90,30 @@ export class Parser {
     const thread = new Worker(new URL(file), { workerData: this.#data, resourceLimits });
     thread.unref();
     thread.on('message', (result: ParseResult) => this.#settle(result));
-    thread.on('error', (error) => this.#lost(error as Error));
-    thread.on('exit', () => this.#lost(new Error('the parser thread has ended')));
+    thread.on('error', (error) => this.#lost(thread, error as Error));
+    thread.on('exit', () => this.#lost(thread, new Error('the parser thread has ended')));
     this.#thread = thread;
     return thread;
   }
 
   #settle(result: ParseResult): void {
-    const waiting = this.#waiting.get(result.id);
-    this.#waiting.delete(result.id);
-    if ('events' in result) waiting?.resolve(result);
-    else if ('problem' in result) waiting?.reject(problemOf(result.problem));
-    else waiting?.reject(new Error(result.fault));
+    const current = this.#current;
+    this.#current = undefined;
+    if ('events' in result) current?.resolve(result);
+    else if ('problem' in result) current?.reject(problemOf(result.problem));
+    else current?.reject(new Error(result.fault));
+    this.#next();
   }
 
-  /** Out of memory, most likely: its requests fail, and the next one starts a new thread. */
-  #lost(error: Error): void {
+  /** Out of memory, most likely: the request that it had fails, and the next one gets a new thread. */
+  #lost(thread: Worker, error: Error): void {
+    // An error is followed by an exit, which is not the next thread's.
+    if (this.#thread !== thread) return;
     this.#thread = undefined;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+    const current = this.#current;
+    this.#current = undefined;
+    current?.reject(error);
+    this.#next();
   }
 }
 
@@ -111,6 +130,6 @@ function problemOf({
 }
 
 /** Small buffers share their memory with others and must be copied. */
-function ownsMemory(body: Buffer): boolean {
-  return body.byteOffset === 0 && body.byteLength === body.buffer.byteLength;
+function ownsMemory({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+  return byteOffset === 0 && byteLength === buffer.byteLength;
 }

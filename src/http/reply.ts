@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { DRAIN_BYTES, DRAIN_MS } from '../protocol/limits.ts';
-import { PROBLEMS, type Problem } from '../protocol/problems.ts';
+import type { Problem } from '../protocol/problems.ts';
 
 /** The one writer of answers. */
 
@@ -12,6 +12,14 @@ export function replyAccepted(res: ServerResponse, accepted: number, duplicates:
   const body = `{"accepted":${accepted},"duplicates":${duplicates}}`;
   res.writeHead(202, { 'Content-Type': 'application/json', 'Content-Length': body.length });
   res.end(body);
+}
+
+/** 100, when it is this answer's turn on its connection: before that, Node would write it into the answer. */
+export function writeContinue(res: ServerResponse): void {
+  if (res.socket !== null) return res.writeContinue();
+  res.once('socket', () => {
+    if (!res.headersSent) res.writeContinue();
+  });
 }
 
 /** An error. If its request is still being sent, the sender gets to read it first: written whole, drained, then ended. */
@@ -25,10 +33,7 @@ export function replyProblem(
   const body = Buffer.from(problem.body(requestId));
   const mustClose = expectsContinue(req) || Number(req.headers['content-length'] ?? 0) > DRAIN_BYTES;
   res.writeHead(problem.status, {
-    'Content-Type': PROBLEM_TYPE,
-    'Content-Length': body.length,
-    'Cache-Control': 'no-store',
-    ...problem.headers,
+    ...headersOf(problem, body),
     ...(mustClose ? { Connection: 'close' } : {}),
   });
   if (req.complete || !hasBody(req)) {
@@ -42,21 +47,24 @@ export function replyProblem(
 /** For a connection whose request never became one: the same answer, written by hand, and the end of it. */
 export function replyRaw(socket: Duplex, problem: Problem, requestId: string): void {
   const body = Buffer.from(problem.body(requestId));
-  const fields = {
-    Date: new Date().toUTCString(),
-    'Content-Type': PROBLEM_TYPE,
-    'Content-Length': body.length,
-    ...problem.headers,
-    Connection: 'close',
-  };
+  const fields = { Date: new Date().toUTCString(), ...headersOf(problem, body), Connection: 'close' };
   const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  const { status, title } = PROBLEMS[problem.code];
-  socket.write(`HTTP/1.1 ${status} ${title}\r\n${head.join('')}\r\n`);
+  socket.write(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${head.join('')}\r\n`);
   socket.write(body);
   // Its parser is gone: what still comes is thrown away, so that it does not turn our answer into a reset.
   socket.removeAllListeners('data');
   drain(socket, () => socket.destroy());
   socket.end();
+}
+
+function headersOf(problem: Problem, body: Buffer): Record<string, string | number> {
+  const { headers } = problem;
+  return {
+    'Content-Type': PROBLEM_TYPE,
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    ...headers,
+  };
 }
 
 /** Reads on and forgets, up to DRAIN_BYTES or DRAIN_MS; then `done`, once. */

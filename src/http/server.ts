@@ -40,6 +40,9 @@ export class CourtServer {
       noDelay: true,
     });
     this.#server.maxConnections = CONNECTIONS;
+    // Who closes its side behind a request still waits for the answer; without it Node closes the other side as well.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
+    this.#server.on('connection', () => this.#ingest.connectionCame());
     this.#server.on('request', (req, res) => this.#serve(req, res, false));
     this.#server.on('checkContinue', (req, res) => this.#serve(req, res, true));
     this.#server.on('checkExpectation', (req, res) => this.#refuseExpectation(req, res));
@@ -133,8 +136,9 @@ export class CourtServer {
     }
     whenItsTurn(socket, (hadAnswer) => {
       if (hadAnswer) {
-        // It sends no more of the body that was refused, and there is no more to say; others are drained (reply.ts).
-        if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroySoon();
+        // There is no more to say to it, and it is drained (reply.ts) until it has sent the body that was refused.
+        if (error.code === 'HPE_INVALID_EOF_STATE' || socket.readableEnded) socket.destroySoon();
+        else socket.once('end', () => socket.destroySoon());
         return;
       }
       const mark = this.#ingest.mark(socket.remoteAddress);

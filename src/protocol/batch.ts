@@ -32,6 +32,9 @@ const ENVELOPE_FIELDS = new Set([
  */
 export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
   if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+    throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without.');
+  }
   const scan = scanJson(body);
   if (scan.tooDeepAt >= 0) {
     const which = scan.top === 'array' ? `Event ${scan.tooDeepAt} of the array` : 'The event';

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { sameJson } from './json.ts';
-import { NAME_CODE_POINTS, REVISION_MAX } from './limits.ts';
+import { COMPARED_CHARS, NAME_CODE_POINTS, REVISION_MAX } from './limits.ts';
 
 /**
  * What a court event is (spec 2.1 and 2.2, design 2). Each field's `description` is its rule in the words that a
@@ -15,9 +15,11 @@ export const EVENT_TYPES = [
   'PLAYER_IDENTITY',
 ] as const;
 
-/** Matches code points, not UTF-16 units: Ajv compiles patterns with the `u` flag. */
+/** Matches code points, not UTF-16 units: it is compiled with the `u` flag, by Ajv too. */
+const NAME_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cs}]{1,${NAME_CODE_POINTS}}$`;
+const NAME = new RegExp(NAME_PATTERN, 'u');
 const Name = Type.String({
-  pattern: `^[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cs}]{1,${NAME_CODE_POINTS}}$`,
+  pattern: NAME_PATTERN,
   description: `must be a string of 1 to ${NAME_CODE_POINTS} characters with no control character and no lone surrogate`,
 });
 const OptionalNumber = Type.Optional(Type.Number({ description: 'must be a number' }));
@@ -62,6 +64,11 @@ export const EventSchema = Type.Object(
   },
   { description: 'must be an object' },
 );
+
+/** @returns whether a text can be an event_id, session_id, venue_id, court_id or source. */
+export function isName(text: string): boolean {
+  return NAME.test(text);
+}
 
 /** An event as JSON.parse gives it, once it is known to be valid. */
 export type WireEvent = Static<typeof EventSchema>;
@@ -110,7 +117,12 @@ export function sameContent(a: CourtEvent, b: CourtEvent): boolean {
     a.courtId === b.courtId &&
     a.source === b.source &&
     a.schemaVersion === b.schemaVersion &&
-    sameJson(a.payload, b.payload) &&
-    sameJson(a.extra ?? '{}', b.extra ?? '{}')
+    sameText(a.payload, b.payload) &&
+    sameText(a.extra ?? '{}', b.extra ?? '{}')
   );
+}
+
+/** Large texts are compared as they are: this runs between others' events, and parsing takes its time. */
+function sameText(a: string, b: string): boolean {
+  return a === b || (a.length + b.length <= 2 * COMPARED_CHARS && sameJson(a, b));
 }

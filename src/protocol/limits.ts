@@ -22,6 +22,8 @@ export const REVISION_MAX = 2_147_483_647;
 /** Invalid events that one answer names, and faults it names of each; the totals are always told (design 2). */
 export const LISTED_EVENTS = 50;
 export const LISTED_FAULTS = 10;
+/** Up to this length a payload that came again is compared as a JSON value, above it as text. */
+export const COMPARED_CHARS = 4_096;
 /** Characters of a bad value that a fault quotes back. */
 export const QUOTED_CHARS = 60;
 
@@ -39,8 +41,17 @@ export const BODY_WAIT_MS = 5_000;
 export const PARSED_HERE_BYTES = 256 * KIB;
 /** Memory of that thread: what it needs at rest, and for each byte that a body may have. */
 export const PARSER_HEAP = { baseMib: 96, perBodyByte: 20, nurseryMib: 16 } as const;
-/** Requests being served at once from which a client that has more than its share of them is refused. */
-export const FAIR_SHARE_REQUESTS = 512;
+/** Requests being served at once; above it a client that has its share of them is refused, and one with none never. */
+export const SERVED_REQUESTS = 512;
+/** Requests of one connection that wait for their answers; above it nothing more is read from it. */
+export const PIPELINED_REQUESTS = 64;
+/** How long nothing more is read from a connection whose request was refused for being too much: refusing costs, too. */
+export const REST_MS = 200;
+/** Bodies that go on to the store in one turn of the event loop: about ten milliseconds. Each request counts for more. */
+export const TURN_BYTES = 512 * KIB;
+export const REQUEST_COST_BYTES = 2 * KIB;
+/** How long requests wait at most while new connections come in: Node accepts one in a turn of the event loop. */
+export const ACCEPTING_MS = 20;
 /** What is read and thrown away of a body that was refused, so that its sender gets to see why (design 2). */
 export const DRAIN_BYTES = 64 * MIB;
 export const DRAIN_MS = 10_000;
@@ -84,10 +95,20 @@ export const SEAL_STEP_KEYS = 4_000;
 /** After a step that failed, on a full disk or a locked file. */
 export const SEAL_RETRY_MS = 1_000;
 /** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
-export const READ_CHUNK_ROWS = 2_000;
+export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
+/** Page cache of a reader, in KiB: more is not faster, and was a tenth of its memory. */
+export const READ_CACHE_KIB = 4_000;
 /** Page cache of the database, in KiB (design 5: 64 MB was no faster). */
 export const PAGE_CACHE_KIB = 16_000;
+/**
+ * Frames (pages) in the log from which it is brought into the file after a commit, and how many of them in the daemon's
+ * own thread: 16 MiB, which took 40 ms. More take a thread of their own (checkpoint.ts).
+ */
+export const CHECKPOINT_FRAMES = 1_000;
+export const CHECKPOINT_BESIDE_FRAMES = 4_000;
+/** After one that a reader kept from coming to its end, in the daemon's own thread or in one of its own, or that failed. */
+export const CHECKPOINT_AGAIN_MS = { short: 200, long: 2_000 } as const;
 /** The log is cut back to this size when it has been checkpointed (design 5). */
 export const JOURNAL_SIZE_BYTES = 64 * MIB;
 /** The log's size that is warned of: a reader that stays open keeps it from being cut off. */
@@ -98,6 +119,12 @@ export const WAL_CHECK_MS = 1_000;
 /** Free space below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
 export const DISK_CHECK_MS = 30_000;
+/** How much of that floor must be free in addition before the log says that there is room again, in percent. */
+export const MIN_FREE_SLACK_PERCENT = 5;
+/** A full disk is tried again this often, by the next request; nothing is stored in between. */
+export const FULL_RETRY_MS = 1_000;
+/** How long storing must work before the log says so: on an almost full disk a small request still fits. */
+export const FULL_QUIET_MS = 5_000;
 /** How long start waits for others to let go of the log (design 5), and a command for a lock. */
 export const START_BARRIER_MS = 30_000;
 export const COMMAND_BUSY_MS = 5_000;
@@ -110,6 +137,10 @@ export const TOKEN_USE_WRITE_MS = 60_000;
 
 /** Lines that the log takes of refused requests in a minute; the rest is counted. */
 export const REFUSALS_LOGGED = 60;
+/** Lines of the log that wait for a slow reader; what does not fit is dropped. */
+export const LOG_BUFFER_BYTES = 4 * MIB;
+/** How long the last lines have at the end. */
+export const LOG_FLUSH_MS = 1_000;
 /** How often the log sums up. */
 export const SUMMARY_MS = 60_000;
 

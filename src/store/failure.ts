@@ -6,7 +6,7 @@ export class StoreError extends Error {}
 /**
  * What a failed write means (design 5).
  * - busy: another process holds the lock; the same will work in a moment.
- * - full: no room on the disk; works again when there is some.
+ * - full: no room on the disk; works again when there is some. SHMSIZE is the same of the -shm file, which is memory.
  * - fatal: after an I/O error the kernel may have dropped the pages: nothing of this process can be trusted.
  * - unexpected: ours to mend; only the request that met it has failed.
  */
@@ -14,7 +14,7 @@ export type FailureKind = 'busy' | 'full' | 'fatal' | 'unexpected';
 
 const KINDS: ReadonlyArray<readonly [RegExp, FailureKind]> = [
   [/^SQLITE_(BUSY|LOCKED)/, 'busy'],
-  [/^SQLITE_FULL/, 'full'],
+  [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'full'],
   [/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|NOMEM|PROTOCOL|AUTH|PERM)/, 'fatal'],
 ];
 
@@ -26,4 +26,9 @@ export function failureKind(error: unknown): FailureKind {
 /** SQLite's own code, such as SQLITE_IOERR_FSYNC, for the log. */
 export function sqliteCode(error: unknown): string | undefined {
   return error instanceof Database.SqliteError ? error.code : undefined;
+}
+
+/** Not only what the file holds: SQLite also says so where the disk gave it something else (CORRUPT after EIO was seen). */
+export function isDamage(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }

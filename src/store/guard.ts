@@ -43,10 +43,10 @@ export class TokenGuard {
     return true;
   }
 
-  /** Writes the last uses, at most once a minute; call it in a transaction that is about to be committed. */
-  writeUses(): void {
+  /** Writes the last uses, if it has not done so for a while; within a transaction that is about to be committed. */
+  writeUses(atMostEveryMs = TOKEN_USE_WRITE_MS): void {
     const now = performance.now();
-    if (this.#uses.size === 0 || now - this.#writtenAt < TOKEN_USE_WRITE_MS) return;
+    if (this.#uses.size === 0 || now - this.#writtenAt < atMostEveryMs) return;
     for (const [id, use] of this.#uses) this.#writeUse.run(use.atMs, use.from, id);
     this.#uses.clear();
     this.#writtenAt = now;

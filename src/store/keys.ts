@@ -11,6 +11,11 @@ export interface Key {
   readonly seq: number;
 }
 
+/** The keys that are read back at start. */
+export const UNSEALED_KEYS = `
+  SELECT e.session, e.event_id, e.revision, e.seq FROM event e JOIN session s ON s.id = e.session
+   WHERE e.seq > (SELECT up_to_seq FROM sealed) AND e.seq > s.sealed_seq`;
+
 const KEY_MATCHES = 'session = ? AND event_id = ? AND revision = ?';
 
 /**
@@ -42,9 +47,7 @@ export class Keys {
       CREATE TABLE live.key (session INTEGER, event_id TEXT, revision INTEGER, seq INTEGER,
         PRIMARY KEY (session, event_id, revision)) STRICT, WITHOUT ROWID;
       INSERT OR IGNORE INTO live.key
-        SELECT e.session, e.event_id, e.revision, e.seq FROM event e JOIN session s ON s.id = e.session
-         WHERE e.seq > (SELECT up_to_seq FROM sealed) AND e.seq > s.sealed_seq
-         ORDER BY e.session, e.event_id, e.revision;
+        ${UNSEALED_KEYS} ORDER BY e.session, e.event_id, e.revision;
     `);
     const insert = 'INSERT OR IGNORE INTO live.key';
     this.#claimLive = new RowsStatement(db, 4, (values) => `${insert} VALUES ${values}`);

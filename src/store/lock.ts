@@ -15,6 +15,8 @@ export function lockDirectory(directory: string): Database.Database {
   if (!fs.existsSync(file)) createClosed(file);
   const lock = new Database(file, { timeout: 0 });
   try {
+    // Nothing is ever written: no journal file beside it.
+    lock.pragma('journal_mode = MEMORY');
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();

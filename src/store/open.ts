@@ -3,6 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS, JOURNAL_SIZE_BYTES, PAGE_CACHE_KIB } from '../protocol/limits.ts';
 import { StoreError, sqliteCode } from './failure.ts';
+import { UNSEALED_KEYS } from './keys.ts';
 import { APPLICATION_ID, migrate, SCHEMA_VERSION } from './schema.ts';
 
 /** A file is open to its owner and group, and closed to others (design 3). */
@@ -13,6 +14,8 @@ const HEADER_BYTES = 100;
 export interface OpenOptions {
   /** Make the directory and the database where there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
+  /** Look for damage first, in the tables that every event needs: only `serve` does. Others get out what can be read. */
+  readonly check?: boolean;
 }
 
 export function databaseFile(directory: string): string {
@@ -23,11 +26,16 @@ export function databaseFile(directory: string): string {
  * Opens the database of a data directory with the pragmas that the promise rests on.
  * @throws {StoreError} with a sentence for people, where the file is missing, foreign, newer, damaged or closed to us.
  */
-export function openDatabase(directory: string, { create = false }: OpenOptions = {}): Database.Database {
+export function openDatabase(
+  directory: string,
+  { create = false, check = false }: OpenOptions = {},
+): Database.Database {
   const file = databaseFile(directory);
   try {
     if (create) createEmpty(directory, file);
+    if (create) refuseClosed(directory);
     refuseOthers(file, directory);
+    if (check) refuseDamaged(file);
     const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
       prepare(db, file, create);
@@ -67,6 +75,15 @@ export function createClosed(file: string): void {
   if (process.getuid?.() === 0) fs.chownSync(file, owner.uid, owner.gid);
 }
 
+/** SQLite opens a file that it may not write all the same, and makes others beside it. @throws naming what is closed. */
+function refuseClosed(directory: string): void {
+  const { R_OK, W_OK, X_OK } = fs.constants;
+  fs.accessSync(directory, R_OK | W_OK | X_OK);
+  for (const name of fs.readdirSync(directory)) {
+    if (name.startsWith('courtd.')) fs.accessSync(path.join(directory, name), R_OK | W_OK);
+  }
+}
+
 /**
  * Looks at the bytes before SQLite opens the file, because opening a foreign one already changes things beside it.
  * Closing the descriptor drops the locks of any other connection of this process: there must be none.
@@ -90,6 +107,30 @@ function refuseOthers(file: string, directory: string): void {
   }
   refuseNewer(header.readUInt32BE(60), file);
 }
+
+/**
+ * Looks at what every event needs, and at what a start reads: the whole file would take seconds. Where there is a log, with
+ * a connection that cannot write: closing another one would bring the log into the damaged file.
+ */
+function refuseDamaged(file: string): void {
+  if (fs.statSync(file).size === 0) return;
+  const readonly = (fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+  try {
+    // A power cut while it was being set up.
+    if (db.pragma('user_version', { simple: true }) === 0) return;
+    for (const table of CHECKED_TABLES) {
+      if (db.pragma(`quick_check(${table})`, { simple: true }) !== 'ok') {
+        throw new Database.SqliteError(`${table} is damaged`, 'SQLITE_CORRUPT');
+      }
+    }
+    db.prepare(`SELECT max(event_id), max(seq) FROM (${UNSEALED_KEYS})`).get();
+  } finally {
+    db.close();
+  }
+}
+
+const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'sealed', 'token'];
 
 /** @throws where that cannot be told: existsSync takes a file in a directory that is closed to us for a missing one. */
 function isThere(file: string): boolean {
@@ -130,7 +171,7 @@ function prepare(db: Database.Database, file: string, create: boolean): void {
 }
 
 /** better-sqlite3 commits without fsync in WAL mode unless this is set on every open (design 1.1). */
-export function setDurable(db: Database.Database): void {
+function setDurable(db: Database.Database): void {
   db.pragma('synchronous = FULL');
   assertDurable(db);
 }
@@ -145,21 +186,40 @@ export function assertDurable(db: Database.Database): void {
 /** @returns the sentence for people that fits a foreseen failure of a data directory; else the error as it is. */
 export function explain(error: unknown, directory: string): unknown {
   if (error instanceof StoreError) return error;
-  const code = sqliteCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
-  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code);
+  const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
+  const code = refusedWith(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : (sqliteCode(error) ?? own);
+  const closed = refusedWith(directory, fs.constants.X_OK) === undefined ? named : directory;
+  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, closed);
   return sentence === undefined ? error : new StoreError(sentence);
 }
 
-const SENTENCES: ReadonlyArray<readonly [RegExp, (directory: string, code: string) => string]> = [
+/** @returns the code of the system's refusal; SQLite says CANTOPEN or READONLY of all of them. */
+function refusedWith(directory: string, mode: number): string | undefined {
+  try {
+    fs.accessSync(directory, mode);
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  }
+}
+
+type Sentence = (directory: string, code: string, closed: string) => string;
+
+const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY)/,
-    (directory) => `${directory} is closed to this user: use sudo, or join the group that owns it.`,
+    (_directory, _code, closed) =>
+      `${closed} is closed to this user: use sudo, or join the group that owns it.`,
   ],
   [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
   [/^EISDIR/, (directory) => `${databaseFile(directory)} is a directory: name another one with --data.`],
   [/^ENOENT/, (directory) => `${directory} cannot be made: name another directory with --data.`],
   [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
-  [/^(ENOSPC|SQLITE_FULL)/, (directory) => `The disk of ${directory} is full: make room and try again.`],
+  // Shared memory: the file beside the database that SQLite makes at every start.
+  [
+    /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
+    (directory) => `The disk of ${directory} is full: make room and try again.`,
+  ],
   [
     /^SQLITE_(CORRUPT|NOTADB)/,
     (directory) =>

@@ -1,6 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../protocol/limits.ts';
-import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from './events.ts';
+import { READ_CACHE_KIB, READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../protocol/limits.ts';
+import type { StoredEvent } from './events.ts';
+import { noteLatest } from './latest.ts';
+import { type OriginNames, OriginReader } from './origins.ts';
 
 /** What a reader leaves out; absent: nothing. */
 export interface EventFilter {
@@ -14,12 +16,39 @@ export interface EventFilter {
   readonly currentOnly?: boolean;
 }
 
-export interface ReadEvent extends StoredEvent {
+export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
+  /** Milliseconds since 1970-01-01T00:00:00Z; the nanoseconds are in `eot`. */
+  readonly eotMs: number;
   /** Whether this is the highest revision of its event that was stored when the reading began (design 2). */
   readonly current: boolean;
 }
 
-type Row = EventRow & { readonly current: 0 | 1 };
+/** In the order of COLUMNS. `eot_ns` comes in two parts, because a JavaScript number cannot hold it. */
+type Row = readonly [
+  seq: number,
+  eventId: string,
+  revision: number,
+  eot: string,
+  eotMs: number,
+  eotRestNs: number,
+  origin: number,
+  confidence: number,
+  receivedMs: number,
+  payload: string,
+  extra: string | null,
+  current: 0 | 1,
+];
+
+/**
+ * Rows as arrays, and names by their number: with a text for each name in each row, reading took a third longer. No
+ * revision is above @top, so only events below it are looked up among the latest.
+ */
+const COLUMNS = `
+  e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.eot_ns % 1000000, e.origin, e.confidence, e.received_ms,
+  e.payload, e.extra, e.revision = @top OR e.revision >= coalesce(
+    (SELECT l.revision FROM temp.latest l WHERE l.event_id = e.event_id), 0)`;
+
+const NS_PER_MS = 1_000_000n;
 
 /** Above every eot_ns; below all of them with a minus. */
 const END_NS = 2n ** 63n - 1n;
@@ -27,7 +56,7 @@ const END_NS = 2n ** 63n - 1n;
 /**
  * Reads a session in the order of eot, then of arrival (design 2): what was stored when it began, no more.
  * Constant memory; a chunk at a time, so that the daemon's log is never pinned for long.
- * @param db a connection of its own: a temporary table is made in it.
+ * @param db a connection of its own: temporary tables are made in it.
  * @yields chunks of events that pass the filter, some of them empty, and how many rows were looked at.
  */
 export function* readSession(
@@ -36,67 +65,82 @@ export function* readSession(
   filter: EventFilter = {},
 ): Generator<{ readonly events: readonly ReadEvent[]; readonly scanned: number }> {
   const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck().get() ?? 0;
-  noteLatest(db, session, lastSeq);
-  const select = `${SELECT_EVENT.replace('FROM', ', e.revision >= coalesce(l.revision, 0) AS current FROM')}
-      LEFT JOIN temp.latest l ON l.event_id = e.event_id WHERE e.session = @session AND e.seq <= @lastSeq`;
+  // It goes through the file once.
+  db.pragma(`cache_size = -${READ_CACHE_KIB}`);
+  const top = noteLatest(db, session, lastSeq);
+  const sessionId = db
+    .prepare<[number], string>('SELECT name FROM session WHERE id = ?')
+    .pluck()
+    .get(session);
+  const origins = new OriginReader(db);
+  const select = `SELECT ${COLUMNS} FROM event e WHERE e.session = @session AND e.seq <= @lastSeq`;
   // Two statements, because SQLite would step over all of one eot to find the rest of it.
-  const restOfEot = db.prepare<object, Row>(
-    `${select} AND e.eot_ns = @eotNs AND e.seq > @seq ORDER BY e.seq LIMIT @limit`,
-  );
-  const laterEot = db.prepare<object, Row>(
-    `${select} AND e.eot_ns > @eotNs AND e.eot_ns < @toNs ORDER BY e.eot_ns, e.seq LIMIT @limit`,
-  );
-  const bounds = { session, lastSeq, toNs: filter.toNs ?? END_NS, limit: READ_CHUNK_ROWS };
+  const restOfEot = db
+    .prepare<object, Row>(`${select} AND e.eot_ns = @eotNs AND e.seq > @seq ORDER BY e.seq LIMIT @limit`)
+    .raw();
+  const laterEot = db
+    .prepare<object, Row>(
+      `${select} AND e.eot_ns > @eotNs AND e.eot_ns < @toNs ORDER BY e.eot_ns, e.seq LIMIT @limit`,
+    )
+    .raw();
+  const bounds = { session, lastSeq, top, toNs: filter.toNs ?? END_NS, limit: READ_CHUNK_ROWS };
   // Nothing is left of the eot before the first.
   let after = { eotNs: (filter.fromNs ?? 0n - END_NS) - 1n, seq: Number.MAX_SAFE_INTEGER };
+  const toEvent = (row: Row) => toReadEvent(row, sessionId ?? '', origins.names(row[6]));
   for (;;) {
-    const rest = takeChunk(restOfEot.iterate({ ...bounds, ...after }));
+    const rest = takeChunk(restOfEot.iterate({ ...bounds, ...after }), toEvent);
     // Only when the eot has come to its end may later ones follow.
-    const events = rest.length > 0 ? rest : takeChunk(laterEot.iterate({ ...bounds, eotNs: after.eotNs }));
-    const last = events.at(-1);
+    const { events, last } = rest.last
+      ? rest
+      : takeChunk(laterEot.iterate({ ...bounds, eotNs: after.eotNs }), toEvent);
     if (last === undefined) return;
     yield { events: events.filter((event) => passes(event, filter)), scanned: events.length };
-    after = { eotNs: last.eotNs, seq: last.seq };
+    after = { eotNs: BigInt(last[4]) * NS_PER_MS + BigInt(last[5]), seq: last[0] };
   }
 }
 
+function toReadEvent(row: Row, sessionId: string, names: OriginNames): ReadEvent {
+  return {
+    seq: row[0],
+    sessionId,
+    eventId: row[1],
+    revision: row[2],
+    eot: row[3],
+    eotMs: row[4],
+    type: names.type,
+    courtId: names.courtId,
+    venueId: names.venueId,
+    confidence: row[7],
+    source: names.source,
+    schemaVersion: names.schemaVersion,
+    receivedMs: row[8],
+    payload: row[9],
+    extra: row[10],
+    current: row[11] === 1,
+  };
+}
+
+interface Chunk {
+  readonly events: readonly ReadEvent[];
+  readonly last: Row | undefined;
+}
+
 /** Takes rows until there is enough, and lets go of the statement, which ends its hold on the log. */
-function takeChunk(rows: IterableIterator<Row>): ReadEvent[] {
+function takeChunk(rows: IterableIterator<Row>, toEvent: (row: Row) => ReadEvent): Chunk {
   const events: ReadEvent[] = [];
+  let last: Row | undefined;
   let bytes = 0;
   for (const row of rows) {
-    events.push({ ...toStoredEvent(row), current: Boolean(row.current) });
-    bytes += row.payload.length + (row.extra?.length ?? 0);
+    events.push(toEvent(row));
+    last = row;
+    bytes += row[9].length + (row[10]?.length ?? 0);
     if (bytes > READ_CHUNK_BYTES) break;
   }
-  return events;
+  return { events, last };
 }
 
 function passes(event: ReadEvent, { type, court, currentOnly }: EventFilter): boolean {
   if (type !== undefined && event.type !== type) return false;
   if (court !== undefined && event.courtId !== court) return false;
   return event.current || currentOnly !== true;
-}
-
-/** The highest revision of each event that has more than revision 0, in a temporary table: on disk, not in memory. */
-function noteLatest(db: Database, session: number, lastSeq: number): void {
-  db.exec(`
-    DROP TABLE IF EXISTS temp.latest;
-    CREATE TEMP TABLE latest (event_id TEXT PRIMARY KEY, revision INTEGER) WITHOUT ROWID;
-  `);
-  const endOfChunk = db
-    .prepare<[number, number, number], number | null>(`
-      SELECT max(seq) FROM (SELECT seq FROM event INDEXED BY event_revised
-       WHERE session = ? AND revision > 0 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ${READ_CHUNK_ROWS})`)
-    .pluck();
-  const note = db.prepare(`
-    INSERT INTO temp.latest SELECT event_id, revision FROM event INDEXED BY event_revised
-     WHERE session = ? AND revision > 0 AND seq > ? AND seq <= ?
-    ON CONFLICT DO UPDATE SET revision = max(revision, excluded.revision)`);
-  for (let after = 0; ; ) {
-    const end = endOfChunk.get(session, after, lastSeq);
-    if (end === undefined || end === null) return;
-    note.run(session, after, end);
-    after = end;
-  }
 }

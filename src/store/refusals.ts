@@ -1,35 +1,22 @@
 import { RETRY_AFTER_S } from '../protocol/limits.ts';
-import { type Problem, retryLater } from '../protocol/problems.ts';
+import { type Problem, type ProblemCode, retryLater } from '../protocol/problems.ts';
 
-/** What a client is told when the store cannot take its events now: 503, and when to try again (design 2). */
+/** Why the store does not take events now: the code and sentence that the client is told, and when to try again. */
+const REFUSALS = {
+  busy: ['storage_busy', 'The store is locked by another program.', RETRY_AFTER_S.busy],
+  full: ['storage_full', 'The disk is full.', RETRY_AFTER_S.full],
+  failed: ['storage_failed', 'The store has failed and is being restarted.', RETRY_AFTER_S.full],
+  logHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
+  overloaded: ['overloaded', 'Too many requests are waiting.', RETRY_AFTER_S.busy],
+  shuttingDown: ['shutting_down', 'This box is restarting.', RETRY_AFTER_S.shutdown],
+} as const satisfies Record<string, readonly [ProblemCode, string, number]>;
 
-export function storageBusy(): Problem {
-  const sentence = 'The store is locked by another program. Nothing was stored; send the same request again.';
-  return retryLater('storage_busy', sentence, RETRY_AFTER_S.busy);
-}
+export type Refusal = keyof typeof REFUSALS;
 
-export function storageFull(): Problem {
-  const sentence = 'The disk is full. Nothing was stored; send the same request again.';
-  return retryLater('storage_full', sentence, RETRY_AFTER_S.full);
-}
-
-export function storageFailed(): Problem {
-  const sentence = 'The store has failed and is being restarted. Send the same request again.';
-  return retryLater('storage_failed', sentence, RETRY_AFTER_S.full);
-}
-
-export function overloaded(): Problem {
-  const sentence = 'Too many requests are waiting. Nothing was stored; send the same request again.';
-  return retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
-}
-
-export function shuttingDown(): Problem {
-  const sentence = 'This box is restarting. Nothing was stored; send the same request again.';
-  return retryLater('shutting_down', sentence, RETRY_AFTER_S.shutdown);
-}
-
-export function logHeld(): Problem {
-  const sentence =
-    'Another program has been reading for so long that nothing more can be stored. Send the same request again.';
-  return retryLater('storage_busy', sentence, RETRY_AFTER_S.full);
+export function refusal(reason: Refusal): Problem {
+  const [code, sentence, seconds] = REFUSALS[reason];
+  // Of a failed store nothing is known: its events may be there, and sending them again is safe.
+  const rest =
+    reason === 'failed' ? 'Send the same request again.' : 'Nothing was stored; send the same request again.';
+  return retryLater(code, `${sentence} ${rest}`, seconds);
 }

@@ -17,6 +17,8 @@ interface Place {
 
 /** Sorts before every key: an event_id is never empty. */
 const START: Place = { event_id: '', revision: -1 };
+/** Sorts after every key: a blob comes after every text. */
+const END = Buffer.alloc(0);
 
 /**
  * Moves the keys of one session after the other from memory to the file (keys.ts says why): in key order, so that
@@ -51,7 +53,7 @@ export class Seal {
       SELECT event_id, revision FROM live.key WHERE session = ? AND (event_id, revision) > (?, ?)
        ORDER BY event_id, revision LIMIT 1 OFFSET ${SEAL_STEP_KEYS - 1}`);
     const range = 'session = @session AND (event_id, revision) > (@from, @fromRevision)';
-    const part = `${range} AND (@to IS NULL OR (event_id, revision) <= (@to, @toRevision)) AND seq <= @lastSeq`;
+    const part = `${range} AND (event_id, revision) <= (@to, @toRevision) AND seq <= @lastSeq`;
     this.#copy = db.prepare(
       `INSERT OR REPLACE INTO main.key SELECT * FROM live.key WHERE ${part} ORDER BY event_id, revision`,
     );
@@ -107,8 +109,9 @@ export class Seal {
       lastSeq,
       from: after.event_id,
       fromRevision: after.revision,
-      to: end?.event_id ?? null,
-      toRevision: end?.revision ?? null,
+      // Never "no bound": without one, each step would look at all that is left of the session.
+      to: end?.event_id ?? END,
+      toRevision: end?.revision ?? 0,
     };
     this.#copy.run(part);
     const moved = this.#forget.run(part).changes;

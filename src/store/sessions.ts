@@ -77,7 +77,7 @@ export function summarizeSession(db: Database, name: string): SessionSummary {
       byType.add(event.type);
       byCourt.add(event.courtId);
       byRevision.add(String(event.revision));
-      const lateMs = event.receivedMs - Number(event.eotNs / 1_000_000n);
+      const lateMs = event.receivedMs - event.eotMs;
       if (lateMs < 0) future++;
       minMs = Math.min(minMs, lateMs);
       maxMs = Math.max(maxMs, lateMs);

@@ -1,59 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
+import { FULL_RETRY_MS } from '../protocol/limits.ts';
 import type { Counts } from './append.ts';
+import { failureKind } from './failure.ts';
 import { TokenGuard } from './guard.ts';
 import { lockDirectory } from './lock.ts';
-import { assertDurable, databaseFile, openDatabase } from './open.ts';
-import { logHeld } from './refusals.ts';
+import { assertDurable, databaseFile, explain, openDatabase } from './open.ts';
 import { settle } from './settle.ts';
-import { type WalEvents, WalWatch } from './wal.ts';
+import { type WalEvents, type WalOptions, WalWatch } from './wal.ts';
 import { Writer, type WriterEvents, type WriterOptions } from './writer.ts';
 
 /** What the daemon logs of the store. */
 export type StoreEvents = WriterEvents & WalEvents;
+
+export interface StoreOptions extends WriterOptions {
+  readonly wal?: WalOptions;
+}
 
 /** The store as the daemon has it: one writer, the tokens, and the locks that make it the only one. */
 export class Store {
   readonly tokens: TokenGuard;
   readonly #db: Database;
   readonly #lock: Database;
+  readonly #directory: string;
+  readonly #on: StoreEvents;
   readonly #writer: Writer;
-
   readonly #wal: WalWatch;
+  #isClosed = false;
 
   private constructor(
     lock: Database,
     db: Database,
     directory: string,
     on: StoreEvents,
-    options: WriterOptions,
+    { wal, ...options }: StoreOptions,
   ) {
     this.#lock = lock;
     this.#db = db;
+    this.#directory = directory;
+    this.#on = on;
     this.tokens = new TokenGuard(db);
     this.#writer = new Writer(db, on, () => this.tokens.writeUses(), options);
-    this.#wal = new WalWatch(db, databaseFile(directory), {
-      ...on,
-      walOver: (isOver) => this.#writer.hold(isOver ? logHeld : undefined),
-    });
+    const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
+    this.#wal = new WalWatch(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
   }
 
   /**
    * Opens the data directory for writing, and makes it where there is none.
    * @throws {StoreError} where it cannot be: the message says why and what to do.
    */
-  static async open(directory: string, on: StoreEvents, options: WriterOptions = {}): Promise<Store> {
-    const db = openDatabase(directory, { create: true });
+  static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
+    const db = openDatabase(directory, { create: true, check: true });
     try {
       const lock = lockDirectory(directory);
-      await settle(db, directory);
+      const full = await settle(db, directory).catch(asFull);
       assertDurable(db);
       // Waiting inside SQLite would stop the event loop: the writer waits on a timer instead.
       db.pragma('busy_timeout = 0');
-      return new Store(lock, db, directory, on, options);
+      const store = new Store(lock, db, directory, on, options);
+      if (full !== undefined) void store.#settleLater(full);
+      return store;
     } catch (error) {
       db.close();
-      throw error;
+      throw explain(error, directory);
     }
   }
 
@@ -64,9 +74,47 @@ export class Store {
 
   /** Refuses what comes from now on, waits for what came before, then checkpoints and closes. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#wal.stop();
     await this.#writer.close();
+    await this.#writer.checkpoints.ended();
+    this.#writeLastUses();
     this.#db.close();
     this.#lock.close();
   }
+
+  /**
+   * The disk has no room for the barrier (settle.ts). Everything is refused until it is behind us, as if the disk had
+   * become full while running: nothing is stored, and nothing is called a duplicate.
+   */
+  async #settleLater(full: { readonly error: unknown }): Promise<void> {
+    this.#writer.hold('full', true);
+    this.#on.full(full.error);
+    for (let isFull = true; isFull; ) {
+      await sleep(FULL_RETRY_MS, undefined, { ref: false });
+      if (this.#isClosed) return;
+      try {
+        isFull = (await settle(this.#db, this.#directory).catch(asFull)) !== undefined;
+      } catch (error) {
+        return this.#isClosed ? undefined : this.#on.fatal(error);
+      }
+    }
+    this.#writer.hold('full', false);
+    this.#on.healed();
+  }
+
+  /** They are not worth more than a try: the disk may be full, or another program may hold the lock. */
+  #writeLastUses(): void {
+    try {
+      this.tokens.writeUses(0);
+    } catch (error) {
+      if (failureKind(error) === 'unexpected') this.#on.unexpected(error);
+    }
+  }
+}
+
+/** @throws what is not a full disk. */
+function asFull(error: unknown): { readonly error: unknown } {
+  if (failureKind(error) !== 'full') throw error;
+  return { error };
 }

@@ -29,24 +29,38 @@ export function tokenState(token: Token, nowMs: number): TokenState {
   return token.expires_ms > nowMs ? 'retiring' : 'expired';
 }
 
+/** A token that has just been made. */
+export interface Rotation {
+  /** 32 random bytes as base64url; it cannot be had again. */
+  readonly token: string;
+  /** Older tokens that still worked. */
+  readonly older: number;
+  /** Makes it not have happened, where nobody got to see the token. */
+  undo(): void;
+}
+
 /**
  * Makes a new token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a grace
  * of 0 ends all of them at once.
  * @param graceS seconds.
- * @returns the token, 32 random bytes as base64url; it cannot be had again.
  */
-export function rotateToken(db: Database, graceS: number, nowMs: number): string {
+export function rotateToken(db: Database, graceS: number, nowMs: number): Rotation {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const expiresMs = nowMs + graceS * 1000;
-  const retire = db.prepare(
-    'UPDATE token SET expires_ms = @expiresMs WHERE revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > @expiresMs)',
-  );
+  const setEnd = db.prepare('UPDATE token SET expires_ms = ? WHERE id = ?');
   const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
-  db.transaction(() => {
-    retire.run({ expiresMs });
-    add.run(hashOf(token), nowMs);
-  }).immediate();
-  return token;
+  const remove = db.prepare('DELETE FROM token WHERE id = ?');
+  const rotate = db.transaction(() => {
+    const before = listTokens(db).filter((old) => ['active', 'retiring'].includes(tokenState(old, nowMs)));
+    for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), old.id);
+    return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
+  });
+  const { before, made } = rotate.immediate();
+  const undo = db.transaction(() => {
+    for (const old of before) setEnd.run(old.expires_ms, old.id);
+    remove.run(made);
+  });
+  return { token, older: before.length, undo: () => undo.immediate() };
 }
 
 /** @throws {StoreError} where there is no such token. */

@@ -7,24 +7,21 @@ import {
   QUEUED_REQUESTS,
   SEAL_RETRY_MS,
 } from '../protocol/limits.ts';
-import type { Problem } from '../protocol/problems.ts';
 import { Appender, type Counts } from './append.ts';
+import { Checkpoints } from './checkpoint.ts';
 import { failureKind } from './failure.ts';
-import { overloaded, shuttingDown, storageBusy, storageFailed, storageFull } from './refusals.ts';
+import { FullDisk, type FullEvents, type FullOptions } from './full.ts';
+import { type Refusal, refusal } from './refusals.ts';
 
 /** What the daemon logs of the store's health. */
-export interface WriterEvents {
-  /** The disk is full: told once, not for each request. */
-  full(error: unknown): void;
-  /** Writing works again. */
-  healed(): void;
+export interface WriterEvents extends FullEvents {
   /** Nothing can be promised any more: say so, and exit without closing the database (design 5). */
   fatal(error: unknown): void;
   /** A fault of ours: one request has failed, the others of its group have not. */
   unexpected(error: unknown): void;
 }
 
-export interface WriterOptions {
+export interface WriterOptions extends FullOptions {
   /** Events in one commit; 1 is a commit per request, which `npm run bench` compares with. */
   readonly groupEvents?: number;
 }
@@ -48,22 +45,24 @@ interface Job {
  * answered after the commit, duplicates too.
  */
 export class Writer {
+  readonly checkpoints: Checkpoints;
   readonly #db: Database;
   readonly #appender: Appender;
   readonly #on: WriterEvents;
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
+  readonly #full: FullDisk;
   readonly #commitGroup: Transaction<(group: Job[]) => void>;
   readonly #appendOne: Transaction<(job: Job) => Counts>;
   #queue: Job[] = [];
   #isScheduled = false;
   /** A locked database is being waited for. */
   #mustWait = false;
-  #isFull = false;
   #isFailed = false;
   #isClosed = false;
+  #isTidyingDue = false;
   #sealNotBefore = 0;
-  #refusal: (() => Problem) | undefined;
+  readonly #holds = new Set<Refusal>();
   #whenIdle: (() => void) | undefined;
 
   /** @param beforeCommit writes what else is due, in the same transaction. */
@@ -71,12 +70,14 @@ export class Writer {
     db: Database,
     on: WriterEvents,
     beforeCommit: () => void = () => {},
-    { groupEvents = GROUP_EVENTS }: WriterOptions = {},
+    { groupEvents = GROUP_EVENTS, ...options }: WriterOptions = {},
   ) {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
+    this.#full = new FullDisk(on, options);
+    this.checkpoints = new Checkpoints(db, (error) => this.#tidyingFailed(error));
     this.#appender = new Appender(db);
     this.#appendOne = db.transaction((job) => this.#appender.append(job.events, job.receivedMs));
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
@@ -88,18 +89,21 @@ export class Writer {
    */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(shuttingDown());
-      if (this.#isFailed) return reject(storageFailed());
-      if (this.#refusal) return reject(this.#refusal());
-      if (this.#queue.length >= QUEUED_REQUESTS) return reject(overloaded());
+      if (this.#isClosed) return reject(refusal('shuttingDown'));
+      if (this.#isFailed) return reject(refusal('failed'));
+      const [held] = this.#holds;
+      if (held !== undefined) return reject(refusal(held));
+      if (this.#full.refuses) return reject(refusal('full'));
+      if (this.#queue.length >= QUEUED_REQUESTS) return reject(refusal('overloaded'));
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt: performance.now(), resolve, reject });
       if (!this.#mustWait) this.#schedule();
     });
   }
 
-  /** Refuses everything until it is called with undefined. */
-  hold(refusal: (() => Problem) | undefined): void {
-    this.#refusal = refusal;
+  /** Refuses everything for this reason until it is lifted. */
+  hold(reason: Refusal, isHeld: boolean): void {
+    if (isHeld) this.#holds.add(reason);
+    else this.#holds.delete(reason);
   }
 
   /** From now on everything is refused. @returns when what was appended before has been answered. */
@@ -120,11 +124,14 @@ export class Writer {
 
   #turn(): void {
     this.#isScheduled = false;
+    // Before the commit, not after it: by now the answers of the last one have left.
+    if (this.#isTidyingDue) this.#tidy();
+    if (this.#isFailed) return;
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
     if (this.#mustWait || this.#isFailed) return;
-    if (this.#wantsSealing()) this.#seal();
-    if (this.#queue.length > 0 || this.#wantsSealing()) this.#schedule();
+    this.#isTidyingDue = this.#wantsTidying();
+    if (this.#queue.length > 0 || this.#isTidyingDue) this.#schedule();
     if (this.#queue.length === 0) this.#whenIdle?.();
   }
 
@@ -147,8 +154,7 @@ export class Writer {
       return;
     }
     this.#appender.committed();
-    if (this.#isFull) this.#on.healed();
-    this.#isFull = false;
+    this.#full.worked();
     for (const job of group) {
       if (job.outcome === undefined) job.reject(job.failure);
       else job.resolve(job.outcome);
@@ -176,9 +182,8 @@ export class Writer {
       case 'busy':
         return this.#tryAgain(group);
       case 'full':
-        if (!this.#isFull) this.#on.full(error);
-        this.#isFull = true;
-        return rejectAll(group, storageFull());
+        this.#full.failed(error);
+        return rejectAll(group, refusal('full'));
       case 'fatal':
         return this.#fail(group, error);
       default:
@@ -190,7 +195,7 @@ export class Writer {
   /** On a timer: waiting inside SQLite would stop the event loop. */
   #tryAgain(group: Job[]): void {
     const isLate = (job: Job) => performance.now() - job.queuedAt >= BUSY_GIVE_UP_MS;
-    rejectAll(group.filter(isLate), storageBusy());
+    rejectAll(group.filter(isLate), refusal('busy'));
     this.#queue = [...group.filter((job) => !isLate(job)), ...this.#queue];
     this.#mustWait = true;
     setTimeout(() => {
@@ -200,23 +205,36 @@ export class Writer {
   }
 
   #fail(group: Job[], error: unknown): void {
+    if (this.#isFailed) return;
     this.#isFailed = true;
-    rejectAll([...group, ...this.#queue.splice(0)], storageFailed());
+    rejectAll([...group, ...this.#queue.splice(0)], refusal('failed'));
     this.#on.fatal(error);
   }
 
-  #wantsSealing(): boolean {
-    return !this.#isClosed && this.#appender.keys.wantsSealing && performance.now() >= this.#sealNotBefore;
+  #wantsTidying(): boolean {
+    return !this.#isClosed && (this.checkpoints.isDue || this.#wantsSealing());
   }
 
-  /** Sealing can always wait: it fails with nothing lost. */
-  #seal(): void {
+  #wantsSealing(): boolean {
+    return this.#appender.keys.wantsSealing && performance.now() >= this.#sealNotBefore;
+  }
+
+  #tidy(): void {
+    if (this.#isClosed) return;
     try {
-      this.#appender.keys.sealStep();
+      if (this.checkpoints.isDue) this.checkpoints.step();
+      if (this.#wantsSealing()) this.#appender.keys.sealStep();
     } catch (error) {
-      if (failureKind(error) === 'fatal') return this.#fail([], error);
       this.#sealNotBefore = performance.now() + SEAL_RETRY_MS;
+      this.#tidyingFailed(error);
     }
+  }
+
+  /** Checkpoints and sealing can always wait, and fail with nothing lost: on a full disk, on a locked file. */
+  #tidyingFailed(error: unknown): void {
+    const kind = failureKind(error);
+    if (kind === 'fatal') this.#fail([], error);
+    if (kind === 'unexpected') this.#on.unexpected(error);
   }
 }
 

@@ -104,7 +104,8 @@ t.test('what is not JSON is refused, with the place where it is known, and not q
       one.replaceAll('"', "'"),
     ],
     [/^The body is not JSON/, ...['NaN', '.97', '00.97', '+0.97', '1.'].map((n) => one.replace('0.97', n))],
-    [/^The body is not JSON/, one.replace('session-1', 'session\n1'), `\ufeff${one}`, `// hi\n${one}`],
+    [/^The body starts with a byte order mark/, `\ufeff${one}`],
+    [/^The body is not JSON/, one.replace('session-1', 'session\n1'), `// hi\n${one}`],
     [/^The body is not JSON/, Buffer.from(one, 'utf16le')],
   ];
   for (const [message, ...bodies] of cases) {

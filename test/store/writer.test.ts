@@ -3,18 +3,18 @@ import t from 'tap';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { BUSY_GIVE_UP_MS, QUEUED_REQUESTS } from '../../src/protocol/limits.ts';
 import { Store } from '../../src/store/store.ts';
-import { Writer } from '../../src/store/writer.ts';
+import { Writer, type WriterOptions } from '../../src/store/writer.ts';
 import { temporaryFolder } from '../daemon.ts';
 import { event, events } from '../event.ts';
 import { court, otherConnection, recorder, refusal, scratch, unbindable } from './scratch.ts';
 
 /** A writer on a database of its own. */
-function makeWriter(t: Parameters<typeof scratch>[0]) {
+function makeWriter(t: Parameters<typeof scratch>[0], options: WriterOptions = {}) {
   const { folder, db } = scratch(t);
   const { on, told } = recorder();
   const commits: number[] = [];
   const count = () => db.prepare<[], number>('SELECT count(*) FROM events').pluck().get();
-  const writer = new Writer(db, on, () => commits.push(commits.length));
+  const writer = new Writer(db, on, () => commits.push(commits.length), options);
   return { folder, db, writer, told, commits, count };
 }
 
@@ -59,7 +59,7 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
 });
 
 t.test('a full disk refuses the whole group, keeps nothing of it, and is told once', async (t) => {
-  const { writer, told, db, count } = makeWriter(t);
+  const { writer, told, db, count } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 0 });
   await writer.append(one());
   const limit = db.pragma('max_page_count', { simple: true });
   db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);

@@ -1,0 +1,16 @@
+import { gunzipSync } from 'node:zlib';
+import { Problem } from '../protocol/problems.ts';
+
+/**
+ * RFC 1952, bounded: a few KiB can hold gigabytes.
+ * @returns undefined where it holds more than `limitBytes`.
+ * @throws {Problem} 400 where it is not gzip.
+ */
+export function gunzip(body: Uint8Array, limitBytes: number): Buffer | undefined {
+  try {
+    return gunzipSync(body, { maxOutputLength: limitBytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    throw new Problem('invalid_encoding', 'The body is not valid gzip, though Content-Encoding says so.');
+  }
+}

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { RawClient, request } from '../raw.ts';
+
+/** Resolves when a line of the log starts with these words. */
+async function said(daemon: Daemon, words: string): Promise<void> {
+  while (!daemon.log.some(({ msg }) => msg.startsWith(words))) await nextTurn();
+}
+
+t.test('a second signal changes nothing: a request that is half sent is still answered', async (t) => {
+  for (const [first, second] of [
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT'],
+    ['SIGINT', 'SIGINT'],
+  ] as const) {
+    const daemon = await Daemon.start(t);
+    const client = await RawClient.connect(t, daemon);
+    const body = JSON.stringify(event());
+    const headers = { 'content-length': `${body.length}`, expect: '100-continue' };
+    client.send(request(daemon, { headers }));
+    t.equal((await client.next()).status, 100, 'its head has been read');
+    daemon.child.kill(first);
+    await said(daemon, 'stopping');
+    daemon.child.kill(second);
+    // A command that runs from start to end gives the signal all the time it needs.
+    t.equal((await daemon.command('token', 'list')).status, 0);
+    client.send(body);
+    t.equal((await client.next()).status, 202, `${first} and ${second}`);
+    t.equal(await daemon.exited, 0);
+  }
+});
+
+t.test('a log reader that has stopped reading holds up neither events nor the end', async (t) => {
+  const data = temporaryFolder(t);
+  const token = (await courtd(['token', 'rotate', '--data', data])).stdout.trim();
+  const args = ['serve', '--data', data, '--host', '127.0.0.1', '--port', '0', '--log-level', 'trace'];
+  const child = spawn(BIN, args, { env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] });
+  const exited = once(child, 'exit');
+  t.teardown(() => child.kill('SIGKILL'));
+  const [first] = await once(child.stdout, 'data');
+  // From here on nobody reads: a pipe holds 64 KiB, which is less than what is logged below.
+  child.stdout.pause();
+  const { port } = JSON.parse(String(first).split('\n')[0]!);
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  let answered = 0;
+  for (let i = 0; i < 1_500; i++) {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/events`, {
+      method: 'POST',
+      headers,
+      body: '[]',
+    });
+    if (response.status === 202) answered++;
+    await response.arrayBuffer();
+  }
+  t.equal(answered, 1_500);
+  child.kill('SIGTERM');
+  await exited;
+  t.equal((await courtd(['session', 'list', '--data', data])).status, 0);
+});
