@@ -4,41 +4,57 @@ import path from 'node:path';
 import { Command, Option } from 'commander';
 import { integer } from '../src/cli/arguments.ts';
 import { say } from '../src/cli/output.ts';
+import { atMost, type Verdict } from './bench/bars.ts';
 import { Child } from './bench/child.ts';
-import { runOwn } from './bench/clients/own.ts';
-import { hasWrk, runWrk } from './bench/clients/wrk.ts';
-import type { Contender } from './bench/contender.ts';
-import { courtd, perRequest } from './bench/courtd.ts';
-import { influxdb } from './bench/influxdb.ts';
-import { LOADS } from './bench/load.ts';
-import { Measured } from './bench/measure.ts';
-import { fastify, nodeHttp } from './bench/peers.ts';
-import { printReport } from './bench/report.ts';
+import { hasWrk } from './bench/clients/wrk.ts';
+import { CONTENDERS, contest } from './bench/contest.ts';
+import { exports } from './bench/exports.ts';
+import { footprint } from './bench/footprint.ts';
+import { type BenchOptions, Ground } from './bench/ground.ts';
+import { growth } from './bench/growth.ts';
+import { printVerdicts } from './bench/report.ts';
+import type { Section } from './bench/section.ts';
+import { start } from './bench/start.ts';
+import { venue } from './bench/venue.ts';
+import { wear } from './bench/wear.ts';
 
-/**
- * `npm run bench`: courtd against the same without its group commit, and against what one would use instead; every
- * answer durable on all sides but node:http's. Issues 2 and 3 name the bars.
- */
+/** `npm run bench`: courtd beside its peers and beside the bars that issues 2 and 3 name; every answer is durable. */
 
-const CONTENDERS: readonly Contender[] = [courtd, perRequest, nodeHttp, fastify, influxdb];
-const WARM_UP_S = 1;
+const SECTIONS: readonly Section[] = [contest, venue, growth, wear, footprint, start, exports];
+const VENUE_SECONDS = { short: 10, full: 60 };
+const PEAK_MIB = 250;
+const MIB = 1024 ** 2;
 const TMPFS = 0x01021994;
 
-interface Options {
-  readonly seconds: number;
-  readonly rounds: number;
-  readonly only?: string[];
-  readonly client: 'wrk' | 'own';
+interface Options extends Omit<BenchOptions, 'venueSeconds'> {
+  readonly section?: readonly string[];
+  readonly venueSeconds?: number;
   readonly dir: string;
 }
 
 const program = new Command('npm run bench --')
   .description('measures courtd beside its peers, and prints the bars that it is held to')
+  .addOption(new Option('--section <name...>', 'these alone').choices(SECTIONS.map(({ name }) => name)))
+  .option(
+    '--full',
+    'what takes long as well: a whole minute of the venue, a file of 10 million events',
+    false,
+  )
   .addOption(new Option('--seconds <number>', 'of one run').default(2).argParser(integer(1, 600)))
   .addOption(
-    new Option('--rounds <number>', 'in which everyone has a turn').default(5).argParser(integer(1, 99)),
+    new Option('--rounds <number>', 'of the contest, in which everyone has a turn')
+      .default(5)
+      .argParser(integer(1, 99)),
   )
-  .addOption(new Option('--only <name...>', 'these alone').choices(CONTENDERS.map(({ name }) => name)))
+  .addOption(
+    new Option('--only <name...>', 'these alone in the contest').choices(CONTENDERS.map(({ name }) => name)),
+  )
+  .addOption(
+    new Option('--venue-seconds <number>', 'of the venue (default: 10, with --full 60)').argParser(
+      integer(1, 3_600),
+    ),
+  )
+  .option('--events <file...>', 'NDJSON, packed or not: the events whose size on disk is measured')
   .addOption(
     new Option('--client <name>', 'what sends').choices(['wrk', 'own']).default(hasWrk() ? 'wrk' : 'own'),
   )
@@ -62,7 +78,7 @@ async function bench(options: Options): Promise<void> {
   const directory = fs.mkdtempSync(path.join(options.dir, 'bench-'));
   try {
     introduce(options, directory);
-    await measureAll(options, directory);
+    await runSections(options, directory);
   } catch (error) {
     if (process.exitCode !== 130) throw error;
   } finally {
@@ -82,53 +98,18 @@ function introduce({ client, rounds, seconds }: Options, directory: string): voi
   }
 }
 
-async function measureAll(options: Options, directory: string): Promise<void> {
-  const measured: Measured[] = [];
-  for (const contender of CONTENDERS) {
-    if (options.only?.includes(contender.name) === false) continue;
-    const reason = contender.missing?.();
-    if (reason === undefined) measured.push(await startOne(contender, directory));
-    else say(`${contender.title} is left out: ${reason}.`);
+async function runSections(options: Options, directory: string): Promise<void> {
+  const { short, full } = VENUE_SECONDS;
+  const venueSeconds = options.venueSeconds ?? (options.full ? full : short);
+  const ground = new Ground({ ...options, venueSeconds }, directory);
+  const verdicts: Verdict[] = [];
+  for (const section of SECTIONS) {
+    if (options.section?.includes(section.name) === false) continue;
+    say(`\n${section.name}:`);
+    verdicts.push(...(await section.run(ground)));
   }
-  const send = options.client === 'wrk' ? runWrk : runOwn;
-  for (let round = 0; round <= options.rounds; round++) {
-    for (const load of LOADS) {
-      for (const one of rotated(measured, round)) {
-        // What the one before has left to the kernel to write is not charged to this one.
-        await new Child('sync', []).output();
-        // The first round warms up.
-        const sample = await one.run(load, round === 0 ? WARM_UP_S : options.seconds, send);
-        if (round > 0) one.keep(load, sample);
-      }
-    }
-    say(round === 0 ? 'Warm.' : `Round ${round} of ${options.rounds} is done.`);
-  }
-  const footprints = new Map<Measured, number>();
-  for (const one of measured) {
-    const events = await one.finish();
-    const size = directoryBytes(path.join(directory, one.contender.name));
-    if (events !== undefined) footprints.set(one, size / events);
-  }
+  const peak = ground.peakBytes;
+  if (peak > 0) verdicts.push(atMost('Peak memory over all these loads', peak / MIB, PEAK_MIB, 'MiB'));
   process.stdout.write('\n');
-  printReport(measured, footprints);
-}
-
-/** Nobody always follows the same one. */
-function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
-  const at = by % items.length;
-  return [...items.slice(at), ...items.slice(0, at)];
-}
-
-async function startOne(contender: Contender, directory: string): Promise<Measured> {
-  const own = path.join(directory, contender.name);
-  fs.mkdirSync(own);
-  return new Measured(contender, await contender.start(own));
-}
-
-function directoryBytes(directory: string): number {
-  let bytes = 0;
-  for (const entry of fs.readdirSync(directory, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile()) bytes += fs.statSync(path.join(entry.parentPath, entry.name)).size;
-  }
-  return bytes;
+  printVerdicts(verdicts);
 }

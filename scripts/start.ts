@@ -19,7 +19,7 @@ await runProgram(program, ['serve', ...ownData, ...process.argv.slice(2)]);
 
 async function start(options: ServeOptions): Promise<void> {
   const db = openDatabase(options.data, { create: true });
-  const token = rotateToken(db, TOKEN_GRACE_S, Date.now());
+  const { token } = rotateToken(db, TOKEN_GRACE_S, Date.now());
   // Closed before the daemon opens it: two connections of one process would share SQLite's locks.
   db.close();
   const port = await serve(options);

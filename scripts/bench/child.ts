@@ -5,6 +5,9 @@ import readline from 'node:readline';
 
 const STOP_MS = 10_000;
 const ERRORS_CHARS = 4_000;
+const PEAK_LOOK_MS = 20;
+/** The same on every Linux: the kernel's USER_HZ. */
+const CLOCK_TICKS_PER_S = 100;
 
 /** A program that the bench has started: it never outlives the bench. */
 export class Child {
@@ -82,6 +85,31 @@ export class Child {
     clearTimeout(timer);
   }
 
+  /** Ends it as a power cut would: nothing is finished. */
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.#ended;
+  }
+
+  /** @returns the most memory that it had until it ended well, in bytes. */
+  async peakOfItsLife(): Promise<number> {
+    let peak = 0;
+    const timer = setInterval(() => {
+      const seen = this.peakBytes();
+      if (seen > peak) peak = seen;
+    }, PEAK_LOOK_MS);
+    await this.output();
+    clearInterval(timer);
+    return peak;
+  }
+
+  /** @returns seconds of a core that it has taken. */
+  cpuSeconds(): number {
+    // Fields 14 and 15, user and system time; the second is the program's name, which may hold spaces.
+    const times = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(this.#read('stat'));
+    return (Number(times?.[1]) + Number(times?.[2])) / CLOCK_TICKS_PER_S;
+  }
+
   /** @returns bytes that it has had written to a device; NaN where there is no /proc. */
   writtenBytes(): number {
     return this.#proc('io', /^write_bytes: (\d+)/m);
@@ -93,10 +121,15 @@ export class Child {
   }
 
   #proc(file: string, value: RegExp): number {
+    return Number(value.exec(this.#read(file))?.[1]);
+  }
+
+  /** @returns '' where there is no /proc, or no such process any more. */
+  #read(file: string): string {
     try {
-      return Number(value.exec(fs.readFileSync(`/proc/${this.#process.pid}/${file}`, 'utf8'))?.[1]);
+      return fs.readFileSync(`/proc/${this.#process.pid}/${file}`, 'utf8');
     } catch {
-      return Number.NaN;
+      return '';
     }
   }
 }

@@ -4,18 +4,30 @@ import type { Contender, Running, Target } from './contender.ts';
 import { announcedPort } from './servers/announce.ts';
 import { COURT_EVENTS } from './traffic.ts';
 
-const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
+export const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
 const PER_REQUEST = path.join(import.meta.dirname, 'servers/per-request.ts');
 
 /** courtd as shipped. All load comes from one address, so its rate limit is off. */
 export const courtd: Contender = {
   name: 'courtd',
   title: 'courtd',
-  start: (directory) => {
-    const where = ['--data', directory, '--host', '127.0.0.1', '--port', '0'];
-    return start(directory, () => new Child(COURTD, ['serve', ...where, '--rate-limit', '0']));
-  },
+  start: (directory) => start(directory, () => serve(directory)),
 };
+
+/** @returns `courtd` with these arguments. */
+export function command(...args: readonly string[]): Child {
+  return new Child(COURTD, args);
+}
+
+/** @returns a new token of a data directory, which is made where there is none. */
+export function newToken(directory: string): Promise<string> {
+  return command('token', 'rotate', '--data', directory).output();
+}
+
+export function serve(directory: string): Child {
+  const where = ['--data', directory, '--host', '127.0.0.1', '--port', '0'];
+  return command('serve', ...where, '--rate-limit', '0');
+}
 
 /** The same without the group commit. */
 export const perRequest: Contender = {
@@ -35,14 +47,14 @@ export async function courtTarget(child: Child, token: string): Promise<Target> 
   };
 }
 
-async function start(directory: string, serve: () => Child): Promise<Running> {
-  const token = await new Child(COURTD, ['token', 'rotate', '--data', directory]).output();
-  const child = serve();
+async function start(directory: string, run: () => Child): Promise<Running> {
+  const token = await newToken(directory);
+  const child = run();
   return { child, target: await courtTarget(child, token), stored: () => stored(directory) };
 }
 
 async function stored(directory: string): Promise<number> {
-  const list = await new Child(COURTD, ['session', 'list', '--json', '--data', directory]).output();
+  const list = await command('session', 'list', '--json', '--data', directory).output();
   let events = 0;
   for (const session of JSON.parse(list) as { events: number; duplicates: number }[]) {
     events += session.events;

@@ -1,12 +1,12 @@
 import { printTable } from '../../src/cli/output.ts';
-import { judge } from './bars.ts';
+import type { Verdict } from './bars.ts';
 import { LOADS } from './load.ts';
 import type { Measured } from './measure.ts';
 
 const MIB = 1024 ** 2;
 
-/** Prints what was measured, and the bars beside it. */
-export function printReport(measured: readonly Measured[], footprints: ReadonlyMap<Measured, number>): void {
+/** Prints what was measured of courtd and its peers. */
+export function printLoads(measured: readonly Measured[], footprints: ReadonlyMap<Measured, number>): void {
   for (const load of LOADS) {
     const headings = [load.title, 'events/s', 'p50 ms', 'p99 ms', 'bytes written/event'];
     const rows = measured.map((one) => [
@@ -24,13 +24,12 @@ export function printReport(measured: readonly Measured[], footprints: ReadonlyM
     whole(footprints.get(one) ?? Number.NaN),
   ]);
   printBlock(['over all loads', 'peak MiB', 'bytes on disk/event'], sizes);
-  const verdicts = judge(measured).map(({ what, seen, bar, isMet }) => [
-    what,
-    seen,
-    bar,
-    isMet ? 'met' : 'MISSED',
-  ]);
-  if (verdicts.length > 0) printBlock(['courtd', 'seen', 'bar', ''], verdicts);
+}
+
+/** Prints where courtd stands, and the bars beside it. */
+export function printVerdicts(verdicts: readonly Verdict[]): void {
+  const rows = verdicts.map(({ what, seen, bar, isMet }) => [what, seen, bar, isMet ? 'met' : 'MISSED']);
+  if (rows.length > 0) printBlock(['courtd', 'seen', 'bar', ''], rows);
 }
 
 function printBlock(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): void {

@@ -7,6 +7,8 @@ import { randomBytes } from 'node:crypto';
 
 export const COURTS = 16;
 export const SESSION_EVENTS = 50_000;
+/** Of the bench's one long session; it does not come to its end. */
+export const LONG_SESSION_EVENTS = 1_000_000_000;
 /** Between two events of a court. */
 export const EVENT_MS = 20;
 const EVENTS_PER_S = 1000 / EVENT_MS;
@@ -31,34 +33,38 @@ export const COURT_EVENTS: Wording = {
 export class Traffic {
   readonly #parts: readonly string[];
   readonly #batch: Wording['batch'];
-  readonly #events: number;
   readonly #run: string;
   readonly #startS = Math.floor(Date.now() / 1000);
   readonly #sent: number[];
+  readonly #sessionEvents: number;
   #court = 0;
 
   /**
-   * @param events in one request; one alone stands without the batch's brackets.
    * @param run part of the sessions' names.
    * @param before how many events of this run were sent before, so that its sessions go on.
+   * @param oneSession all of it in one session of one court.
    */
-  constructor(wording: Wording, events: number, run: string, before: number) {
+  constructor(wording: Wording, run: string, before: number, oneSession = false) {
     // Odd ones are the names of what is filled in.
     this.#parts = wording.event.split(/\{(\w+)\}/);
-    this.#batch = events === 1 ? ['', '', ''] : wording.batch;
-    this.#events = events;
+    this.#batch = wording.batch;
     this.#run = run;
-    this.#sent = Array(COURTS).fill(Math.ceil(before / COURTS));
+    const courts = oneSession ? 1 : COURTS;
+    this.#sent = Array(courts).fill(Math.ceil(before / courts));
+    this.#sessionEvents = oneSession ? LONG_SESSION_EVENTS : SESSION_EVENTS;
   }
 
-  /** @returns the body of the next request, all of it from one court. */
-  next(): string {
+  /**
+   * @param events in the request; one alone stands without the batch's brackets.
+   * @returns the body of the next request, all of it from one court.
+   */
+  next(events: number): string {
     const court = this.#court;
-    this.#court = (court + 1) % COURTS;
-    const ids = randomBytes(12 * this.#events).toString('hex');
-    const [open, between, close] = this.#batch;
+    this.#court = (court + 1) % this.#sent.length;
+    const ids = randomBytes(12 * events).toString('hex');
+    const [open, between, close] = events === 1 ? ['', '', ''] : this.#batch;
     let body = open;
-    for (let i = 0; i < this.#events; i++) {
+    for (let i = 0; i < events; i++) {
       if (i > 0) body += between;
       body += this.#event(court, this.#sent[court]!++, ids.slice(i * 24, i * 24 + 24));
     }
@@ -69,7 +75,7 @@ export class Traffic {
     const ms = (this.#startS + Math.floor(n / EVENTS_PER_S)) * 1000 + (n % EVENTS_PER_S) * EVENT_MS;
     const values: Readonly<Record<string, string | number>> = {
       id,
-      session: `${this.#run}-${court + 1}-${Math.floor(n / SESSION_EVENTS)}`,
+      session: `${this.#run}-${court + 1}-${Math.floor(n / this.#sessionEvents)}`,
       court: court + 1,
       eot: new Date(ms).toISOString(),
       ns: `${ms}000000`,

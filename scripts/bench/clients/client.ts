@@ -11,6 +11,8 @@ export interface Order {
   readonly run: string;
   /** Events that were sent in earlier runs with this name. */
   readonly before: number;
+  /** All of it in one session of one court. */
+  readonly oneSession?: boolean;
 }
 
 /** What came of it. Each connection sends its next request when it has the answer to the last one. */

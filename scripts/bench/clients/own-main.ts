@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { createHistogram } from 'node:perf_hooks';
 import { Traffic } from '../traffic.ts';
+import { type Answer, parseAnswer } from './answer.ts';
 import { type Order, type Outcome, requestHead } from './client.ts';
 
 /** The process of `own.ts`: sends one order, counts what was accepted, prints the outcome. */
 
 const order = JSON.parse(process.argv[2]!) as Order;
 const head = requestHead(order.target);
-const traffic = new Traffic(order.target.wording, order.events, order.run, order.before);
+const traffic = new Traffic(order.target.wording, order.run, order.before, order.oneSession);
 const latenciesUs = createHistogram();
 let requests = 0;
 let failures = 0;
@@ -37,7 +38,7 @@ function sendUntilTheEnd(socket: net.Socket): Promise<void> {
     let sentAt = 0;
     let received = '';
     const send = () => {
-      const body = traffic.next();
+      const body = traffic.next(order.events);
       sentAt = performance.now();
       socket.write(`${head}${body.length}\r\n\r\n${body}`, 'latin1');
     };
@@ -57,20 +58,6 @@ function sendUntilTheEnd(socket: net.Socket): Promise<void> {
     socket.on('close', resolve);
     send();
   });
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
-/** @returns the answer, once it is whole: its Content-Length tells. */
-function parseAnswer(received: string): Answer | undefined {
-  const headEnd = received.indexOf('\r\n\r\n');
-  if (headEnd < 0) return undefined;
-  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(received)?.[1] ?? 0);
-  if (received.length < headEnd + 4 + length) return undefined;
-  return { status: Number(received.slice(9, 12)), body: received.slice(headEnd + 4) };
 }
 
 function isGood({ status, body }: Answer): boolean {

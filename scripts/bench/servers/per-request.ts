@@ -20,7 +20,7 @@ const onStore = {
   walSmall: ignore,
 };
 const store = await Store.open(process.argv[2]!, onStore, { groupEvents: 1 });
-const log = makeLog('info');
+const log = makeLog('info').logger;
 const traffic = new Traffic(log);
 const server = new CourtServer({
   gate: { tokens: store.tokens, rate: new RateLimit(0), bodyLimitBytes: BODY_BYTES },

@@ -1,0 +1,13 @@
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** @returns the answer at the start of what was received, once it is whole: its Content-Length tells. */
+export function parseAnswer(received: string): Answer | undefined {
+  const headEnd = received.indexOf('\r\n\r\n');
+  if (headEnd < 0) return undefined;
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(received)?.[1] ?? 0);
+  if (received.length < headEnd + 4 + length) return undefined;
+  return { status: Number(received.slice(9, 12)), body: received.slice(headEnd + 4) };
+}

@@ -1,0 +1,71 @@
+import path from 'node:path';
+import { say } from '../../src/cli/output.ts';
+import { judge } from './bars.ts';
+import type { Contender } from './contender.ts';
+import { courtd, perRequest } from './courtd.ts';
+import { directoryBytes } from './footprint.ts';
+import type { Ground } from './ground.ts';
+import { influxdb } from './influxdb.ts';
+import { LOADS } from './load.ts';
+import { Measured } from './measure.ts';
+import { fastify, nodeHttp } from './peers.ts';
+import { printLoads } from './report.ts';
+import type { Section } from './section.ts';
+
+/** courtd against the same without its group commit, and against what one would use instead. */
+
+export const CONTENDERS: readonly Contender[] = [courtd, perRequest, nodeHttp, fastify, influxdb];
+const WARM_UP_S = 1;
+
+export const contest: Section = {
+  name: 'contest',
+  async run(ground) {
+    const measured = await startAll(ground);
+    await measureAll(ground, measured);
+    const footprints = new Map<Measured, number>();
+    for (const one of measured) {
+      const events = await one.finish();
+      if (one.contender === courtd) ground.notePeak(one.peakBytes);
+      const size = directoryBytes(path.join(ground.directory, one.contender.name));
+      if (events !== undefined) footprints.set(one, size / events);
+    }
+    process.stdout.write('\n');
+    printLoads(measured, footprints);
+    return judge(measured);
+  },
+};
+
+async function startAll(ground: Ground): Promise<Measured[]> {
+  const measured: Measured[] = [];
+  for (const contender of CONTENDERS) {
+    if (ground.options.only?.includes(contender.name) === false) continue;
+    const reason = contender.missing?.();
+    if (reason === undefined) {
+      measured.push(new Measured(contender, await contender.start(ground.empty(contender.name))));
+    } else {
+      say(`${contender.title} is left out: ${reason}.`);
+    }
+  }
+  return measured;
+}
+
+async function measureAll(ground: Ground, measured: readonly Measured[]): Promise<void> {
+  const { rounds, seconds } = ground.options;
+  for (let round = 0; round <= rounds; round++) {
+    for (const load of LOADS) {
+      for (const one of rotated(measured, round)) {
+        await ground.settle();
+        // The first round warms up.
+        const sample = await one.run(load, round === 0 ? WARM_UP_S : seconds, (order) => ground.send(order));
+        if (round > 0) one.keep(load, sample);
+      }
+    }
+    say(round === 0 ? 'Warm.' : `Round ${round} of ${rounds} is done.`);
+  }
+}
+
+/** Nobody always follows the same one. */
+function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
+  const at = by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}

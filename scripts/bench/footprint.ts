@@ -1,0 +1,47 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { readBatch } from '../../src/protocol/batch.ts';
+import type { CourtEvent } from '../../src/protocol/event.ts';
+import { BATCH_EVENTS } from '../../src/protocol/limits.ts';
+import { atMost } from './bars.ts';
+import { matches } from './matches.ts';
+import type { Section } from './section.ts';
+import { sealAll, seed } from './seed.ts';
+
+/** What an event takes on the disk, indexes included, once all keys are in the file. */
+
+const EVENTS = 200_000;
+const SESSIONS = 44;
+
+export const footprint: Section = {
+  name: 'size',
+  async run(ground) {
+    const files = ground.options.events;
+    const directory = ground.empty('size');
+    const events = await seed(directory, files ? batches(files) : matches('size', EVENTS, SESSIONS));
+    sealAll(directory);
+    const of = files ? 'the files given' : 'matches made up';
+    return [
+      atMost(`Size of an event of ${of}, indexes included`, directoryBytes(directory) / events, 250, 'bytes'),
+    ];
+  },
+};
+
+function* batches(files: readonly string[]): Generator<CourtEvent[]> {
+  for (const file of files) {
+    const bytes = fs.readFileSync(file);
+    const lines = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
+    for (let at = 0; at < lines.length; at += BATCH_EVENTS) {
+      yield readBatch(Buffer.from(`[${lines.slice(at, at + BATCH_EVENTS).join(',')}]`));
+    }
+  }
+}
+
+export function directoryBytes(directory: string): number {
+  let bytes = 0;
+  for (const entry of fs.readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) bytes += fs.statSync(path.join(entry.parentPath, entry.name)).size;
+  }
+  return bytes;
+}

@@ -1,0 +1,35 @@
+import { atMost } from './bars.ts';
+import { courtd } from './courtd.ts';
+import type { Load } from './load.ts';
+import { Measured } from './measure.ts';
+import type { Section } from './section.ts';
+
+/** What is written to the device for an event: flash wears out, and this is what wears it. */
+
+/** One connection: each request is a commit of its own. */
+const BATCHES: Load = { title: 'batches of 500', connections: 1, events: 500 };
+const GROUPS: Load = { title: 'groups of 20', connections: 1, events: 20 };
+const BARS: readonly (readonly [Load, number])[] = [
+  [BATCHES, 2_000],
+  [GROUPS, 10_000],
+];
+/** Long enough for sealing to have begun, which writes too. */
+const SECONDS = 4;
+
+export const wear: Section = {
+  name: 'wear',
+  async run(ground) {
+    const measured = new Measured(courtd, await courtd.start(ground.empty('wear')));
+    const verdicts = [];
+    for (const [load, most] of BARS) {
+      await ground.settle();
+      const { writtenBytes } = await measured.run(load, SECONDS, (order) => ground.send(order));
+      verdicts.push(
+        atMost(`Written to the device for each event, ${load.title}`, writtenBytes, most, 'bytes'),
+      );
+    }
+    await measured.finish();
+    ground.notePeak(measured.peakBytes);
+    return verdicts;
+  },
+};

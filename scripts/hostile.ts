@@ -1,0 +1,66 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { Command, Option } from 'commander';
+import { integer } from '../src/cli/arguments.ts';
+import { say } from '../src/cli/output.ts';
+import { Daemon } from '../test/daemon.ts';
+import { Attacker } from './hostile/actors.ts';
+import { churn } from './hostile/churn.ts';
+import { giveWay } from './hostile/process.ts';
+import { printTable } from './hostile/report.ts';
+import { runScenarios, SCENARIOS } from './hostile/scenarios.ts';
+
+/**
+ * `node scripts/hostile.ts`: well-behaved cameras beside everything that can be done to a server, and connections
+ * dropped in every rude way. Issue 3 names the bars; exit status 1 where one is missed.
+ */
+
+interface Options {
+  readonly seconds: number;
+  readonly churnSeconds: number;
+  readonly only?: string[];
+  readonly dir: string;
+}
+
+const { seconds, churnSeconds, only, dir } = new Command('node scripts/hostile.ts')
+  .description('measures what a well-behaved camera notices of clients that are not')
+  .addOption(new Option('--seconds <number>', 'of each scenario').default(5).argParser(integer(1, 3600)))
+  .addOption(
+    new Option('--churn-seconds <number>', 'of churn; 0 for none').default(20).argParser(integer(0, 100_000)),
+  )
+  .addOption(new Option('--only <name...>', 'these scenarios alone').choices(SCENARIOS))
+  .option(
+    '--dir <directory>',
+    'where the data goes for the time being',
+    path.resolve(import.meta.dirname, '../data'),
+  )
+  .parse()
+  .opts<Options>();
+
+const endings: (() => unknown)[] = [];
+fs.mkdirSync(dir, { recursive: true });
+const data = fs.mkdtempSync(path.join(dir, 'hostile-'));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(130));
+try {
+  // Many of them share an address here, as they would not in a venue.
+  const daemon = await Daemon.start({ teardown: (end) => endings.push(end) }, ['--rate-limit', '0'], data);
+  giveWay(daemon.child.pid!, 'courtd');
+  const results = await runScenarios(daemon, seconds, only);
+  if (churnSeconds > 0 && only === undefined) results.push(await churn(daemon, churnSeconds));
+  const faults = daemon.log.filter(({ level }) => level === 'error' || level === 'fatal');
+  for (const fault of faults) say(`The log says: ${JSON.stringify(fault)}`);
+  printTable(results);
+  const missed = results.flatMap(({ bars }) => bars).filter(({ isMet }) => !isMet).length + faults.length;
+  say(missed === 0 ? 'Every bar is met.' : `${missed} missed.`);
+  await end(missed === 0 ? 0 : 1);
+} catch (error) {
+  say(error instanceof Error ? (error.stack ?? '') : String(error));
+  await end(1);
+}
+
+async function end(status: number): Promise<never> {
+  Attacker.endAll();
+  for (const ending of endings) await ending();
+  fs.rmSync(data, { recursive: true, force: true, maxRetries: 10 });
+  process.exit(status);
+}

@@ -1,0 +1,159 @@
+import { addresses, Crowd } from './crowd.ts';
+import { openLoop } from './open-loop.ts';
+import { Batches, head, LARGE_BODIES, type LargeKind } from './requests.ts';
+import { count, type Tally, type Target, type Wire } from './wire.ts';
+
+/** Everything that can stand between a camera and its 202. Each begins and goes on until its process ends. */
+
+export interface AttackOrder {
+  readonly target: Target;
+  readonly name: string;
+  /** Requests a second, for those that have a rate. */
+  readonly perSecond?: number;
+}
+
+type Attack = (target: Target, tally: Tally, order: AttackOrder) => Promise<void>;
+
+const RETRY_MS = 1_000;
+const KIB = 1024;
+
+/** Half of them have said nothing yet, half have sent something good before. */
+const idle: Attack = (target, tally) => {
+  const batches = new Batches(target, 'idle', 1);
+  const open = (wire: Wire, index: number) => {
+    if (index % 2 === 1) return;
+    wire.owed++;
+    wire.socket.write(batches.next());
+  };
+  return new Crowd(target, tally, { size: 2_000, addresses: addresses(8) }, { open }).gather();
+};
+
+/** A header every now and then, for as long as they are let. */
+const slowHeaders: Attack = (target, tally) => {
+  const open = ({ socket }: Wire) => {
+    socket.write('POST /v1/events HTTP/1.1\r\nHost: box\r\n');
+    const timer = setInterval(() => socket.write('X-Slow: yes\r\n'), 500);
+    socket.once('close', () => clearInterval(timer));
+  };
+  return new Crowd(target, tally, { size: 1_000, addresses: addresses(8) }, { open }).gather();
+};
+
+/** Most of a body at once, then a few bytes now and then: small bodies, and every eighth a large one. */
+const slowBodies: Attack = (target, tally) => {
+  const open = ({ socket }: Wire, index: number) => {
+    const announced = index % 8 === 0 ? 8_000 * KIB : 63 * KIB;
+    socket.write(head(target, announced));
+    socket.write(Buffer.alloc(Math.min(announced - KIB, 256 * KIB), ' '));
+    const timer = setInterval(() => socket.write('  '), 500);
+    socket.once('close', () => clearInterval(timer));
+  };
+  return new Crowd(target, tally, { size: 2_000, addresses: addresses(8) }, { open }).gather();
+};
+
+/** They go away in the middle of a body, in one of three ways. */
+const vanishing: Attack = (target, tally) => {
+  const leave = ['end', 'destroy', 'resetAndDestroy'] as const;
+  const open = ({ socket }: Wire, index: number) => {
+    socket.write(head(target, 8_000 * KIB));
+    socket.write(Buffer.alloc(16 * KIB * (1 + (index % 16)), ' '));
+    setTimeout(() => {
+      socket[leave[index % leave.length]!]();
+      count(tally, 'vanished');
+    }, 20);
+  };
+  return new Crowd(target, tally, { size: 100, addresses: addresses(8), againMs: 50 }, { open }).gather();
+};
+
+/** Two hundred senders of the largest bodies there are, which wait a second when they are told to. */
+function large(kinds: readonly LargeKind[], more: readonly string[] = []): Attack {
+  return (target, tally) => {
+    const bodies = kinds.map((kind) => LARGE_BODIES[kind]());
+    const ask = (wire: Wire, index: number) => {
+      const body = bodies[index % bodies.length]!;
+      wire.owed++;
+      wire.socket.write(head(target, body.length, more));
+      wire.socket.write(body);
+    };
+    const answered = (wire: Wire, status: number, index: number) => {
+      setTimeout(() => ask(wire, index), status === 202 ? 0 : RETRY_MS);
+    };
+    return new Crowd(target, tally, { size: 200, addresses: addresses(8) }, { open: ask, answered }).gather();
+  };
+}
+
+/** One client that wants everything: as many requests as a thousand connections carry. */
+const greedy: Attack = (target, tally) => {
+  const batches = new Batches(target, 'greedy', 1);
+  const ask = (wire: Wire) => {
+    wire.owed++;
+    wire.socket.write(batches.next());
+  };
+  return new Crowd(
+    target,
+    tally,
+    { size: 1_000, addresses: ['127.0.1.1'] },
+    { open: ask, answered: ask },
+  ).gather();
+};
+
+/** As fast as answers come, on few connections: what the box can do. */
+const saturation: Attack = (target, tally) => {
+  const batches = new Batches(target, 'peak', 1);
+  const ask = (wire: Wire) => {
+    wire.owed++;
+    wire.socket.write(batches.next());
+  };
+  return new Crowd(
+    target,
+    tally,
+    { size: 64, addresses: addresses(4) },
+    { open: ask, answered: ask },
+  ).gather();
+};
+
+const overload: Attack = (target, tally, { perSecond = 1_000 }) =>
+  openLoop(target, tally, { perSecond, addresses: addresses(4) });
+
+/** Every way to come and go. */
+const churn: Attack = (target, tally) => {
+  const batches = new Batches(target, 'churn', 5);
+  const ways: readonly ((wire: Wire, good: Buffer) => void)[] = [
+    ({ socket }) => socket.destroy(),
+    ({ socket }) => socket.resetAndDestroy(),
+    ({ socket }) => socket.end('POST /v1/ev'),
+    ({ socket }, good) => socket.end(good),
+    ({ socket }, good) => socket.write(good, () => socket.resetAndDestroy()),
+    ({ socket }, good) => socket.write(good.subarray(0, -100), () => socket.resetAndDestroy()),
+    ({ socket }, good) => socket.end(good.subarray(0, -1)),
+    ({ socket }) => socket.end(head({ ...target, token: 'wrong' }, 1_000)),
+    ({ socket }) => socket.write(head(target, 99_000_000), () => socket.destroy()),
+    ({ socket }) => socket.end('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'),
+    ({ socket }) => socket.end(Buffer.alloc(40 * KIB, 'A')),
+    ({ socket }, good) => socket.end(Buffer.concat([good, good, good.subarray(0, 50)])),
+  ];
+  const open = (wire: Wire, index: number) => {
+    const way = (index + (tally.connections ?? 0)) % ways.length;
+    count(tally, 'connections');
+    ways[way]!(wire, batches.next());
+    setTimeout(() => wire.socket.destroy(), 2_000);
+  };
+  return new Crowd(target, tally, { size: 100, addresses: addresses(8), againMs: 20 }, { open }).gather();
+};
+
+const GZIP = ['Content-Encoding: gzip'];
+
+export const ATTACKS: Readonly<Record<string, Attack>> = {
+  idle,
+  'slow-headers': slowHeaders,
+  'slow-bodies': slowBodies,
+  vanishing,
+  'large-numbers': large(['numbers']),
+  'large-digits': large(['digits']),
+  'large-objects': large(['objects']),
+  'large-invalid': large(['invalid', 'broken']),
+  'gzip-bombs': large(['bomb', 'packed'], GZIP),
+  greedy,
+  saturation,
+  overload,
+  churn,
+};
