@@ -101,16 +101,21 @@ export class Daemon {
     return Daemon.run(t, data, rotated.stdout.trim(), args, env);
   }
 
-  /** Starts it on a data directory that is there. */
+  /**
+   * Starts it on a data directory that is there.
+   * @param under a program, with its arguments, that starts it in its own place.
+   */
   static async run(
     t: Cleanup,
     data: string,
     token: string,
     args: readonly string[] = [],
     env: Record<string, string> = {},
+    under: readonly string[] = [],
   ): Promise<Daemon> {
-    const all = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data, ...args];
-    const child = start(BIN, all, { env: cleanEnvironment(env) });
+    const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data];
+    const [program = BIN, ...all] = [...under, BIN, ...serve, ...args];
+    const child = start(program, all, { env: cleanEnvironment(env) });
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
     t.teardown(() => {
       child.kill('SIGKILL');

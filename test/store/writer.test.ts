@@ -82,6 +82,26 @@ t.test('a full disk refuses the whole group, keeps nothing of it, and is told on
   );
 });
 
+t.test('an almost full disk, where small requests fit and large ones do not, is told once', async (t) => {
+  const { writer, told, db } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 60_000 });
+  await writer.append(one());
+  db.pragma(`max_page_count = ${(db.pragma('page_count', { simple: true }) as number) + 1}`);
+  for (const _ of ['first', 'second']) {
+    t.strictSame(await refusal(writer.append(court(...events(500)))), ['storage_full', 503, '5']);
+    t.strictSame(await writer.append(one()), stored(1));
+  }
+  t.strictSame(told, ['full']);
+});
+
+t.test('a full disk is not tried again at once: nothing is written for a request that comes', async (t) => {
+  const { writer, commits, db } = makeWriter(t, { fullRetryMs: 60_000 });
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
+  t.strictSame(await refusal(writer.append(court(...events(500)))), ['storage_full', 503, '5']);
+  db.pragma('max_page_count = 1000000');
+  t.strictSame(await refusal(writer.append(one())), ['storage_full', 503, '5']);
+  t.equal(commits.length, 0);
+});
+
 /** A store, and another program that locks its database. */
 async function makeStore(t: Parameters<typeof scratch>[0]) {
   const folder = temporaryFolder(t);

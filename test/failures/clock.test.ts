@@ -1,0 +1,102 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { answerOf } from '../raw.ts';
+
+/** The clock of the box is set while the daemon runs. */
+
+const [LIBRARY] = fs.globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
+const skip = { skip: LIBRARY === undefined && 'libfaketime is not installed' };
+
+const DAY_MS = 86_400_000;
+
+/** A daemon whose clock can be set; time passes in it as everywhere. */
+async function daemonWithClock(t: Parameters<typeof temporaryFolder>[0], args: readonly string[] = []) {
+  const file = path.join(temporaryFolder(t), 'clock');
+  // Renamed into place: the library reads it at every look at the clock.
+  const setClock = (offset: string) => {
+    fs.writeFileSync(`${file}.new`, `${offset}\n`);
+    fs.renameSync(`${file}.new`, file);
+  };
+  setClock('+0');
+  const daemon = await Daemon.start(t, args, undefined, {
+    LD_PRELOAD: LIBRARY ?? '',
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  });
+  return { daemon, setClock };
+}
+
+t.test('a token in its grace lives as long as it was told to, wherever the clock is set', skip, async (t) => {
+  const { daemon, setClock } = await daemonWithClock(t);
+  const statusOf = async (token: string) =>
+    (await daemon.post(event(), { Authorization: `Bearer ${token}` })).status;
+  const rotate = async (grace: string) => {
+    setClock('+0');
+    const { stdout } = await daemon.command('token', 'rotate', '--grace', grace);
+    return stdout.trim();
+  };
+  const long = daemon.token;
+  const next = await rotate('1h');
+  t.equal(await statusOf(long), 202);
+  for (const offset of ['+2d', '-30d', '+3650d']) {
+    setClock(offset);
+    t.strictSame([await statusOf(long), await statusOf(next)], [202, 202], offset);
+  }
+  await rotate('2s');
+  const rotatedAt = performance.now();
+  t.equal(await statusOf(next), 202);
+  setClock('-1d');
+  while ((await statusOf(next)) === 202 && performance.now() - rotatedAt < 10_000) await sleep(50);
+  t.strictSame([await statusOf(long), await statusOf(next)], [401, 401], 'both have ended');
+  const lasted = performance.now() - rotatedAt;
+  t.ok(lasted < 5_000, `after ${lasted} ms`);
+});
+
+t.test('a rate limit neither opens nor closes when the clock is set', skip, async (t) => {
+  const { daemon, setClock } = await daemonWithClock(t, ['--rate-limit', '2']);
+  const ask = () => answerOf(daemon.post('[]'));
+  for (const offset of ['+0', '+2d', '-30d']) {
+    setClock(offset);
+    const startedAt = performance.now();
+    let served = 0;
+    let answer = await ask();
+    for (; answer.status === 202; answer = await ask()) served++;
+    const most = 2 * 2 + 2 * ((performance.now() - startedAt) / 1000) + 1;
+    t.ok(served <= most, `${offset}: ${served} requests at once`);
+    t.equal(answer.status, 429);
+    t.equal(answer.headers.get('retry-after'), '1');
+    await sleep(1000);
+    t.equal((await ask()).status, 202, `${offset}: who waits as told is served`);
+  }
+});
+
+t.test('events are in the order of eot, then of arrival, whatever the clock said', skip, async (t) => {
+  const { daemon, setClock } = await daemonWithClock(t);
+  const sent = [
+    ['third', '2026-03-14T12:00:02Z', 0],
+    ['first', '2026-03-14T12:00:01Z', 2],
+    ['fourth', '2026-03-14T12:00:03Z', -30],
+    ['second', '2026-03-14T12:00:01Z', -60],
+  ] as const;
+  const startedAt = Date.now();
+  for (const [event_id, eot, days] of sent) {
+    setClock(`${days < 0 ? '' : '+'}${days}d`);
+    t.equal((await daemon.post(event({ event_id, eot }))).status, 202);
+  }
+  const ids = (await daemon.exported('session-1')).map((line) => JSON.parse(line).event_id);
+  t.strictSame(ids, ['first', 'second', 'third', 'fourth']);
+  const { stdout } = await daemon.command('export', 'session-1');
+  const [head = '', ...rows] = stdout.trimEnd().split('\r\n');
+  const column = (name: string) => head.split(',').indexOf(name);
+  for (const row of rows.map((line) => line.split(','))) {
+    const [, , days = 0] = sent.find(([id]) => id === row[column('event_id')]) ?? [];
+    const offByMs = Date.parse(row[column('received_at')] ?? '') - startedAt - days * DAY_MS;
+    t.ok(offByMs >= -1_000 && offByMs < 60_000, `received_at is what the clock said: off by ${offByMs} ms`);
+  }
+  t.equal(rows.length, 4);
+});

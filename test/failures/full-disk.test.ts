@@ -1,0 +1,199 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import type { WireEvent } from '../../src/protocol/event.ts';
+import { courtd, Daemon } from '../daemon.ts';
+import { events } from '../event.ts';
+import { checkProblem } from '../problem.ts';
+import { answerOf } from '../raw.ts';
+import { storedIds } from './cameras.ts';
+import { logged, timesLogged } from './logged.ts';
+import { SmallDisk, withoutMount } from './smallDisk.ts';
+import { detach, Fault, SYNC, startedUnder, WRITE, withoutStrace } from './strace.ts';
+
+const mounting = { skip: withoutMount };
+const injecting = { skip: withoutStrace };
+
+const FULL = 'the disk is full: events are refused with 503 until there is room';
+const ROOM = 'there is room on the disk again: events are stored';
+/** How soon after there is room it must store again. */
+const HEAL_MS = 5_000;
+
+const idsOf = (sent: readonly WireEvent[]) => sent.map(({ event_id }) => event_id).sort();
+
+/** Sends until it is refused. @returns what was acknowledged, and the batch that was not. */
+async function sendUntilRefused(daemon: Daemon, size = 200) {
+  const acknowledged: WireEvent[] = [];
+  for (;;) {
+    const batch = events(size);
+    const { status } = await daemon.post(batch);
+    if (status !== 202) return { acknowledged, refused: batch };
+    acknowledged.push(...batch);
+  }
+}
+
+/** Sends again and again until it is acknowledged. @returns how long that took, in milliseconds. */
+async function sendUntilTaken(daemon: Daemon, batch: readonly WireEvent[]): Promise<number> {
+  const startedAt = performance.now();
+  const ms = () => performance.now() - startedAt;
+  while ((await daemon.post(batch)).status !== 202 && ms() < 2 * HEAL_MS) await sleep(50);
+  return ms();
+}
+
+t.test(
+  'a full disk: 503 and one line in the log, reading works, and it heals by itself',
+  mounting,
+  async (t) => {
+    const disk = await SmallDisk.mount(t, 8);
+    const daemon = await Daemon.start(t, [], disk.data);
+    await logged(daemon, 'the disk is filling up: make room, or events will be refused when it is full');
+    t.equal((await daemon.post(events(10, { session_id: 'before' }))).status, 202);
+    disk.fill(2_000_000);
+    const { acknowledged, refused } = await sendUntilRefused(daemon);
+    t.ok(acknowledged.length > 0);
+    disk.fill();
+    for (const batch of [refused, events(1), events(500), refused, acknowledged.slice(0, 3)]) {
+      const answer = await answerOf(daemon.post(batch));
+      checkProblem(t, answer, 503, 'storage_full', `${batch.length} events`);
+      t.equal(answer.headers.get('retry-after'), '5');
+    }
+    await logged(daemon, FULL);
+    t.match((await daemon.command('session', 'list')).stdout, /^before +10 /m);
+    t.strictSame(await storedIds(daemon), idsOf(acknowledged), 'all that was acknowledged, and nothing else');
+    disk.makeRoom();
+    const took = await sendUntilTaken(daemon, refused);
+    t.ok(took < HEAL_MS, `${took} ms`);
+    t.equal((await daemon.post(events(1, { session_id: 'after' }))).status, 202);
+    t.strictSame(await storedIds(daemon), idsOf([...acknowledged, ...refused]));
+    t.equal(await daemon.stop(), 0);
+    t.equal(timesLogged(daemon, FULL), 1, 'once, not for each request');
+  },
+);
+
+t.test('a start on a disk without room for what the log holds: 503 until there is', mounting, async (t) => {
+  const disk = await SmallDisk.mount(t, 8);
+  const first = await Daemon.start(t, ['--min-free', '0'], disk.data);
+  // A reader keeps the log from being brought into the file.
+  const reader = new Database(path.join(disk.data, 'courtd.db'), { readonly: true });
+  t.teardown(() => reader.close());
+  reader.exec('BEGIN; SELECT * FROM session');
+  const acknowledged: WireEvent[] = [];
+  for (let i = 0; i < 12; i++) {
+    const more = events(500);
+    t.equal((await first.post(more)).status, 202);
+    acknowledged.push(...more);
+  }
+  await first.stop('SIGKILL');
+  reader.exec('COMMIT');
+  disk.fill();
+  const daemon = await Daemon.run(t, disk.data, first.token, ['--min-free', '0']);
+  const again = acknowledged.slice(0, 5);
+  for (const batch of [again, events(1)]) {
+    const answer = await answerOf(daemon.post(batch));
+    checkProblem(t, answer, 503, 'storage_full', 'not even a duplicate is acknowledged');
+  }
+  t.equal((await daemon.post(again, { Authorization: 'Bearer wrong' })).status, 401);
+  t.match(
+    (await daemon.command('session', 'list')).stdout,
+    new RegExp(`^session-1 +${acknowledged.length} `, 'm'),
+  );
+  disk.makeRoom();
+  const took = await sendUntilTaken(daemon, again);
+  t.ok(took < HEAL_MS, `${took} ms`);
+  await logged(daemon, ROOM);
+  t.strictSame(await storedIds(daemon), idsOf(acknowledged));
+});
+
+t.test('before the log is in the file not even a duplicate is acknowledged', injecting, async (t) => {
+  const first = await Daemon.start(t);
+  const [sent, other] = [events(20), events(5)];
+  t.equal((await first.post(sent)).status, 202);
+  await first.stop('SIGKILL');
+  // The log has room, and could take both.
+  const fault = startedUnder(first.data, { calls: WRITE, effect: 'error=ENOSPC', file: 'courtd.db' });
+  const daemon = await Daemon.run(t, first.data, first.token, [], {}, fault);
+  for (const batch of [sent, other]) {
+    checkProblem(t, await answerOf(daemon.post(batch)), 503, 'storage_full', `${batch.length} events`);
+  }
+  detach(daemon);
+  await sendUntilTaken(daemon, other);
+  t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":0,"duplicates":20}');
+  t.strictSame(await storedIds(daemon), idsOf([...sent, ...other]));
+});
+
+t.test(
+  'a start without room for even the shared memory: one sentence, nothing is lost',
+  mounting,
+  async (t) => {
+    const disk = await SmallDisk.mount(t, 4);
+    const first = await Daemon.start(t, [], disk.data);
+    const sent = events(100);
+    t.equal((await first.post(sent)).status, 202);
+    t.equal(await first.stop(), 0);
+    disk.fill();
+    const before = fs.readFileSync(path.join(disk.data, 'courtd.db'));
+    for (const command of [
+      ['serve', '--port', '0'],
+      ['token', 'rotate'],
+      ['session', 'list'],
+    ]) {
+      const { status, stdout, stderr } = await courtd([...command, '--data', disk.data]);
+      t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
+      t.match(stderr, /^courtd: The disk of \S+ is full: make room and try again\.\n$/);
+    }
+    t.ok(before.equals(fs.readFileSync(path.join(disk.data, 'courtd.db'))), 'nothing was changed');
+    disk.makeRoom();
+    const again = await Daemon.run(t, disk.data, first.token);
+    t.strictSame(await storedIds(again), idsOf(sent));
+  },
+);
+
+t.test('no room while the log is written: refused and healed, wherever it is met', injecting, async (t) => {
+  for (const file of ['courtd.db-wal', 'courtd.db-shm']) {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    const reader = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    t.teardown(() => reader.close());
+    // The log grows, and with it the shared memory that leads through it: 32 KiB for each 16 MiB.
+    reader.exec('BEGIN; SELECT * FROM session');
+    const fault = await Fault.begin(t, daemon, { calls: WRITE, effect: 'error=ENOSPC', file });
+    const padding = 'x'.repeat(10_000);
+    const acknowledged: WireEvent[] = [];
+    let refused: WireEvent[] = [];
+    while (refused.length === 0) {
+      const batch = events(500, { padding });
+      const { status } = await daemon.post(batch);
+      if (status === 202) acknowledged.push(...batch);
+      else refused = batch;
+    }
+    checkProblem(t, await answerOf(daemon.post(refused)), 503, 'storage_full', file);
+    await logged(daemon, FULL);
+    await fault.end();
+    await sendUntilTaken(daemon, refused);
+    t.strictSame(await storedIds(daemon), idsOf([...acknowledged, ...refused]), file);
+    t.equal(await daemon.stop(), 0);
+  }
+});
+
+t.test('no room for a checkpoint: the log goes on taking events', injecting, async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const fault = await Fault.begin(t, daemon, { calls: WRITE, effect: 'error=ENOSPC', file: 'courtd.db' });
+  const sent: WireEvent[] = [];
+  while (fault.calls === 0) {
+    const batch = events(500);
+    sent.push(...batch);
+    t.equal((await daemon.post(batch)).status, 202);
+  }
+  await fault.end();
+  t.equal(await daemon.stop(), 0);
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  t.strictSame(await storedIds(again), idsOf(sent));
+});
+
+t.test('ENOSPC from fsync is an I/O error: what did not reach the disk may be gone', injecting, async (t) => {
+  const daemon = await Daemon.start(t);
+  await Fault.begin(t, daemon, { calls: SYNC, effect: 'error=ENOSPC', file: 'courtd.db-wal' });
+  checkProblem(t, await answerOf(daemon.post(events(3))), 503, 'storage_failed', 'fsync');
+  t.equal(await daemon.exited, 1);
+});

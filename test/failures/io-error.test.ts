@@ -1,0 +1,97 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import type { WireEvent } from '../../src/protocol/event.ts';
+import { BIN, Daemon, run } from '../daemon.ts';
+import { events } from '../event.ts';
+import { Cameras, storedIds } from './cameras.ts';
+import { Fault, type FaultOptions, SYNC, straceArguments, WRITE, withoutStrace } from './strace.ts';
+
+/** What the checks need of tap's `t`. */
+type Test = Pick<typeof t, 'equal' | 'match' | 'ok' | 'teardown'>;
+
+const skip = { skip: withoutStrace };
+
+const FAILED =
+  /^the disk failed to read or write: nothing can be promised any more; check it, and start again$/;
+
+/** @returns the status of an answer with the code of its problem, or that there was none. */
+async function outcome(daemon: Daemon, batch: readonly WireEvent[]): Promise<string> {
+  try {
+    const answer = await daemon.post(batch);
+    const { code } = (await answer.json()) as { code?: string };
+    return `${answer.status} ${code} ${answer.headers.get('retry-after')}`;
+  } catch {
+    return 'no answer';
+  }
+}
+
+/** Checks the end that an I/O error must have, and that all is well with the next start. */
+async function checkEnd(t: Test, daemon: Daemon, code: RegExp): Promise<Daemon> {
+  t.equal(await daemon.exited, 1);
+  const fatal = daemon.log.filter(({ level }) => level === 'fatal');
+  t.match(fatal, [{ msg: FAILED, code }], 'said once');
+  const log = fs.statSync(path.join(daemon.data, 'courtd.db-wal'), { throwIfNoEntry: false });
+  t.ok((log?.size ?? 0) > 0, 'the database was not closed: the log is still there');
+  return Daemon.run(t, daemon.data, daemon.token);
+}
+
+for (const [name, calls, code] of [
+  ['fsync', SYNC, /^SQLITE_IOERR_FSYNC$/],
+  ['write', WRITE, /^SQLITE_IOERR_WRITE$/],
+] as const) {
+  t.test(`after a ${name} error nothing is answered 202; the next start goes on`, skip, async (t) => {
+    const daemon = await Daemon.start(t);
+    const before = events(300);
+    t.equal((await daemon.post(before)).status, 202);
+    await Fault.begin(t, daemon, { calls, effect: 'error=EIO', file: 'courtd.db-wal' });
+    const during = [events(1), before.slice(0, 1), events(200), events(7)];
+    const answers = await Promise.all(during.map((batch) => outcome(daemon, batch)));
+    for (const answer of answers) t.match(answer, /^(503 storage_failed 5|no answer)$/);
+    t.ok(answers.includes('503 storage_failed 5'), 'those who wait are told');
+    const again = await checkEnd(t, daemon, code);
+    for (const batch of during) t.match(await outcome(again, batch), /^202/, 'sent again');
+    const ids = [...before, ...during.flat()].map(({ event_id }) => event_id);
+    t.strictSame(await storedIds(again), [...new Set(ids)].sort());
+  });
+}
+
+for (const [name, calls, code] of [
+  ['fsync', SYNC, /^SQLITE_IOERR_FSYNC$/],
+  ['write', WRITE, /^SQLITE_IOERR_WRITE$/],
+] as const) {
+  t.test(
+    `a ${name} error in a checkpoint is no secret: the daemon ends, nothing is lost`,
+    skip,
+    async (t) => {
+      const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+      const cameras = new Cameras(t, daemon, { batch: 250 });
+      await cameras.more(1_000);
+      await Fault.begin(t, daemon, { calls, effect: 'error=EIO', file: 'courtd.db' });
+      const again = await checkEnd(t, daemon, code);
+      cameras.follow(again);
+      await cameras.more(1_000);
+      await cameras.stop();
+      t.strictSame(await storedIds(again), cameras.acknowledged.sort());
+    },
+  );
+}
+
+t.test('a start on a disk that fails: one sentence, status 1, and the next one goes on', skip, async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = events(50);
+  t.equal((await daemon.post(sent)).status, 202);
+  await daemon.stop('SIGKILL');
+  for (const fault of [
+    { calls: SYNC, effect: 'error=EIO' },
+    { calls: WRITE, effect: 'error=EIO', file: 'courtd.db' },
+  ] satisfies FaultOptions[]) {
+    const args = ['-qq', '-o', '/dev/null', ...straceArguments(daemon.data, fault)];
+    const serve = [BIN, 'serve', '--port', '0', '--data', daemon.data];
+    const { status, stdout, stderr } = await run('strace', [...args, ...serve], { timeout: 20_000 });
+    t.strictSame({ status, stdout }, { status: 1, stdout: '' }, fault.calls);
+    t.match(stderr, /^courtd: The disk of \S+ fails to read or write \(\w+\): check it\.\n$/, fault.calls);
+  }
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  t.strictSame(await storedIds(again), sent.map(({ event_id }) => event_id).sort());
+});

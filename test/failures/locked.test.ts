@@ -1,0 +1,79 @@
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { events } from '../event.ts';
+import { checkProblem } from '../problem.ts';
+import { answerOf } from '../raw.ts';
+import { storedIds } from './cameras.ts';
+
+/** How long an answer may take that has nothing to wait for, on a busy machine too. */
+const AT_ONCE_MS = 150;
+
+/** Another program that takes the write lock. */
+function locker(t: { teardown(end: () => unknown): void }, daemon: Daemon) {
+  const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
+  t.teardown(() => other.close());
+  return { lock: () => other.exec('BEGIN IMMEDIATE'), release: () => other.exec('ROLLBACK') };
+}
+
+t.test('a locked database: 503 after 250 ms, others are answered meanwhile, and it heals', async (t) => {
+  const daemon = await Daemon.start(t);
+  t.equal((await daemon.post(events(1))).status, 202);
+  const { lock, release } = locker(t, daemon);
+  lock();
+  const batch = events(20);
+  const startedAt = performance.now();
+  let isOver = false;
+  const busy = answerOf(daemon.post(batch)).finally(() => {
+    isOver = true;
+  });
+  const took: number[] = [];
+  while (!isOver) {
+    const askedAt = performance.now();
+    const { status } = await daemon.post('[]', { Authorization: 'Bearer wrong' });
+    if (status !== 401) t.fail(`${status}`);
+    took.push(performance.now() - askedAt);
+  }
+  const waited = performance.now() - startedAt;
+  const answer = await busy;
+  checkProblem(t, answer, 503, 'storage_busy', 'after a retry');
+  t.equal(answer.headers.get('retry-after'), '1');
+  t.ok(waited >= 250 && waited < 1_500, `${waited} ms`);
+  const slowest = Math.max(...took);
+  t.ok(took.length >= 3 && slowest < AT_ONCE_MS, `${took.length} answers, the slowest after ${slowest} ms`);
+  release();
+  t.equal((await answerOf(daemon.post(batch))).body, '{"accepted":20,"duplicates":0}');
+  t.equal((await storedIds(daemon)).length, 21);
+});
+
+t.test(
+  'commands that read, and rotating a token, work beside a daemon that waits for the lock',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    t.equal((await daemon.post(events(3))).status, 202);
+    const { lock, release } = locker(t, daemon);
+    lock();
+    t.match((await daemon.command('session', 'list')).stdout, /^session-1 +3 /m);
+    const rotated = daemon.command('token', 'rotate');
+    const refused = await daemon.post(events(1));
+    t.equal(refused.status, 503);
+    release();
+    t.match(await rotated, { status: 0, stdout: /^[\w-]{43}\n$/ });
+  },
+);
+
+t.test('SIGTERM while another program holds the lock: what waits is answered, and it ends', async (t) => {
+  const daemon = await Daemon.start(t);
+  t.equal((await daemon.post(events(3))).status, 202);
+  const { lock } = locker(t, daemon);
+  lock();
+  const waiting = answerOf(daemon.post(events(5)));
+  const stopped = daemon.stop();
+  checkProblem(t, await waiting, 503, 'storage_busy', 'the last one');
+  t.equal(await stopped, 0);
+  t.strictSame(
+    daemon.log.filter(({ level }) => level === 'error' || level === 'fatal'),
+    [],
+  );
+});

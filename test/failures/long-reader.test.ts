@@ -1,0 +1,106 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { Store } from '../../src/store/store.ts';
+import { Daemon, temporaryFolder } from '../daemon.ts';
+import { event, events } from '../event.ts';
+import { court, recorder, refusal } from '../store/scratch.ts';
+import { logged, timesLogged } from './logged.ts';
+import { Fault, SYNC, withoutStrace } from './strace.ts';
+
+const MIB = 1024 ** 2;
+const HELD =
+  'the write-ahead log cannot be cut off: another program reads the database and does not end; stop it';
+const SMALL = 'the write-ahead log is small again';
+/** How long an fsync of the file takes, that of the log not. */
+const SLOW_MS = 3_000;
+/** The log is cut back to this. */
+const KEPT_BYTES = 64 * MIB;
+
+type Asserts = Pick<typeof t, 'equal' | 'ok' | 'teardown'>;
+
+/** Another program that began to read and does not end, until it is told to. */
+function startReading(t: { teardown(end: () => unknown): void }, directory: string): () => void {
+  const db = new Database(path.join(directory, 'courtd.db'), { readonly: true });
+  t.teardown(() => db.close());
+  db.exec('BEGIN; SELECT * FROM session');
+  return () => void db.close();
+}
+
+function logBytes(directory: string): number {
+  return fs.statSync(path.join(directory, 'courtd.db-wal')).size;
+}
+
+/** Makes the log grow to this size with large events. */
+async function fillLog(daemon: Daemon, bytes: number): Promise<void> {
+  const note = 'x'.repeat(6.9 * MIB);
+  while (logBytes(daemon.data) < bytes) {
+    const { status } = await daemon.post(event({ session_id: 'large', note }));
+    if (status !== 202) throw new Error(`${status}`);
+  }
+}
+
+t.test('a log that grows under a long reader: told once above 256 MB, and cut off after it', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  t.equal((await daemon.post(events(1))).status, 202);
+  const stopReading = startReading(t, daemon.data);
+  await fillLog(daemon, 240 * MIB);
+  t.equal(timesLogged(daemon, HELD), 0);
+  await fillLog(daemon, 280 * MIB);
+  t.match(await logged(daemon, HELD), { level: 'warn' });
+  if (withoutStrace === false) await checkGoesOn(t, daemon, stopReading);
+  else stopReading();
+  // Not one more event.
+  await logged(daemon, SMALL);
+  t.ok(logBytes(daemon.data) <= KEPT_BYTES, `${logBytes(daemon.data)} bytes`);
+  t.equal((await daemon.post(events(1))).status, 202);
+  t.equal(await daemon.stop(), 0);
+  t.equal(timesLogged(daemon, HELD), 1);
+  t.equal(timesLogged(daemon, SMALL), 1);
+  t.equal(fs.existsSync(path.join(daemon.data, 'courtd.db-wal')), false, 'all of it is in the file');
+});
+
+/** Checks that a large log is brought into the file beside the requests, however long that takes. */
+async function checkGoesOn(t: Asserts, daemon: Daemon, stopReading: () => void): Promise<void> {
+  const effect = `delay_enter=${SLOW_MS * 1000}`;
+  const fault = await Fault.begin(t, daemon, { calls: SYNC, effect, file: 'courtd.db' });
+  stopReading();
+  const startedAt = performance.now();
+  let answers = 0;
+  while (fault.calls === 0) {
+    t.equal((await daemon.post(events(1))).status, 202);
+    // By then the first request after the reader had begun it. What is left in the end is short, and done in between.
+    if (performance.now() - startedAt > SLOW_MS / 3 && fault.calls === 0) answers++;
+    await sleep(5);
+  }
+  await fault.end();
+  t.ok(answers > 10, `${answers} answers while the disk was slow`);
+}
+
+t.test('above its limit the log takes no more, until the reader has gone', async (t) => {
+  const folder = temporaryFolder(t);
+  const { on, told } = recorder();
+  const wal = { warnBytes: MIB, maxBytes: 3 * MIB, checkMs: 10 };
+  const store = await Store.open(folder, on, { wal });
+  t.teardown(() => store.close());
+  const stopReading = startReading(t, folder);
+  const one = court(event());
+  let outcome: unknown;
+  let accepted = 0;
+  while (!Array.isArray(outcome) && logBytes(folder) < 9 * MIB) {
+    outcome = await refusal(store.append(court(...events(400))));
+    if (!Array.isArray(outcome)) accepted += 400;
+    await sleep(5);
+  }
+  t.strictSame(outcome, ['storage_busy', 503, '5']);
+  t.strictSame(told, ['walLarge']);
+  t.ok(logBytes(folder) < 6 * MIB, `${logBytes(folder)} bytes`);
+  stopReading();
+  while (Array.isArray(await refusal(store.append(one)))) await sleep(5);
+  t.strictSame(told, ['walLarge', 'walSmall']);
+  const db = new Database(path.join(folder, 'courtd.db'), { readonly: true });
+  t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), accepted + 1);
+  db.close();
+});

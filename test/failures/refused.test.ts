@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { BIN, Daemon, run, temporaryFolder } from '../daemon.ts';
+import { events } from '../event.ts';
+import { storedIds } from './cameras.ts';
+import { logged } from './logged.ts';
+import { SmallDisk, withoutMount } from './smallDisk.ts';
+
+/** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
+
+const PAGE_BYTES = 4096;
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+type Test = Parameters<typeof temporaryFolder>[0] & Pick<typeof t, 'match' | 'strictSame'>;
+
+/** Every file but the shared memory, which each start makes anew: whose it is, who may use it, and what it holds. */
+function snapshot(folder: string): string[] {
+  const names = fs.readdirSync(folder).filter((name) => !name.endsWith('-shm'));
+  return ['.', ...names].sort().map((name) => {
+    const file = path.join(folder, name);
+    const { mode, uid, gid } = fs.lstatSync(file);
+    const content = name === '.' ? '' : fs.readFileSync(file);
+    return `${name} ${mode.toString(8)} ${uid}:${gid} ${createHash('sha256').update(content).digest('hex')}`;
+  });
+}
+
+/** @param asNobody runs it as a user that owns nothing. */
+async function checkRefused(t: Test, data: string, sentence: RegExp, what: string, asNobody = false) {
+  const before = snapshot(data);
+  const user = asNobody ? { uid: NOBODY, gid: NOBODY, cwd: '/' } : {};
+  const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data];
+  const { status, stdout, stderr } = await run(BIN, serve, { ...user, timeout: 20_000 });
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' }, what);
+  t.match(stderr, /^courtd: [^\n]+\n$/, what);
+  t.match(stderr, sentence, what);
+  t.strictSame(snapshot(data), before, `${what}: nothing is changed`);
+}
+
+/** @returns a data directory with events, some of them only in the log that a killed daemon left. */
+async function killed(t: Test): Promise<{ data: string; daemon: Daemon; ids: string[] }> {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const sent = Array.from({ length: 8 }, () => events(500));
+  for (const batch of sent.slice(0, 6)) await daemon.post(batch);
+  await daemon.stop();
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  for (const batch of sent.slice(6)) await again.post(batch);
+  await again.stop('SIGKILL');
+  return { data: daemon.data, daemon, ids: sent.flat().map(({ event_id }) => event_id) };
+}
+
+/** @returns the pages of a table or an index, by their number. */
+function pagesOf(file: string, name: string): number[] {
+  const db = new Database(file, { readonly: true });
+  const pages = db
+    .prepare<[string], number>('SELECT pageno FROM dbstat WHERE name = ? ORDER BY pageno')
+    .pluck();
+  const found = pages.all(name);
+  db.close();
+  return found;
+}
+
+t.test('a damaged database is not touched, not even by the log beside it', async (t) => {
+  const { data, daemon, ids } = await killed(t);
+  const file = path.join(data, 'courtd.db');
+  // Of a copy, because looking needs the shared memory.
+  const copy = path.join(temporaryFolder(t), 'copy.db');
+  fs.copyFileSync(file, copy);
+  const sound = fs.readFileSync(file);
+  const last = (pages: number[]) => pages.at(-1) ?? 0;
+  // None of these pages is in the log, which would mend it.
+  const damages: [string, number][] = [
+    ['sessions', last(pagesOf(copy, 'session'))],
+    ['names', last(pagesOf(copy, 'sqlite_autoindex_origin_1'))],
+    ['a page of events in the middle', pagesOf(copy, 'event')[40] ?? 0],
+  ];
+  for (const [what, page] of damages) {
+    const damaged = Buffer.from(sound);
+    damaged.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES);
+    fs.writeFileSync(file, damaged);
+    const sentence =
+      /The database in \S+ is damaged\. Nothing was changed: keep a copy of it, and restore a backup\./;
+    await checkRefused(t, data, sentence, what);
+  }
+  fs.writeFileSync(file, sound);
+  const again = await Daemon.run(t, data, daemon.token);
+  t.strictSame(await storedIds(again), ids.sort(), 'with the file as it was all is there');
+});
+
+t.test('damage where no start looks ends the daemon when it is met, and is told', async (t) => {
+  const { data, daemon } = await killed(t);
+  const file = path.join(data, 'courtd.db');
+  const first = await Daemon.run(t, data, daemon.token);
+  await first.stop();
+  // Where the table ends that knows copies with other content.
+  const [page = 0] = pagesOf(file, 'conflict');
+  const bytes = fs.readFileSync(file);
+  fs.writeFileSync(file, bytes.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES));
+  const again = await Daemon.run(t, data, daemon.token);
+  const [one] = events(1);
+  t.equal((await again.post(one)).status, 202);
+  const conflict = await again.post({ ...one, confidence: 0.5 });
+  t.match(await conflict.json(), { code: 'storage_failed' });
+  t.equal(await again.exited, 1);
+  t.match(await logged(again, /^the database is damaged, or the disk failed: .*restore a backup$/), {
+    level: 'fatal',
+  });
+});
+
+/** Whether another user can run the program at all. */
+const readable =
+  !isRoot || (await run(BIN, ['--version'], { uid: NOBODY, gid: NOBODY, cwd: '/' })).status === 0;
+const asOther = {
+  skip: !isRoot ? 'only root can be another user' : !readable && 'the repository is closed to other users',
+};
+
+t.test('a database of another user, or one that cannot be written, is named', asOther, async (t) => {
+  const { data } = await killed(t);
+  const names = fs.readdirSync(data).map((name) => path.join(data, name));
+  const set = (mode: { directory: number; files: number }, owner: number) => {
+    for (const name of names) {
+      fs.chmodSync(name, mode.files);
+      fs.chownSync(name, owner, owner);
+    }
+    fs.chmodSync(data, mode.directory);
+    fs.chownSync(data, owner, owner);
+  };
+  const closed = (name: string) =>
+    new RegExp(`^courtd: ${data}${name} is closed to this user: use sudo, or `);
+  set({ directory: 0o770, files: 0o660 }, 0);
+  await checkRefused(t, data, closed(''), 'owned by another user', true);
+  set({ directory: 0o755, files: 0o644 }, 0);
+  await checkRefused(t, data, closed(''), 'that others may read', true);
+  set({ directory: 0o555, files: 0o660 }, NOBODY);
+  await checkRefused(t, data, closed(''), 'a directory that cannot be written', true);
+  set({ directory: 0o777, files: 0o444 }, 0);
+  await checkRefused(t, data, closed('/courtd\\.[\\w-]+'), 'files that cannot be written', true);
+  for (const name of ['courtd.db-wal', 'courtd.lock']) {
+    set({ directory: 0o770, files: 0o660 }, NOBODY);
+    fs.chownSync(path.join(data, name), 0, 0);
+    await checkRefused(t, data, closed(`/${name}`), `${name} that root has left`, true);
+  }
+});
+
+t.test('a disk that is mounted read-only is named, to root too', { skip: withoutMount }, async (t) => {
+  const disk = await SmallDisk.mount(t, 4);
+  const daemon = await Daemon.start(t, [], disk.data);
+  await daemon.post(events(3));
+  await daemon.stop();
+  await run('mount', ['-o', 'remount,ro', disk.folder]);
+  await checkRefused(t, disk.data, /data is on a read-only file system\.\n$/, 'serve');
+});

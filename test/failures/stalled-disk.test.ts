@@ -1,0 +1,48 @@
+import fs from 'node:fs';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { events } from '../event.ts';
+import { storedIds } from './cameras.ts';
+import { Fault, SYNC, withoutStrace } from './strace.ts';
+
+const STALL_MS = 3_000;
+/** Above what a daemon with the largest queue may take (issue 3: 300 MiB under the worst load). */
+const MEMORY_KIB = 300 * 1024;
+
+/** The most memory that the process has ever had. */
+function peakKib(daemon: Daemon): number {
+  const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]);
+}
+
+t.test(
+  'a disk that stalls for seconds: requests wait, none is acknowledged early, memory stays bounded',
+  { skip: withoutStrace },
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    t.equal((await daemon.post(events(1))).status, 202);
+    const effect = `delay_enter=${STALL_MS * 1000}`;
+    const fault = await Fault.begin(t, daemon, { calls: SYNC, effect, file: 'courtd.db-wal' });
+    const padding = 'x'.repeat(2_000);
+    const startedAt = performance.now();
+    const first = events(1);
+    const sent = [first, ...Array.from({ length: 200 }, (_, i) => events(1 + (i % 200), { padding }))];
+    const answers = sent.map(async (batch) => {
+      const { status } = await daemon.post(batch);
+      const ms = performance.now() - startedAt;
+      t.ok(status === 202 || status === 503, `${status}`);
+      if (status === 202) t.ok(ms >= STALL_MS, `acknowledged after ${ms} ms`);
+      return status === 202 ? batch : [];
+    });
+    t.same(await answers[0], first, 'one that waits in an open group is stored in the end');
+    await fault.end();
+    const acknowledged = (await Promise.all(answers)).flat();
+    t.ok(peakKib(daemon) < MEMORY_KIB, `${peakKib(daemon)} KiB`);
+    const stored = new Set(await storedIds(daemon));
+    t.equal(acknowledged.filter(({ event_id }) => !stored.has(event_id)).length, 0, 'nothing is lost');
+    const again = performance.now();
+    t.equal((await daemon.post(events(1))).status, 202);
+    t.ok(performance.now() - again < STALL_MS / 2, 'all is well afterwards');
+    t.equal(await daemon.stop(), 0);
+  },
+);
