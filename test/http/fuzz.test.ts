@@ -1,0 +1,20 @@
+import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { FUZZ_ARGS, Fuzzer, fuzzCase } from '../fuzz/fuzzer.ts';
+
+/** `node scripts/fuzz.ts` does the same for as long as one likes. */
+const CASES = 400;
+
+for (const seed of [7, randomInt(2 ** 31)]) {
+  t.test(`whatever is sent gets its answer, and only whole requests are stored (seed ${seed})`, async (t) => {
+    const daemon = await Daemon.start(t, FUZZ_ARGS);
+    const fuzzer = new Fuzzer(daemon);
+    const tried = fc.asyncProperty(fuzzCase, (fuzzed) => fuzzer.try(fuzzed));
+    await fc.assert(tried, { seed, numRuns: CASES });
+    await fuzzer.look();
+    t.ok(fuzzer.cases >= CASES);
+    t.equal(await daemon.stop(), 0);
+  });
+}
