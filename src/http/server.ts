@@ -76,7 +76,12 @@ export class CourtServer {
       // Not http.Server's own close: it also drops accepted connections that have not sent a byte yet.
       net.Server.prototype.close.call(server, () => resolve());
     });
-    const idle = setTimeout(() => server.closeIdleConnections(), SHUTDOWN_IDLE_MS);
+    const idle = setTimeout(async () => {
+      // A timer comes before what has arrived is read: a request may be on its way through the kernel.
+      await nextTurn();
+      await nextTurn();
+      server.closeIdleConnections();
+    }, SHUTDOWN_IDLE_MS);
     const all = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS);
     await closed;
     clearTimeout(idle);

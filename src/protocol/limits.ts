@@ -147,6 +147,6 @@ export const SUMMARY_MS = 60_000;
 /** From SIGTERM to the end: what was accepted has this long to be answered. */
 export const SHUTDOWN_MS = 8_000;
 /** Connections that have sent nothing are left this long at shutdown: a request may be on its way. */
-export const SHUTDOWN_IDLE_MS = 250;
+export const SHUTDOWN_IDLE_MS = 500;
 /** What a client is told to wait before it tries again, in whole seconds (RFC 9110, section 10.2.3). */
 export const RETRY_AFTER_S = { busy: 1, full: 5, shutdown: 2 } as const;

@@ -127,13 +127,9 @@ t.test('of requests that came one behind the other all are answered', async (t) 
   );
   const stopped = stop(daemon);
   daemon.child.kill('SIGCONT');
-  const connections: (string | null)[] = [];
-  for (let i = 0; i < 5; i++) {
-    const { body, headers } = await client.next();
-    t.equal(body, ACCEPTED);
-    connections.push(headers.get('connection'));
-  }
-  t.equal(connections.at(-1), 'close');
+  for (let i = 0; i < 5; i++) t.equal((await client.next()).body, ACCEPTED);
+  // Whether the last one says close depends on which came first, the requests or the signal.
+  t.equal(await client.over, null);
   t.equal((await stopped).status, 0);
 });
 
