@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { eventToJson } from '../protocol/event.ts';
 import { type EventFilter, readSession } from '../store/reader.ts';
 import { sessionId } from '../store/sessions.ts';
@@ -18,6 +19,8 @@ export interface ExportOptions extends DataOption {
 
 /** `courtd export S`. */
 export async function exportSession(name: string, options: ExportOptions): Promise<void> {
+  // Without it V8 lets garbage grow to three times of what is in use, or not, as it happens: 165 MB or 145.
+  setFlagsFromString('--heap-growing-percent=50');
   await withDatabase(options, async (db) => {
     const session = sessionId(db, name);
     const sink = options.output === undefined ? stdoutSink() : fileSink(options.output);

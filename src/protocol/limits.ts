@@ -97,6 +97,8 @@ export const SEAL_RETRY_MS = 1_000;
 /** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
+/** A reader's filter of revised events: at 16 bits an id, one in sixteen of the others is looked up in vain. */
+export const FILTER_BITS = { perId: 16, least: 1024, most: 32 * MIB } as const;
 /** Page cache of a reader, in KiB: more is not faster, and was a tenth of its memory. */
 export const READ_CACHE_KIB = 4_000;
 /** Page cache of the database, in KiB (design 5: 64 MB was no faster). */

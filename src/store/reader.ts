@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CACHE_KIB, READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../protocol/limits.ts';
 import type { StoredEvent } from './events.ts';
-import { noteLatest } from './latest.ts';
+import { LatestRevisions } from './latest.ts';
 import { type OriginNames, OriginReader } from './origins.ts';
 
 /** What a reader leaves out; absent: nothing. */
@@ -23,7 +23,7 @@ export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
   readonly current: boolean;
 }
 
-/** In the order of COLUMNS. `eot_ns` comes in two parts, because a JavaScript number cannot hold it. */
+/** In the order of SELECT. `eot_ns` comes in two parts, because a JavaScript number cannot hold it. */
 type Row = readonly [
   seq: number,
   eventId: string,
@@ -36,17 +36,12 @@ type Row = readonly [
   receivedMs: number,
   payload: string,
   extra: string | null,
-  current: 0 | 1,
 ];
 
-/**
- * Rows as arrays, and names by their number: with a text for each name in each row, reading took a third longer. No
- * revision is above @top, so only events below it are looked up among the latest.
- */
-const COLUMNS = `
-  e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.eot_ns % 1000000, e.origin, e.confidence, e.received_ms,
-  e.payload, e.extra, e.revision = @top OR e.revision >= coalesce(
-    (SELECT l.revision FROM temp.latest l WHERE l.event_id = e.event_id), 0)`;
+/** Names by their number: with a text for each name in each row, reading took a third longer. */
+const SELECT = `
+  SELECT seq, event_id, revision, eot, eot_ns / 1000000, eot_ns % 1000000, origin, confidence, received_ms, payload, extra
+    FROM event WHERE session = @session AND seq <= @lastSeq`;
 
 const NS_PER_MS = 1_000_000n;
 
@@ -67,26 +62,23 @@ export function* readSession(
   const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck().get() ?? 0;
   // It goes through the file once.
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
-  const top = noteLatest(db, session, lastSeq);
-  const sessionId = db
-    .prepare<[number], string>('SELECT name FROM session WHERE id = ?')
-    .pluck()
-    .get(session);
+  const latest = new LatestRevisions(db, session, lastSeq);
+  const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
+  const sessionId = name.get(session) ?? '';
   const origins = new OriginReader(db);
-  const select = `SELECT ${COLUMNS} FROM event e WHERE e.session = @session AND e.seq <= @lastSeq`;
   // Two statements, because SQLite would step over all of one eot to find the rest of it.
   const restOfEot = db
-    .prepare<object, Row>(`${select} AND e.eot_ns = @eotNs AND e.seq > @seq ORDER BY e.seq LIMIT @limit`)
+    .prepare<object, Row>(`${SELECT} AND eot_ns = @eotNs AND seq > @seq ORDER BY seq LIMIT @limit`)
     .raw();
   const laterEot = db
     .prepare<object, Row>(
-      `${select} AND e.eot_ns > @eotNs AND e.eot_ns < @toNs ORDER BY e.eot_ns, e.seq LIMIT @limit`,
+      `${SELECT} AND eot_ns > @eotNs AND eot_ns < @toNs ORDER BY eot_ns, seq LIMIT @limit`,
     )
     .raw();
-  const bounds = { session, lastSeq, top, toNs: filter.toNs ?? END_NS, limit: READ_CHUNK_ROWS };
+  const bounds = { session, lastSeq, toNs: filter.toNs ?? END_NS, limit: READ_CHUNK_ROWS };
   // Nothing is left of the eot before the first.
   let after = { eotNs: (filter.fromNs ?? 0n - END_NS) - 1n, seq: Number.MAX_SAFE_INTEGER };
-  const toEvent = (row: Row) => toReadEvent(row, sessionId ?? '', origins.names(row[6]));
+  const toEvent = (row: Row) => toReadEvent(row, sessionId, origins.names(row[6]));
   for (;;) {
     const rest = takeChunk(restOfEot.iterate({ ...bounds, ...after }), toEvent);
     // Only when the eot has come to its end may later ones follow.
@@ -94,12 +86,16 @@ export function* readSession(
       ? rest
       : takeChunk(laterEot.iterate({ ...bounds, eotNs: after.eotNs }), toEvent);
     if (last === undefined) return;
+    latest.mark(events);
     yield { events: events.filter((event) => passes(event, filter)), scanned: events.length };
     after = { eotNs: BigInt(last[4]) * NS_PER_MS + BigInt(last[5]), seq: last[0] };
   }
 }
 
-function toReadEvent(row: Row, sessionId: string, names: OriginNames): ReadEvent {
+/** `current` is told later. */
+type Draft = Omit<ReadEvent, 'current'> & { current: boolean };
+
+function toReadEvent(row: Row, sessionId: string, names: OriginNames): Draft {
   return {
     seq: row[0],
     sessionId,
@@ -116,21 +112,22 @@ function toReadEvent(row: Row, sessionId: string, names: OriginNames): ReadEvent
     receivedMs: row[8],
     payload: row[9],
     extra: row[10],
-    current: row[11] === 1,
+    current: true,
   };
 }
 
 interface Chunk {
-  readonly events: readonly ReadEvent[];
+  readonly events: readonly Draft[];
   readonly last: Row | undefined;
 }
 
 /** Takes rows until there is enough, and lets go of the statement, which ends its hold on the log. */
-function takeChunk(rows: IterableIterator<Row>, toEvent: (row: Row) => ReadEvent): Chunk {
-  const events: ReadEvent[] = [];
+function takeChunk(rows: IterableIterator<Row>, toEvent: (row: Row) => Draft): Chunk {
+  const events: Draft[] = [];
   let last: Row | undefined;
   let bytes = 0;
   for (const row of rows) {
+    // At once, so that the row is forgotten: a chunk of rows beside a chunk of events took 20 MiB more.
     events.push(toEvent(row));
     last = row;
     bytes += row[9].length + (row[10]?.length ?? 0);
