@@ -89,7 +89,7 @@ export const NAMES_CACHED = 20_000;
 /** Rows of one INSERT statement: 45 % faster than one by one, and more rows gain nothing (measured). */
 export const INSERT_ROWS = 20;
 /** Keys of events that the daemon keeps in memory; above it the oldest session's go to the file. About 70 bytes each. */
-export const LIVE_KEYS = 200_000;
+export const LIVE_KEYS = 300_000;
 /** Keys that move to the file with one commit: a few milliseconds. */
 export const SEAL_STEP_KEYS = 4_000;
 /** After a step that failed, on a full disk or a locked file. */
