@@ -6,16 +6,19 @@ import { courtd, perRequest } from './courtd.ts';
 import { directoryBytes } from './footprint.ts';
 import type { Ground } from './ground.ts';
 import { influxdb } from './influxdb.ts';
-import { LOADS } from './load.ts';
+import { BATCHES, LOADS } from './load.ts';
 import { Measured } from './measure.ts';
 import { fastify, nodeHttp } from './peers.ts';
 import { printLoads } from './report.ts';
 import type { Section } from './section.ts';
+import { COURTS, SESSION_EVENTS } from './traffic.ts';
 
 /** courtd against the same without its group commit, and against what one would use instead. */
 
 export const CONTENDERS: readonly Contender[] = [courtd, perRequest, nodeHttp, fastify, influxdb];
 const WARM_UP_S = 1;
+/** A day in play: each session is half full when the measuring begins. An empty index would flatter who has one. */
+const EVENTS_BEFORE = (COURTS * SESSION_EVENTS) / 2;
 
 export const contest: Section = {
   name: 'contest',
@@ -51,6 +54,7 @@ async function startAll(ground: Ground): Promise<Measured[]> {
 
 async function measureAll(ground: Ground, measured: readonly Measured[]): Promise<void> {
   const { rounds, seconds } = ground.options;
+  for (const one of measured) await one.fill(BATCHES, EVENTS_BEFORE, (order) => ground.send(order));
   for (let round = 0; round <= rounds; round++) {
     for (const load of LOADS) {
       for (const one of rotated(measured, round)) {

@@ -57,6 +57,11 @@ export class Measured {
     };
   }
 
+  /** Runs a load until so many events were answered. */
+  async fill(load: Load, events: number, send: (order: Order) => Promise<Outcome>): Promise<void> {
+    while (this.#answered < events) await this.run(load, 1, send);
+  }
+
   keep(load: Load, sample: Sample): void {
     this.#samples.set(load, [...this.samples(load), sample]);
   }
