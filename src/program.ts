@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import {
   integer,
+  json,
   notEmpty,
   option,
   parseDuration,
@@ -10,6 +11,7 @@ import {
   parseTime,
   sizeBetween,
 } from './cli/arguments.ts';
+import { addKeeping } from './cli/keeping.ts';
 import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
 import { LOG_LEVELS } from './host/log.ts';
 import { EVENT_TYPES } from './protocol/event.ts';
@@ -39,6 +41,7 @@ export function makeProgram(): Command {
   addSession(program);
   addEvent(program);
   addExport(program);
+  addKeeping(program);
   return program;
 }
 
@@ -180,8 +183,4 @@ function addExport(program: Command): void {
     .action(async (name, _options, command) =>
       (await import('./cli/export.ts')).exportSession(name, command.optsWithGlobals()),
     );
-}
-
-function json(): Option {
-  return new Option('--json', 'for programs: JSON on standard output');
 }

@@ -73,3 +73,7 @@ export function option(flags: string, description: string): Option {
   const made = new Option(flags, description);
   return made.env(`COURTD_${made.name().toUpperCase().replaceAll('-', '_')}`);
 }
+
+export function json(): Option {
+  return new Option('--json', 'for programs: JSON on standard output');
+}

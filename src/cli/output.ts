@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { getSystemErrorMessage } from 'node:util';
-import { StoreError } from '../store/failure.ts';
+import { cannotWrite, StoreError } from '../store/failure.ts';
 
 /** Data goes to standard output, words for people to standard error (design 3). */
 
@@ -67,6 +66,11 @@ export function printPairs(pairs: readonly (readonly [what: string, value: strin
 /** @returns an ISO 8601 time in UTC, or null for none. */
 export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** @returns bytes for people. */
+export function mebibytes(bytes: number): string {
+  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
 
 /** How much of a long piece of work is done, on standard error where that is a terminal. */
@@ -145,7 +149,7 @@ export function fileSink(name: string): Sink {
 }
 
 /** Does something before the process ends, by itself or by a signal. @returns what calls that off. */
-function atEnd(work: () => void): () => void {
+export function atEnd(work: () => void): () => void {
   const stop = (signal: NodeJS.Signals) => {
     work();
     // Handled once: this time it ends the process, as whoever sent it expects.
@@ -167,11 +171,6 @@ function telling<Result>(file: string, work: () => Result): Result {
       `${cannotWrite(file, error as NodeJS.ErrnoException)} Mend that, or choose another place with -o.`,
     );
   }
-}
-
-function cannotWrite(what: string, { errno, message }: NodeJS.ErrnoException): string {
-  const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-  return `Cannot write to ${what}: ${reason}.`;
 }
 
 async function writeTo(stream: Writable, text: string): Promise<void> {

@@ -131,6 +131,12 @@ export const FULL_QUIET_MS = 5_000;
 export const START_BARRIER_MS = 30_000;
 export const COMMAND_BUSY_MS = 5_000;
 
+/** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
+export const COPY_SYNC_MS = 100;
+/** Backups that a directory keeps, unless `--keep` says otherwise: a week of nights. */
+export const BACKUPS_KEPT = 7;
+export const BACKUPS_KEPT_MAX = 100_000;
+
 /** Random bytes in a token, and how long older tokens go on working after a rotation (design 3). */
 export const TOKEN_BYTES = 32;
 export const TOKEN_GRACE_S = 86_400;

@@ -1,3 +1,4 @@
+import { getSystemErrorMessage } from 'node:util';
 import Database from 'better-sqlite3';
 
 /** A failure of the store that was foreseen: its message says what happened and what to do. */
@@ -31,4 +32,10 @@ export function sqliteCode(error: unknown): string | undefined {
 /** Not only what the file holds: SQLite also says so where the disk gave it something else (CORRUPT after EIO was seen). */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
+}
+
+/** @returns the beginning of a sentence: what the system refused, and why. */
+export function cannotWrite(what: string, { errno, message }: NodeJS.ErrnoException): string {
+  const reason = errno === undefined ? message : getSystemErrorMessage(errno);
+  return `Cannot write to ${what}: ${reason}.`;
 }

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
+import { createClosed } from './closed.ts';
 import { StoreError, sqliteCode } from './failure.ts';
-import { createClosed } from './open.ts';
 
 /**
  * One daemon a data directory: the keys in play are in its memory (keys.ts). SQLite's own lock on a file of its

@@ -2,12 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS, JOURNAL_SIZE_BYTES, PAGE_CACHE_KIB } from '../protocol/limits.ts';
+import { createClosed } from './closed.ts';
 import { StoreError, sqliteCode } from './failure.ts';
 import { UNSEALED_KEYS } from './keys.ts';
 import { APPLICATION_ID, migrate, SCHEMA_VERSION } from './schema.ts';
 
-/** A file is open to its owner and group, and closed to others (design 3). */
-const FILE_MODE = 0o660;
 const DIRECTORY_MODE = 0o2770;
 const HEADER_BYTES = 100;
 
@@ -62,17 +61,6 @@ function makeDirectory(directory: string): void {
   const parent = path.dirname(directory);
   if (!fs.existsSync(parent)) makeDirectory(parent);
   fs.mkdirSync(directory);
-}
-
-/**
- * Makes an empty file that is closed to others, and open to the owner of its directory even if root makes it.
- * SQLite gives `-wal` and `-shm` the owner and mode of their database.
- */
-export function createClosed(file: string): void {
-  fs.closeSync(fs.openSync(file, 'a', FILE_MODE));
-  fs.chmodSync(file, FILE_MODE);
-  const owner = fs.statSync(path.dirname(file));
-  if (process.getuid?.() === 0) fs.chownSync(file, owner.uid, owner.gid);
 }
 
 /** SQLite opens a file that it may not write all the same, and makes others beside it. @throws naming what is closed. */

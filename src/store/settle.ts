@@ -1,7 +1,7 @@
-import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { START_BARRIER_MS } from '../protocol/limits.ts';
+import { fsync } from './aside.ts';
 import { StoreError } from './failure.ts';
 import { databaseFile } from './open.ts';
 
@@ -39,14 +39,4 @@ export async function settle(db: Database, directory: string): Promise<void> {
 function isSettled(db: Database): boolean {
   const [state] = db.pragma('wal_checkpoint(TRUNCATE)') as Checkpoint[];
   return state !== undefined && (state.busy === 0 || (state.log === state.checkpointed && state.log >= 0));
-}
-
-/** Never the database itself: closing a descriptor of it would drop SQLite's locks. */
-function fsync(path: string): void {
-  const fd = fs.openSync(path, 'r');
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
 }

@@ -1,0 +1,112 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { asideOf, removeAside, removeLeftovers, telling } from '../store/aside.ts';
+import { type Copy, copyDatabase } from '../store/copy.ts';
+import { StoreError } from '../store/failure.ts';
+import { databaseFile } from '../store/open.ts';
+import { type DataOption, withDatabase } from './data.ts';
+import { atEnd, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
+
+export interface BackupOptions extends DataOption, JsonOption {
+  /** Backups that a directory keeps. */
+  readonly keep: number;
+}
+
+/** Only files with such a name are ever removed. */
+const BACKUP_NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
+/** Less urgent than the daemon. */
+const PRIORITY = 10;
+
+/** `courtd backup FILE|DIR`. */
+export async function backup(place: string, options: BackupOptions): Promise<void> {
+  os.setPriority(PRIORITY);
+  const startedAt = performance.now();
+  const directory = isDirectory(place) ? place : undefined;
+  const file = directory === undefined ? place : newName(directory);
+  const copy = await withDatabase(options, () => copyTo(file, options));
+  const removed = directory === undefined ? [] : removeOlder(directory, path.basename(file), options.keep);
+  const seconds = Math.round(performance.now() - startedAt) / 1000;
+  if (options.json) {
+    const { bytes, events, sessions, newestMs } = copy;
+    const newest_received_at = isoTime(newestMs);
+    return printJson({
+      path: path.resolve(file),
+      bytes,
+      events,
+      sessions,
+      newest_received_at,
+      seconds,
+      removed,
+    });
+  }
+  say(
+    `Backup written to ${file}: ${mebibytes(copy.bytes)}, ${copy.events} events, in ${seconds.toFixed(1)} s.`,
+  );
+  if (removed.length > 0)
+    say(`Removed what is older than the newest ${options.keep}: ${removed.join(', ')}.`);
+}
+
+async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
+  refuseTaken(file, data);
+  const directory = path.dirname(file);
+  const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
+  telling(file, () => removeLeftovers(directory, isOurs));
+  const progress = new Progress();
+  const calledOff = atEnd(() => removeAside(asideOf(file)));
+  try {
+    return await copyDatabase(databaseFile(data), file, (bytes) =>
+      progress.show(() => `${mebibytes(bytes)} copied`),
+    );
+  } finally {
+    calledOff();
+    progress.clear();
+  }
+}
+
+function isDirectory(place: string): boolean {
+  if (telling(place, () => fs.statSync(place, { throwIfNoEntry: false }))?.isDirectory()) return true;
+  if (!place.endsWith('/')) return false;
+  throw new StoreError(`There is no directory ${place}: make it first.`);
+}
+
+/** A name of its own, also for two in one second. */
+function newName(directory: string): string {
+  for (let ms = Date.now(); ; ms += 1000) {
+    const time = new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');
+    const file = path.join(directory, `courtd-${time}.db`);
+    if (!fs.existsSync(file)) return file;
+  }
+}
+
+function refuseTaken(file: string, data: string): void {
+  if (fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
+    throw new StoreError(
+      `${file} exists already: nothing was changed. Name another file, or a directory, which keeps the newest ones.`,
+    );
+  }
+  for (const companion of ['-wal', '-journal']) {
+    // SQLite would take it for the backup's.
+    if (!fs.existsSync(`${file}${companion}`)) continue;
+    throw new StoreError(`${file}${companion} lies in the way: remove it, or name another file.`);
+  }
+  const isBesideDatabase = telling(file, () => fs.realpathSync(path.dirname(file))) === fs.realpathSync(data);
+  if (isBesideDatabase && /^courtd\.(db(-.*)?|lock|prune)$/.test(path.basename(file))) {
+    throw new StoreError(`${file} is a name that the database itself uses: name another file.`);
+  }
+}
+
+/** Never the new one, whatever the clock says. @returns the names of those that are gone. */
+function removeOlder(directory: string, made: string, keep: number): string[] {
+  const others = fs
+    .readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== made && BACKUP_NAME.test(entry.name))
+    .map(({ name }) => name)
+    .sort();
+  const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
+  for (const name of older) {
+    const file = path.join(directory, name);
+    telling(file, () => fs.rmSync(file));
+  }
+  return older;
+}

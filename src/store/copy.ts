@@ -1,0 +1,95 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { COPY_SYNC_MS } from '../protocol/limits.ts';
+import { makeAside, putInPlace, removeAside } from './aside.ts';
+import { cannotWrite, failureKind, StoreError } from './failure.ts';
+import type { Contents } from './inspect.ts';
+
+/** What the thread answers: the contents of the copy, what is wrong with it, or SQLite's failure. */
+export type CopyAnswer =
+  | { readonly contents: Contents }
+  | { readonly wrong: string }
+  | { readonly message: string; readonly code: string };
+
+export interface Copy extends Contents {
+  readonly bytes: number;
+}
+
+/** Beside this file, and with its ending: the package holds JavaScript. */
+const THREAD = new URL(`./copyThread${path.extname(import.meta.filename)}`, import.meta.url);
+
+const fdatasync = promisify(fs.fdatasync);
+
+/**
+ * Copies a database as it is at one moment, beside whoever writes to it (VACUUM INTO), checks the copy, fsyncs it and
+ * gives it its name. It has no free pages and no log beside it; numbering goes on in it where it was.
+ *
+ * Until it is done the log of the database cannot be cut off. In a thread, so that signals are seen; and synced as it
+ * grows, because one sync of gigabytes at the end would stop the daemon's.
+ * @param copied is told how many bytes there are so far.
+ * @throws {StoreError} where the copy cannot be written or is wrong. Then nothing is left of it.
+ */
+export async function copyDatabase(
+  file: string,
+  target: string,
+  copied: (bytes: number) => void = () => {},
+): Promise<Copy> {
+  const aside = makeAside(target);
+  try {
+    const answer = await copyInThread(file, aside, target, copied);
+    if ('code' in answer) throw failure(new Database.SqliteError(answer.message, answer.code), target);
+    if ('wrong' in answer) {
+      throw new StoreError(`The copy for ${target} ${answer.wrong}: it was removed. Check the disk.`);
+    }
+    putInPlace(aside, target);
+    return { ...answer.contents, bytes: fs.statSync(target).size };
+  } catch (error) {
+    removeAside(aside);
+    throw error;
+  }
+}
+
+async function copyInThread(
+  file: string,
+  aside: string,
+  target: string,
+  copied: (bytes: number) => void,
+): Promise<CopyAnswer> {
+  const thread = new Worker(THREAD, { workerData: [file, aside] });
+  let isDone = false;
+  const answer = new Promise<CopyAnswer>((resolve, reject) => {
+    thread.once('message', resolve);
+    thread.once('error', reject);
+    thread.once('exit', () => reject(new Error('the thread that copies has ended')));
+  }).finally(() => {
+    isDone = true;
+  });
+  // Closed only when the thread has closed its connection: that would drop SQLite's locks.
+  const fd = fs.openSync(aside, 'r+');
+  try {
+    while (!isDone) {
+      await Promise.race([answer, sleep(COPY_SYNC_MS)]);
+      copied(fs.fstatSync(fd).size);
+      await fdatasync(fd);
+    }
+    return await answer;
+  } catch (error) {
+    await answer.catch(() => {});
+    if ((error as NodeJS.ErrnoException).errno === undefined) throw error;
+    throw new StoreError(cannotWrite(target, error as NodeJS.ErrnoException));
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** A full disk is that of the copy: nothing else is written. */
+function failure(error: unknown, target: string): unknown {
+  if (failureKind(error) !== 'full') return error;
+  return new StoreError(
+    `The disk of ${path.dirname(target)} is full: make room there, or choose another place.`,
+  );
+}

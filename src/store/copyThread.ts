@@ -1,0 +1,28 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { COMMAND_BUSY_MS } from '../protocol/limits.ts';
+import type { CopyAnswer } from './copy.ts';
+import { StoreError } from './failure.ts';
+import { inspectCopy } from './inspect.ts';
+
+/** The thread of copy.ts: one copy of a database, checked. The calls take as long as the database is large. */
+
+const [file, copy] = workerData as [string, string];
+const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+let answer: CopyAnswer;
+try {
+  const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();
+  const before = lastSeq.get()!;
+  db.prepare('VACUUM INTO ?').run(copy);
+  const contents = inspectCopy(copy);
+  // Only a prune could have taken the newest event away meanwhile, and then it is gone from both.
+  if (contents.lastSeq < Math.min(before, lastSeq.get()!)) throw new StoreError('is not complete');
+  answer = { contents };
+} catch (error) {
+  if (error instanceof StoreError) answer = { wrong: error.message };
+  else if (error instanceof Database.SqliteError) answer = { message: error.message, code: error.code };
+  else throw error;
+} finally {
+  db.close();
+}
+parentPort?.postMessage(answer);

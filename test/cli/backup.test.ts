@@ -1,0 +1,201 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../daemon.ts';
+import { events } from '../event.ts';
+import { Cameras } from '../failures/cameras.ts';
+import { SmallDisk, withoutMount } from '../failures/smallDisk.ts';
+
+const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
+const SENTENCE = /^courtd: [^\n]+\n$/;
+
+/** A data directory with events in it, and no daemon. */
+async function stored(t: Parameters<typeof temporaryFolder>[0], count = 20): Promise<Daemon> {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  for (let sent = 0; sent < count; sent += 500) await daemon.post(events(Math.min(500, count - sent)));
+  await daemon.stop();
+  return daemon;
+}
+
+t.test('beside a daemon that takes events: a whole copy, and no camera is refused', async (t) => {
+  const folder = temporaryFolder(t);
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const cameras = new Cameras(t, daemon);
+  await cameras.more(5_000);
+  const before = [...cameras.acknowledged];
+  const { status, stdout, stderr } = await daemon.command('backup', folder, '--json');
+  t.strictSame([status, stderr], [0, '']);
+  await cameras.more(1_000);
+  await cameras.stop();
+  t.strictSame([...cameras.refused], [], 'no request was refused');
+  const told = JSON.parse(stdout);
+  t.match(path.basename(told.path), NAME);
+  t.equal(told.bytes, fs.statSync(told.path).size);
+  t.equal(told.sessions, 1);
+  t.ok(told.events >= before.length && told.events < cameras.acknowledged.length, `${told.events} events`);
+  const db = new Database(told.path, { readonly: true });
+  t.teardown(() => db.close());
+  const ids = new Set(db.prepare('SELECT event_id FROM event').pluck().all());
+  t.equal(ids.size, told.events);
+  t.strictSame(
+    before.filter((id) => !ids.has(id)),
+    [],
+    'what was acknowledged before is in it',
+  );
+  t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+  t.equal(db.pragma('journal_mode', { simple: true }), 'delete', 'one file, with no log beside it');
+  t.strictSame(fs.readdirSync(folder), [path.basename(told.path)]);
+});
+
+t.test('a file: as it was named, closed to others; path, size, events and time are told', async (t) => {
+  const daemon = await stored(t);
+  const folder = temporaryFolder(t);
+  const file = path.join(folder, 'one.db');
+  const { status, stdout, stderr } = await daemon.command('backup', file);
+  t.strictSame([status, stdout], [0, '']);
+  t.match(stderr, /^Backup written to \/[^\n]+\/one\.db: \d+\.\d MiB, 20 events, in \d+\.\d s\.\n$/);
+  t.equal(fs.statSync(file).mode & 0o777, 0o660);
+  t.strictSame(fs.readdirSync(folder), ['one.db']);
+});
+
+t.test('a backup that root makes belongs to whom its directory belongs to', async (t) => {
+  if (process.getuid?.() !== 0) return t.pass('only root can show it');
+  const daemon = await stored(t);
+  const folder = temporaryFolder(t);
+  fs.chownSync(folder, 1234, 2345);
+  await daemon.command('backup', folder);
+  const [name] = fs.readdirSync(folder);
+  t.match(fs.statSync(path.join(folder, name!)), { uid: 1234, gid: 2345 });
+});
+
+t.test('a directory keeps the newest ones, and nothing but backups is ever removed from it', async (t) => {
+  const daemon = await stored(t);
+  const folder = temporaryFolder(t);
+  const others = ['courtd-2020.db', 'courtd-20200101T000000Z.db.old', 'my-courtd-20200101T000000Z.db'];
+  for (const name of others) fs.writeFileSync(path.join(folder, name), '');
+  fs.mkdirSync(path.join(folder, 'courtd-20200101T000000Z.db'));
+  const older = ['courtd-20200102T000000Z.db', 'courtd-20200103T000000Z.db', 'courtd-20200104T000000Z.db'];
+  for (const name of older) fs.writeFileSync(path.join(folder, name), '');
+  // Made when the clock was ahead: it is not newer than the one that is made now.
+  fs.writeFileSync(path.join(folder, 'courtd-20990101T000000Z.db'), '');
+  const { stdout } = await daemon.command('backup', folder, '--keep', '3', '--json');
+  const { path: made, removed } = JSON.parse(stdout);
+  t.strictSame(removed, older.slice(0, 2));
+  const rest = [
+    ...others,
+    'courtd-20200101T000000Z.db',
+    older[2],
+    'courtd-20990101T000000Z.db',
+    path.basename(made),
+  ];
+  t.strictSame(fs.readdirSync(folder).sort(), rest.sort());
+  const { stderr } = await daemon.command('backup', folder, '--keep', '1');
+  t.match(stderr, /\nRemoved what is older than the newest 1: courtd-20200104T000000Z\.db, /);
+  t.equal(
+    fs.readdirSync(folder).filter((name) => NAME.test(name)).length,
+    2,
+    'the new one and the directory',
+  );
+});
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+  t.test(
+    `${signal} in the middle: nothing that looks like a backup, and the next one tidies up`,
+    async (t) => {
+      const daemon = await stored(t, 20_000);
+      const folder = temporaryFolder(t);
+      const watcher = fs.watch(folder);
+      t.teardown(() => watcher.close());
+      const begun = once(watcher, 'change');
+      const child = start(BIN, ['backup', folder, '--data', daemon.data]);
+      const exit = once(child, 'exit');
+      await begun;
+      child.kill(signal);
+      t.strictSame(await exit, [null, signal]);
+      const left = fs.readdirSync(folder);
+      t.equal(left.length, signal === 'SIGKILL' ? 1 : 0);
+      t.notOk(left.some((name) => NAME.test(name)));
+      t.equal((await daemon.command('backup', folder)).status, 0);
+      const [backup, ...more] = fs.readdirSync(folder);
+      t.match(backup, NAME);
+      t.strictSame(more, []);
+    },
+  );
+}
+
+t.test('a place where no backup can be: one sentence, status 1, and nothing is changed', async (t) => {
+  const daemon = await stored(t);
+  const folder = temporaryFolder(t);
+  const file = path.join(folder, 'there.db');
+  fs.writeFileSync(file, 'mine');
+  fs.writeFileSync(path.join(folder, 'half.db-wal'), 'mine');
+  fs.rmSync(path.join(daemon.data, 'courtd.db-wal'), { force: true });
+  const before = [fs.readdirSync(folder), fs.readdirSync(daemon.data)];
+  const places: [place: string, sentence: RegExp][] = [
+    [file, /there\.db exists already: nothing was changed\. Name another file, or a directory/],
+    [path.join(folder, 'half.db'), /half\.db-wal lies in the way/],
+    [path.join(daemon.data, 'courtd.db'), /courtd\.db exists already/],
+    [path.join(daemon.data, 'courtd.db-wal'), /courtd\.db-wal is a name that the database itself uses/],
+    [path.join(folder, 'none', 'x.db'), /Cannot write to .*x\.db: no such file or directory\./],
+    [path.join(folder, 'none/'), /There is no directory .*none\/: make it first\./],
+    [path.join(file, 'x.db'), /Cannot write to .*x\.db: not a directory\./],
+    ['/proc/x.db', /Cannot write to \/proc\/x\.db: /],
+  ];
+  for (const [place, sentence] of places) {
+    const { status, stdout, stderr } = await daemon.command('backup', place);
+    t.strictSame({ status, stdout }, { status: 1, stdout: '' }, place);
+    t.match(stderr, SENTENCE);
+    t.match(stderr, sentence);
+  }
+  t.strictSame([fs.readdirSync(folder), fs.readdirSync(daemon.data)], before);
+  t.equal(fs.readFileSync(file, 'utf8'), 'mine');
+});
+
+t.test(
+  'a full disk: one sentence that names it, older backups stay, nothing else is left',
+  { skip: withoutMount },
+  async (t) => {
+    const daemon = await stored(t, 10_000);
+    const disk = await SmallDisk.mount(t, 4);
+    const older = 'courtd-20200102T000000Z.db';
+    fs.writeFileSync(path.join(disk.folder, older), '');
+    disk.fill(1024 ** 2);
+    const { status, stderr } = await daemon.command('backup', disk.folder, '--keep', '1');
+    t.equal(status, 1);
+    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: make room there, or choose another place\.\n$/);
+    t.strictSame(fs.readdirSync(disk.folder).sort(), [older, 'filler']);
+    disk.makeRoom();
+    t.equal((await daemon.command('backup', disk.folder, '--keep', '1')).status, 0);
+    t.notOk(fs.existsSync(path.join(disk.folder, older)));
+  },
+);
+
+t.test(
+  'a USB stick, whose file system has no owners and no modes, takes a backup',
+  { skip: withoutMount || (await run('mkfs.vfat', ['--help'])).status === null },
+  async (t) => {
+    const daemon = await stored(t);
+    const folder = temporaryFolder(t);
+    const image = path.join(folder, 'stick');
+    const stick = path.join(folder, 'mounted');
+    fs.mkdirSync(stick);
+    fs.writeFileSync(image, '');
+    fs.truncateSync(image, 16 * 1024 ** 2);
+    if ((await run('mkfs.vfat', [image])).status !== 0) return t.pass('no file system can be made');
+    if ((await run('mount', ['-o', 'loop', image, stick])).status !== 0)
+      return t.pass('it cannot be mounted');
+    try {
+      t.match(await daemon.command('backup', stick), { status: 0, stderr: /Backup written/ });
+    } finally {
+      await run('umount', [stick]);
+    }
+  },
+);
+
+t.test('wrong usage: no place, a number of backups that cannot be', async (t) => {
+  for (const args of [['backup'], ['backup', '/tmp', '--keep', '0'], ['backup', '']]) {
+    t.match(await courtd(args), { status: 2, stdout: '', stderr: SENTENCE }, args.join(' '));
+  }
+});
