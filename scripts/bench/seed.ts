@@ -17,6 +17,7 @@ const ON_STORE: StoreEvents = {
   fatal: fail,
   walLarge: ignore,
   walSmall: ignore,
+  upgrading: ignore,
 };
 
 /** Stores events through the store's own modules: millions of them, without HTTP. @returns how many. */

@@ -46,6 +46,7 @@ export const QUIET = {
   unexpected() {},
   walLarge() {},
   walSmall() {},
+  upgrading() {},
 };
 
 /**

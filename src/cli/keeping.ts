@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
+import { EVENT_TYPES } from '../protocol/event.ts';
 import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../protocol/limits.ts';
-import { integer, json, notEmpty } from './arguments.ts';
+import { integer, json, notEmpty, parseDuration } from './arguments.ts';
 
 /** The commands that keep the data: backup, restore, prune. */
 export function addKeeping(program: Command): void {
@@ -17,4 +18,26 @@ export function addKeeping(program: Command): void {
     .action(async (place, _options, command) =>
       (await import('./backup.ts')).backup(place, command.optsWithGlobals()),
     );
+  program
+    .command('restore')
+    .description('put a backup in the place of the database, which is kept aside; the daemon must be stopped')
+    .argument('<file>', 'the backup; it stays as it is', notEmpty)
+    .addOption(json())
+    .action(async (file, _options, command) =>
+      (await import('./restore.ts')).restore(file, command.optsWithGlobals()),
+    );
+  program
+    .command('prune')
+    .description(
+      'delete events by time of receipt, beside a daemon that takes events, and give the space back',
+    )
+    .addOption(
+      new Option('--older-than <time>', 'events received longer ago than this: a number with s, m, h or d')
+        .makeOptionMandatory()
+        .argParser(parseDuration),
+    )
+    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .option('--dry-run', 'only say what would be deleted')
+    .addOption(json())
+    .action(async (_options, command) => (await import('./prune.ts')).prune(command.optsWithGlobals()));
 }

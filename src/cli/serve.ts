@@ -101,11 +101,19 @@ function storeEvents(log: Log): StoreEvents {
         'the write-ahead log cannot be cut off: another program reads the database and does not end; stop it',
       ),
     walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
+    upgrading: ({ doing, bytes, ...line }) =>
+      logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
     healed: () => logger.info('there is room on the disk again: events are stored'),
     unexpected: (err) => logger.error({ err }, 'a fault of courtd: please report it'),
     fatal: (error) => die(log, error, isDamage(error) ? DAMAGED : DISK_FAILED),
   };
 }
+
+const UPGRADE_SENTENCES = {
+  copying: 'the database is of an older layout: it is copied aside first',
+  changing: 'the database gets its new layout: events are taken when that is done',
+  done: 'the database is up to date',
+} as const;
 
 const DISK_FAILED =
   'the disk failed to read or write: nothing can be promised any more; check it, and start again';

@@ -133,6 +133,18 @@ export const COMMAND_BUSY_MS = 5_000;
 
 /** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
 export const COPY_SYNC_MS = 100;
+/** How often the log says how far an upgrade of the database is. */
+export const UPGRADE_TOLD_MS = 5_000;
+/** What a prune reads at a time; and what it deletes at a time, by number and by time, so that no request waits for long. */
+export const PRUNE_READ_ROWS = 1_000;
+export const PRUNE_STEP_ROWS = 200;
+export const PRUNE_STEP_MS = 4;
+/** How long it leaves the database to others after each step, at least; after a slow one twice as long as that took. */
+export const PRUNE_PAUSE_MS = 5;
+/** Pages that one step gives back to the file system, from and to: as many as take about PRUNE_STEP_MS. */
+export const PRUNE_PAGES = { least: 8, most: 512 } as const;
+/** How often a step is tried on a locked database, waiting COMMAND_BUSY_MS each time. */
+export const PRUNE_TRIES = 6;
 /** Backups that a directory keeps, unless `--keep` says otherwise: a week of nights. */
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;

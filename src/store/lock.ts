@@ -5,13 +5,27 @@ import { createClosed } from './closed.ts';
 import { StoreError, sqliteCode } from './failure.ts';
 
 /**
- * One daemon a data directory: the keys in play are in its memory (keys.ts). SQLite's own lock on a file of its
- * own does it: the kernel lets go of it however the process ends.
+ * One daemon a data directory: the keys in play are in its memory (keys.ts).
  * @returns the lock; it lasts until it is closed or the process ends.
  * @throws {StoreError} where another daemon has it.
  */
 export function lockDirectory(directory: string): Database.Database {
-  const file = path.join(directory, 'courtd.lock');
+  return lockFile(
+    path.join(directory, 'courtd.lock'),
+    `Another "courtd serve" uses ${directory}: stop it first, or name another directory with --data.`,
+  );
+}
+
+/** One prune at a time: each sweeps after what it has deleted itself (prune.ts). @see lockDirectory */
+export function lockPrune(directory: string): Database.Database {
+  return lockFile(
+    path.join(directory, 'courtd.prune'),
+    `Another "courtd prune" works on ${directory}: wait until it has ended.`,
+  );
+}
+
+/** SQLite's own lock on a file of its own does it: the kernel lets go of it however the process ends. */
+function lockFile(file: string, sentence: string): Database.Database {
   if (!fs.existsSync(file)) createClosed(file);
   const lock = new Database(file, { timeout: 0 });
   try {
@@ -21,9 +35,7 @@ export function lockDirectory(directory: string): Database.Database {
   } catch (error) {
     lock.close();
     if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
-    throw new StoreError(
-      `Another "courtd serve" uses ${directory}: stop it first, or name another directory with --data.`,
-    );
+    throw new StoreError(sentence);
   }
   return lock;
 }

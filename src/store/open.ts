@@ -4,17 +4,20 @@ import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS, JOURNAL_SIZE_BYTES, PAGE_CACHE_KIB } from '../protocol/limits.ts';
 import { createClosed } from './closed.ts';
 import { StoreError, sqliteCode } from './failure.ts';
+import { readHeader } from './header.ts';
 import { UNSEALED_KEYS } from './keys.ts';
-import { APPLICATION_ID, migrate, SCHEMA_VERSION } from './schema.ts';
+import { copyBeforeUpgrade } from './layoutCopy.ts';
+import { migrate, SCHEMA_VERSION } from './schema.ts';
 
 const DIRECTORY_MODE = 0o2770;
-const HEADER_BYTES = 100;
 
 export interface OpenOptions {
   /** Make the directory and the database where there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
   /** Look for damage first, in the tables that every event needs: only `serve` does. Others get out what can be read. */
   readonly check?: boolean;
+  /** Open a database of an older layout too: only `serve` does, which brings it up to date (upgrade.ts). */
+  readonly older?: boolean;
 }
 
 export function databaseFile(directory: string): string {
@@ -27,7 +30,7 @@ export function databaseFile(directory: string): string {
  */
 export function openDatabase(
   directory: string,
-  { create = false, check = false }: OpenOptions = {},
+  { create = false, check = false, older = false }: OpenOptions = {},
 ): Database.Database {
   const file = databaseFile(directory);
   try {
@@ -37,7 +40,7 @@ export function openDatabase(
     if (check) refuseDamaged(file);
     const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
-      prepare(db, file, create);
+      prepare(db, file, create, older);
     } catch (error) {
       db.close();
       throw error;
@@ -49,11 +52,15 @@ export function openDatabase(
 }
 
 function createEmpty(directory: string, file: string): void {
-  if (!fs.existsSync(directory)) {
-    makeDirectory(directory);
-    fs.chmodSync(directory, DIRECTORY_MODE);
-  }
+  makeDataDirectory(directory);
   if (!fs.existsSync(file)) createClosed(file);
+}
+
+/** Makes the data directory where there is none. */
+export function makeDataDirectory(directory: string): void {
+  if (fs.existsSync(directory)) return;
+  makeDirectory(directory);
+  fs.chmodSync(directory, DIRECTORY_MODE);
 }
 
 /** With its parents. Node's own recursive mkdir never ends where none can be made, such as in /proc. */
@@ -82,18 +89,14 @@ function refuseOthers(file: string, directory: string): void {
       `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one.`,
     );
   }
-  const header = Buffer.alloc(HEADER_BYTES);
-  const fd = fs.openSync(file, 'r');
-  const read = fs.readSync(fd, header, 0, HEADER_BYTES, 0);
-  fs.closeSync(fd);
-  if (read === 0) return;
-  const isSqlite = header.toString('latin1', 0, 16) === 'SQLite format 3\0';
-  if (!isSqlite || header.readUInt32BE(68) !== APPLICATION_ID) {
+  const header = readHeader(file);
+  if (header.isEmpty) return;
+  if (!header.isOurs) {
     throw new StoreError(
       `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
     );
   }
-  refuseNewer(header.readUInt32BE(60), file);
+  refuseNewer(header.version, file);
 }
 
 /**
@@ -133,20 +136,31 @@ function isThere(file: string): boolean {
 
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
+  const copy = copyBeforeUpgrade(path.dirname(file));
+  const goBack =
+    copy === undefined
+      ? 'or restore a backup that this version made'
+      : `or go back to how it was before the upgrade with "courtd restore ${copy}"`;
   throw new StoreError(
     `${file} was written by a newer courtd (layout ${version}, this one knows up to ${SCHEMA_VERSION}): nothing was changed. ` +
-      'Install that version again, or restore the copy that was made before the upgrade.',
+      `Install that version again, ${goBack}.`,
   );
 }
 
-function prepare(db: Database.Database, file: string, create: boolean): void {
-  const version = db.pragma('user_version', { simple: true }) as number;
+function prepare(db: Database.Database, file: string, create: boolean, older: boolean): void {
+  const version = layoutOf(db);
   refuseNewer(version, file);
-  if (version < SCHEMA_VERSION) {
+  if (version === 0) {
     if (!create) throw new StoreError(`${file} is not set up yet: start "courtd serve" once.`);
     // In a rollback journal, so that the file carries our mark before there is a log beside it.
     db.pragma('page_size = 4096');
+    // So that a prune can give the space back (prune.ts); it cannot be set once there is a table.
+    db.pragma('auto_vacuum = INCREMENTAL');
     db.transaction(() => migrate(db)).exclusive();
+  } else if (version < SCHEMA_VERSION && !older) {
+    throw new StoreError(
+      `${file} is of an older courtd (layout ${version}, this one has ${SCHEMA_VERSION}): start "courtd serve" once, which brings it up to date.`,
+    );
   }
   if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
     throw new StoreError(`${file} cannot have a write-ahead log where it is: use a local disk.`);
@@ -156,6 +170,11 @@ function prepare(db: Database.Database, file: string, create: boolean): void {
   db.pragma(`journal_size_limit = ${JOURNAL_SIZE_BYTES}`);
   db.pragma('foreign_keys = OFF');
   setDurable(db);
+}
+
+/** @returns the number of the last migration that the file has seen. */
+export function layoutOf(db: Database.Database): number {
+  return db.pragma('user_version', { simple: true }) as number;
 }
 
 /** better-sqlite3 commits without fsync in WAL mode unless this is set on every open (design 1.1). */

@@ -21,7 +21,9 @@ const V1 = `
     id         INTEGER PRIMARY KEY,
     name       TEXT    NOT NULL UNIQUE,
     sealed_seq INTEGER NOT NULL DEFAULT 0,  -- the keys of its events up to here are in "key"
-    duplicates INTEGER NOT NULL DEFAULT 0   -- copies that came again and were ignored
+    duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that came again and were ignored
+    pruned_seq INTEGER NOT NULL DEFAULT 0,  -- its events up to here may be gone: see prune.ts
+    unswept    INTEGER NOT NULL DEFAULT 0   -- 1: keys of events that are gone may be in "key"
   ) STRICT;
 
   CREATE TABLE origin (
@@ -94,10 +96,13 @@ const MIGRATIONS: readonly string[] = [V1];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Brings the file up to SCHEMA_VERSION; call it inside a transaction that holds the write lock. */
-export function migrate(db: Database): void {
+/**
+ * Brings the file up to the last of the migrations; call it inside a transaction that holds the write lock.
+ * @param migrations others than the program's only in tests.
+ */
+export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
   const from = db.pragma('user_version', { simple: true }) as number;
-  for (const step of MIGRATIONS.slice(from)) db.exec(step);
+  for (const step of migrations.slice(from)) db.exec(step);
   db.pragma(`application_id = ${APPLICATION_ID}`);
-  db.pragma(`user_version = ${SCHEMA_VERSION}`);
+  db.pragma(`user_version = ${migrations.length}`);
 }

@@ -54,8 +54,11 @@ export class Seal {
        ORDER BY event_id, revision LIMIT 1 OFFSET ${SEAL_STEP_KEYS - 1}`);
     const range = 'session = @session AND (event_id, revision) > (@from, @fromRevision)';
     const part = `${range} AND (event_id, revision) <= (@to, @toRevision) AND seq <= @lastSeq`;
+    // Only where a prune has been are the events asked for, one by one.
+    const isThere = `(seq > (SELECT pruned_seq FROM session WHERE id = @session)
+      OR EXISTS (SELECT 1 FROM event e WHERE e.seq = k.seq))`;
     this.#copy = db.prepare(
-      `INSERT OR REPLACE INTO main.key SELECT * FROM live.key WHERE ${part} ORDER BY event_id, revision`,
+      `INSERT OR REPLACE INTO main.key SELECT * FROM live.key AS k WHERE ${part} AND ${isThere} ORDER BY event_id, revision`,
     );
     this.#forget = db.prepare(`DELETE FROM live.key WHERE ${part}`);
     this.#sealSession = db.prepare('UPDATE session SET sealed_seq = ? WHERE id = ?');

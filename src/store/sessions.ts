@@ -35,9 +35,13 @@ export interface Lateness {
   readonly future_events: number;
 }
 
-/** @throws {StoreError} where no event of this session was ever stored. */
+/** The row of a session whose events have all been pruned stays: the daemon remembers its id. */
+const HAS_EVENTS = 'EXISTS (SELECT 1 FROM event WHERE session = session.id)';
+
+/** @throws {StoreError} where no event of this session is stored. */
 export function sessionId(db: Database, name: string): number {
-  const id = db.prepare<[string], number>('SELECT id FROM session WHERE name = ?').pluck().get(name);
+  const find = `SELECT id FROM session WHERE name = ? AND ${HAS_EVENTS}`;
+  const id = db.prepare<[string], number>(find).pluck().get(name);
   if (id === undefined) {
     throw new StoreError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
   }
@@ -46,7 +50,8 @@ export function sessionId(db: Database, name: string): number {
 
 /** @yields every session in the order of its first arrival: a short query each, so that none pins the log for long. */
 export function* listSessions(db: Database): Generator<SessionLine> {
-  const names = db.prepare<[], string>('SELECT name FROM session ORDER BY id').pluck().all();
+  const find = `SELECT name FROM session WHERE ${HAS_EVENTS} ORDER BY id`;
+  const names = db.prepare<[], string>(find).pluck().all();
   for (const name of names) yield sessionLine(db, name);
 }
 
@@ -64,7 +69,7 @@ function sessionLine(db: Database, name: string): SessionLine {
   return line;
 }
 
-/** @throws {StoreError} where no event of this session was ever stored. */
+/** @throws {StoreError} where no event of this session is stored. */
 export function summarizeSession(db: Database, name: string): SessionSummary {
   const id = sessionId(db, name);
   const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];

@@ -6,13 +6,15 @@ import type { Counts } from './append.ts';
 import { failureKind } from './failure.ts';
 import { TokenGuard } from './guard.ts';
 import { lockDirectory } from './lock.ts';
-import { assertDurable, databaseFile, explain, openDatabase } from './open.ts';
+import { assertDurable, databaseFile, explain, layoutOf, openDatabase } from './open.ts';
+import { SCHEMA_VERSION } from './schema.ts';
 import { settle } from './settle.ts';
+import { type UpgradeEvents, upgradeDatabase } from './upgrade.ts';
 import { type WalEvents, type WalOptions, WalWatch } from './wal.ts';
 import { Writer, type WriterEvents, type WriterOptions } from './writer.ts';
 
 /** What the daemon logs of the store. */
-export type StoreEvents = WriterEvents & WalEvents;
+export type StoreEvents = WriterEvents & WalEvents & UpgradeEvents;
 
 export interface StoreOptions extends WriterOptions {
   readonly wal?: WalOptions;
@@ -51,9 +53,15 @@ export class Store {
    * @throws {StoreError} where it cannot be: the message says why and what to do.
    */
   static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
-    const db = openDatabase(directory, { create: true, check: true });
+    let db = openDatabase(directory, { create: true, check: true, older: true });
     try {
       const lock = lockDirectory(directory);
+      const layout = layoutOf(db);
+      if (layout < SCHEMA_VERSION) {
+        db.close();
+        await upgradeDatabase(databaseFile(directory), layout, on);
+        db = openDatabase(directory);
+      }
       const full = await settle(db, directory).catch(asFull);
       assertDurable(db);
       // Waiting inside SQLite would stop the event loop: the writer waits on a timer instead.

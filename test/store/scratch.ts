@@ -76,6 +76,7 @@ export function recorder(): { on: StoreEvents; told: string[] } {
       unexpected: tell('unexpected'),
       walLarge: tell('walLarge'),
       walSmall: tell('walSmall'),
+      upgrading: tell('upgrading'),
     },
     told,
   };

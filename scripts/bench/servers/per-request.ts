@@ -18,6 +18,7 @@ const onStore = {
   fatal: fail,
   walLarge: ignore,
   walSmall: ignore,
+  upgrading: ignore,
 };
 const store = await Store.open(process.argv[2]!, onStore, { groupEvents: 1 });
 const log = makeLog('info').logger;

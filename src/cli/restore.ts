@@ -1,0 +1,21 @@
+import { asideOf, removeAside } from '../store/aside.ts';
+import { databaseFile } from '../store/open.ts';
+import { restoreDatabase } from '../store/restore.ts';
+import type { DataOption } from './data.ts';
+import { atEnd, isoTime, type JsonOption, printJson, say } from './output.ts';
+
+/** `courtd restore FILE`. */
+export async function restore(file: string, options: DataOption & JsonOption): Promise<void> {
+  const calledOff = atEnd(() => removeAside(asideOf(databaseFile(options.data))));
+  const { events, sessions, newestMs, keptAs } = await restoreDatabase(options.data, file);
+  calledOff();
+  const newest_received_at = isoTime(newestMs);
+  if (options.json) {
+    return printJson({ restored: file, events, sessions, newest_received_at, replaced_kept_as: keptAs });
+  }
+  const newest = newest_received_at === null ? '' : `, the newest received at ${newest_received_at}`;
+  say(`Restored ${file}: ${events} events of ${sessions} sessions${newest}.`);
+  say('The tokens are those of the backup: "courtd token list" shows them.');
+  if (keptAs !== null)
+    say(`The replaced database is kept as ${keptAs}: remove it when nobody needs it any more.`);
+}

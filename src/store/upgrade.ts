@@ -1,0 +1,83 @@
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { UPGRADE_TOLD_MS } from '../protocol/limits.ts';
+import { removeLeftovers } from './aside.ts';
+import type { ThreadFailure } from './checkpoint.ts';
+import { copyDatabase } from './copy.ts';
+import { StoreError } from './failure.ts';
+import { layoutCopy } from './layoutCopy.ts';
+import { SCHEMA_VERSION } from './schema.ts';
+
+/** How far an upgrade is. */
+export interface UpgradeStep {
+  readonly doing: 'copying' | 'changing' | 'done';
+  readonly from: number;
+  readonly to: number;
+  /** Where the database as it was is kept. */
+  readonly copy: string;
+  /** Of the copy so far. */
+  readonly bytes: number;
+  /** Since the beginning. */
+  readonly seconds: number;
+}
+
+export interface UpgradeEvents {
+  /** Told at each step, and every few seconds within one. */
+  upgrading(step: UpgradeStep): void;
+}
+
+/** Beside this file, and with its ending: the package holds JavaScript. */
+const THREAD = new URL(`./upgradeThread${path.extname(import.meta.filename)}`, import.meta.url);
+
+/**
+ * Brings a database of an older layout up to date, in one transaction, after a copy of it has been made: without the copy
+ * nothing is changed. In threads, so that the process can say that it is alive.
+ * @param from its layout. No other connection of this process may be open to it, and no other program may write to it.
+ * @throws {StoreError} where there is no room for the copy.
+ */
+export async function upgradeDatabase(file: string, from: number, on: UpgradeEvents): Promise<void> {
+  const startedAt = performance.now();
+  const copy = layoutCopy(file, from);
+  let [doing, bytes, toldAt]: [UpgradeStep['doing'], number, number] = ['copying', 0, 0];
+  const tell = () => {
+    toldAt = performance.now();
+    const seconds = Math.round(performance.now() - startedAt) / 1000;
+    on.upgrading({ doing, from, to: SCHEMA_VERSION, copy, bytes, seconds });
+  };
+  tell();
+  removeLeftovers(path.dirname(file), (name) => name === path.basename(copy));
+  try {
+    await copyDatabase(file, copy, (soFar) => {
+      bytes = soFar;
+      if (performance.now() - toldAt > UPGRADE_TOLD_MS) tell();
+    });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new StoreError(
+      `${file} gets a new layout only after a copy of it has been made, and that failed. ${error.message} Nothing was changed.`,
+    );
+  }
+  doing = 'changing';
+  tell();
+  const timer = setInterval(tell, UPGRADE_TOLD_MS);
+  try {
+    await migrateInThread(file);
+  } finally {
+    clearInterval(timer);
+  }
+  doing = 'done';
+  tell();
+}
+
+async function migrateInThread(file: string): Promise<void> {
+  const thread = new Worker(THREAD, { workerData: file });
+  const failure = await new Promise<unknown>((resolve) => {
+    thread.once('message', ({ message, code }: ThreadFailure) =>
+      resolve(new Database.SqliteError(message, code)),
+    );
+    thread.once('error', resolve);
+    thread.once('exit', () => resolve(undefined));
+  });
+  if (failure !== undefined) throw failure;
+}

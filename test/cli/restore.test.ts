@@ -1,0 +1,226 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
+import { event, events } from '../event.ts';
+import { SmallDisk, withoutMount } from '../failures/smallDisk.ts';
+
+type Test = Pick<typeof t, 'teardown' | 'match'>;
+
+const QUERIES = [
+  ['token', 'list', '--json'],
+  ['session', 'list', '--json'],
+  ['session', 'show', 's-1'],
+  ['session', 'show', 's-2', '--json'],
+  ['event', 'show', 's-1', 'revised'],
+  ['export', 's-1'],
+  ['export', 's-1', '--format', 'ndjson'],
+  ['export', 's-2', '--current'],
+];
+
+/** Everything that the queries say. */
+async function answers(data: string): Promise<string[]> {
+  const run = async (query: string[]) => (await courtd([...query, '--data', data])).stdout;
+  return Promise.all(QUERIES.map(run));
+}
+
+async function counts(daemon: Daemon, body: unknown): Promise<unknown> {
+  return (await daemon.post(body)).json();
+}
+
+/** A daemon with events of two sessions, revisions, a duplicate and a conflict. */
+async function filled(t: Test) {
+  const daemon = await Daemon.start(t);
+  const sent = [
+    ...events(40, { session_id: 's-1' }),
+    ...events(30, { session_id: 's-2', type: 'PLAYER_POSITION', frame: 12345678901234 }),
+    event({ session_id: 's-1', event_id: 'revised' }),
+    event({ session_id: 's-1', event_id: 'revised', revision: 1 }),
+  ];
+  t.match(await counts(daemon, sent), { accepted: 72 });
+  const conflicting = { ...sent[0], payload: { other: true } };
+  t.match(await counts(daemon, [conflicting, sent[1]]), { duplicates: 2 });
+  return { daemon, sent };
+}
+
+/** The names in a data directory. */
+function names(directory: string): string[] {
+  return fs.readdirSync(directory).sort();
+}
+
+t.test(
+  'a restored backup answers every query as the original did at that moment, and knows every event',
+  async (t) => {
+    const { daemon, sent } = await filled(t);
+    const file = path.join(temporaryFolder(t), 'backup.db');
+    const before = await answers(daemon.data);
+    t.equal((await daemon.command('backup', file)).status, 0);
+    const bytes = fs.readFileSync(file);
+    const later = events(50, { session_id: 's-1' });
+    t.match(await counts(daemon, later), { accepted: 50 });
+    await daemon.command('token', 'rotate', '--grace', '0');
+    await daemon.stop('SIGKILL');
+    t.ok(names(daemon.data).includes('courtd.db-wal'), 'killed: a log is beside the database');
+
+    const { status, stdout, stderr } = await daemon.command('restore', file);
+    t.strictSame([status, stdout], [0, '']);
+    const kept = /The replaced database is kept as (.*): remove it/.exec(stderr)?.[1] ?? '';
+    t.match(
+      stderr,
+      /^Restored .*backup\.db: 72 events of 2 sessions, the newest received at 20[^\n]+Z\.\nThe tokens are those of the backup: /,
+    );
+    t.strictSame(await answers(daemon.data), before);
+    t.ok(fs.readFileSync(file).equals(bytes), 'the backup is as it was');
+
+    const again = await Daemon.run(t, daemon.data, daemon.token);
+    t.strictSame(await counts(again, sent), { accepted: 0, duplicates: 72 }, 'what is in it is known');
+    t.strictSame(await counts(again, later), { accepted: 50, duplicates: 0 }, 'what came after it is not');
+    await again.stop();
+
+    const elsewhere = path.join(temporaryFolder(t), 'data');
+    t.equal(
+      (await courtd(['restore', kept, '--data', elsewhere])).status,
+      0,
+      'the kept one can be restored, too',
+    );
+    const lines = (await courtd(['export', 's-1', '--format', 'ndjson', '--data', elsewhere])).stdout;
+    t.equal(lines.split('\n').length - 1, 42 + 50, 'and has all that was acknowledged');
+  },
+);
+
+t.test(
+  'numbering goes on where it was in the backup, also when its last events had been deleted',
+  async (t) => {
+    const { daemon } = await filled(t);
+    await daemon.stop();
+    const db = new Database(path.join(daemon.data, 'courtd.db'));
+    db.exec('DELETE FROM event WHERE seq > 50');
+    db.close();
+    const file = path.join(temporaryFolder(t), 'backup.db');
+    await daemon.command('backup', file);
+    await daemon.command('restore', file);
+    const again = await Daemon.run(t, daemon.data, daemon.token);
+    await again.post(event());
+    const copy = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    t.teardown(() => copy.close());
+    t.ok((copy.prepare('SELECT max(seq) FROM event').pluck().get() as number) > 72);
+  },
+);
+
+t.test('into an empty place, of a replaced box: the daemon starts and takes events', async (t) => {
+  const { daemon, sent } = await filled(t);
+  const file = path.join(temporaryFolder(t), 'backup.db');
+  await daemon.command('backup', file);
+  const data = path.join(temporaryFolder(t), 'new', 'data');
+  const { stdout, status } = await courtd(['restore', file, '--json', '--data', data]);
+  t.equal(status, 0);
+  t.match(JSON.parse(stdout), { restored: file, events: 72, sessions: 2, replaced_kept_as: null });
+  t.equal(fs.statSync(path.join(data, 'courtd.db')).mode & 0o777, 0o660);
+  const again = await Daemon.run(t, data, daemon.token);
+  t.strictSame(await counts(again, sent), { accepted: 0, duplicates: 72 });
+});
+
+t.test('what root restores can be opened by the owner of the data directory', async (t) => {
+  if (process.getuid?.() !== 0) return t.pass('only root can show it');
+  const { daemon } = await filled(t);
+  const file = path.join(temporaryFolder(t), 'backup.db');
+  await daemon.command('backup', file);
+  const data = temporaryFolder(t);
+  fs.chownSync(data, 1234, 2345);
+  await courtd(['restore', file, '--data', data]);
+  await courtd(['session', 'list', '--data', data]);
+  await courtd(['restore', file, '--data', data]);
+  for (const name of names(data)) t.match(fs.statSync(path.join(data, name)), { uid: 1234, gid: 2345 }, name);
+  t.equal(names(data).length, 3, 'database, lock and the replaced one');
+});
+
+t.test(
+  'refused while the daemon runs, while another program reads, and for anything but a whole backup: nothing is changed',
+  async (t) => {
+    const { daemon } = await filled(t);
+    const folder = temporaryFolder(t);
+    const file = path.join(folder, 'backup.db');
+    await daemon.command('backup', file);
+    const refused = async (name: string, sentence: RegExp) => {
+      const before = [names(daemon.data), await answers(daemon.data)];
+      const { status, stdout, stderr } = await daemon.command('restore', name);
+      t.strictSame({ status, stdout }, { status: 1, stdout: '' }, name);
+      t.match(stderr, /^courtd: [^\n]+\n$/);
+      t.match(stderr, sentence);
+      t.strictSame([names(daemon.data), await answers(daemon.data)], before);
+    };
+    await refused(file, /Another "courtd serve" uses .*: stop it first/);
+    await daemon.stop();
+    const put = (name: string, content: Buffer | string) => {
+      fs.writeFileSync(path.join(folder, name), content);
+      return path.join(folder, name);
+    };
+    const whole = fs.readFileSync(file);
+    await refused(path.join(folder, 'none.db'), /Cannot read .*none\.db: no such file or directory\./);
+    await refused(folder, /Cannot read .*: illegal operation on a directory\./);
+    await refused(put('text', 'no database'), /text is not a courtd database: nothing was changed/);
+    await refused(put('empty', ''), /empty is not a courtd database/);
+    await refused(
+      put('cut', whole.subarray(0, whole.length / 2)),
+      /cut is damaged.*: nothing was changed\. Restore another/,
+    );
+    const flipped = Buffer.from(whole);
+    flipped.fill(0xa5, 4096 * 5, 4096 * 6);
+    await refused(put('flipped', flipped), /flipped is damaged/);
+    const newer = Buffer.from(whole);
+    newer.writeUInt32BE(99, 60);
+    await refused(put('newer', newer), /newer was written by a newer courtd \(layout 99/);
+    await refused(path.join(daemon.data, 'courtd.db'), /courtd\.db is the database itself/);
+    const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    t.teardown(() => db.close());
+    db.exec('BEGIN; SELECT * FROM session');
+    const { status, stderr } = await daemon.command('restore', file);
+    t.equal(status, 1);
+    t.match(stderr, /is locked by another program: try again when it is done/);
+  },
+);
+
+t.test(
+  'a damaged database with a log is kept as it is, and its log is never beside the restored one',
+  async (t) => {
+    const { daemon, sent } = await filled(t);
+    const file = path.join(temporaryFolder(t), 'backup.db');
+    await daemon.command('backup', file);
+    await daemon.stop('SIGKILL');
+    const own = path.join(daemon.data, 'courtd.db');
+    fs.writeFileSync(own, fs.readFileSync(own).fill(0xa5));
+    const log = fs.readFileSync(`${own}-wal`);
+    t.ok(log.length > 0);
+    const { stdout } = await daemon.command('restore', file, '--json');
+    const { replaced_kept_as } = JSON.parse(stdout);
+    t.ok(fs.readFileSync(`${replaced_kept_as}-wal`).equals(log));
+    t.ok(fs.readFileSync(replaced_kept_as).every((byte) => byte === 0xa5));
+    t.strictSame(
+      names(daemon.data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),
+      ['courtd.db'],
+    );
+    const again = await Daemon.run(t, daemon.data, daemon.token);
+    t.strictSame(await counts(again, sent), { accepted: 0, duplicates: 72 });
+  },
+);
+
+t.test(
+  'a disk without room for a second database: one sentence, and the first one is as it was',
+  { skip: withoutMount },
+  async (t) => {
+    const { daemon } = await filled(t);
+    await counts(daemon, events(500, { note: 'x'.repeat(2000) }));
+    const file = path.join(temporaryFolder(t), 'backup.db');
+    await daemon.command('backup', file);
+    const disk = await SmallDisk.mount(t, 8);
+    await courtd(['restore', file, '--data', disk.data]);
+    const before = [names(disk.data), await answers(disk.data)];
+    disk.fill(512 * 1024);
+    const { status, stderr } = await courtd(['restore', file, '--data', disk.data]);
+    t.equal(status, 1);
+    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: make room and try again\.\n$/);
+    disk.makeRoom();
+    t.strictSame([names(disk.data), await answers(disk.data)], before);
+  },
+);
