@@ -1,0 +1,189 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { BIN, courtd, Daemon, start } from '../daemon.ts';
+import { event, events } from '../event.ts';
+import { Cameras } from '../failures/cameras.ts';
+
+const DAY_MS = 86_400_000;
+const SENTENCE = /^courtd: [^\n]+\n$/;
+
+async function counts(daemon: Daemon, body: unknown): Promise<unknown> {
+  return (await daemon.post(body)).json();
+}
+
+async function post(daemon: Daemon, count: number, overrides: Record<string, unknown>) {
+  const sent = events(count, overrides);
+  for (let at = 0; at < count; at += 500) await counts(daemon, sent.slice(at, at + 500));
+  return sent;
+}
+
+/** What the clock would have said had these events come so many days ago. */
+function age(daemon: Daemon, days: number, where = 'true'): void {
+  const db = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 5_000 });
+  db.exec(`UPDATE event SET received_ms = received_ms - ${days * DAY_MS} WHERE ${where}`);
+  db.close();
+}
+
+async function listed(daemon: Daemon): Promise<Record<string, number>> {
+  const { stdout } = await daemon.command('session', 'list', '--json');
+  const lines: { session_id: string; events: number }[] = JSON.parse(stdout);
+  return Object.fromEntries(lines.map(({ session_id, events }) => [session_id, events]));
+}
+
+async function pruned(daemon: Daemon, ...args: string[]) {
+  const { status, stdout, stderr } = await daemon.command('prune', '--json', ...args);
+  if (status !== 0) throw new Error(stderr);
+  const { events, sessions, bytes } = JSON.parse(stdout);
+  return { events, sessions, bytes };
+}
+
+t.test(
+  'beside a daemon that takes events: the old ones are gone, nothing else is, and no camera is refused',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    const old = await post(daemon, 4_000, { session_id: 'old' });
+    const mixed = await post(daemon, 1_000, { session_id: 'mixed' });
+    await counts(daemon, [{ ...old[0], payload: {} }, old[1]]);
+    age(daemon, 100);
+    const kept = await post(daemon, 1_000, { session_id: 'mixed' });
+    const cameras = new Cameras(t, daemon, { cameras: 4 });
+    await cameras.more(200);
+
+    const size = () => fs.statSync(path.join(daemon.data, 'courtd.db')).size;
+    const dry = await daemon.command('prune', '--older-than', '90d', '--dry-run');
+    t.match(dry, {
+      status: 0,
+      stdout: '',
+      stderr: /^5000 events of 2 sessions, received before 20[^ ]+Z, would be deleted\.\n$/,
+    });
+    t.equal((await listed(daemon)).old, 4_000, 'a dry run deletes nothing');
+    const before = size();
+    const { stderr, status } = await daemon.command('prune', '--older-than', '90d');
+    t.equal(status, 0);
+    t.match(
+      stderr,
+      /^5000 events of 2 sessions, received before 20[^ ]+Z, deleted; \d+\.\d MiB given back to the file system\.\n$/,
+    );
+    await cameras.more(200);
+    await cameras.stop();
+    t.strictSame([...cameras.refused], [], 'no request was refused');
+    const { old: left, ...rest } = await listed(daemon);
+    t.equal(left, undefined, 'an empty session is not shown');
+    t.strictSame(rest, { mixed: 1_000, 'session-1': cameras.acknowledged.length });
+    t.match(await daemon.command('session', 'show', 'old'), {
+      status: 1,
+      stderr: /There is no session "old"/,
+    });
+    t.ok(size() < before, `${before} bytes before, ${size()} after`);
+
+    t.strictSame(
+      await counts(daemon, kept.slice(0, 500)),
+      { accepted: 0, duplicates: 500 },
+      'a kept one is known',
+    );
+    t.strictSame(
+      await counts(daemon, old.slice(0, 500)),
+      { accepted: 500, duplicates: 0 },
+      'a pruned one is new',
+    );
+    t.strictSame(await counts(daemon, old.slice(0, 500)), { accepted: 0, duplicates: 500 });
+    await daemon.stop('SIGKILL');
+    const again = await Daemon.run(t, daemon.data, daemon.token);
+    t.strictSame(await counts(again, old.slice(0, 500)), { accepted: 0, duplicates: 500 });
+    t.strictSame(await counts(again, mixed.slice(0, 500)), { accepted: 500, duplicates: 0 });
+    t.strictSame(await counts(again, kept.slice(0, 500)), { accepted: 0, duplicates: 500 });
+    const shown = JSON.parse((await again.command('session', 'show', 'old', '--json')).stdout);
+    t.match(
+      shown,
+      { events: 500, duplicates: 1_000, conflicts: 0 },
+      'what was counted of pruned events is gone',
+    );
+    await again.stop();
+    const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+    db.close();
+  },
+);
+
+t.test('--type: only those, and works without a daemon', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  await post(daemon, 1_500, { session_id: 's', type: 'PLAYER_POSITION' });
+  await post(daemon, 100, { session_id: 's', type: 'BALL_HIT' });
+  age(daemon, 8);
+  await post(daemon, 10, { session_id: 's', type: 'PLAYER_POSITION' });
+  await daemon.stop();
+  const positions = ['--older-than', '7d', '--type', 'PLAYER_POSITION'];
+  const size = () => fs.statSync(path.join(daemon.data, 'courtd.db')).size;
+  const before = size();
+  const { bytes, ...told } = await pruned(daemon, ...positions);
+  t.strictSame(told, { events: 1_500, sessions: 1 });
+  t.equal(before - size(), bytes, 'as many bytes as it says');
+  const { stdout } = await daemon.command('session', 'show', 's', '--json');
+  t.strictSame(JSON.parse(stdout).by_type, { BALL_HIT: 100, PLAYER_POSITION: 10 });
+  t.strictSame(await pruned(daemon, ...positions), { events: 0, sessions: 0, bytes: 0 });
+});
+
+t.test(
+  'a clock that was wrong: what came after something young is young, and a future time is kept',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    await post(daemon, 10, { session_id: 'old' });
+    await post(daemon, 10, { session_id: 'future' });
+    await post(daemon, 10, { session_id: 'old-too' });
+    age(daemon, 100);
+    age(daemon, -1_000, 'seq BETWEEN 11 AND 20');
+    await post(daemon, 10, { session_id: 'young' });
+    await post(daemon, 10, { session_id: 'clock-years-behind' });
+    age(daemon, 5_000, 'seq > 40');
+    t.match(await pruned(daemon, '--older-than', '90d'), { events: 20, sessions: 2 });
+    t.strictSame(await listed(daemon), { future: 10, young: 10, 'clock-years-behind': 10 });
+  },
+);
+
+for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+  t.test(`${signal} in the middle: nothing but old events is gone, and the next one finishes`, async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    await post(daemon, 10_000, { session_id: 'old' });
+    age(daemon, 100);
+    const kept = await post(daemon, 500, { session_id: 'kept' });
+    const child = start(BIN, ['prune', '--older-than', '90d', '--data', daemon.data]);
+    const exit = once(child, 'exit');
+    let left = 10_000;
+    const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    const count = db.prepare<[], number>('SELECT count(*) FROM event').pluck();
+    while (left === 10_000 && child.exitCode === null) {
+      left = count.get()! - 500;
+      await new Promise(setImmediate);
+    }
+    child.kill(signal);
+    t.strictSame(await exit, [null, signal]);
+    left = count.get()! - 500;
+    db.close();
+    t.ok(left > 0, `${left} were left`);
+    t.match(await pruned(daemon, '--older-than', '90d'), { events: left, sessions: 1 });
+    t.strictSame(await listed(daemon), { kept: 500 });
+    t.strictSame(await counts(daemon, kept), { accepted: 0, duplicates: 500 });
+  });
+}
+
+t.test('tokens stay, whatever their age; 0 takes all events', async (t) => {
+  const daemon = await Daemon.start(t);
+  await post(daemon, 10, {});
+  t.match(await pruned(daemon, '--older-than', '0'), { events: 10, sessions: 1 });
+  t.strictSame(await listed(daemon), {});
+  t.strictSame(await counts(daemon, event()), { accepted: 1, duplicates: 0 });
+});
+
+t.test('wrong usage', async (t) => {
+  for (const args of [
+    [],
+    ['--older-than', '90'],
+    ['--older-than', '90d', '--type', 'X'],
+    ['--older-than', '1d', 'extra'],
+  ]) {
+    t.match(await courtd(['prune', ...args]), { status: 2, stdout: '', stderr: SENTENCE }, args.join(' '));
+  }
+});

@@ -1,0 +1,66 @@
+import t from 'tap';
+import { pruneEvents } from '../../src/store/prune.ts';
+import { event, events } from '../event.ts';
+import { Committer, court, keyState, scratch } from './scratch.ts';
+
+const ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
+const POSITIONS = { ...ALL, type: 'PLAYER_POSITION' };
+const quietly = () => {};
+
+t.test('keys in the file go with their events, and no others', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const positions = events(300, { type: 'PLAYER_POSITION' });
+  const hits = events(50, { type: 'BALL_HIT' });
+  committer.append(...court(...positions, ...hits));
+  committer.sealAll();
+  t.match(keyState(db), { events: 350, sealed: 350 });
+  t.match(await pruneEvents(db, POSITIONS, quietly), { events: 300, sessions: 1 });
+  t.match(keyState(db), { events: 50, sealed: 50, unknown: 0, unfindable: 0, astray: 0 });
+  t.match(committer.append(...court(...hits)), { accepted: 0, duplicates: 50 });
+  t.match(committer.append(...court(...positions)), { accepted: 300, duplicates: 0 });
+  committer.sealAll();
+  t.match(keyState(db), { events: 350, unknown: 0, unfindable: 0, astray: 0 });
+});
+
+t.test('keys in memory, of events that are gone, never reach the file', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const positions = events(300, { type: 'PLAYER_POSITION' });
+  committer.append(...court(...positions, ...events(50)));
+  await pruneEvents(db, POSITIONS, quietly);
+  committer.append(...court(positions[0]!, ...events(10)));
+  committer.sealAll();
+  t.match(keyState(db), { events: 61, sealed: 61, unknown: 0, unfindable: 0, astray: 0 });
+  t.match(committer.append(...court(positions[0]!, positions[1]!)), { accepted: 1, duplicates: 1 });
+});
+
+t.test('a prune that was cut short before the keys: the next one sweeps them', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  committer.append(...court(...events(300)));
+  committer.sealAll();
+  const cut = pruneEvents(db, ALL, () => {
+    throw new Error('power cut');
+  });
+  await t.rejects(cut, /power cut/);
+  t.match(keyState(db), { events: 0, sealed: 300 });
+  t.match(await pruneEvents(db, ALL, quietly), { events: 0, sessions: 0 });
+  t.match(keyState(db), { events: 0, sealed: 0 });
+});
+
+t.test('everything is given back, and numbering goes on', async (t) => {
+  const { db } = scratch(t);
+  const pages = () => db.pragma('page_count', { simple: true }) as number;
+  const empty = pages();
+  const committer = new Committer(db);
+  committer.append(...court(...events(2_000), event({ note: 'x'.repeat(1_000_000) })));
+  committer.sealAll();
+  t.ok(pages() > empty + 300);
+  const { bytes } = await pruneEvents(db, ALL, quietly);
+  t.ok(bytes > 300 * 4096);
+  t.equal(db.pragma('freelist_count', { simple: true }), 0);
+  t.ok(pages() <= empty + 2, `${pages()} pages, ${empty} at first`);
+  committer.append(...court(event()));
+  t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 2_002);
+});
