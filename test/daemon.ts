@@ -104,6 +104,7 @@ export class Daemon {
   /**
    * Starts it on a data directory that is there.
    * @param under a program, with its arguments, that starts it in its own place.
+   * @param bin another version of courtd.
    */
   static async run(
     t: Cleanup,
@@ -112,9 +113,10 @@ export class Daemon {
     args: readonly string[] = [],
     env: Record<string, string> = {},
     under: readonly string[] = [],
+    bin = BIN,
   ): Promise<Daemon> {
     const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data];
-    const [program = BIN, ...all] = [...under, BIN, ...serve, ...args];
+    const [program = bin, ...all] = [...under, bin, ...serve, ...args];
     const child = start(program, all, { env: cleanEnvironment(env) });
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
     t.teardown(() => {
