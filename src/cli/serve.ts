@@ -1,5 +1,8 @@
+import type { AddressInfo } from 'node:net';
 import { DiskWatch } from '../host/disk.ts';
 import { type Log, type LogLevel, makeLog } from '../host/log.ts';
+import { Notifier } from '../host/notify.ts';
+import { type InheritedSocket, takeSocket } from '../host/socket.ts';
 import { RateLimit } from '../http/rate.ts';
 import { CourtServer } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
@@ -21,14 +24,22 @@ export interface ServeOptions extends DataOption {
 }
 
 /**
- * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT.
+ * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. Where systemd has passed a socket, it
+ * serves that one.
  * @returns the port, once it listens. The process exits by itself: 0 after a signal, 1 after a fatal failure.
  */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
   const { logger } = log;
   process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
-  const store = await Store.open(options.data, storeEvents(log));
+  const notifier = new Notifier(logger);
+  const socket = takeSocket();
+  notifier.starting();
+  let isFull = false;
+  const noteFull = (is: boolean) => {
+    isFull = is;
+  };
+  const store = await Store.open(options.data, storeEvents(log, noteFull));
   const disk = new DiskWatch(options.data, options.minFree, logger);
   const traffic = new Traffic(logger);
   const server = new CourtServer({
@@ -42,9 +53,10 @@ export async function serve(options: ServeOptions): Promise<number> {
     traffic,
     append: (events) => store.append(events),
   });
-  const port = await listen(server, store, options);
+  const { address, port } = await listen(server, store, options, socket);
   const stop = async (signal: NodeJS.Signals) => {
     logger.info({ signal }, 'stopping: what was accepted is answered first');
+    notifier.stopping();
     await server.close();
     await store.close();
     disk.stop();
@@ -60,7 +72,14 @@ export async function serve(options: ServeOptions): Promise<number> {
       isStopping = true;
     });
   }
-  logger.info({ host: options.host, port, data: options.data, venue: options.venue ?? null }, 'listening');
+  // To systemd it means: read your settings again, of which there are none. To a terminal: end.
+  if (notifier.isHeard) process.on('SIGHUP', () => logger.info('SIGHUP: there is nothing to read again'));
+  const inherited = socket && { socket: `${socket.name}, from systemd: --host and --port are not used` };
+  logger.info(
+    { host: address, port, ...inherited, data: options.data, venue: options.venue ?? null },
+    'listening',
+  );
+  notifier.ready({ status: () => status(store, isFull), proof: () => store.answers() });
   await disk.check();
   if (!store.tokens.isOpen) {
     logger.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
@@ -68,12 +87,30 @@ export async function serve(options: ServeOptions): Promise<number> {
   return port;
 }
 
-async function listen(server: CourtServer, store: Store, { host, port }: ServeOptions): Promise<number> {
+/** One line for whoever asks systemd. */
+function status(store: Store, isFull: boolean): string {
+  if (isFull) return 'disk full: events are refused until there is room';
+  if (!store.tokens.isOpen) return 'no token: every request is refused until "courtd token rotate" makes one';
+  return 'listening';
+}
+
+async function listen(
+  server: CourtServer,
+  store: Store,
+  { host, port }: ServeOptions,
+  socket: InheritedSocket | undefined,
+): Promise<AddressInfo> {
   try {
-    return await server.listen({ host, port });
+    return await server.listen(socket === undefined ? { host, port } : { fd: socket.fd });
   } catch (error) {
     await store.close();
     const { code } = error as NodeJS.ErrnoException;
+    if (socket !== undefined && code !== undefined) {
+      throw new StoreError(
+        `Cannot listen on the socket that systemd passed (${socket.name}): it is not a listening TCP socket. ` +
+          'In courtd.socket, set one ListenStream= with a port, and leave out Accept=.',
+      );
+    }
     const reason = LISTEN_FAILURES[code ?? ''];
     if (reason === undefined) throw error;
     throw new StoreError(`Cannot listen on ${host} port ${port}: ${reason}`);
@@ -87,14 +124,16 @@ const LISTEN_FAILURES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that is not an address. Choose another with --host.',
 };
 
-function storeEvents(log: Log): StoreEvents {
+function storeEvents(log: Log, noteFull: (isFull: boolean) => void): StoreEvents {
   const { logger } = log;
   return {
-    full: (error) =>
+    full: (error) => {
+      noteFull(true);
       logger.error(
         { code: sqliteCode(error) },
         'the disk is full: events are refused with 503 until there is room',
-      ),
+      );
+    },
     walLarge: (bytes) =>
       logger.warn(
         { wal_mib: mebibytes(bytes) },
@@ -103,7 +142,10 @@ function storeEvents(log: Log): StoreEvents {
     walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
     upgrading: ({ doing, bytes, ...line }) =>
       logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
-    healed: () => logger.info('there is room on the disk again: events are stored'),
+    healed: () => {
+      noteFull(false);
+      logger.info('there is room on the disk again: events are stored');
+    },
     unexpected: (err) => logger.error({ err }, 'a fault of courtd: please report it'),
     fatal: (error) => die(log, error, isDamage(error) ? DAMAGED : DISK_FAILED),
   };

@@ -3,6 +3,7 @@ import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
+  BACKLOG_CONNECTIONS,
   CONNECTIONS,
   HEADERS_BYTES,
   HEADERS_TIMEOUT_MS,
@@ -19,11 +20,21 @@ import { Ingest, type IngestContext } from './ingest.ts';
 import { noteOwed, whenItsTurn } from './owed.ts';
 import { replyRaw } from './reply.ts';
 
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ListenSocket {
+  readonly fd: number;
+}
+
 /** node:http with every limit set on purpose and every answer ours. */
 export class CourtServer {
   readonly #server: http.Server;
   readonly #ingest: Ingest;
   readonly #context: IngestContext;
+  #isShared = false;
   #isClosing = false;
 
   constructor(context: IngestContext) {
@@ -50,27 +61,36 @@ export class CourtServer {
     this.#server.on('clientError', (error, socket) => this.#refuseBroken(error, socket));
   }
 
-  /** @returns the port that it listens on, once it does. */
-  async listen(options: net.ListenOptions): Promise<number> {
+  /**
+   * @param where an address, or the descriptor of a TCP socket that another process goes on listening with.
+   * @returns where it listens, once it does.
+   */
+  async listen(where: ListenAddress | ListenSocket): Promise<AddressInfo> {
+    const server = this.#server;
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(options, () => {
-        this.#server.off('error', reject);
+      server.once('error', reject);
+      server.listen({ ...where, backlog: BACKLOG_CONNECTIONS }, () => {
+        server.off('error', reject);
         resolve();
       });
     });
-    return (this.#server.address() as AddressInfo).port;
+    this.#isShared = 'fd' in where;
+    const address = server.address();
+    if (address !== null && typeof address === 'object') return address;
+    server.close();
+    throw Object.assign(new Error('not a TCP socket'), { code: 'EINVAL' });
   }
 
   /**
-   * No new connections; what was accepted is answered, with `Connection: close`; idle ones are closed.
+   * No new connections; what was accepted is answered, with `Connection: close`; idle ones are closed. What waits in a
+   * shared socket is left to the process that comes next.
    * @returns when the last connection is gone, after SHUTDOWN_MS at the latest.
    */
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#ingest.endConnections();
-    await this.#acceptWaiting();
+    if (!this.#isShared) await this.#acceptWaiting();
     const server = this.#server;
     const closed = new Promise<void>((resolve) => {
       // Not http.Server's own close: it also drops accepted connections that have not sent a byte yet.

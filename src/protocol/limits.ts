@@ -69,6 +69,8 @@ export const TIMEOUT_CHECK_MS = 1_000;
 export const KEEP_ALIVE_MS = 75_000;
 /** Open connections; further ones are closed on arrival. A venue has a hundred cameras. */
 export const CONNECTIONS = 8_192;
+/** Connections that wait to be accepted, also while courtd restarts and systemd holds the socket: the kernel takes no more. */
+export const BACKLOG_CONNECTIONS = 4_096;
 
 /** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that (design 2). */
 export const RATE_PER_S = 1_000;
@@ -163,6 +165,15 @@ export const LOG_BUFFER_BYTES = 4 * MIB;
 export const LOG_FLUSH_MS = 1_000;
 /** How often the log sums up. */
 export const SUMMARY_MS = 60_000;
+
+/** How often systemd's watchdog is fed in its period (sd_watchdog_enabled(3) says twice at least). */
+export const WATCHDOG_FEEDS = 3;
+/** Until ready, systemd is asked this often to wait this long from then on: the barrier takes 30 s, copying more. */
+export const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
+/** How soon `systemctl status` shows that there is a token, or no room. */
+export const STATUS_CHECK_MS = 5_000;
+/** systemd-notify itself waits 5 s at most until its message has been read. */
+export const NOTIFY_TIMEOUT_MS = 10_000;
 
 /** From SIGTERM to the end: what was accepted has this long to be answered. */
 export const SHUTDOWN_MS = 8_000;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
 import { FULL_RETRY_MS } from '../protocol/limits.ts';
 import type { Counts } from './append.ts';
@@ -28,6 +28,7 @@ export class Store {
   readonly #directory: string;
   readonly #on: StoreEvents;
   readonly #writer: Writer;
+  readonly #newest: Statement<[]>;
   readonly #wal: WalWatch;
   #isClosed = false;
 
@@ -44,6 +45,7 @@ export class Store {
     this.#on = on;
     this.tokens = new TokenGuard(db);
     this.#writer = new Writer(db, on, () => this.tokens.writeUses(), options);
+    this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
     this.#wal = new WalWatch(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
   }
@@ -78,6 +80,23 @@ export class Store {
   /** @see Writer.append */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return this.#writer.append(events);
+  }
+
+  /**
+   * Proves that the store lives: what waits now is answered, and the newest event is read. A full disk and another
+   * program's lock are answers, too.
+   * @throws what is neither.
+   */
+  async answers(): Promise<void> {
+    await this.#writer.caughtUp();
+    if (this.#isClosed) return;
+    try {
+      this.#newest.get();
+    } catch (error) {
+      const kind = failureKind(error);
+      if (kind === 'fatal') this.#on.fatal(error);
+      if (kind === 'fatal' || kind === 'unexpected') throw error;
+    }
   }
 
   /** Refuses what comes from now on, waits for what came before, then checkpoints and closes. */

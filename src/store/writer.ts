@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Transaction } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
 import {
@@ -98,6 +99,12 @@ export class Writer {
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt: performance.now(), resolve, reject });
       if (!this.#mustWait) this.#schedule();
     });
+  }
+
+  /** @returns once everything that waits now has been answered or refused. */
+  async caughtUp(): Promise<void> {
+    const last = this.#queue.at(-1);
+    while (last !== undefined && this.#queue.includes(last)) await sleep(BUSY_RETRY_MS);
   }
 
   /** Refuses everything for this reason until it is lifted. */

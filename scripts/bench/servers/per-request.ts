@@ -30,7 +30,8 @@ const server = new CourtServer({
   traffic,
   append: (events) => store.append(events),
 });
-announce(await server.listen({ host: '127.0.0.1', port: 0 }));
+const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+announce(port);
 process.once('SIGTERM', async () => {
   await server.close();
   await store.close();
