@@ -1,0 +1,100 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { logged } from '../failures/logged.ts';
+import { FakeSystemd } from './supervisor.ts';
+
+const CANNOT_TELL = /^systemd cannot be told/;
+
+t.test('systemd is told of the start, that courtd is ready, and that it stops, in this order', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const daemon = await Daemon.start(t, [], undefined, systemd.env);
+  await systemd.messages.find((message) => message.includes('READY=1'));
+  t.equal((await daemon.post(event())).status, 202);
+  t.equal(await daemon.stop(), 0);
+  await systemd.messages.find((message) => message.includes('STOPPING=1'));
+  t.strictSame(systemd.messages.all, [
+    '/run/somewhere/notify|EXTEND_TIMEOUT_USEC=60000000|STATUS=starting',
+    '/run/somewhere/notify|READY=1|STATUS=listening',
+    '/run/somewhere/notify|STOPPING=1|STATUS=stopping: what was accepted is answered first',
+  ]);
+  t.notOk(daemon.log.some(({ msg }) => CANNOT_TELL.test(msg)));
+});
+
+t.test('a start that fails is never called ready', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const data = temporaryFolder(t);
+  fs.writeFileSync(path.join(data, 'courtd.db'), 'not a database');
+  t.equal((await courtd(['serve', '--data', data, '--port', '0'], systemd.env)).status, 1);
+  await systemd.messages.find((message) => message.includes('STATUS=starting'));
+  t.equal(systemd.messages.all.length, 1);
+});
+
+t.test('the status says that there is no token, and when there is one', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], systemd.env);
+  await systemd.messages.find((message) => /READY=1\|STATUS=no token: .*"courtd token rotate"/.test(message));
+  await daemon.command('token', 'rotate');
+  await systemd.messages.find((message) => /notify\|STATUS=listening$/.test(message));
+});
+
+t.test('the watchdog is fed several times in its period, as long as the daemon runs', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
+  const daemon = await Daemon.start(t, [], undefined, env);
+  await systemd.messages.find((message) => message.includes('WATCHDOG=1'));
+  const from = systemd.messages.all.length;
+  await systemd.messages.find((message) => message.endsWith('|WATCHDOG=1'), from);
+  t.equal(await daemon.stop(), 0);
+  const after = systemd.messages.all.findIndex((message) => message.includes('STOPPING=1'));
+  t.notOk(systemd.messages.all.slice(after).some((message) => message.includes('WATCHDOG')));
+});
+
+t.test('a watchdog that is meant for another process is not fed', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: '1' };
+  const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], env);
+  await systemd.messages.find((message) => message.includes('READY=1'));
+  await daemon.command('token', 'rotate');
+  await systemd.messages.find((message) => message.endsWith('|STATUS=listening'));
+  t.notOk(systemd.messages.all.some((message) => message.includes('WATCHDOG')));
+});
+
+t.test('where systemd-notify fails, or is not there, that is logged once and events are taken', async (t) => {
+  const failing = new FakeSystemd(t, 'exit 1');
+  const missing = { ...failing.env, PATH: temporaryFolder(t) };
+  // The launcher needs the usual programs, so the folder has links to them, and no systemd-notify.
+  for (const name of ['sh', 'env', 'dirname', 'readlink', 'node'])
+    for (const folder of ['/usr/bin', '/bin'])
+      if (fs.existsSync(`${folder}/${name}`) && !fs.existsSync(`${missing.PATH}/${name}`))
+        fs.symlinkSync(`${folder}/${name}`, path.join(missing.PATH, name));
+  for (const env of [failing.env, missing]) {
+    const daemon = await Daemon.start(t, [], undefined, { ...env, WATCHDOG_USEC: '60000' });
+    await logged(daemon, CANNOT_TELL);
+    t.equal((await daemon.post(event())).status, 202);
+    t.equal(await daemon.stop(), 0);
+    t.equal(daemon.log.filter(({ msg }) => CANNOT_TELL.test(msg)).length, 1);
+  }
+});
+
+t.test('SIGHUP from systemd, without anything to read again, changes nothing', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const daemon = await Daemon.start(t, [], undefined, systemd.env);
+  daemon.child.kill('SIGHUP');
+  await logged(daemon, /^SIGHUP/);
+  t.equal((await daemon.post(event())).status, 202);
+  t.equal(await daemon.stop(), 0);
+});
+
+t.test('what systemd has put into the environment is not handed on', async (t) => {
+  const seen = path.join(temporaryFolder(t), 'seen');
+  const systemd = new FakeSystemd(t, `env >>'${seen}'`);
+  const env = { ...systemd.env, WATCHDOG_USEC: '600000', LISTEN_FDS: '1', LISTEN_PID: '1' };
+  await Daemon.start(t, [], undefined, { ...env, SECRET_OF_THE_BOX: 'x' });
+  await systemd.messages.find((message) => message.includes('READY=1'));
+  const text = fs.readFileSync(seen, 'utf8');
+  t.match(text, /^NOTIFY_SOCKET=/m);
+  t.notMatch(text, /WATCHDOG|LISTEN_|SECRET/);
+});
