@@ -1,11 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import Database from 'better-sqlite3';
+import type { Logger } from 'pino';
 import t from 'tap';
+import { Notifier } from '../../src/host/notify.ts';
 import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
+import { event, events } from '../event.ts';
 import { logged } from '../failures/logged.ts';
+import { SmallDisk, withoutMount } from '../failures/smallDisk.ts';
 import { FakeSystemd } from './supervisor.ts';
 
+const mounting = { skip: withoutMount };
 const CANNOT_TELL = /^systemd cannot be told/;
 
 t.test('systemd is told of the start, that courtd is ready, and that it stops, in this order', async (t) => {
@@ -51,6 +56,60 @@ t.test('the watchdog is fed several times in its period, as long as the daemon r
   const after = systemd.messages.all.findIndex((message) => message.includes('STOPPING=1'));
   t.notOk(systemd.messages.all.slice(after).some((message) => message.includes('WATCHDOG')));
 });
+
+t.test(
+  'a full disk is told, and neither it nor a lock of another program keeps the watchdog hungry',
+  mounting,
+  async (t) => {
+    const systemd = new FakeSystemd(t);
+    const disk = await SmallDisk.mount(t, 8);
+    const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
+    const daemon = await Daemon.start(t, [], disk.data, env);
+    const fed = () =>
+      systemd.messages.find((message) => message.includes('WATCHDOG=1'), systemd.messages.all.length);
+    const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
+    t.teardown(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    await fed();
+    t.equal((await daemon.post(event())).status, 503);
+    await fed();
+    other.exec('ROLLBACK');
+    disk.fill();
+    while ((await daemon.post(events(100))).status === 202);
+    await systemd.messages.find((message) => /STATUS=disk full: /.test(message));
+    await fed();
+    t.equal(daemon.log.filter(({ msg }) => msg.startsWith('the store does not answer')).length, 0);
+  },
+);
+
+t.test(
+  'without a proof that the store answers, the watchdog is not fed, and that is logged once',
+  async (t) => {
+    const systemd = new FakeSystemd(t);
+    process.env.PATH = systemd.env.PATH;
+    const said: unknown[][] = [];
+    const log = {
+      error: (...line: unknown[]) => said.push(line),
+      warn: (...line: unknown[]) => said.push(line),
+    };
+    const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: String(process.pid) };
+    const notifier = new Notifier(log as unknown as Logger, env);
+    t.strictSame(Object.keys(env), ['PATH'], 'what systemd has said is taken');
+    let proofs = 0;
+    const broken = new Error('the store is stuck');
+    // The first proof fails, and the second never comes.
+    const stuck = new Promise<void>(() => {});
+    const proof = () => (++proofs === 1 ? Promise.reject(broken) : stuck);
+    notifier.ready({ status: () => 'listening', proof });
+    await systemd.messages.find((message) => message.includes('READY=1'));
+    while (proofs < 2) await new Promise(setImmediate);
+    notifier.stopping();
+    await systemd.messages.find((message) => message.includes('STOPPING=1'));
+    t.equal(systemd.messages.all.length, 2);
+    t.match(said, [[{ err: broken }, /^the store does not answer/]]);
+    t.equal(said.length, 1);
+  },
+);
 
 t.test('a watchdog that is meant for another process is not fed', async (t) => {
   const systemd = new FakeSystemd(t);

@@ -4,7 +4,6 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import readline from 'node:readline';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BIN, cleanEnvironment, type LogLine, start, temporaryFolder } from '../daemon.ts';
 
 /** What systemd does for courtd, as far as one needs no systemd for it. */
@@ -17,9 +16,10 @@ interface Cleanup {
 /** Lines as they come. */
 export class Lines<Line> {
   readonly all: Line[] = [];
+  readonly #reader: readline.Interface;
 
   constructor(stream: NodeJS.ReadableStream, parse: (text: string) => Line) {
-    readline.createInterface(stream).on('line', (text) => this.all.push(parse(text)));
+    this.#reader = readline.createInterface(stream).on('line', (text) => this.all.push(parse(text)));
   }
 
   /** @returns the first that fits, from the given place on, as soon as it is there. */
@@ -27,7 +27,7 @@ export class Lines<Line> {
     for (;;) {
       const found = this.all.slice(from).find(fits);
       if (found !== undefined) return found;
-      await nextTurn();
+      await once(this.#reader, 'line');
     }
   }
 }
