@@ -114,10 +114,11 @@ t.test(
 t.test('a watchdog that is meant for another process is not fed', async (t) => {
   const systemd = new FakeSystemd(t);
   const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: '1' };
-  const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], env);
+  const daemon = await Daemon.start(t, [], undefined, env);
   await systemd.messages.find((message) => message.includes('READY=1'));
-  await daemon.command('token', 'rotate');
-  await systemd.messages.find((message) => message.endsWith('|STATUS=listening'));
+  for (let i = 0; i < 20; i++) t.equal((await daemon.post(event())).status, 202);
+  t.equal(await daemon.stop(), 0);
+  await systemd.messages.find((message) => message.includes('STOPPING=1'));
   t.notOk(systemd.messages.all.some((message) => message.includes('WATCHDOG')));
 });
 
