@@ -30,7 +30,8 @@ export class Notifier {
   #last: Promise<void> = Promise.resolve();
   #status = '';
   #hasFailed = false;
-  #isProving = false;
+  /** What is being waited for: the proof, or that systemd has been told. */
+  #feeding: 'prove' | 'send' | undefined;
   #isSilent = false;
 
   /** Takes what systemd has put into the environment: no child is to speak for us, or to feed the watchdog. */
@@ -76,16 +77,18 @@ export class Notifier {
 
   /** Only while the store answers: a timer alone would prove that timers work. */
   async #feed(health: Health): Promise<void> {
-    if (this.#isProving) return this.#complain({});
-    this.#isProving = true;
+    if (this.#feeding === 'prove') this.#complain({});
+    if (this.#feeding !== undefined) return;
+    this.#feeding = 'prove';
     try {
       await health.proof();
       this.#isSilent = false;
+      this.#feeding = 'send';
       await this.#send('WATCHDOG=1', ...this.#news(health.status()));
     } catch (err) {
       this.#complain({ err });
     } finally {
-      this.#isProving = false;
+      this.#feeding = undefined;
     }
   }
 
