@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Architecture } from './architecture.ts';
+import { fieldOf } from './installed.ts';
+import { debianVersion, type Release, ROOT } from './release.ts';
+
+export interface DebOptions {
+  /** Where the package goes. */
+  readonly destination: string;
+  /** To ship, or for a test that is in a hurry. */
+  readonly compression: 'xz' | 'zstd';
+}
+
+/**
+ * Makes the package of what stands in `folder`/stage.
+ * @returns the file.
+ * @throws {Error} with what Debian's tools said, where they failed.
+ */
+export function makeDeb(
+  folder: string,
+  { debian, libatomic }: Architecture,
+  release: Release,
+  { destination, compression }: DebOptions,
+): string {
+  const rules = path.join(folder, 'debian');
+  fs.cpSync(path.join(import.meta.dirname, 'debian'), rules, { recursive: true });
+  fs.writeFileSync(path.join(rules, 'changelog'), changelogOf(release));
+  const timers = addUnits(rules);
+  fs.mkdirSync(destination, { recursive: true });
+  const env = {
+    ...process.env,
+    SOURCE_DATE_EPOCH: String(release.time),
+    LC_ALL: 'C.UTF-8',
+    TZ: 'UTC',
+    DEB_RULES_REQUIRES_ROOT: 'no',
+    COURTD_TIMERS: timers.join(' '),
+    COURTD_DIST: destination,
+    COURTD_COMPRESSION: compression,
+    COURTD_BUILT_USING: sourceOf(libatomic.debian),
+  };
+  const command = ['-f', '-a', debian, '-c', 'debian/rules', 'binary'];
+  try {
+    execFileSync('dpkg-architecture', command, { cwd: folder, env, stdio: 'pipe' });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer };
+    throw new Error(`debian/rules has failed:\n${stdout}${stderr}`);
+  }
+  return path.join(destination, `courtd_${debianVersion(release)}_${debian}.deb`);
+}
+
+/** Puts the units where debhelper finds them. @returns the names of the timers. */
+function addUnits(rules: string): string[] {
+  const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.startsWith('courtd'));
+  for (const unit of units) {
+    const own = unit.replace(/^courtd\.?/, '');
+    // debhelper: PACKAGE.TYPE, and PACKAGE.NAME.TYPE for a unit that is not named as the package.
+    const name = unit.startsWith('courtd.') ? `courtd.${own}` : `courtd.${unit}`;
+    fs.copyFileSync(path.join(ROOT, 'systemd', unit), path.join(rules, name.replace(/\.conf$/, '')));
+  }
+  return units.filter((unit) => unit.endsWith('.timer')).map((unit) => path.basename(unit, '.timer'));
+}
+
+/** @returns the source that a library of Debian's was built from, as Built-Using wants it. */
+function sourceOf(debian: string): string {
+  return `${fieldOf(debian, 'source:Package')} (= ${fieldOf(debian, 'source:Version')})`;
+}
+
+function changelogOf(release: Release): string {
+  const date = new Date(release.time * 1000).toUTCString().replace('GMT', '+0000');
+  return `courtd (${debianVersion(release)}) stable; urgency=medium
+
+  * Version ${release.version}.
+
+ -- courtd maintainers <maintainers@courtd.invalid>  ${date}
+`;
+}

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Architecture } from './architecture.ts';
+import { ROOT } from './release.ts';
+
+/** The npm packages of one architecture, as the lock file names them. */
+
+/**
+ * Installs them into a folder; npm compares each with its hash in the lock file and runs no code of theirs.
+ * @throws {Error} where npm fails, or has brought the Node of another architecture.
+ */
+export function installModules(folder: string, { node, elf }: Architecture): void {
+  fs.mkdirSync(folder, { recursive: true });
+  for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
+    fs.copyFileSync(path.join(ROOT, name), path.join(folder, name));
+  }
+  const flags = ['--omit=dev', '--os=linux', `--cpu=${node}`, '--libc=glibc', '--ignore-scripts'];
+  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+  execFileSync('npm', ['ci', ...flags, ...quiet], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  const program = path.join(folder, 'node_modules/.bin/node');
+  if (!fs.existsSync(program) || machineOf(program) !== elf) {
+    throw new Error(`npm has not brought Node for ${node}: it takes npm 10 or newer.`);
+  }
+}
+
+/** @returns e_machine of an ELF file. */
+function machineOf(file: string): number {
+  const header = Buffer.alloc(20);
+  const fd = fs.openSync(file, 'r');
+  fs.readSync(fd, header);
+  fs.closeSync(fd);
+  return header.readUInt16LE(18);
+}
+
+/** Nothing loads it: it is for compiling. */
+const UNUSED_PACKAGES = ['node-addon-api'];
+/** Beside the modules that courtd imports: the same ones for require(). */
+const UNUSED_FOLDERS = ['@sinclair/typebox/build/cjs'];
+/** In any package. */
+const UNUSED_NAMES =
+  /^(\..*|tests?|docs?|examples?|benchmarks?|bench|bin\.js|eslint\.config\.js|.*\.test\.[cm]?js)$/;
+const USED_FILES = /\.([cm]?js|json|node)$/;
+
+/** Copies what the program loads, and nothing else: no sources, typings, source maps, documents, other platforms. */
+export function copyModules(from: string, to: string, { node }: Architecture): void {
+  for (const name of packagesIn(from)) {
+    if (UNUSED_PACKAGES.includes(name)) continue;
+    const isUsed = usedOf(name, node);
+    fs.cpSync(path.join(from, name), path.join(to, name), {
+      recursive: true,
+      filter: (source) => {
+        const inside = path.relative(path.join(from, name), source);
+        return inside === '' || isUsed(inside, fs.statSync(source).isDirectory());
+      },
+    });
+  }
+  fs.mkdirSync(path.join(to, '.bin'));
+  fs.symlinkSync(`../node-linux-${node}/bin/node`, path.join(to, '.bin/node'));
+  removeEmpty(to);
+}
+
+/** @returns the names of the packages in a node_modules folder, sorted. */
+export function packagesIn(folder: string): string[] {
+  const names = fs.readdirSync(folder).filter((name) => !name.startsWith('.'));
+  const all = names.flatMap((name) =>
+    name.startsWith('@') ? fs.readdirSync(path.join(folder, name)).map((own) => `${name}/${own}`) : [name],
+  );
+  return all.sort();
+}
+
+function usedOf(name: string, node: string): (inside: string, isFolder: boolean) => boolean {
+  if (name.startsWith('node-linux-')) return (inside) => ['package.json', 'bin', 'bin/node'].includes(inside);
+  if (name === 'better-sqlite3') {
+    const used = new RegExp(`^(package\\.json|lib(/.*)?|prebuilds(/linux-${node}\\.node)?)$`);
+    return (inside) => used.test(inside);
+  }
+  return (inside, isFolder) => {
+    if (UNUSED_NAMES.test(path.basename(inside))) return false;
+    if (UNUSED_FOLDERS.includes(`${name}/${inside}`)) return false;
+    return isFolder || USED_FILES.test(inside);
+  };
+}
+
+function removeEmpty(folder: string): void {
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeEmpty(path.join(folder, entry.name));
+  }
+  if (fs.readdirSync(folder).length === 0) fs.rmdirSync(folder);
+}

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { makeProgram } from '../../src/program.ts';
+import type { Architecture } from './architecture.ts';
+import { completionOf } from './completion.ts';
+import { copyrightOf } from './copyright.ts';
+import { manualOf } from './manual.ts';
+import { copyModules, installModules } from './modules.ts';
+import { type Release, ROOT } from './release.ts';
+import { settingsOf } from './settings.ts';
+
+/** The files of the package, as they will lie on the machine. `work` is a folder for what does not go into it. */
+export function stage(folder: string, work: string, architecture: Architecture, release: Release): void {
+  const program = path.join(folder, 'usr/lib/courtd');
+  installModules(work, architecture);
+  const installed = path.join(work, 'node_modules');
+  copyModules(installed, path.join(program, 'node_modules'), architecture);
+  compile(path.join(program, 'src'));
+  write(path.join(program, 'package.json'), manifestOf(release));
+  copy(path.join(ROOT, 'bin/courtd'), path.join(program, 'bin/courtd'));
+  copy(architecture.libatomic.file, path.join(program, 'lib/libatomic.so.1'));
+  copy(path.join(import.meta.dirname, 'courtd'), path.join(folder, 'usr/bin/courtd'));
+  const share = path.join(folder, 'usr/share');
+  write(path.join(share, 'man/man1/courtd.1'), manualOf(makeProgram(), release));
+  write(path.join(share, 'bash-completion/completions/courtd'), completionOf(makeProgram()));
+  write(path.join(share, 'doc/courtd/copyright'), copyrightOf(installed));
+  copy(path.join(ROOT, 'README.md'), path.join(share, 'doc/courtd/README.md'));
+  write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(makeProgram()));
+}
+
+/** The same program as JavaScript: Node does not strip types below node_modules, and a start is faster. */
+function compile(folder: string): void {
+  const config = path.join(import.meta.dirname, 'tsconfig.json');
+  const tsc = path.join(ROOT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', config, '--outDir', folder], { stdio: 'inherit' });
+}
+
+/** What the program reads of its package.json. */
+function manifestOf({ version }: Release): string {
+  const { name, description, license, type } = JSON.parse(
+    fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+  );
+  return `${JSON.stringify({ name, version, description, license, type }, null, 2)}\n`;
+}
+
+function write(file: string, text: string): void {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text);
+}
+
+function copy(from: string, to: string): void {
+  fs.mkdirSync(path.dirname(to), { recursive: true });
+  fs.copyFileSync(from, to);
+}
