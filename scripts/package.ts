@@ -53,10 +53,7 @@ function build(architecture: Architecture, release: Release): void {
     const source = path.join(work, 'source');
     stage(path.join(source, 'stage'), path.join(work, 'npm'), architecture, release);
     const destination = path.resolve(values.to);
-    const file = makeDeb(source, architecture, release, {
-      destination,
-      compression: values.quick ? 'zstd' : 'xz',
-    });
+    const file = makeDeb(source, architecture, release, { destination, isQuick: values.quick });
     if (!values.quick) checkDeb(file);
     const megabytes = (fs.statSync(file).size / 1e6).toFixed(1);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);

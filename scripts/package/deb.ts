@@ -8,8 +8,8 @@ import { debianVersion, type Release, ROOT } from './release.ts';
 export interface DebOptions {
   /** Where the package goes. */
   readonly destination: string;
-  /** To ship, or for a test that is in a hurry. */
-  readonly compression: 'xz' | 'zstd';
+  /** Large, for a test that is in a hurry. */
+  readonly isQuick: boolean;
 }
 
 /**
@@ -21,7 +21,7 @@ export function makeDeb(
   folder: string,
   { debian, libatomic }: Architecture,
   release: Release,
-  { destination, compression }: DebOptions,
+  { destination, isQuick }: DebOptions,
 ): string {
   const rules = path.join(folder, 'debian');
   fs.cpSync(path.join(import.meta.dirname, 'debian'), rules, { recursive: true });
@@ -36,7 +36,7 @@ export function makeDeb(
     DEB_RULES_REQUIRES_ROOT: 'no',
     COURTD_TIMERS: timers.join(' '),
     COURTD_DIST: destination,
-    COURTD_COMPRESSION: compression,
+    COURTD_COMPRESSION: isQuick ? '-Zzstd -z1' : '-Zxz',
     COURTD_BUILT_USING: sourceOf(libatomic.debian),
   };
   const command = ['-f', '-a', debian, '-c', 'debian/rules', 'binary'];
