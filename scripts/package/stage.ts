@@ -6,7 +6,7 @@ import type { Architecture } from './architecture.ts';
 import { completionOf } from './completion.ts';
 import { copyrightOf } from './copyright.ts';
 import { manualOf } from './manual.ts';
-import { copyModules, installModules } from './modules.ts';
+import { installModules, takeModules } from './modules.ts';
 import { type Release, ROOT } from './release.ts';
 import { settingsOf } from './settings.ts';
 
@@ -15,7 +15,7 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   const program = path.join(folder, 'usr/lib/courtd');
   installModules(work, architecture);
   const installed = path.join(work, 'node_modules');
-  copyModules(installed, path.join(program, 'node_modules'), architecture);
+  takeModules(installed, path.join(program, 'node_modules'), architecture);
   compile(path.join(program, 'src'));
   write(path.join(program, 'package.json'), manifestOf(release));
   copy(path.join(ROOT, 'bin/courtd'), path.join(program, 'bin/courtd'));

@@ -4,12 +4,15 @@ import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS, JOURNAL_SIZE_BYTES, PAGE_CACHE_KIB } from '../protocol/limits.ts';
 import { createClosed } from './closed.ts';
 import { StoreError, sqliteCode } from './failure.ts';
+import { howToEnter } from './group.ts';
 import { readHeader } from './header.ts';
 import { UNSEALED_KEYS } from './keys.ts';
 import { copyBeforeUpgrade } from './layoutCopy.ts';
 import { migrate, SCHEMA_VERSION } from './schema.ts';
 
 const DIRECTORY_MODE = 0o2770;
+/** What a start opens; who may open what else is there, such as an export that root has made, does not matter. */
+const OPENED = ['courtd.db', 'courtd.db-wal', 'courtd.db-shm', 'courtd.lock'];
 
 export interface OpenOptions {
   /** Make the directory and the database where there is none: only `serve` and `token rotate` do. */
@@ -75,7 +78,7 @@ function refuseClosed(directory: string): void {
   const { R_OK, W_OK, X_OK } = fs.constants;
   fs.accessSync(directory, R_OK | W_OK | X_OK);
   for (const name of fs.readdirSync(directory)) {
-    if (name.startsWith('courtd.')) fs.accessSync(path.join(directory, name), R_OK | W_OK);
+    if (OPENED.includes(name)) fs.accessSync(path.join(directory, name), R_OK | W_OK);
   }
 }
 
@@ -215,8 +218,7 @@ type Sentence = (directory: string, code: string, closed: string) => string;
 const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY)/,
-    (_directory, _code, closed) =>
-      `${closed} is closed to this user: use sudo, or join the group that owns it.`,
+    (directory, _code, closed) => `${closed} is closed to this user: ${howToEnter(directory)}.`,
   ],
   [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
   [/^EISDIR/, (directory) => `${databaseFile(directory)} is a directory: name another one with --data.`],
