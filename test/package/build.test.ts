@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import readline from 'node:readline';
+import t, { type Test } from 'tap';
+import { ARCHITECTURES } from '../../scripts/package/architecture.ts';
+import { missingNeeds } from '../../scripts/package/needs.ts';
+import { run, start, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const SCRIPT = path.join(ROOT, 'scripts/package.ts');
+const own = ARCHITECTURES.find(({ node }) => node === process.arch)!;
+
+// A few seconds, where the disk has nothing else to do.
+t.setTimeout(240_000);
+
+/** Builds the package of this kind of machine in a folder of its own. */
+async function build(folder: string, ...more: string[]) {
+  const work = path.join(folder, 'work');
+  fs.mkdirSync(work, { recursive: true });
+  const args = [SCRIPT, '--quick', '--arch', own.debian, '--to', folder, ...more];
+  const env = { ...process.env, TMPDIR: work, SOURCE_DATE_EPOCH: '1750000000' };
+  const { status, stdout, stderr } = await run(process.execPath, args, { cwd: ROOT, env });
+  const deb = fs.readdirSync(folder).find((name) => name.endsWith('.deb'));
+  return { status, stdout, stderr, deb: path.join(folder, deb ?? 'none') };
+}
+
+t.test('what is not there is named, with the Debian packages to install', async (t) => {
+  const lacking = { file: '/nowhere/libatomic.so.1', debian: 'libatomic1-none-cross' };
+  t.match(missingNeeds([{ ...own, libatomic: lacking }], false), /apt-get install .*libatomic1-none-cross/);
+});
+
+t.test('a wrong version or architecture is told in a sentence', async (t) => {
+  const folder = temporaryFolder(t);
+  for (const wrong of [
+    ['--version', 'new'],
+    ['--arch', 'riscv64'],
+  ]) {
+    const { status, stdout, stderr } = await build(folder, ...wrong);
+    t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+    t.match(stderr, /^package: [^\n]+\n$/);
+  }
+});
+
+t.test('the package', { skip: missingNeeds([own], false) ?? false }, async (t) => {
+  const folders = [temporaryFolder(t), path.join(temporaryFolder(t), 'elsewhere')];
+  const first = await build(folders[0]!);
+  t.equal(first.status, 0, first.stderr);
+  const tree = path.join(folders[0]!, 'tree');
+  await run('dpkg-deb', ['-x', first.deb, tree]);
+  const bin = path.join(tree, 'usr/lib/courtd/bin/courtd');
+
+  t.test('the same bytes from another folder', async (t) => {
+    const second = await build(folders[1]!);
+    t.equal(second.status, 0, second.stderr);
+    t.ok(fs.readFileSync(first.deb).equals(fs.readFileSync(second.deb)));
+  });
+
+  t.test('the program in it runs: with its Node and libatomic, and nothing of the checkout', async (t) => {
+    const files = fs.readdirSync(path.join(tree, 'usr/lib/courtd'), { recursive: true, encoding: 'utf8' });
+    t.strictSame(
+      files.filter((name) => /\.(ts|map|md|h|c)$/.test(name)),
+      [],
+    );
+    t.strictSame(
+      files.filter((name) => name.endsWith('.node')),
+      [`node_modules/better-sqlite3/prebuilds/linux-${own.node}.node`],
+    );
+    const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+    t.match(await run(bin, ['--version'], { cwd: '/' }), { status: 0, stdout: `${version}\n` });
+    const data = path.join(folders[0]!, 'data');
+    const rotated = await run(bin, ['token', 'rotate', '--data', data]);
+    t.match(rotated, { status: 0, stdout: /^[\w-]{43}\n$/ });
+    await postOne(t, bin, data, rotated.stdout.trim());
+    const exported = await run(bin, ['export', 's', '--format', 'ndjson', '--data', data]);
+    t.match(JSON.parse(exported.stdout), { session_id: 's' });
+  });
+
+  t.test('settings are a conffile; modes, owners and dependencies are as they should be', async (t) => {
+    const control = path.join(folders[0]!, 'control');
+    await run('dpkg-deb', ['-e', first.deb, control]);
+    t.equal(fs.readFileSync(path.join(control, 'conffiles'), 'utf8'), '/etc/courtd/courtd.env\n');
+    const { stdout } = await run('dpkg-deb', ['-c', first.deb]);
+    t.strictSame(
+      stdout.split('\n').filter((line) => line !== '' && !/^.{10} root\/root /.test(line)),
+      [],
+    );
+    t.match(stdout, /^-rwxr-xr-x root\/root .* \.\/usr\/bin\/courtd$/m);
+    const scripts = fs.readFileSync(path.join(control, 'postinst'), 'utf8');
+    t.ok(scripts.indexOf('systemd-sysusers') < scripts.indexOf('systemd-tmpfiles'), 'the user first');
+    t.notMatch(fs.readFileSync(path.join(control, 'prerm'), 'utf8'), /upgrade/, 'the port stays open');
+    t.match(fs.readFileSync(path.join(control, 'control'), 'utf8'), /^Depends: .*systemd \(>= 252\)/m);
+  });
+
+  const hasLintian = (await run('lintian', ['--version'])).status === 0;
+  t.test('lintian is content', { skip: !hasLintian && 'there is no lintian' }, async (t) => {
+    // zstd is for this test only: what is shipped is xz.
+    const flags = ['--allow-root', '--suppress-tags', 'malformed-deb-archive', '--fail-on', 'error,warning'];
+    const { status, stdout, stderr } = await run('lintian', [
+      ...flags,
+      '--tag-display-limit',
+      '0',
+      first.deb,
+    ]);
+    t.equal(status, 0, stdout + stderr);
+  });
+});
+
+/** Starts the daemon, posts one event, and stops it. */
+async function postOne(t: Test, bin: string, data: string, token: string): Promise<void> {
+  const daemon = start(bin, ['serve', '--port', '0', '--data', data]);
+  t.teardown(() => daemon.kill('SIGKILL'));
+  const port = await new Promise<number>((resolve, reject) => {
+    readline.createInterface(daemon.stdout).on('line', (line) => {
+      const said = JSON.parse(line);
+      if (said.msg === 'listening') resolve(said.port);
+    });
+    daemon.once('exit', () => reject(new Error('it has ended')));
+  });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ ...event(), session_id: 's' });
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/events`, { method: 'POST', headers, body });
+  t.strictSame(await answer.json(), { accepted: 1, duplicates: 0 });
+  daemon.kill('SIGTERM');
+  t.strictSame(await once(daemon, 'exit'), [0, null]);
+}
