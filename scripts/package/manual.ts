@@ -111,6 +111,10 @@ const CLOSING = [
     'courtd.socket, courtd.service',
     "The units. The port is the socket's: \\fBsystemctl edit courtd.socket\\fR.",
   ),
+  ...entry(
+    'courtd\\-backup.timer, courtd\\-prune.timer',
+    'The nightly backup and retention; each is off until /etc/courtd/courtd.env says where to, or how long.',
+  ),
   '.SH EXAMPLES',
   ...entry(
     'sudo courtd token rotate',

@@ -145,6 +145,31 @@ t.test('a database of another user, or one that cannot be written, is named', as
   }
 });
 
+t.test('who it is closed to is told how to join its group', asOther, async (t) => {
+  const data = path.join(temporaryFolder(t), 'data');
+  fs.chmodSync(path.dirname(data), 0o755);
+  await run(BIN, ['token', 'rotate', '--data', data]);
+  const users = /^users:[^:]*:(\d+):/m.exec(fs.readFileSync('/etc/group', 'utf8'))![1];
+  fs.chownSync(data, 0, Number(users));
+  const { stderr } = await run(BIN, ['token', 'list', '--data', data], {
+    uid: NOBODY,
+    gid: NOBODY,
+    cwd: '/',
+  });
+  t.match(stderr, / use sudo, or join its group \("sudo usermod -aG users nobody", then log in again\)\.\n$/);
+});
+
+t.test('what root has made beside the database does not matter', asOther, async (t) => {
+  const data = path.join(temporaryFolder(t), 'data');
+  fs.chmodSync(path.dirname(data), 0o755);
+  fs.mkdirSync(data, { mode: 0o2770 });
+  fs.chownSync(data, NOBODY, NOBODY);
+  await run(BIN, ['token', 'rotate', '--data', data]);
+  fs.writeFileSync(path.join(data, 'courtd.csv'), 'an export of root', { mode: 0o600 });
+  const asDaemon = { uid: NOBODY, gid: NOBODY, cwd: '/' };
+  t.match(await run(BIN, ['token', 'rotate', '--data', data], asDaemon), { status: 0 });
+});
+
 t.test('a disk that is mounted read-only is named, to root too', { skip: withoutMount }, async (t) => {
   const disk = await SmallDisk.mount(t, 4);
   const daemon = await Daemon.start(t, [], disk.data);
