@@ -26,7 +26,8 @@ async function start(options: ServeOptions): Promise<void> {
   const headers = `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json'`;
   const event = JSON.stringify(sampleEvent(options.venue ?? 'venue-1')).replaceAll("'", `'\\''`);
   const host = options.host === '0.0.0.0' ? '127.0.0.1' : options.host;
-  process.stdout.write(`\ncurl -sS http://${host}:${port}/v1/events ${headers} -d '${event}'\n\n`);
+  const curl = options.tlsCert === undefined ? 'curl -sS http' : `curl -sS --cacert ${options.tlsCert} https`;
+  process.stdout.write(`\n${curl}://${host}:${port}/v1/events ${headers} -d '${event}'\n\n`);
 }
 
 /** A ball that has just bounced. */

@@ -99,7 +99,18 @@ function addServe(program: Command): void {
         .argParser(parseSize),
     )
     .addOption(option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
-    .action(async (_options, command) => {
+    .addOption(
+      option('--tls-cert <file>', 'speak TLS with this certificate, in PEM; SIGHUP reads it again').argParser(
+        notEmpty,
+      ),
+    )
+    .addOption(option('--tls-key <file>', 'its private key, in PEM').argParser(notEmpty))
+    .action(async ({ tlsCert, tlsKey }, command) => {
+      if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+        const message =
+          '--tls-cert and --tls-key (COURTD_TLS_CERT, COURTD_TLS_KEY) go together: give both or neither.';
+        command.error(`error: ${message}`, { exitCode: 2 });
+      }
       await (await import('./cli/serve.ts')).serve(command.optsWithGlobals());
     });
 }

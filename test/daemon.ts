@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import readline from 'node:readline';
 import type { Readable } from 'node:stream';
+import { scheme, serveArguments } from './transport.ts';
 
 /** The real program in a process of its own, on a port of its own, with its data in a folder that goes away. */
 
@@ -115,7 +116,7 @@ export class Daemon {
     under: readonly string[] = [],
     bin = BIN,
   ): Promise<Daemon> {
-    const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data];
+    const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data, ...serveArguments()];
     const [program = bin, ...all] = [...under, bin, ...serve, ...args];
     const child = start(program, all, { env: cleanEnvironment(env) });
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
@@ -142,7 +143,7 @@ export class Daemon {
   /** Posts a body: a value as JSON, or text and bytes as they are. */
   post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    return fetch(`http://127.0.0.1:${this.port}/v1/events`, {
+    return fetch(`${scheme()}://127.0.0.1:${this.port}/v1/events`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json', ...headers },
       body: (isRaw ? body : JSON.stringify(body)) as RequestInit['body'] & {},

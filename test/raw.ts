@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import net from 'node:net';
+import type net from 'node:net';
 import type { Daemon } from './daemon.ts';
+import { connect } from './transport.ts';
 
-/** A client that is only a TCP connection: it can say what no HTTP library would. */
+/** A client that is only a connection: it can say what no HTTP library would. */
 
 /** What a test needs of tap's `t`. */
 interface Cleanup {
@@ -75,11 +75,19 @@ export class RawClient {
 
   /** @param localAddress where the connection comes from: all of 127.0.0.0/8 is this machine. */
   static async connect(t: Cleanup, daemon: Daemon, localAddress = '127.0.0.1'): Promise<RawClient> {
-    const socket = net.connect({ host: '127.0.0.1', port: daemon.port, localAddress, noDelay: true });
-    const client = new RawClient(socket);
+    const to = { host: '127.0.0.1', port: daemon.port, localAddress, noDelay: true };
+    const { socket, ready } = await connect(to);
     t.teardown(() => socket.destroy());
-    await once(socket, 'connect');
-    return client;
+    await ready;
+    return new RawClient(socket);
+  }
+
+  /** The same where the daemon is not there yet, and only the kernel is: what is sent waits. */
+  static async knock(t: Cleanup, daemon: Daemon): Promise<RawClient> {
+    const { socket, ready } = await connect({ host: '127.0.0.1', port: daemon.port, noDelay: true });
+    t.teardown(() => socket.destroy());
+    ready.catch(() => {});
+    return new RawClient(socket);
   }
 
   /** Connects, sends this, and waits for the first answer. */

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { Certificate } from '../host/certificate.ts';
 import { DiskWatch } from '../host/disk.ts';
 import { type Log, type LogLevel, makeLog } from '../host/log.ts';
 import { Notifier } from '../host/notify.ts';
@@ -21,6 +22,9 @@ export interface ServeOptions extends DataOption {
   /** Bytes; 0: no warning. */
   readonly minFree: number;
   readonly logLevel: LogLevel;
+  /** Both or neither: PEM files for TLS. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
 }
 
 /**
@@ -32,6 +36,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
   const { logger } = log;
   process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
+  const certificate = certificateOf(options, log);
   const notifier = new Notifier(logger);
   const socket = takeSocket();
   notifier.starting();
@@ -52,6 +57,11 @@ export async function serve(options: ServeOptions): Promise<number> {
     log: logger,
     traffic,
     append: (events) => store.append(events),
+    pair: certificate?.pair,
+  });
+  process.on('SIGHUP', () => {
+    if (certificate === undefined) logger.info('SIGHUP: there is no TLS certificate to read again');
+    else certificate.reload((pair) => server.renew(pair));
   });
   const { address, port } = await listen(server, store, options, socket);
   const stop = async (signal: NodeJS.Signals) => {
@@ -60,6 +70,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     await server.close();
     await store.close();
     disk.stop();
+    certificate?.stop();
     traffic.stop();
     logger.info('stopped');
     log.exit(0);
@@ -72,11 +83,10 @@ export async function serve(options: ServeOptions): Promise<number> {
       isStopping = true;
     });
   }
-  // To systemd it means: read your settings again, of which there are none. To a terminal: end.
-  if (notifier.isHeard) process.on('SIGHUP', () => logger.info('SIGHUP: there is nothing to read again'));
   const inherited = socket && { socket: `${socket.name}, from systemd: --host and --port are not used` };
+  const { data, venue = null } = options;
   logger.info(
-    { host: address, port, ...inherited, data: options.data, venue: options.venue ?? null },
+    { host: address, port, ...inherited, tls: certificate !== undefined, data, venue },
     'listening',
   );
   notifier.ready({ status: () => status(store, isFull), proof: () => store.answers() });
@@ -92,6 +102,12 @@ function status(store: Store, isFull: boolean): string {
   if (isFull) return 'disk full: events are refused until there is room';
   if (!store.tokens.isOpen) return 'no token: every request is refused until "courtd token rotate" makes one';
   return 'listening';
+}
+
+/** @throws {StoreError} where its files cannot be served. */
+function certificateOf({ tlsCert, tlsKey }: ServeOptions, { logger }: Log): Certificate | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  return new Certificate({ cert: tlsCert, key: tlsKey }, logger);
 }
 
 async function listen(

@@ -1,4 +1,6 @@
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type http from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -19,6 +21,7 @@ import { passGate } from './gate.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
 import { noteOwed, whenItsTurn } from './owed.ts';
 import { replyRaw } from './reply.ts';
+import { Handshakes, type KeyPair, makeServer, renew } from './secure.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -29,27 +32,42 @@ export interface ListenSocket {
   readonly fd: number;
 }
 
-/** node:http with every limit set on purpose and every answer ours. */
+/** What the server works with. */
+export interface ServerContext extends IngestContext {
+  /** Where it is to speak TLS. */
+  readonly pair?: KeyPair | undefined;
+}
+
+/** node:http, or node:https, with every limit set on purpose and every answer ours. */
 export class CourtServer {
-  readonly #server: http.Server;
+  readonly #server: http.Server | https.Server;
+  readonly #handshakes: Handshakes | undefined;
   readonly #ingest: Ingest;
   readonly #context: IngestContext;
   #isShared = false;
   #isClosing = false;
 
-  constructor(context: IngestContext) {
+  constructor(context: ServerContext) {
     this.#context = context;
     this.#ingest = new Ingest(context);
-    this.#server = http.createServer({
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: HEADERS_BYTES,
-      // A missing Host gets our 400 (gate.ts), not Node's empty one.
-      requireHostHeader: false,
-      noDelay: true,
-    });
+    this.#server = makeServer(
+      {
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        maxHeaderSize: HEADERS_BYTES,
+        // A missing Host gets our 400 (gate.ts), not Node's empty one.
+        requireHostHeader: false,
+        noDelay: true,
+      },
+      context.pair,
+    );
+    if (this.#server instanceof https.Server) {
+      this.#handshakes = new Handshakes(this.#server, (address, failure) =>
+        context.traffic.handshakeFailed(this.#ingest.mark(address), failure),
+      );
+    }
     this.#server.maxConnections = CONNECTIONS;
     // Who closes its side behind a request still waits for the answer; without it Node closes the other side as well.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
@@ -59,6 +77,11 @@ export class CourtServer {
     this.#server.on('checkExpectation', (req, res) => this.#refuseExpectation(req, res));
     this.#server.on('connect', (req, socket) => this.#refuseTunnel(req, socket));
     this.#server.on('clientError', (error, socket) => this.#refuseBroken(error, socket));
+  }
+
+  /** Another certificate, for connections that are made from now on. */
+  renew(pair: KeyPair): void {
+    renew(this.#server, pair);
   }
 
   /**
@@ -101,6 +124,7 @@ export class CourtServer {
       await nextTurn();
       await nextTurn();
       server.closeIdleConnections();
+      this.#handshakes?.endAll();
     }, SHUTDOWN_IDLE_MS);
     const all = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS);
     await closed;

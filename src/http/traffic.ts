@@ -73,6 +73,18 @@ export class Traffic {
     this.#log.debug({ request_id: mark.id, client: mark.client, ms }, 'the client went away');
   }
 
+  /** TLS did not come about: the client speaks something else, does not like the certificate, or went away. */
+  handshakeFailed({ client }: RequestMark, failure: string | undefined): void {
+    if (failure === undefined) {
+      this.#log.debug(
+        { client },
+        'the client went away before TLS was set up (does it trust the certificate?)',
+      );
+    } else {
+      this.#logSome({ client, code: failure }, 'no TLS with this client');
+    }
+  }
+
   /** Writes the summary of the time since the last one, if there was anything. */
   sumUp(): void {
     if (this.#summary.requests > 0) this.#log.info(this.#summary, 'summary');

@@ -60,7 +60,7 @@ export const DRAIN_MS = 10_000;
 export const PORT = 4_000;
 /** Request headers, all together: Node answers 431 above it. */
 export const HEADERS_BYTES = 16 * KIB;
-/** From the first byte of a request to the end of its headers, and to its end (408). */
+/** From the first byte of a request to the end of its headers, and to its end (408). A TLS handshake has the first of them. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
 /** How often Node looks at the two above; they act that much late at the most. */
@@ -174,6 +174,9 @@ export const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
 export const STATUS_CHECK_MS = 5_000;
 /** systemd-notify itself waits 5 s at most until its message has been read. */
 export const NOTIFY_TIMEOUT_MS = 10_000;
+/** A TLS certificate with less than this left is warned of: at start, when it is read again, and once a day. */
+export const CERTIFICATE_WARN_DAYS = 30;
+export const CERTIFICATE_CHECK_MS = 86_400_000;
 
 /** From SIGTERM to the end: what was accepted has this long to be answered. */
 export const SHUTDOWN_MS = 8_000;

@@ -33,6 +33,7 @@ const WRONG = [
   'serve --body-limit 1GiB',
   'serve --log-level loud',
   'serve --data',
+  'serve --tls-cert',
 ];
 
 t.test('wrong usage is told on standard error with status 2, and nothing is made', async (t) => {

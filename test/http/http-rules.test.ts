@@ -5,12 +5,13 @@ import { event } from '../event.ts';
 import { type Asserts, checkProblem } from '../problem.ts';
 import { type Answer, answerOf, RawClient, type RequestParts, request } from '../raw.ts';
 import { show } from '../table.ts';
+import { scheme } from '../transport.ts';
 
 /** Every row of the table in section 2 of the design, in the order of its checks. */
 
 const LIMIT = 4096;
 const daemon = await Daemon.start(t, ['--rate-limit', '0', '--body-limit', '4KiB', '--log-level', 'debug']);
-const url = `http://127.0.0.1:${daemon.port}`;
+const url = `${scheme()}://127.0.0.1:${daemon.port}`;
 const authorization = `Bearer ${daemon.token}`;
 const body = () => JSON.stringify(event());
 

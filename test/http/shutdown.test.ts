@@ -110,8 +110,8 @@ t.test('connections that wait to be accepted while the daemon is busy are served
   const daemon = await Daemon.start(t);
   await connectAndUse(t, daemon);
   daemon.child.kill('SIGSTOP');
-  const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(t, daemon)));
-  for (const client of clients) await client.sendAll(request(daemon, { body: JSON.stringify(event()) }));
+  const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.knock(t, daemon)));
+  for (const client of clients) client.send(request(daemon, { body: JSON.stringify(event()) }));
   const stopped = stop(daemon);
   daemon.child.kill('SIGCONT');
   for (const client of clients) t.equal((await client.next()).body, ACCEPTED);

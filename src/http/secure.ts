@@ -1,0 +1,77 @@
+import http, { type ServerOptions } from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { HEADERS_TIMEOUT_MS } from '../protocol/limits.ts';
+
+/** A certificate, with those between it and its issuer's, and its private key: PEM. */
+export interface KeyPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** What a context is made of. Given whole each time: a new context forgets whatever it is not told again. */
+function contextOf({ cert, key }: KeyPair) {
+  return { cert, key, minVersion: 'TLSv1.2' } as const;
+}
+
+/** @returns a server that speaks TLS where there is a pair, and plain HTTP where there is none. */
+export function makeServer(options: ServerOptions, pair: KeyPair | undefined): http.Server | https.Server {
+  if (pair === undefined) return http.createServer(options);
+  return https.createServer({ ...options, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
+}
+
+/** From now on new connections get this pair; those that are open keep what they have. */
+export function renew(server: http.Server | https.Server, pair: KeyPair): void {
+  if (server instanceof https.Server) server.setSecureContext(contextOf(pair));
+}
+
+/** Who is at the other end: the two sockets of one TLS connection have it in common. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+interface Handshake {
+  readonly socket: Socket;
+  /** Why it will come to nothing, in Node's words. */
+  failure?: string | undefined;
+}
+
+/**
+ * Connections on their way to TLS. Node's lists of connections hold them only once they are there, so they are closed
+ * here: when the handshake fails or takes too long, and at shutdown.
+ */
+export class Handshakes {
+  readonly #underWay = new Map<string, Handshake>();
+
+  /** @param onFailed is told the client's address, and what went wrong if it did not just go away. */
+  constructor(server: https.Server, onFailed: (address: string | undefined, failure?: string) => void) {
+    server.on('connection', (socket: Socket) => {
+      const { remoteAddress } = socket;
+      const peer = peerOf(socket);
+      const handshake: Handshake = { socket };
+      this.#underWay.set(peer, handshake);
+      socket.once('close', () => {
+        if (this.#underWay.get(peer) !== handshake) return;
+        this.#underWay.delete(peer);
+        onFailed(remoteAddress, handshake.failure);
+      });
+    });
+    server.on('secureConnection', (socket: TLSSocket) => {
+      this.#underWay.delete(peerOf(socket));
+      // Who closes its side behind a request still waits for the answer (server.ts); who does so before has given up.
+      socket.allowHalfOpen = true;
+    });
+    // Node would hand them to clientError, to be answered: what is written to them is never read, and none is closed.
+    server.removeAllListeners('tlsClientError');
+    server.on('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: TLSSocket) => {
+      const handshake = this.#underWay.get(peerOf(socket));
+      if (handshake !== undefined && code !== 'ECONNRESET') handshake.failure = code;
+      socket.destroy();
+    });
+  }
+
+  endAll(): void {
+    for (const { socket } of this.#underWay.values()) socket.destroy();
+  }
+}

@@ -1,0 +1,206 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import t, { type Test } from 'tap';
+import { makePair, openssl, withoutOpenssl } from '../certificate.ts';
+import { courtd, Daemon, type LogLine, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { RawClient, request } from '../raw.ts';
+import { speakTls, trust } from '../transport.ts';
+
+/** What is only of TLS; that all the rest holds over it too is in test/http/tls/. */
+
+const ACCEPTED = '{"accepted":1,"duplicates":0}';
+const REPLACED = 'TLS certificate in use';
+const KEPT = 'the TLS certificate was not replaced: the old one stays in use';
+const FAILED = 'no TLS with this client';
+const folder = temporaryFolder(t);
+
+/** Waits for a line of the log that was not there before. */
+async function logged(daemon: Daemon, msg: string, from = 0): Promise<LogLine> {
+  for (;;) {
+    const line = daemon.log.slice(from).find((line) => line.msg === msg);
+    if (line !== undefined) return line;
+    await once(daemon.child.stdout, 'data');
+  }
+}
+
+/** Sends SIGHUP. @returns the line that it leads to. */
+async function reload(daemon: Daemon, msg: string): Promise<LogLine> {
+  const from = daemon.log.length;
+  daemon.child.kill('SIGHUP');
+  return logged(daemon, msg, from);
+}
+
+function peerName({ socket }: RawClient): string | undefined {
+  const { CN } = (socket as TLSSocket).getPeerCertificate().subject;
+  return Array.isArray(CN) ? CN[0] : CN;
+}
+
+async function sends(t: Test, client: RawClient, daemon: Daemon, what: string): Promise<void> {
+  client.send(request(daemon, { body: JSON.stringify(event()) }));
+  t.equal((await client.next()).body, ACCEPTED, what);
+}
+
+t.test('without TLS, SIGHUP changes nothing', async (t) => {
+  const daemon = await Daemon.start(t);
+  const client = await RawClient.connect(t, daemon);
+  t.equal((await reload(daemon, 'SIGHUP: there is no TLS certificate to read again')).level, 'info');
+  await sends(t, client, daemon, 'the connection is there');
+  t.equal((await daemon.post(event())).status, 202);
+});
+
+t.test('a certificate without a key, or a key without one, is wrong usage', async (t) => {
+  const check = async (args: string[], env: Record<string, string> = {}) => {
+    const data = path.join(folder, 'none');
+    const { status, stderr } = await courtd(['serve', '--data', data, ...args], env);
+    t.equal(status, 2);
+    t.match(stderr, /^courtd: --tls-cert and --tls-key .* give both or neither\.\n$/);
+    t.notOk(fs.existsSync(data));
+  };
+  await Promise.all([
+    check(['--tls-cert', 'a']),
+    check(['--tls-key', 'b']),
+    check([], { COURTD_TLS_CERT: 'a' }),
+    check([], { COURTD_TLS_CERT: '', COURTD_TLS_KEY: 'b' }),
+  ]);
+});
+
+t.test('with TLS', { skip: withoutOpenssl }, async (t) => {
+  const [box, other, short] = await Promise.all([
+    makePair(folder, 'box'),
+    makePair(folder, 'other'),
+    makePair(folder, 'short', 20),
+  ]);
+  const copy = (from: typeof box) => {
+    fs.copyFileSync(from.cert, served.cert);
+    fs.copyFileSync(from.key, served.key);
+  };
+  const served = { cert: path.join(folder, 'served.crt'), key: path.join(folder, 'served.key') };
+  fs.writeFileSync(served.key, '', { mode: 0o640 });
+  copy(box);
+  speakTls(served);
+  trust(box, other, short);
+
+  await t.test('files that cannot be served are told in a sentence with status 1', async (t) => {
+    const locked = path.join(folder, 'locked.key');
+    await openssl('pkey', '-in', box.key, '-aes256', '-passout', 'pass:secret', '-out', locked);
+    const bad: [cert: string, key: string, told: RegExp][] = [
+      ['/no/such/file', box.key, /Cannot read the TLS certificate .*--tls-cert.*: there is no such file/],
+      [box.cert, folder, /Cannot read the TLS key .*--tls-key.*: it is a directory/],
+      [box.cert, other.key, /key .* does not belong to the certificate/],
+      [box.key, box.key, /There is no certificate in .*--tls-cert/],
+      [box.cert, box.cert, /There is no private key in .*--tls-key/],
+      [box.cert, locked, /locked with a passphrase/],
+    ];
+    const check = async ([cert, key, told]: (typeof bad)[number]) => {
+      const data = path.join(folder, 'none');
+      const files = { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key };
+      const { status, stdout, stderr } = await courtd(['serve', '--port', '0', '--data', data], files);
+      t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+      t.match(stderr, told);
+      t.match(stderr, /^courtd: [^\n]+\n$/);
+      t.notOk(fs.existsSync(data));
+    };
+    await Promise.all(bad.map(check));
+  });
+
+  await t.test('TLS 1.2 and 1.3 are spoken, and nothing older', async (t) => {
+    const daemon = await Daemon.start(t);
+    const speak = async (version: string) => {
+      const args = ['s_client', '-connect', `127.0.0.1:${daemon.port}`, `-${version}`];
+      // Clients of today must be told to speak what is old.
+      return openssl(...args, '-cipher', 'ALL:@SECLEVEL=0').then(
+        ({ stdout }) => /Cipher is (?!\(NONE\))/.test(stdout),
+        () => false,
+      );
+    };
+    t.strictSame(await Promise.all(['tls1', 'tls1_1', 'tls1_2', 'tls1_3'].map(speak)), [
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  await t.test('who speaks plain HTTP is closed, told in the log, and no harm to others', async (t) => {
+    const daemon = await Daemon.start(t);
+    const client = net.connect(daemon.port, '127.0.0.1');
+    client.end(request(daemon, { body: JSON.stringify(event()) }));
+    client.resume();
+    await once(client, 'close');
+    const { level, code } = await logged(daemon, FAILED);
+    t.strictSame([level, code], ['warn', 'ERR_SSL_HTTP_REQUEST']);
+    t.equal((await daemon.post(event())).status, 202);
+    t.equal((await daemon.exported('session-1')).length, 1);
+  });
+
+  await t.test('who says nothing is closed after ten seconds, and holds up no shutdown', async (t) => {
+    const daemon = await Daemon.start(t);
+    const closed = async () => {
+      const client = net.connect(daemon.port, '127.0.0.1');
+      t.teardown(() => client.destroy());
+      const startedAt = performance.now();
+      client.resume();
+      await once(client, 'close');
+      return performance.now() - startedAt;
+    };
+    const ms = await closed();
+    t.ok(ms > 9_000 && ms < 15_000, `closed after ${ms} ms`);
+    t.equal((await logged(daemon, FAILED)).code, 'ERR_TLS_HANDSHAKE_TIMEOUT');
+    const client = await RawClient.connect(t, daemon);
+    const silent = closed();
+    await sends(t, client, daemon, 'the silent one has been accepted before');
+    const stoppedAt = performance.now();
+    t.equal(await daemon.stop(), 0);
+    t.ok(performance.now() - stoppedAt < 4_000, 'nobody is waited for');
+    await silent;
+  });
+
+  await t.test('SIGHUP brings the new certificate, and open connections go on', async (t) => {
+    const daemon = await Daemon.start(t);
+    t.match(await logged(daemon, REPLACED), {
+      level: 'info',
+      subject: 'CN=box',
+      names: 'IP Address:127.0.0.1',
+      issuer: 'self-signed',
+      expires_at: /^\d{4}-\d\d-\d\dT.*Z$/,
+    });
+    const before = await RawClient.connect(t, daemon);
+    t.equal(peerName(before), 'box');
+    copy(other);
+    t.equal((await reload(daemon, REPLACED)).subject, 'CN=other');
+    await sends(t, before, daemon, 'on the connection that was open');
+    const after = await RawClient.connect(t, daemon);
+    t.equal(peerName(after), 'other');
+    await sends(t, after, daemon, 'on a new one');
+    t.equal((after.socket as TLSSocket).getProtocol(), 'TLSv1.3');
+    fs.copyFileSync(box.cert, served.cert);
+    const kept = await reload(daemon, KEPT);
+    t.match(kept, { level: 'error', reason: /does not belong/ }, 'only one of the files is new');
+    fs.rmSync(served.cert);
+    t.match(await reload(daemon, KEPT), { reason: /no such file/ });
+    t.equal(peerName(await RawClient.connect(t, daemon)), 'other', 'the old one stays in use');
+    copy(box);
+    await reload(daemon, REPLACED);
+    t.equal(peerName(await RawClient.connect(t, daemon)), 'box');
+    const text = JSON.stringify(daemon.log);
+    for (const line of fs.readFileSync(box.key, 'utf8').split('\n').slice(1, -2)) {
+      t.notOk(text.includes(line), 'nothing of the key is in the log');
+    }
+  });
+
+  await t.test('a certificate that ends in less than 30 days is warned of', async (t) => {
+    copy(short);
+    const daemon = await Daemon.start(t);
+    t.equal(
+      (await logged(daemon, 'the TLS certificate expires soon: replace it, and reload courtd')).level,
+      'warn',
+    );
+    copy(box);
+    await reload(daemon, REPLACED);
+    t.equal(daemon.log.filter(({ msg }) => msg.includes('expires soon')).length, 1);
+  });
+});

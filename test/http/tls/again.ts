@@ -1,0 +1,17 @@
+import type { Test } from 'tap';
+import { makePair, withoutOpenssl } from '../../certificate.ts';
+import { temporaryFolder } from '../../daemon.ts';
+import { speakTls } from '../../transport.ts';
+
+/**
+ * What holds for plain HTTP holds over TLS: runs a file of tests once more, on the other transport.
+ * @param name of the file, beside this folder. One file a process: tap takes a pause between two for the end.
+ */
+export async function again(t: Test, name: string): Promise<void> {
+  if (withoutOpenssl) {
+    t.pass(name, { skip: withoutOpenssl });
+    return;
+  }
+  speakTls(await makePair(temporaryFolder(t), 'box'));
+  await import(`../${name}.test.ts`);
+}
