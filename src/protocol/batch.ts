@@ -1,26 +1,14 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { eotToNs } from './eot.ts';
 import type { CourtEvent, WireEvent } from './event.ts';
-import { JsonError, parseJson } from './exact.ts';
-import { type EventRules, explainFaults, isValidEvent } from './faults.ts';
-import { eachInfinite, parseExact } from './json.ts';
-import { BATCH_EVENTS, EVENT_DEPTH_LEVELS } from './limits.ts';
+import { checkJson, JsonError } from './exact.ts';
+import { type EventRules, explainBatch, explainFaults, isValidEvent } from './faults.ts';
+import { parseExact } from './json.ts';
+import { keptTexts, outlinesOf } from './large.ts';
+import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, PARSED_HERE_BYTES } from './limits.ts';
+import { compact, hasInfinity, parseSent, trim } from './pieces.ts';
 import { Problem } from './problems.ts';
-import { scanJson } from './scan.ts';
-
-const ENVELOPE_FIELDS = new Set([
-  'event_id',
-  'session_id',
-  'venue_id',
-  'court_id',
-  'eot',
-  'type',
-  'confidence',
-  'source',
-  'schema_version',
-  'revision',
-  'payload',
-]);
+import { type Scan, scanJson } from './scan.ts';
 
 /**
  * A request's body, from bytes to events that the store can keep, or to a problem that names every fault: all of
@@ -45,30 +33,54 @@ export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
     throw new Problem('too_many_events', sentence);
   }
   const text = body.toString(isAscii(body) ? 'latin1' : 'utf8');
-  const sent = parseBody(text, scan.oddName);
+  try {
+    return text.length > PARSED_HERE_BYTES ? readInPieces(text, scan, rules) : readAtOnce(text, scan, rules);
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new Problem('invalid_json', `The body is not JSON${whereBroken(text)}.`);
+    throw error;
+  }
+}
+
+function readAtOnce(text: string, scan: Scan, rules: EventRules): CourtEvent[] {
+  const sent = parseSent(text, scan);
+  if (typeof sent !== 'object' || sent === null) throw neither();
   // What is kept is what was sent, digit for digit; the second parse is only for bodies that need it.
   const kept = scan.inexact ? parseExact(text) : sent;
-  const events = hasInfinity(sent, scan.inexact) ? undefined : toEvents(asArray(sent), asArray(kept), rules);
+  const events = hasInfinity(sent, scan) ? undefined : toEvents(asArray(sent), asArray(kept), rules);
   if (events === undefined) throw explainFaults(sent, rules);
   return events;
 }
 
-/** @param isOdd whether JSON.parse must not see it. */
-function parseBody(text: string, isOdd: boolean): unknown {
-  let value: unknown;
-  try {
-    value = isOdd ? parseJson(text, Number) : JSON.parse(text);
-  } catch {
-    throw new Problem('invalid_json', `The body is not JSON${whereBroken(text)}.`);
+function readInPieces(text: string, scan: Scan, rules: EventRules): CourtEvent[] {
+  const bare = trim(text);
+  if (scan.top === 'other') {
+    compact(bare, scan);
+    throw neither();
   }
-  if (typeof value === 'object' && value !== null) return value;
-  throw new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
+  const events: CourtEvent[] = [];
+  for (const { sent, payload, extra } of outlinesOf(bare, scan)) {
+    const eotNs = isValidEvent(sent, rules) && !hasInfinity(sent, scan) ? eotToNs(sent.eot) : undefined;
+    if (eotNs === undefined) throw explainPieces(bare, scan, rules);
+    events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
+  }
+  return events;
+}
+
+/** From the first event on, once more: they have not been kept. */
+function explainPieces(text: string, scan: Scan, rules: EventRules): Problem {
+  const events = outlinesOf(text, scan).map(({ sent }) => sent);
+  return scan.top === 'array' ? explainBatch(events, rules) : explainFaults([...events][0], rules);
+}
+
+function neither(): Problem {
+  return new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
 }
 
 /** V8 tells the place in some of its messages only, and quotes the body in others. */
 function whereBroken(text: string): string {
   try {
-    parseJson(text, Number);
+    checkJson(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     return error.at < text.length ? `: unexpected text at character ${error.at}` : ': it ends too early';
@@ -80,17 +92,6 @@ function asArray(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
-function hasInfinity(value: unknown, suspected: boolean): boolean {
-  let isThere = false;
-  if (suspected) {
-    eachInfinite(value, () => {
-      isThere = true;
-      return false;
-    });
-  }
-  return isThere;
-}
-
 /** The good path: nothing is described here, the first fault ends it. */
 function toEvents(sent: unknown[], kept: unknown[], rules: EventRules): CourtEvent[] | undefined {
   const events: CourtEvent[] = [];
@@ -99,12 +100,13 @@ function toEvents(sent: unknown[], kept: unknown[], rules: EventRules): CourtEve
     if (!isValidEvent(event, rules)) return undefined;
     const eotNs = eotToNs(event.eot);
     if (eotNs === undefined) return undefined;
-    events.push(toEvent(event, kept[i] as WireEvent, eotNs));
+    const { payload, extra } = keptTexts(kept[i]);
+    events.push(toEvent(event, eotNs, payload, extra));
   }
   return events;
 }
 
-function toEvent(sent: WireEvent, kept: WireEvent, eotNs: bigint): CourtEvent {
+function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string | null): CourtEvent {
   return {
     eventId: sent.event_id,
     sessionId: sent.session_id,
@@ -118,19 +120,7 @@ function toEvent(sent: WireEvent, kept: WireEvent, eotNs: bigint): CourtEvent {
     schemaVersion: sent.schema_version,
     // Plus zero: -0 is an integer too, and would be kept as another one.
     revision: (sent.revision ?? 0) + 0,
-    payload: JSON.stringify(kept.payload),
-    extra: unknownFields(kept as unknown as Record<string, unknown>),
+    payload,
+    extra,
   };
-}
-
-/** @returns JSON text of the fields that the envelope does not name, or null. */
-function unknownFields(event: Record<string, unknown>): string | null {
-  let extra: Record<string, unknown> | undefined;
-  for (const name of Object.keys(event)) {
-    if (ENVELOPE_FIELDS.has(name)) continue;
-    // No prototype, or a field called __proto__ would vanish into it.
-    extra ??= Object.create(null) as Record<string, unknown>;
-    extra[name] = event[name];
-  }
-  return extra === undefined ? null : JSON.stringify(extra);
 }

@@ -65,6 +65,12 @@ export const EventSchema = Type.Object(
   { description: 'must be an object' },
 );
 
+/** What the protocol names; everything else is kept as it is. */
+export const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(Object.keys(EventSchema.properties));
+export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(
+  Object.keys(EventSchema.properties.payload.properties),
+);
+
 /** @returns whether a text can be an event_id, session_id, venue_id, court_id or source. */
 export function isName(text: string): boolean {
   return NAME.test(text);

@@ -15,6 +15,14 @@ export function parseJson(text: string, number: (source: string) => unknown): un
   return parser.whole();
 }
 
+/**
+ * Only looks whether it is JSON, and keeps nothing of it.
+ * @throws {JsonError}
+ */
+export function checkJson(text: string): void {
+  new Parser(text, () => 0, false).whole();
+}
+
 /** Not JSON, and where: a character's position from 0, the text's length where it ends too early. */
 export class JsonError extends SyntaxError {
   readonly at: number;
@@ -36,11 +44,13 @@ const LITERALS: readonly (readonly [text: string, value: unknown])[] = [
 class Parser {
   readonly #text: string;
   readonly #number: (source: string) => unknown;
+  readonly #keeps: boolean;
   #at = 0;
 
-  constructor(text: string, number: (source: string) => unknown) {
+  constructor(text: string, number: (source: string) => unknown, keeps = true) {
     this.#text = text;
     this.#number = number;
+    this.#keeps = keeps;
   }
 
   whole(): unknown {
@@ -80,14 +90,18 @@ class Parser {
       const name = this.#string();
       this.#skipSpace();
       if (!this.#take(':')) this.#fail();
-      object[name] = this.#value();
+      const value = this.#value();
+      if (this.#keeps) object[name] = value;
     });
     return object;
   }
 
   #array(): unknown[] {
     const array: unknown[] = [];
-    this.#list(']', () => array.push(this.#value()));
+    this.#list(']', () => {
+      const value = this.#value();
+      if (this.#keeps) array.push(value);
+    });
     return array;
   }
 

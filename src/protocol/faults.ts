@@ -32,18 +32,25 @@ export function explainFaults(sent: unknown, rules: EventRules): Problem {
     const details_total = total > listed.length ? { details_total: total } : {};
     return new Problem('invalid_event', sentence, { details: listed, ...details_total });
   }
+  return explainBatch(sent, rules);
+}
+
+/** The same of a batch whose events come one by one. */
+export function explainBatch(batch: Iterable<unknown>, rules: EventRules): Problem {
   const invalid: InvalidEvent[] = [];
   let total = 0;
-  sent.forEach((event, index) => {
+  let count = 0;
+  for (const event of batch) {
+    const index = count++;
     const faults = faultsOf(event, rules);
-    if (faults.total === 0 || ++total > LISTED_EVENTS) return;
+    if (faults.total === 0 || ++total > LISTED_EVENTS) continue;
     const issues_total = faults.total > faults.listed.length ? { issues_total: faults.total } : {};
     invalid.push({ index, event_id: eventIdOf(event), issues: faults.listed, ...issues_total });
-  });
+  }
   const first = invalid[0];
   const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
   const sentence =
-    `${total} of ${sent.length} events ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
+    `${total} of ${count} events ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
   return new Problem('invalid_event', sentence, { invalid, invalid_total: total });
 }

@@ -40,7 +40,9 @@ export const BODY_WAIT_MS = 5_000;
 /** Bodies up to this size are parsed between two turns of the event loop, a millisecond or two; larger ones on a thread. */
 export const PARSED_HERE_BYTES = 256 * KIB;
 /** Memory of that thread: what it needs at rest, and for each byte that a body may have. */
-export const PARSER_HEAP = { baseMib: 96, perBodyByte: 20, nurseryMib: 16 } as const;
+export const PARSER_HEAP = { baseMib: 32, perBodyByte: 12, nurseryMib: 8 } as const;
+/** A body with more is parsed in pieces of this size, so that its values are never there all at once (pieces.ts). */
+export const PIECE_CHARS = 64 * KIB;
 /** Requests being served at once; above it a client that has its share of them is refused, and one with none never. */
 export const SERVED_REQUESTS = 512;
 /** Requests of one connection that wait for their answers; above it nothing more is read from it. */
