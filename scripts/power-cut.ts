@@ -8,7 +8,7 @@ import { IN_FLIGHT, Platter } from './power-cut/platter.ts';
 import { Random } from './power-cut/random.ts';
 import { type Recording, type RecordingOptions, record } from './power-cut/recording.ts';
 import { Traffic } from './power-cut/traffic.ts';
-import { Workshop } from './power-cut/workshop.ts';
+import { Workshop } from './workshop.ts';
 
 /**
  * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N --sealing N`). Two recorded
@@ -47,7 +47,7 @@ if (lacks === undefined) {
 /** @returns whether all went well. */
 async function run(name: string, options: RecordingOptions, cuts: number, seed: number): Promise<boolean> {
   if (cuts === 0) return true;
-  const workshop = new Workshop();
+  const workshop = new Workshop('power-cut');
   const random = new Random(seed);
   const startedAt = performance.now();
   const recording = await record(workshop, random, options);

@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 import { dataIn } from './recording.ts';
 import { type Stored, StoredReader } from './stored.ts';
 import type { Traffic } from './traffic.ts';
-import type { Workshop } from './workshop.ts';
+import type { Workshop } from '../workshop.ts';
 
 /** What was found on a disk after a cut. */
 export interface Finding {

@@ -1,7 +1,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unmountFrom, type Workshop } from './workshop.ts';
+import { unmountFrom, type Workshop } from '../workshop.ts';
 import { WriteLog } from './write-log.ts';
 
 const LOG_BYTES = 8 * 1024 ** 3;

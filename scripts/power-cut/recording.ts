@@ -12,7 +12,7 @@ import { History } from './history.ts';
 import type { Random } from './random.ts';
 import { Senders } from './senders.ts';
 import { Traffic } from './traffic.ts';
-import type { Workshop } from './workshop.ts';
+import type { Workshop } from '../workshop.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** courtd makes it, on the disk whose power is cut. */

@@ -9,11 +9,14 @@ const UNMOUNT_TRIES = 40;
 
 /** A folder for images and mounts, in memory where there is room; whatever is made in it is undone at the end, however it comes. */
 export class Workshop {
+  readonly #name: string;
   readonly #folder: string;
   readonly #undo: (() => void)[] = [];
 
-  constructor() {
-    this.#folder = fs.mkdtempSync(path.join(isRoomy(MEMORY) ? MEMORY : os.tmpdir(), 'courtd-power-cut-'));
+  /** @param name of the script that works in it. */
+  constructor(name: string) {
+    this.#name = name;
+    this.#folder = fs.mkdtempSync(path.join(isRoomy(MEMORY) ? MEMORY : os.tmpdir(), `courtd-${name}-`));
     this.onEnd(() => fs.rmSync(this.#folder, { recursive: true, force: true }));
     process.once('exit', () => this.end());
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -41,7 +44,7 @@ export class Workshop {
       try {
         undo();
       } catch (error) {
-        console.error(`power-cut: something was left behind: ${error}`);
+        console.error(`${this.#name}: something was left behind: ${error}`);
       }
     }
   }

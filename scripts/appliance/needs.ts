@@ -1,0 +1,26 @@
+import fs from 'node:fs';
+
+/** Programs that the proof takes, and the Debian package that each is in. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  'systemd-nspawn': 'systemd-container',
+  mmdebstrap: 'mmdebstrap',
+  mount: 'mount',
+  nsenter: 'util-linux',
+};
+/** Not in the PATH of a root that `su` made. */
+const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
+
+/**
+ * Finds the programs also where this process did not look so far.
+ * @returns what this machine lacks to boot a Debian in a container, and what to do about it; undefined where it has all.
+ */
+export function missingNeeds(): string | undefined {
+  if (process.getuid?.() !== 0) return 'Containers take root: run it with sudo.';
+  const folders = [...(process.env.PATH ?? '').split(':'), ...SYSTEM_FOLDERS];
+  process.env.PATH = folders.join(':');
+  const isInstalled = (program: string) => folders.some((folder) => fs.existsSync(`${folder}/${program}`));
+  const missing = Object.keys(PROGRAMS).filter((program) => !isInstalled(program));
+  if (missing.length === 0) return undefined;
+  const packages = missing.map((program) => PROGRAMS[program]).join(' ');
+  return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
+}

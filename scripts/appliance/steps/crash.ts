@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { failures, type Venue } from '../venue.ts';
+import { expect, type Walk } from '../walk.ts';
+
+const SERVICE = 'courtd.service';
+/** In the place of the minutes that a hung disk is given. */
+const WATCHDOG_S = 2;
+const LOOK_MS = 50;
+
+/** The daemon is killed, hangs, and is restarted, while cameras send. */
+export async function crashes(walk: Walk, venue: Venue): Promise<void> {
+  const { box } = venue;
+  await walk.step('kill -9 under load', async () => {
+    const before = await venue.pid();
+    const report = await venue.underLoad('kill', 5_000, async () => {
+      await box.must('kill', '-9', before);
+      await newDaemon(venue, before);
+    });
+    return `${failures(report)}, and all were sent again; ${await venue.check('kill')}`;
+  });
+
+  await walk.step('a blocked daemon under load', async () => {
+    await dropIn(venue, `[Service]\nWatchdogSec=${WATCHDOG_S}\n`);
+    const before = await venue.pid();
+    const startedAt = performance.now();
+    let seconds = 0;
+    const report = await venue.underLoad('hang', 5_000, async () => {
+      await box.must('kill', '-STOP', before);
+      await newDaemon(venue, before);
+      seconds = (performance.now() - startedAt) / 1000;
+    });
+    const result = await box.must('journalctl', '--unit', SERVICE, '--no-pager', '--grep', 'watchdog', '--case-sensitive=no');
+    expect(/watchdog timeout/i.test(result), 'the journal does not name the watchdog');
+    await dropIn(venue, '');
+    return `the watchdog (${WATCHDOG_S} s here) had a new one after ${seconds.toFixed(1)} s; ${failures(report)}; ${await venue.check('hang')}`;
+  });
+
+  await walk.step('restart under load', async () => {
+    const restart = () => box.must('systemctl', 'restart', SERVICE);
+    return `${await venue.withoutLoss('restart', 20_000, restart)}; ${await venue.check('restart')}`;
+  });
+
+  await walk.step('ten restarts in a row under load', async () => {
+    const restarts = async () => {
+      for (let i = 0; i < 10; i++) await box.must('systemctl', 'restart', SERVICE);
+    };
+    return `${await venue.withoutLoss('restarts', 5_000, restarts)}; ${await venue.check('restarts')}`;
+  });
+}
+
+/** Takes effect at the next start; so it restarts it. @param text of the drop-in; '' takes it away. */
+async function dropIn({ box }: Venue, text: string): Promise<void> {
+  await box.must('mkdir', '-p', `/run/systemd/system/${SERVICE}.d`);
+  await box.must('sh', '-c', `printf '%s' "$1" > /run/systemd/system/${SERVICE}.d/appliance.conf`, 'sh', text);
+  await box.must('systemctl', 'daemon-reload');
+  await box.must('systemctl', 'restart', SERVICE);
+}
+
+/** Waits until another one is ready. */
+async function newDaemon(venue: Venue, before: string): Promise<void> {
+  for (;;) {
+    const state = await venue.box.must('systemctl', 'show', SERVICE, '--property=MainPID,ActiveState');
+    const { MainPID, ActiveState } = Object.fromEntries(state.split('\n').map((line) => line.split('=')));
+    if (ActiveState === 'active' && MainPID !== before && MainPID !== '0') return;
+    await sleep(LOOK_MS);
+  }
+}

@@ -1,0 +1,121 @@
+import type { Box, Said } from './box.ts';
+import { BOX, type CameraOrder } from './camera.ts';
+import { Ledger } from './ledger.ts';
+import { Shift, type ShiftReport } from './shift.ts';
+import { expect } from './walk.ts';
+
+/** Busy ones, and some whose connections rest between two requests: each kind loses other requests at a restart. */
+const BUSY = { cameras: 24, perSecond: 150 } as const;
+const CALM = { cameras: 12, perSecond: 4 } as const;
+/** Requests before and after what is done under load: the load is there all the while. */
+const AROUND = 1_500;
+const SERVICE = 'courtd.service';
+
+/** A box, the cameras around it, and what they know to be stored. */
+export class Venue {
+  readonly box: Box;
+  readonly ledger = new Ledger();
+  token = '';
+  readonly totals = { requests: 0, resends: 0 };
+  readonly #shifts = new Set<Shift>();
+
+  constructor(box: Box) {
+    this.box = box;
+  }
+
+  /** Runs `courtd` in the box, as root. */
+  courtd(...args: string[]): Promise<Said> {
+    return this.box.run('courtd', ...args);
+  }
+
+  /** Cameras begin to send, or go on with a session where its ledger ends. */
+  open(session: string): Shift {
+    const kinds = [BUSY, CALM].flatMap((kind) => Array.from({ length: kind.cameras }, () => kind.perSecond));
+    const cameras = kinds.map((perSecond, i): CameraOrder => {
+      const name = { session, camera: `camera-${i + 1}` };
+      return { ...name, from: this.ledger.next(name), perSecond, address: `127.0.0.${i + 2}` };
+    });
+    const shift = new Shift(this.box.leader, { token: this.token, cameras });
+    this.#shifts.add(shift);
+    return shift;
+  }
+
+  /** Ends a shift, and enters in the ledger what came of it. @throws {Broken} where answers contradict each other. */
+  async close(shift: Shift, how: 'stop' | 'abandon' = 'stop'): Promise<ShiftReport> {
+    const report = await shift[how]();
+    this.#shifts.delete(shift);
+    this.ledger.enter(report);
+    this.totals.requests += report.requests;
+    this.totals.resends += failuresOf(report);
+    expect(report.lies.length === 0, `contradicting answers: ${report.lies.slice(0, 3).join('; ')}`);
+    return report;
+  }
+
+  /**
+   * Does something while all cameras send.
+   * @param requests that they send at least.
+   */
+  async underLoad(session: string, requests: number, act: () => Promise<unknown>): Promise<ShiftReport> {
+    const shift = this.open(session);
+    const before = await shift.requests(AROUND);
+    expect(failuresOf(before) === 0, `${failures(before)} before anything was done`);
+    await act();
+    const { requests: sent } = await shift.requests(0);
+    await shift.requests(Math.max(sent + AROUND, requests));
+    return this.close(shift);
+  }
+
+  /** As `underLoad`. @returns what is said of it. @throws {Broken} where a request was not answered 202 at once. */
+  async withoutLoss(session: string, requests: number, act: () => Promise<unknown>): Promise<string> {
+    const report = await this.underLoad(session, requests, act);
+    expect(failuresOf(report) === 0, failures(report));
+    return failures(report);
+  }
+
+  /** Compares sessions with their exports. @returns the events that are there. */
+  async check(...sessions: string[]): Promise<string> {
+    const all = sessions.length === 0 ? this.ledger.sessions : sessions;
+    for (const session of all) await this.ledger.check(session, this.exported(session));
+    const count = all.reduce((sum, session) => sum + this.ledger.count(session), 0);
+    return `all ${number(count)} acknowledged events are there, once`;
+  }
+
+  exported(session: string): AsyncGenerator<string> {
+    return this.box.lines('courtd', 'export', session, '--format', 'ndjson');
+  }
+
+  /** @throws {Broken} where the service is not up, or not as its unit says. */
+  async expectUp(): Promise<void> {
+    const state = await this.box.show(SERVICE, 'ActiveState');
+    expect(state === 'active', `${SERVICE} is ${state}`);
+  }
+
+  pid(): Promise<string> {
+    return this.box.show(SERVICE, 'MainPID');
+  }
+
+  /** Ends what would outlive a step that has failed. */
+  end(): void {
+    for (const shift of this.#shifts) shift.kill();
+  }
+
+  get url(): string {
+    return `http://${BOX.host}:${BOX.port}`;
+  }
+}
+
+/** @returns such as "0 of 21,034 requests failed, the slowest took 812 ms". */
+export function failures(report: ShiftReport): string {
+  const kinds = Object.entries(report.failures).map(([what, count]) => `${count} ${what}`);
+  const list = kinds.length > 0 ? ` (${kinds.join(', ')})` : '';
+  const slowest = `the slowest took ${report.slowestMs.toFixed(0)} ms`;
+  return `${number(failuresOf(report))} of ${number(report.requests)} requests failed${list}, ${slowest}`;
+}
+
+export function failuresOf({ failures }: ShiftReport): number {
+  return Object.values(failures).reduce((sum, count) => sum + count, 0);
+}
+
+export function number(value: number): string {
+  return value.toLocaleString('en');
+}
