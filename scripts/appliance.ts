@@ -1,29 +1,98 @@
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Box } from './appliance/box.ts';
 import { missingNeeds } from './appliance/needs.ts';
+import { makePackages, type Packages } from './appliance/packages.ts';
 import { crashes } from './appliance/steps/crash.ts';
+import { ending } from './appliance/steps/end.ts';
 import { firstHour } from './appliance/steps/install.ts';
+import { keeping } from './appliance/steps/keeping.ts';
+import { upgrades } from './appliance/steps/upgrade.ts';
+import { users } from './appliance/steps/users.ts';
 import { debianTree, SUITES, type Suite } from './appliance/tree.ts';
-import { number, Venue } from './appliance/venue.ts';
+import { LOADS, number, Venue } from './appliance/venue.ts';
 import { Walk } from './appliance/walk.ts';
 import { Workshop } from './workshop.ts';
 
-const { values } = parseArgs({ options: { suite: { type: 'string', multiple: true }, name: { type: 'string', default: 'courtd' }, old: { type: 'string' } } });
-const workshop = new Workshop('appliance');
-for (const suite of SUITES) if (!values.suite || values.suite.includes(suite)) await walk(suite);
-async function walk(suite: Suite) {
-  const w = new Walk(suite);
+/**
+ * The life of a box, from the stick to the purge: `sudo npm run appliance` (`-- --suite trixie --quick --package FILE.deb`).
+ * Boots Debian 12 and 13 with their own systemd in containers without internet, installs the package, and walks through
+ * what happens to a box in its years, while cameras send. After each step everything that was acknowledged must be there,
+ * once. A line for each step; exit status 1 where one fails, with the journal's last lines.
+ */
+
+const { values } = parseArgs({
+  options: {
+    suite: { type: 'string', multiple: true, default: [...SUITES] },
+    /** Instead of the one that is built of this checkout. */
+    package: { type: 'string' },
+    /** A tenth of the load. */
+    quick: { type: 'boolean', default: false },
+    /** The names of the containers begin with it. */
+    name: { type: 'string', default: 'courtd' },
+  },
+});
+const unknown = values.suite.find((name) => !SUITES.includes(name as Suite));
+const lacks = missingNeeds();
+if (unknown !== undefined) {
+  console.error(`appliance: there is no suite ${unknown}: choose ${SUITES.join(' or ')}.`);
+  process.exit(2);
+} else if (lacks !== undefined) {
+  console.error(`appliance: ${lacks}`);
+  process.exit(1);
+}
+
+let isSound = false;
+try {
+  isSound = await walkAll(values.suite as Suite[]);
+} finally {
+  // With it go the workshops, and what is left of the containers.
+  process.exit(isSound ? 0 : 1);
+}
+
+/** @returns whether all went well. */
+async function walkAll(suites: readonly Suite[]): Promise<boolean> {
+  const workshop = new Workshop('appliance');
+  const walk = new Walk('package');
+  let packages: Packages | undefined;
+  await walk.whole(() =>
+    walk.step('made', async () => {
+      packages = await makePackages(workshop, values.package);
+      return `${path.basename(packages.now)}, and newer ones of it, without and with a migration`;
+    }),
+  );
+  if (packages === undefined) return false;
+  let failed = 0;
+  for (const suite of suites) if (!(await walkThrough(suite, packages))) failed++;
+  return failed === 0;
+}
+
+/** @returns whether all went well. */
+async function walkThrough(suite: Suite, packages: Packages): Promise<boolean> {
+  const startedAt = performance.now();
+  const workshop = new Workshop('appliance');
+  const walk = new Walk(suite);
   let venue: Venue | undefined;
-  try {
-    let box!: Box;
-    await w.step('boot', async () => { box = new Box(workshop, await debianTree(suite), `${values.name}-${suite}-${process.pid}`); await box.boot(); return await box.must('systemctl', '--version').then((s) => s.split('\n')[0]!); });
-    venue = new Venue(box);
-    await firstHour(w, venue, values.old!);
-    await crashes(w, venue);
-    await w.step('all', () => venue!.check());
-    console.log(number(venue.totals.requests));
-  } catch (e) {
-    console.log(await venue?.box.journal('courtd.service'));
-  }
+  const isSound = await walk.whole(async () => {
+    await walk.step('a Debian that boots', async () => {
+      const box = new Box(workshop, await debianTree(suite), `${values.name}-${suite}-${process.pid}`);
+      venue = new Venue(box, values.quick ? LOADS.quick : LOADS.full);
+      await box.boot();
+      return (await box.must('systemctl', '--version')).split('\n')[0]!;
+    });
+    await firstHour(walk, venue!, packages.now);
+    await crashes(walk, venue!);
+    await upgrades(walk, venue!, packages);
+    await users(walk, venue!);
+    await keeping(walk, venue!);
+    await ending(walk, venue!, packages.now);
+  });
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+  const { requests, resends } = venue?.totals ?? { requests: 0, resends: 0 };
+  const all = `${walk.steps} steps in ${seconds} s, ${number(requests)} requests, ${number(resends)} of them sent again`;
+  if (isSound) console.log(`${suite}: ${all}: nothing that was acknowledged was lost or doubled`);
+  else console.error(`${await venue?.lastWords()}\n${suite}: ${all}, and then one step failed`);
   venue?.end();
+  workshop.end();
+  return isSound;
 }

@@ -57,14 +57,30 @@ export class Box {
     const console = this.#workshop.file(`${this.#name}.console`);
     const log = fs.openSync(console, 'a');
     const enter = this.#cgroup.map((file) => `echo $$ > '${file}'`).join(' && ');
-    const options = ['--private-network', '--link-journal=no', '--resolv-conf=off', '--timezone=off', '--console=pipe'];
-    const how = ['--quiet', `--directory=${this.root}`, `--machine=${this.#name}`, '--register=no', '--keep-unit'];
+    const options = [
+      '--private-network',
+      '--link-journal=no',
+      '--resolv-conf=off',
+      '--timezone=off',
+      '--console=pipe',
+    ];
+    const how = [
+      '--quiet',
+      `--directory=${this.root}`,
+      `--machine=${this.#name}`,
+      '--register=no',
+      '--keep-unit',
+    ];
     // In a session of its own: Ctrl-C ends this script, and this script ends the container.
-    this.#nspawn = spawn('sh', ['-c', `${enter} && exec systemd-nspawn "$@"`, 'sh', ...how, ...options, '--boot'], {
-      detached: true,
-      stdio: ['ignore', log, log],
-      env: { PATH: process.env.PATH, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: '1' },
-    });
+    this.#nspawn = spawn(
+      'sh',
+      ['-c', `${enter} && exec systemd-nspawn "$@"`, 'sh', ...how, ...options, '--boot'],
+      {
+        detached: true,
+        stdio: ['ignore', log, log],
+        env: { PATH: process.env.PATH, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: '1' },
+      },
+    );
     fs.closeSync(log);
     const nspawn = this.#nspawn;
     this.#ended = new Promise((resolve) => nspawn.once('close', () => resolve()));
@@ -117,21 +133,34 @@ export class Box {
     return this.must('systemctl', 'show', unit, `--property=${property}`, '--value');
   }
 
-  /** @returns the journal's last lines of the unit. */
-  async journal(unit: string, lines = JOURNAL_LINES): Promise<string> {
-    return (await this.run('journalctl', '--unit', unit, '--lines', `${lines}`, '--no-pager', '--output=short-monotonic')).stdout;
+  /** @returns the journal's last lines of the unit, without what is said of each camera. */
+  async journal(unit: string): Promise<string> {
+    const { stdout } = await this.run('journalctl', '--unit', unit, '--no-pager', '--output=short-monotonic');
+    return stdout
+      .trim()
+      .split('\n')
+      .filter((line) => !line.includes('first events from this client'))
+      .slice(-JOURNAL_LINES)
+      .join('\n');
   }
 
-  async powerOff(): Promise<void> {
-    await this.run('systemctl', 'poweroff');
+  /** From within, as an administrator would. @returns once everything has started again. */
+  async reboot(): Promise<void> {
+    await this.run('systemctl', 'reboot');
+    await this.#over();
+    await this.boot();
+  }
+
+  /** Every process in it is killed at the same time; what is on its disk stays. */
+  async pullPlug(): Promise<void> {
+    this.#kill();
+    await this.#over();
+  }
+
+  async #over(): Promise<void> {
     await this.#ended;
     this.#nspawn = undefined;
     this.#leader = 0;
-  }
-
-  async reboot(): Promise<void> {
-    await this.powerOff();
-    await this.boot();
   }
 
   #enter(command: string, args: readonly string[]): ChildProcess {
@@ -142,11 +171,9 @@ export class Box {
 
   /** All of it goes with its first process. */
   #kill(): void {
-    for (const pid of [this.#leader, this.#nspawn?.pid ?? 0]) {
-      try {
-        if (pid > 0) process.kill(pid, 'SIGKILL');
-      } catch {}
-    }
+    if (this.#nspawn === undefined || this.#nspawn.exitCode !== null) return;
+    // systemd-nspawn ends with it; on its own only where it has not started it yet.
+    process.kill(this.#leader || this.#nspawn.pid!, 'SIGKILL');
   }
 }
 

@@ -75,7 +75,9 @@ export class Camera {
     const startedAt = performance.now();
     this.#tally.requests++;
     for (let tries = 1; ; tries++) {
-      const answer = await this.#post(body).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+      const answer = await this.#post(body).catch(
+        (error: NodeJS.ErrnoException) => error.code ?? error.message,
+      );
       if (typeof answer !== 'string') {
         this.#judge(answer, events.length, tries === 1 && from > this.order.from);
         break;
@@ -108,7 +110,9 @@ export class Camera {
           text += chunk;
         });
         response.once('error', reject);
-        response.once('end', () => resolve(response.statusCode === 202 ? JSON.parse(text) : `${response.statusCode}`));
+        response.once('end', () =>
+          resolve(response.statusCode === 202 ? JSON.parse(text) : `${response.statusCode}`),
+        );
       });
       request.end(body);
     });

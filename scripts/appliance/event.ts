@@ -9,6 +9,9 @@ const SIZES = [1, 1, 2, 3, 5, 8, 13];
 const FIRST_EOT_MS = Date.UTC(2026, 2, 14, 15);
 const FRAME_MS = 20;
 
+/** A session without positions: what `courtd prune --type PLAYER_POSITION` takes away is not of it. */
+export const EVENING = 'evening';
+
 /** A camera, and the session that it sees. */
 export interface CameraName {
   readonly session: string;
@@ -25,7 +28,7 @@ export function eventOf({ session, camera }: CameraName, n: number): WireEvent {
     venue_id: 'venue-1',
     court_id: `court-${camera.at(-1)}`,
     eot: new Date(FIRST_EOT_MS + n * FRAME_MS).toISOString(),
-    type: isPosition(n) ? 'PLAYER_POSITION' : 'BALL_BOUNCE',
+    type: isPosition(session, n) ? 'PLAYER_POSITION' : 'BALL_BOUNCE',
     confidence: (n % 100) / 100,
     source: camera,
     schema_version: '1.0',
@@ -35,8 +38,8 @@ export function eventOf({ session, camera }: CameraName, n: number): WireEvent {
 }
 
 /** Whether `courtd prune --type PLAYER_POSITION` takes a camera's n-th event. */
-export function isPosition(n: number): boolean {
-  return n % POSITIONS_OF !== 0;
+export function isPosition(session: string, n: number): boolean {
+  return session !== EVENING && n % POSITIONS_OF !== 0;
 }
 
 /** Events in the request that begins with a camera's n-th: a resend after a crash is the same request. */

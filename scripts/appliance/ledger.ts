@@ -35,7 +35,9 @@ export class Ledger {
 
   /** @returns events that must be there. */
   count(session?: string): number {
-    const accounts = this.#accounts.values().filter((account) => (session ?? account.session) === account.session);
+    const accounts = this.#accounts
+      .values()
+      .filter((account) => (session ?? account.session) === account.session);
     return accounts.reduce((sum, account) => sum + expected(account), 0);
   }
 
@@ -83,12 +85,18 @@ export class Ledger {
       if (account.session !== session) continue;
       const seen = stored.get(account.camera) ?? new Set<number>();
       const count = Math.max(-1, ...seen) + 1;
-      if (count < least.next(account)) throw new Error(`${nameOf(account)}: ${least.next(account) - count} are lost`);
+      if (count < least.next(account))
+        throw new Error(`${nameOf(account)}: ${least.next(account) - count} are lost`);
       if (count > account.acknowledged) throw new Error(`${nameOf(account)}: ${count} were never sent`);
       account.acknowledged = count;
       account.prunedTo = least.#account(account).prunedTo;
       checkAccount(account, seen);
     }
+  }
+
+  /** Its events are gone with a database that was replaced, on purpose. */
+  forget(session: string): void {
+    for (const [key, account] of this.#accounts) if (account.session === session) this.#accounts.delete(key);
   }
 
   #account(name: CameraName): Account {
@@ -111,7 +119,8 @@ async function readStored(
   for await (const line of lines) {
     const event = JSON.parse(line) as { source: string; payload: { frame: number } };
     const { source: camera, payload } = event;
-    if (!isDeepStrictEqual(event, eventOf({ session, camera }, payload.frame))) throw new Error(`Not as sent: ${line}`);
+    if (!isDeepStrictEqual(event, eventOf({ session, camera }, payload.frame)))
+      throw new Error(`Not as sent: ${line}`);
     const seen = stored.getOrInsert(camera, new Set());
     if (seen.has(payload.frame)) throw new Error(`Stored twice: ${line}`);
     seen.add(payload.frame);
@@ -121,7 +130,8 @@ async function readStored(
 
 function checkAccount(account: Account, seen: ReadonlySet<number>): void {
   for (let n = 0; n < account.acknowledged; n++) {
-    if (isKept(account, n) && !seen.has(n)) throw new Error(`${nameOf(account)}: event ${n} was acknowledged and is lost`);
+    if (isKept(account, n) && !seen.has(n))
+      throw new Error(`${nameOf(account)}: event ${n} was acknowledged and is lost`);
   }
   const surplus = seen.size - expected(account);
   if (surplus > 0) throw new Error(`${nameOf(account)}: ${surplus} events are there that should not be`);
@@ -133,8 +143,8 @@ function expected(account: Account): number {
   return count;
 }
 
-function isKept({ prunedTo }: Account, n: number): boolean {
-  return n >= prunedTo || !isPosition(n);
+function isKept({ session, prunedTo }: Account, n: number): boolean {
+  return n >= prunedTo || !isPosition(session, n);
 }
 
 function nameOf({ session, camera }: CameraName): string {

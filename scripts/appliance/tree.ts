@@ -46,5 +46,6 @@ async function mmdebstrap(suite: Suite, folder: string): Promise<void> {
   process.once('exit', kill);
   const [status] = await once(child, 'close');
   process.off('exit', kill);
-  if (status !== 0) throw new Error(`No Debian ${suite} can be had here. mmdebstrap: ${said.trim().slice(-500)}`);
+  if (status !== 0)
+    throw new Error(`No Debian ${suite} can be had here. mmdebstrap: ${said.trim().slice(-500)}`);
 }

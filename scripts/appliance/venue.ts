@@ -7,8 +7,14 @@ import { expect } from './walk.ts';
 /** Busy ones, and some whose connections rest between two requests: each kind loses other requests at a restart. */
 const BUSY = { cameras: 24, perSecond: 150 } as const;
 const CALM = { cameras: 12, perSecond: 4 } as const;
-/** Requests before and after what is done under load: the load is there all the while. */
-const AROUND = 1_500;
+/** Requests of a step, at least. */
+export const LOADS = {
+  /** Tens of thousands where a single one must not fail. `around`: before and after what is done under load. */
+  full: { many: 30_000, some: 5_000, around: 1_500 },
+  quick: { many: 3_000, some: 1_000, around: 400 },
+} as const;
+export type Load = (typeof LOADS)[keyof typeof LOADS];
+
 const SERVICE = 'courtd.service';
 
 /** A box, the cameras around it, and what they know to be stored. */
@@ -17,10 +23,12 @@ export class Venue {
   readonly ledger = new Ledger();
   token = '';
   readonly totals = { requests: 0, resends: 0 };
+  readonly load: Load;
   readonly #shifts = new Set<Shift>();
 
-  constructor(box: Box) {
+  constructor(box: Box, load: Load) {
     this.box = box;
+    this.load = load;
   }
 
   /** Runs `courtd` in the box, as root. */
@@ -57,11 +65,11 @@ export class Venue {
    */
   async underLoad(session: string, requests: number, act: () => Promise<unknown>): Promise<ShiftReport> {
     const shift = this.open(session);
-    const before = await shift.requests(AROUND);
+    const before = await shift.requests(this.load.around);
     expect(failuresOf(before) === 0, `${failures(before)} before anything was done`);
     await act();
     const { requests: sent } = await shift.requests(0);
-    await shift.requests(Math.max(sent + AROUND, requests));
+    await shift.requests(Math.max(sent + this.load.around, requests));
     return this.close(shift);
   }
 
@@ -80,6 +88,24 @@ export class Venue {
     return `all ${number(count)} acknowledged events are there, once`;
   }
 
+  /**
+   * Takes what the box holds after `courtd restore` for true.
+   * @param least what must be in it: acknowledged before the backup began.
+   */
+  async rewind(least: Ledger): Promise<void> {
+    const listed = JSON.parse(await this.box.must('courtd', 'session', 'list', '--json')) as {
+      session_id: string;
+    }[];
+    for (const session of this.ledger.sessions) {
+      if (listed.some(({ session_id }) => session_id === session)) {
+        await this.ledger.rewind(session, this.exported(session), least);
+      } else {
+        expect(least.count(session) === 0, `${session} is lost`);
+        this.ledger.forget(session);
+      }
+    }
+  }
+
   exported(session: string): AsyncGenerator<string> {
     return this.box.lines('courtd', 'export', session, '--format', 'ndjson');
   }
@@ -92,6 +118,11 @@ export class Venue {
 
   pid(): Promise<string> {
     return this.box.show(SERVICE, 'MainPID');
+  }
+
+  /** @returns the last lines of the journal. */
+  lastWords(): Promise<string> {
+    return this.box.journal(SERVICE);
   }
 
   /** Ends what would outlive a step that has failed. */

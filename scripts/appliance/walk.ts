@@ -1,5 +1,5 @@
 /** A step that takes longer than this hangs. */
-const STEP_MS = 120_000;
+const STEP_MS = 180_000;
 
 /** What was seen is not what was promised. */
 export class Broken extends Error {}
@@ -13,6 +13,7 @@ export function expect(holds: boolean, otherwise: string): asserts holds {
 export class Walk {
   readonly #name: string;
   #steps = 0;
+  #hasFailed = false;
 
   constructor(name: string) {
     this.#name = name;
@@ -20,6 +21,17 @@ export class Walk {
 
   get steps(): number {
     return this.#steps;
+  }
+
+  /** @returns whether all of its steps went well. */
+  async whole(steps: () => Promise<void>): Promise<boolean> {
+    try {
+      await steps();
+      return true;
+    } catch (error) {
+      if (!this.#hasFailed) throw error;
+      return false;
+    }
   }
 
   /**
@@ -35,6 +47,7 @@ export class Walk {
     } catch (error) {
       const why = error instanceof Broken ? error.message : ((error as Error).stack ?? String(error));
       this.#print('FAILED', startedAt, `${title}: ${why}`);
+      this.#hasFailed = true;
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { databaseFile } from '../../src/store/open.ts';
+import type { Workshop } from '../workshop.ts';
 import { compareStored, type Fault, tell } from './fault.ts';
 import type { History, Sent } from './history.ts';
 import { type Opened, openDaemon, openStore } from './opened.ts';
@@ -7,7 +8,6 @@ import type { Random } from './random.ts';
 import { dataIn } from './recording.ts';
 import { type Stored, StoredReader } from './stored.ts';
 import type { Traffic } from './traffic.ts';
-import type { Workshop } from '../workshop.ts';
 
 /** What was found on a disk after a cut. */
 export interface Finding {

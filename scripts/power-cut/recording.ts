@@ -6,13 +6,13 @@ import { readBatch } from '../../src/protocol/batch.ts';
 import { BATCH_EVENTS } from '../../src/protocol/limits.ts';
 import { databaseFile } from '../../src/store/open.ts';
 import { Store } from '../../src/store/store.ts';
+import type { Workshop } from '../workshop.ts';
 import { Daemon, rotateToken } from './daemon.ts';
 import { makeImage, RecordedDisk } from './disk.ts';
 import { History } from './history.ts';
 import type { Random } from './random.ts';
 import { Senders } from './senders.ts';
 import { Traffic } from './traffic.ts';
-import type { Workshop } from '../workshop.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** courtd makes it, on the disk whose power is cut. */

@@ -36,14 +36,18 @@ export async function firstHour(walk: Walk, venue: Venue, deb: string): Promise<
   });
 
   await walk.step('units', async () => {
-    await box.must('systemd-analyze', 'verify', ...UNITS);
+    // Of the manual itself a box without man knows nothing.
+    await box.must('systemd-analyze', 'verify', '--man=no', ...UNITS);
     const threshold = `--threshold=${EXPOSURE_TENTHS}`;
     const said = await box.must('systemd-analyze', 'security', '--no-pager', threshold, 'courtd.service');
     return `verify is clean, ${/Overall exposure level.*?: ([\d.]+)/.exec(said)?.[1]} exposed`;
   });
 
   await walk.step('readiness', async () => {
-    const [type, text] = [await box.show('courtd.service', 'Type'), await box.show('courtd.service', 'StatusText')];
+    const [type, text] = [
+      await box.show('courtd.service', 'Type'),
+      await box.show('courtd.service', 'StatusText'),
+    ];
     expect(type === 'notify', `courtd.service has Type=${type}`);
     const failed = await box.must('systemctl', 'list-units', '--failed', '--no-legend', 'courtd*');
     expect(failed === '', `failed units: ${failed}`);
@@ -52,13 +56,16 @@ export async function firstHour(walk: Walk, venue: Venue, deb: string): Promise<
 
   await walk.step('first token', async () => {
     const { status, stdout, stderr } = await venue.courtd('token', 'rotate');
-    expect(status === 0 && /^[\w-]{43}\n$/.test(stdout), `"courtd token rotate" ended with ${status}: ${stderr}`);
+    expect(
+      status === 0 && /^[\w-]{43}\n$/.test(stdout),
+      `"courtd token rotate" ended with ${status}: ${stderr}`,
+    );
     venue.token = stdout.trim();
     return stderr.trim();
   });
 
   await walk.step('events in', async () => {
-    const saw = await venue.withoutLoss('morning', 10_000, async () => {});
+    const saw = await venue.withoutLoss('morning', venue.load.many, async () => {});
     return `${saw}; ${await venue.check('morning')}`;
   });
 

@@ -1,0 +1,56 @@
+import fs from 'node:fs';
+import { failures, type Venue } from '../venue.ts';
+import { expect, type Walk } from '../walk.ts';
+import { install } from './install.ts';
+
+const DATA = '/var/lib/courtd';
+
+/** The box is rebooted, and in the end courtd is taken off it. */
+export async function ending(walk: Walk, venue: Venue, deb: string): Promise<void> {
+  const { box } = venue;
+  await walk.step('reboot under load', async () => {
+    const shift = venue.open('reboot');
+    await shift.requests(venue.load.some);
+    const startedAt = performance.now();
+    await box.reboot();
+    const seconds = (performance.now() - startedAt) / 1000;
+    await venue.close(shift, 'abandon');
+    await venue.expectUp();
+    return `back in ${seconds.toFixed(1)} s, and courtd with it; ${await venue.check()}`;
+  });
+
+  await walk.step('the plug pulled under load', async () => {
+    const shift = venue.open('plug');
+    await shift.requests(venue.load.some);
+    await box.pullPlug();
+    await venue.close(shift, 'abandon');
+    await box.boot();
+    await venue.expectUp();
+    return `every process killed at once; ${await venue.check()}`;
+  });
+
+  await walk.step('the cameras come back', async () => {
+    const report = await venue.underLoad('plug', venue.load.some, async () => {});
+    return `${failures(report)}; ${await venue.check('plug')}`;
+  });
+
+  await walk.step('purge', async () => {
+    const said = await box.must('dpkg', '--purge', 'courtd');
+    const units = await box.must('systemctl', 'list-units', '--all', '--no-legend', 'courtd*');
+    expect(units === '', `units are left: ${units}`);
+    expect(said.includes(DATA), `does not say where the events are: ${said}`);
+    return said.split('\n').find((line) => line.includes(DATA))!;
+  });
+
+  await walk.step('install once more', async () => {
+    await install(venue, deb);
+    await venue.expectUp();
+    return `${await venue.check()}; ${await venue.withoutLoss('again', venue.load.some, async () => {})}`;
+  });
+
+  await walk.step('purge with the events', async () => {
+    const said = await box.must('env', 'COURTD_PURGE_DATA=yes', 'dpkg', '--purge', 'courtd');
+    expect(!fs.existsSync(box.root + DATA), `${DATA} is still there`);
+    return said.split('\n').find((line) => line.includes(DATA)) ?? '';
+  });
+}
