@@ -2,7 +2,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Box } from './appliance/box.ts';
 import { missingNeeds } from './appliance/needs.ts';
-import { makePackages, type Packages } from './appliance/packages.ts';
+import { makePackages, missingToBuild, type Packages } from './appliance/packages.ts';
 import { crashes } from './appliance/steps/crash.ts';
 import { ending } from './appliance/steps/end.ts';
 import { firstHour } from './appliance/steps/install.ts';
@@ -33,7 +33,7 @@ const { values } = parseArgs({
   },
 });
 const unknown = values.suite.find((name) => !SUITES.includes(name as Suite));
-const lacks = missingNeeds();
+const lacks = missingNeeds() ?? (values.package === undefined ? missingToBuild() : undefined);
 if (unknown !== undefined) {
   console.error(`appliance: there is no suite ${unknown}: choose ${SUITES.join(' or ')}.`);
   process.exit(2);

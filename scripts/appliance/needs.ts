@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 
 /** Programs that the proof takes, and the Debian package that each is in. */
@@ -10,6 +11,21 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 /** Not in the PATH of a root that `su` made. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
 
+/** As systemd-nspawn does it: in a container without the right to, it fails. */
+const NAMESPACES = [
+  '--mount',
+  '--pid',
+  '--net',
+  '--uts',
+  '--ipc',
+  '--fork',
+  'mount',
+  '-t',
+  'tmpfs',
+  'none',
+  '/mnt',
+];
+
 /**
  * Finds the programs also where this process did not look so far.
  * @returns what this machine lacks to boot a Debian in a container, and what to do about it; undefined where it has all.
@@ -20,7 +36,10 @@ export function missingNeeds(): string | undefined {
   process.env.PATH = folders.join(':');
   const isInstalled = (program: string) => folders.some((folder) => fs.existsSync(`${folder}/${program}`));
   const missing = Object.keys(PROGRAMS).filter((program) => !isInstalled(program));
-  if (missing.length === 0) return undefined;
-  const packages = missing.map((program) => PROGRAMS[program]).join(' ');
-  return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
+  if (missing.length > 0) {
+    const packages = missing.map((program) => PROGRAMS[program]).join(' ');
+    return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
+  }
+  const { status, stderr } = spawnSync('unshare', NAMESPACES, { encoding: 'utf8' });
+  return status === 0 ? undefined : `No container can be had here: ${stderr.trim()}`;
 }

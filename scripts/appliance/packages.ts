@@ -1,7 +1,9 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { ARCHITECTURES } from '../package/architecture.ts';
+import { missingNeeds } from '../package/needs.ts';
 import type { Workshop } from '../workshop.ts';
 import { expect } from './walk.ts';
 
@@ -21,6 +23,12 @@ export interface Packages {
 
 export const VERSIONS = { next: '9.1.0', migrating: '9.2.0' } as const;
 
+/** @returns what this machine lacks to build the package, and what to do about it; undefined where it has all. */
+export function missingToBuild(): string | undefined {
+  const own = ARCHITECTURES.filter(({ node }) => node === process.arch);
+  return own.length === 0 ? `There is no package for ${process.arch}.` : missingNeeds(own, false);
+}
+
 /**
  * Builds the package of this checkout, unless there is one, and makes newer ones of it.
  * @param built a .deb.
@@ -38,7 +46,7 @@ export async function makePackages(workshop: Workshop, built?: string): Promise<
 }
 
 async function build(folder: string): Promise<string> {
-  const arch = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
+  const arch = ARCHITECTURES.find(({ node }) => node === process.arch)!.debian;
   const args = [path.join(ROOT, 'scripts/package.ts'), '--quick', '--arch', arch, '--to', folder];
   await promisify(execFile)(process.execPath, args);
   const deb = fs.readdirSync(folder).find((name) => name.endsWith('.deb'));

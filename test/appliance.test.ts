@@ -1,0 +1,43 @@
+import path from 'node:path';
+import t from 'tap';
+import { missingNeeds } from '../scripts/appliance/needs.ts';
+import { missingToBuild } from '../scripts/appliance/packages.ts';
+import { debianTree } from '../scripts/appliance/tree.ts';
+import { start } from './daemon.ts';
+
+const SCRIPT = path.resolve(import.meta.dirname, '../scripts/appliance.ts');
+const SUITE = 'bookworm';
+
+// A minute and a half, and half a minute more the first time, on a machine that has nothing else to do.
+t.setTimeout(600_000);
+
+const lacks = missingNeeds() ?? missingToBuild() ?? (await lacksTree());
+
+t.test(
+  'a box is installed without internet, crashes, is upgraded, rolled back, backed up, restored, pruned, rebooted and purged: nothing that was acknowledged is lost or doubled',
+  { skip: lacks ?? false },
+  async (t) => {
+    const child = start(process.execPath, [SCRIPT, '--quick', '--suite', SUITE]);
+    // It ends its container and unmounts what it has mounted.
+    t.teardown(() => child.kill('SIGTERM'));
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said += chunk;
+      });
+    }
+    const status = await new Promise((resolve) => child.once('close', resolve));
+    for (const line of said.trim().split('\n')) t.comment(line);
+    t.equal(status, 0);
+    t.match(said, /^bookworm: \d+ steps .*: nothing that was acknowledged was lost or doubled$/m);
+  },
+);
+
+async function lacksTree(): Promise<string | undefined> {
+  try {
+    await debianTree(SUITE);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
