@@ -28,6 +28,8 @@ export class Box {
   #nspawn: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #leader = 0;
+  /** Commands that have not ended, for whoever asks why nothing goes on. */
+  readonly running = new Set<string>();
 
   /** @param tree that it starts from, and leaves as it is. */
   constructor(workshop: Workshop, tree: string, name: string) {
@@ -166,13 +168,17 @@ export class Box {
   #enter(command: string, args: readonly string[]): ChildProcess {
     const within = ['-t', String(this.#leader), '-m', '-u', '-i', '-n', '-p', '-C', 'env', '-i'];
     const env = [`PATH=${PATH}`, 'HOME=/root', 'TERM=dumb', 'LANG=C.UTF-8', 'DEBIAN_FRONTEND=noninteractive'];
-    return spawn('nsenter', [...within, ...env, command, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('nsenter', [...within, ...env, command, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const said = [command, ...args].join(' ');
+    this.running.add(said);
+    child.once('close', () => this.running.delete(said));
+    return child;
   }
 
   /** All of it goes with its first process. */
   #kill(): void {
     if (this.#nspawn === undefined || this.#nspawn.exitCode !== null) return;
-    // systemd-nspawn ends with it; on its own only where it has not started it yet.
+    // systemd-nspawn ends with it.
     process.kill(this.#leader || this.#nspawn.pid!, 'SIGKILL');
   }
 }

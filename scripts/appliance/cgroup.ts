@@ -6,7 +6,7 @@ import type { Workshop } from '../workshop.ts';
 /** Where the hierarchies are that systemd uses: with both kinds of cgroups mounted, or with version 2 alone. */
 const HIERARCHIES = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup/systemd'];
 const UNIFIED = '/sys/fs/cgroup';
-const TRIES = 40;
+const TRIES = 200;
 
 /**
  * Makes a cgroup for one container, so that several can run side by side; it goes away with the workshop.

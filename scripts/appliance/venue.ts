@@ -120,9 +120,10 @@ export class Venue {
     return this.box.show(SERVICE, 'MainPID');
   }
 
-  /** @returns the last lines of the journal. */
-  lastWords(): Promise<string> {
-    return this.box.journal(SERVICE);
+  /** @returns the last lines of the journal, and what has not ended. */
+  async lastWords(): Promise<string> {
+    const running = [...this.box.running].map((command) => `still running: ${command}`);
+    return [await this.box.journal(SERVICE), ...running].join('\n');
   }
 
   /** Ends what would outlive a step that has failed. */

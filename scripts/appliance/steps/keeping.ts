@@ -46,8 +46,8 @@ export async function keeping(walk: Walk, venue: Venue): Promise<void> {
   await walk.step('restore', async () => {
     await venue.withoutLoss('after', venue.load.some, async () => {});
     const said = await restore(venue, quiet);
-    expect((await ask(venue)) === answers, 'the restored backup answers otherwise than the original did');
     venue.ledger.forget('after');
+    expect((await ask(venue)) === answers, 'the restored backup answers otherwise than the original did');
     return `${said}; every session and export is as it was; ${await venue.check()}`;
   });
 
