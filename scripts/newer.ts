@@ -21,7 +21,7 @@ const PARTS = [
 ];
 const MIGRATIONS = /const MIGRATIONS: readonly string\[\] = \[(.*?)\];/;
 /** A change of the kind that a real one would be: of a large table, and of a small one. */
-const MIGRATION = `
+export const MIGRATION = `
   ALTER TABLE token ADD COLUMN note TEXT;
   CREATE INDEX event_newer ON event (session, seq);
 `;

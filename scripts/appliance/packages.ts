@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { MIGRATION } from '../newer.ts';
 import { ARCHITECTURES } from '../package/architecture.ts';
 import { missingNeeds } from '../package/needs.ts';
 import type { Workshop } from '../workshop.ts';
@@ -9,8 +10,7 @@ import { expect } from './walk.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const SCHEMA = 'usr/lib/courtd/src/store/schema.js';
-const MIGRATIONS = '[V1]';
-const ADDED = '[V1, "CREATE TABLE of_a_newer_courtd (id INTEGER PRIMARY KEY) STRICT"]';
+const MIGRATIONS = /const MIGRATIONS = \[(.*?)\];/;
 
 /** The packages of one walk; each version is newer than the one before. */
 export interface Packages {
@@ -39,8 +39,9 @@ export async function makePackages(workshop: Workshop, built?: string): Promise<
   const migrating = await newer(workshop, now, VERSIONS.migrating, (tree) => {
     const file = path.join(tree, SCHEMA);
     const text = fs.readFileSync(file, 'utf8');
-    expect(text.includes(MIGRATIONS), `${SCHEMA} has more migrations than this script knows`);
-    fs.writeFileSync(file, text.replace(MIGRATIONS, ADDED));
+    expect(MIGRATIONS.test(text), `${SCHEMA} has no list of migrations that could be added to`);
+    const longer = `const MIGRATIONS = [$1, ${JSON.stringify(MIGRATION)}];`;
+    fs.writeFileSync(file, text.replace(MIGRATIONS, longer));
   });
   return { now, next, migrating };
 }
