@@ -13,7 +13,7 @@ import {
 } from './cli/arguments.ts';
 import { addKeeping } from './cli/keeping.ts';
 import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
-import { LOG_LEVELS } from './host/log.ts';
+import { LOG_LEVELS } from './host/levels.ts';
 import { EVENT_TYPES } from './protocol/event.ts';
 import {
   BODY_BYTES,

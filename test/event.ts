@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { WireEvent } from '../src/protocol/event.ts';
+import type { WireEvent } from '../src/protocol/wire.ts';
 
 /**
  * A fresh, valid event as a camera sends it; no two have one event_id. The overrides may break it on purpose, and

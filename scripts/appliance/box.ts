@@ -168,7 +168,9 @@ export class Box {
   #enter(command: string, args: readonly string[]): ChildProcess {
     const within = ['-t', String(this.#leader), '-m', '-u', '-i', '-n', '-p', '-C', 'env', '-i'];
     const env = [`PATH=${PATH}`, 'HOME=/root', 'TERM=dumb', 'LANG=C.UTF-8', 'DEBIAN_FRONTEND=noninteractive'];
-    const child = spawn('nsenter', [...within, ...env, command, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('nsenter', [...within, ...env, command, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const said = [command, ...args].join(' ');
     this.running.add(said);
     child.once('close', () => this.running.delete(said));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { WireEvent } from '../../src/protocol/event.ts';
+import type { WireEvent } from '../../src/protocol/wire.ts';
 
 /** What a camera sends, made from its name and a number alone: whoever knows how many were acknowledged knows them all. */
 

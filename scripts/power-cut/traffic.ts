@@ -1,5 +1,5 @@
-import type { WireEvent } from '../../src/protocol/event.ts';
 import { BATCH_EVENTS } from '../../src/protocol/limits.ts';
+import type { WireEvent } from '../../src/protocol/wire.ts';
 import type { History, Sent, SentEvent } from './history.ts';
 import type { Random } from './random.ts';
 

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { Certificate } from '../host/certificate.ts';
 import { DiskWatch } from '../host/disk.ts';
-import { type Log, type LogLevel, makeLog } from '../host/log.ts';
+import type { LogLevel } from '../host/levels.ts';
+import { type Log, makeLog } from '../host/log.ts';
 import { Notifier } from '../host/notify.ts';
 import { type InheritedSocket, takeSocket } from '../host/socket.ts';
 import { RateLimit } from '../http/rate.ts';

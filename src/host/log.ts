@@ -1,8 +1,6 @@
 import pino, { type Logger } from 'pino';
 import { LOG_BUFFER_BYTES, LOG_FLUSH_MS } from '../protocol/limits.ts';
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import type { LogLevel } from './levels.ts';
 
 export interface Log {
   readonly logger: Logger;

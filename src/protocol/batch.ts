@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { eotToNs } from './eot.ts';
-import type { CourtEvent, WireEvent } from './event.ts';
+import type { CourtEvent } from './event.ts';
 import { checkJson, JsonError } from './exact.ts';
 import { type EventRules, explainBatch, explainFaults, isValidEvent } from './faults.ts';
 import { parseExact } from './json.ts';
@@ -9,6 +9,7 @@ import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, PARSED_HERE_BYTES } from './limits.ts
 import { compact, hasInfinity, parseSent, trim } from './pieces.ts';
 import { Problem } from './problems.ts';
 import { type Scan, scanJson } from './scan.ts';
+import type { WireEvent } from './wire.ts';
 
 /**
  * A request's body, from bytes to events that the store can keep, or to a problem that names every fault: all of

@@ -1,11 +1,7 @@
-import { type Static, Type } from '@sinclair/typebox';
 import { sameJson } from './json.ts';
-import { COMPARED_CHARS, NAME_CODE_POINTS, REVISION_MAX } from './limits.ts';
+import { COMPARED_CHARS, NAME_CODE_POINTS } from './limits.ts';
 
-/**
- * What a court event is (spec 2.1 and 2.2, design 2). Each field's `description` is its rule in the words that a
- * camera vendor is told when it is broken. `eot` is checked by `eotToNs`, which a schema cannot express.
- */
+/** What a court event is to the store and to its readers (spec 2.1); wire.ts says what one must look like. */
 
 export const EVENT_TYPES = [
   'BALL_BOUNCE',
@@ -16,68 +12,13 @@ export const EVENT_TYPES = [
 ] as const;
 
 /** Matches code points, not UTF-16 units: it is compiled with the `u` flag, by Ajv too. */
-const NAME_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cs}]{1,${NAME_CODE_POINTS}}$`;
+export const NAME_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cs}]{1,${NAME_CODE_POINTS}}$`;
 const NAME = new RegExp(NAME_PATTERN, 'u');
-const Name = Type.String({
-  pattern: NAME_PATTERN,
-  description: `must be a string of 1 to ${NAME_CODE_POINTS} characters with no control character and no lone surrogate`,
-});
-const OptionalNumber = Type.Optional(Type.Number({ description: 'must be a number' }));
-const OptionalText = Type.Optional(Type.String({ description: 'must be a string' }));
-
-export const EventSchema = Type.Object(
-  {
-    event_id: Name,
-    session_id: Name,
-    venue_id: Name,
-    court_id: Name,
-    eot: Type.String({ description: 'must be a string' }),
-    type: Type.Unsafe<(typeof EVENT_TYPES)[number]>({
-      enum: EVENT_TYPES,
-      description: `must be one of ${EVENT_TYPES.join(', ')}`,
-    }),
-    confidence: Type.Number({ minimum: 0, maximum: 1, description: 'must be a number from 0 to 1' }),
-    source: Name,
-    schema_version: Type.String({
-      pattern: '^1\\.[0-9]{1,3}$',
-      description: 'must be a string "1.x" with x of 1 to 3 digits, such as "1.0"',
-    }),
-    revision: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: REVISION_MAX,
-        description: `must be an integer from 0 to ${REVISION_MAX}`,
-      }),
-    ),
-    payload: Type.Object(
-      {
-        x_ft: OptionalNumber,
-        y_ft: OptionalNumber,
-        kmh: OptionalNumber,
-        is_in: Type.Optional(Type.Boolean({ description: 'must be true or false' })),
-        player_id: OptionalText,
-        shot_type: OptionalText,
-        swing_type: OptionalText,
-      },
-      { description: 'must be an object' },
-    ),
-  },
-  { description: 'must be an object' },
-);
-
-/** What the protocol names; everything else is kept as it is. */
-export const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(Object.keys(EventSchema.properties));
-export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(
-  Object.keys(EventSchema.properties.payload.properties),
-);
 
 /** @returns whether a text can be an event_id, session_id, venue_id, court_id or source. */
 export function isName(text: string): boolean {
   return NAME.test(text);
 }
-
-/** An event as JSON.parse gives it, once it is known to be valid. */
-export type WireEvent = Static<typeof EventSchema>;
 
 /** A valid event in the form that the store keeps. */
 export interface CourtEvent {

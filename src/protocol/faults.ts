@@ -1,9 +1,9 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { eotFault, eotToNs } from './eot.ts';
-import { EventSchema, type WireEvent } from './event.ts';
 import { eachInfinite } from './json.ts';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from './limits.ts';
 import { type Fault, type InvalidEvent, Problem } from './problems.ts';
+import { EventSchema, type WireEvent } from './wire.ts';
 
 /** What this box asks of an event beyond the protocol. */
 export interface EventRules {

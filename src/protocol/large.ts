@@ -1,7 +1,7 @@
-import { ENVELOPE_FIELDS, PAYLOAD_FIELDS } from './event.ts';
 import { parseExact } from './json.ts';
 import { PIECE_CHARS } from './limits.ts';
 import { compact, membersOf, nameAndValue, parseSent, type Reading, trim } from './pieces.ts';
+import { ENVELOPE_FIELDS, PAYLOAD_FIELDS } from './wire.ts';
 
 /** What is kept of an event beside its envelope. */
 export interface KeptTexts {

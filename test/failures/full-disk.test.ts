@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import type { WireEvent } from '../../src/protocol/event.ts';
+import type { WireEvent } from '../../src/protocol/wire.ts';
 import { courtd, Daemon } from '../daemon.ts';
 import { events } from '../event.ts';
 import { checkProblem } from '../problem.ts';

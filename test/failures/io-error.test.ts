@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import type { WireEvent } from '../../src/protocol/event.ts';
+import type { WireEvent } from '../../src/protocol/wire.ts';
 import { BIN, Daemon, run } from '../daemon.ts';
 import { events } from '../event.ts';
 import { Cameras, storedIds } from './cameras.ts';

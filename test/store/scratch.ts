@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { readBatch } from '../../src/protocol/batch.ts';
-import type { CourtEvent, WireEvent } from '../../src/protocol/event.ts';
+import type { CourtEvent } from '../../src/protocol/event.ts';
 import { Problem } from '../../src/protocol/problems.ts';
+import type { WireEvent } from '../../src/protocol/wire.ts';
 import { Appender, type Counts } from '../../src/store/append.ts';
 import { databaseFile, openDatabase } from '../../src/store/open.ts';
 import type { StoreEvents } from '../../src/store/store.ts';

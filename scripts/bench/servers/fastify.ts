@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fastify from 'fastify';
-import { EventSchema, type WireEvent } from '../../../src/protocol/event.ts';
 import { BATCH_EVENTS, BODY_BYTES } from '../../../src/protocol/limits.ts';
+import { EventSchema, type WireEvent } from '../../../src/protocol/wire.ts';
 import { listenAndAnnounce } from './announce.ts';
 
 /**
