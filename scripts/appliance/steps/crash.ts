@@ -12,19 +12,22 @@ export async function crashes(walk: Walk, venue: Venue): Promise<void> {
   const { box } = venue;
   await walk.step('kill -9 under load', async () => {
     const before = await venue.pid();
+    let seconds = 0;
     const report = await venue.underLoad('kill', venue.load.some, async () => {
+      const startedAt = performance.now();
       await signal(venue, 'KILL');
       await newDaemon(venue, before);
+      seconds = (performance.now() - startedAt) / 1000;
     });
-    return `${failures(report)}, and all were sent again; ${await venue.check('kill')}`;
+    return `a new one after ${seconds.toFixed(1)} s; ${failures(report)}, and all were sent again; ${await venue.check('kill')}`;
   });
 
   await walk.step('a blocked daemon under load', async () => {
     await dropIn(venue, `[Service]\nWatchdogSec=${WATCHDOG_S}\n`);
     const before = await venue.pid();
-    const startedAt = performance.now();
     let seconds = 0;
     const report = await venue.underLoad('hang', venue.load.some, async () => {
+      const startedAt = performance.now();
       await signal(venue, 'STOP');
       await newDaemon(venue, before);
       seconds = (performance.now() - startedAt) / 1000;

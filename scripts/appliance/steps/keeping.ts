@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import path from 'node:path';
 import { EVENING } from '../event.ts';
-import { number, type Venue } from '../venue.ts';
+import type { Venue } from '../venue.ts';
 import { expect, type Walk } from '../walk.ts';
 
 const BACKUPS = '/var/backups/courtd';
@@ -67,7 +66,6 @@ export async function keeping(walk: Walk, venue: Venue): Promise<void> {
       '--dry-run',
       '--json',
     );
-    const sizeBefore = databaseBytes(venue);
     await box.must('sh', '-c', `echo COURTD_KEEP_POSITIONS=1s >> ${SETTINGS}`);
     const saw = await venue.withoutLoss(EVENING, venue.load.some, () =>
       box.must('systemctl', 'start', 'courtd-prune.service'),
@@ -77,8 +75,15 @@ export async function keeping(walk: Walk, venue: Venue): Promise<void> {
       dryRun.stdout.includes(String(pruned)),
       `--dry-run said ${dryRun.stdout}${dryRun.stderr}, not ${pruned}`,
     );
-    const [was, is] = [sizeBefore, databaseBytes(venue)].map((bytes) => `${(bytes / 1e6).toFixed(0)} MB`);
-    return `${number(pruned)} positions, as --dry-run said; the database went from ${was} to ${is}; ${saw}; ${await venue.check()}`;
+    const lines = await box.must(
+      'journalctl',
+      '--unit=courtd-prune',
+      '--no-pager',
+      '--output=cat',
+      '--grep=given back',
+    );
+    const said = lines.split('\n').at(-1)!.trim();
+    return `${said} As --dry-run said; ${saw}; ${await venue.check()}`;
   });
 }
 
@@ -118,8 +123,4 @@ async function ask(venue: Venue): Promise<string> {
 
 function size({ box }: Venue, file: string): string {
   return `${(fs.statSync(box.root + file).size / 1e6).toFixed(0)} MB`;
-}
-
-function databaseBytes({ box }: Venue): number {
-  return fs.statSync(path.join(box.root, 'var/lib/courtd/courtd.db')).size;
 }
