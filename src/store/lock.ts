@@ -12,7 +12,8 @@ import { StoreError, sqliteCode } from './failure.ts';
 export function lockDirectory(directory: string): Database.Database {
   return lockFile(
     path.join(directory, 'courtd.lock'),
-    `Another "courtd serve" uses ${directory}: stop it first, or name another directory with --data.`,
+    `Another "courtd serve" uses ${directory}: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
+      'runs it), or name another directory with --data.',
   );
 }
 
