@@ -80,7 +80,11 @@ function newName(directory: string): string {
 }
 
 function refuseTaken(file: string, data: string): void {
-  if (fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
+  const isBesideDatabase = telling(file, () => fs.realpathSync(path.dirname(file))) === fs.realpathSync(data);
+  if (isBesideDatabase && /^courtd\.(db(-.*)?|lock|prune)$/.test(path.basename(file))) {
+    throw new StoreError(`${file} is a name that the database itself uses: name another file.`);
+  }
+  if (telling(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) !== undefined) {
     throw new StoreError(
       `${file} exists already: nothing was changed. Name another file, or a directory, which keeps the newest ones.`,
     );
@@ -89,10 +93,6 @@ function refuseTaken(file: string, data: string): void {
     // SQLite would take it for the backup's.
     if (!fs.existsSync(`${file}${companion}`)) continue;
     throw new StoreError(`${file}${companion} lies in the way: remove it, or name another file.`);
-  }
-  const isBesideDatabase = telling(file, () => fs.realpathSync(path.dirname(file))) === fs.realpathSync(data);
-  if (isBesideDatabase && /^courtd\.(db(-.*)?|lock|prune)$/.test(path.basename(file))) {
-    throw new StoreError(`${file} is a name that the database itself uses: name another file.`);
   }
 }
 

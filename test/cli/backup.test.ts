@@ -136,7 +136,7 @@ t.test('a place where no backup can be: one sentence, status 1, and nothing is c
   const places: [place: string, sentence: RegExp][] = [
     [file, /there\.db exists already: nothing was changed\. Name another file, or a directory/],
     [path.join(folder, 'half.db'), /half\.db-wal lies in the way/],
-    [path.join(daemon.data, 'courtd.db'), /courtd\.db exists already/],
+    [path.join(daemon.data, 'courtd.db'), /courtd\.db is a name that the database itself uses/],
     [path.join(daemon.data, 'courtd.db-wal'), /courtd\.db-wal is a name that the database itself uses/],
     [path.join(folder, 'none', 'x.db'), /Cannot write to .*x\.db: no such file or directory\./],
     [path.join(folder, 'none/'), /There is no directory .*none\/: make it first\./],
