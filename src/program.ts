@@ -191,7 +191,12 @@ function addExport(program: Command): void {
         notEmpty,
       ),
     )
-    .action(async (name, _options, command) =>
-      (await import('./cli/export.ts')).exportSession(name, command.optsWithGlobals()),
-    );
+    .action(async (name, { from, to }, command) => {
+      if (from >= to) {
+        command.error('error: --to must be later than --from, or there is nothing to export.', {
+          exitCode: 2,
+        });
+      }
+      await (await import('./cli/export.ts')).exportSession(name, command.optsWithGlobals());
+    });
 }
