@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { free } from './free.ts';
 import { bodyTooLarge } from './gate.ts';
 import type { Place, Room } from './room.ts';
 
@@ -23,6 +24,7 @@ export function readBody(
     };
     const fail = (reason: Error) => {
       settle();
+      for (const chunk of chunks) free(chunk);
       reject(reason);
     };
     const onData = (chunk: Buffer) => {
@@ -35,7 +37,9 @@ export function readBody(
     };
     const onEnd = () => {
       settle();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, sizeBytes));
+      if (chunks.length === 1) return resolve(chunks[0]!);
+      resolve(Buffer.concat(chunks, sizeBytes));
+      for (const chunk of chunks) free(chunk);
     };
     const onGone = () => fail(new SenderGone());
     req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);

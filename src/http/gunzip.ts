@@ -8,7 +8,8 @@ import { Problem } from '../protocol/problems.ts';
  */
 export function gunzip(body: Uint8Array, limitBytes: number): Buffer | undefined {
   try {
-    return gunzipSync(body, { maxOutputLength: limitBytes });
+    // In one piece, of which the system gives what is used: pieces would be put together, and be there twice.
+    return gunzipSync(body, { maxOutputLength: limitBytes, chunkSize: limitBytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
     throw new Problem('invalid_encoding', 'The body is not valid gzip, though Content-Encoding says so.');

@@ -4,6 +4,7 @@ import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
 import { PARSED_HERE_BYTES, PARSER_HEAP } from '../protocol/limits.ts';
 import { Problem, type ProblemCode, type ProblemMembers } from '../protocol/problems.ts';
+import { ownsMemory } from './free.ts';
 import { gunzip } from './gunzip.ts';
 import { FairQueue } from './queue.ts';
 
@@ -74,7 +75,7 @@ export class Parser {
     this.#current = this.#queue.take();
     if (this.#current === undefined) return;
     const { task } = this.#current;
-    this.#running().postMessage(task, ownsMemory(task.body) ? [task.body.buffer as ArrayBuffer] : []);
+    this.#running().postMessage(task, ownsMemory(task.body) ? [task.body.buffer] : []);
   }
 
   /** Started when it is first needed; a venue that sends small bodies never has it. */
@@ -127,9 +128,4 @@ function problemOf({
   members: ProblemMembers;
 }): Problem {
   return new Problem(code, message, members);
-}
-
-/** Small buffers share their memory with others and must be copied. */
-function ownsMemory({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
-  return byteOffset === 0 && byteLength === buffer.byteLength;
 }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { readBatch } from '../protocol/batch.ts';
 import { Problem } from '../protocol/problems.ts';
+import { free } from './free.ts';
 import { bodyTooLarge } from './gate.ts';
 import { gunzip } from './gunzip.ts';
 import type { ParseResult, ParseTask, ThreadData } from './parser.ts';
@@ -14,14 +15,18 @@ parentPort?.on('message', (task: ParseTask) => {
 });
 
 function run({ body, encoding }: ParseTask): ParseResult {
+  const sent = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  let decoded: Buffer | undefined;
   try {
-    const sent = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-    const decoded = encoding === 'gzip' ? gunzip(sent, bodyLimitBytes) : sent;
+    decoded = encoding === 'gzip' ? gunzip(sent, bodyLimitBytes) : sent;
     if (decoded === undefined) throw bodyTooLarge(bodyLimitBytes);
     return { events: readBatch(decoded, rules), decodedBytes: decoded.length };
   } catch (error) {
     if (!(error instanceof Problem)) return { fault: error instanceof Error ? error.message : String(error) };
     const { code, message, members } = error;
     return { problem: { code, message, members } };
+  } finally {
+    free(sent);
+    if (decoded !== undefined) free(decoded);
   }
 }

@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { DRAIN_BYTES, DRAIN_MS } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
+import { free } from './free.ts';
 
 /** The one writer of answers. */
 
@@ -73,6 +74,7 @@ function drain(source: IncomingMessage | Duplex, done: () => void): void {
   const timer = setTimeout(stop, DRAIN_MS);
   function onData(chunk: Buffer): void {
     left -= chunk.length;
+    free(chunk);
     if (left < 0) stop();
   }
   function finish(): void {

@@ -1,0 +1,71 @@
+import fs from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { event, events, eventText } from '../event.ts';
+import { answerOf } from '../raw.ts';
+
+const MIB = 1024 ** 2;
+/** What issue and README promise of the daemon's memory, beside senders of large bodies. */
+const MEMORY_MIB = 300;
+const BODY_BYTES = 6 * MIB;
+const list = (member: string) =>
+  `[${Array.from({ length: BODY_BYTES / (member.length + 1) }, () => member).join()}]`;
+const large = (member: string) =>
+  eventText({ payload: `{"list":${list(member)}}` }, { session_id: 'single' });
+const track = Array.from({ length: 2_000 }, (_, i) => i / 8);
+const batch = (session: string) => events(500, { session_id: session, payload: { track } });
+
+interface Kind {
+  readonly body: () => string | Buffer;
+  readonly headers?: Record<string, string>;
+  readonly status: number;
+}
+
+const GZIP = { 'Content-Encoding': 'gzip' };
+const KINDS: Readonly<Record<string, Kind>> = {
+  'a batch': { body: () => JSON.stringify(batch('batch')), status: 202 },
+  'many numbers': { body: () => large('0.5'), status: 202 },
+  'many empty objects': { body: () => large('{}'), status: 202 },
+  'numbers of many digits': { body: () => large('12345678901234567890'), status: 202 },
+  packed: { body: () => gzipSync(large('0.25')), headers: GZIP, status: 202 },
+  'one bad event of 500': {
+    body: () => JSON.stringify([...batch('bad').slice(1), event({ session_id: 'bad', confidence: 2 })]),
+    status: 400,
+  },
+  'not JSON at its end': { body: () => `${large('1')}]`, status: 400 },
+  'a bomb': { body: () => gzipSync(Buffer.alloc(64 * MIB, ' ')), headers: GZIP, status: 413 },
+};
+
+/** Two of each kind at the same time, which wait as they are told. */
+t.test('many large bodies are all answered, none half stored, while small ones pass', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  let areDone = false;
+  const large = Object.entries(KINDS).flatMap(([what, kind]) =>
+    [`${what}, 1`, `${what}, 2`].map((name) => ({ name, kind })),
+  );
+  const senders = large.map(async ({ name, kind: { body, headers, status } }) => {
+    const bytes = body();
+    for (;;) {
+      const answer = await answerOf(daemon.post(bytes, headers));
+      if (answer.status !== 503) return t.equal(answer.status, status, name);
+      await wait(1000 * Number(answer.headers.get('retry-after')));
+    }
+  });
+  const small = async () => {
+    let sent = 0;
+    for (; !areDone; sent++) t.equal((await daemon.post(event({ session_id: 'small' }))).status, 202);
+    return sent;
+  };
+  const passing = small();
+  await Promise.all(senders);
+  areDone = true;
+  t.equal((await daemon.exported('small')).length, await passing);
+  t.equal((await daemon.exported('batch')).length, 1000);
+  t.equal((await daemon.exported('single')).length, 8);
+  t.equal((await daemon.command('export', 'bad')).status, 1, 'nothing of the bad ones is stored');
+  const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
+  const peakMib = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  t.ok(peakMib <= MEMORY_MIB, `${peakMib.toFixed(0)} MiB at the peak`);
+});
