@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { event, eventText } from '../../test/event.ts';
 import type { Target } from './wire.ts';
 
 /** What is sent: good requests, and large ones of every kind. */
@@ -23,22 +24,6 @@ export function head(target: Target, bodyBytes: number, more: readonly string[] 
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
 }
 
-function eventOf(id: string, session: string, payload: unknown): Record<string, unknown> {
-  return {
-    event_id: id,
-    session_id: session,
-    venue_id: 'venue-1',
-    court_id: 'court-1',
-    eot: '2026-03-14T15:09:26.535Z',
-    type: 'BALL_BOUNCE',
-    confidence: 0.97,
-    source: 'camera-1',
-    schema_version: '1.0',
-    revision: 0,
-    payload,
-  };
-}
-
 /** Requests of some events each, whose ids are new in each of them: a template, and bytes written into it. */
 export class Batches {
   readonly #bytes: Buffer;
@@ -52,7 +37,7 @@ export class Batches {
     const id = 'f'.repeat(2 * ID_BYTES);
     this.#session = `${name}-${randomBytes(4).toString('hex')}-`;
     const batch = Array.from({ length: events }, () =>
-      eventOf(id, `${this.#session}00000`, { x_ft: 12.5, y_ft: -3.25, is_in: true }),
+      event({ event_id: id, session_id: `${this.#session}00000` }),
     );
     const body = Buffer.from(JSON.stringify(batch));
     this.#bytes = Buffer.concat([head(target, body.length), body]);
@@ -119,6 +104,5 @@ function single(numbers: string): Buffer {
 }
 
 function text(list: string): string {
-  const id = randomBytes(ID_BYTES).toString('hex');
-  return JSON.stringify(eventOf(id, 'large', { list: [] })).replace('[]', `[${list}]`);
+  return eventText({ payload: `{"list":[${list}]}` }, { session_id: 'large' });
 }

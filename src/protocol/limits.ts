@@ -31,7 +31,10 @@ export const QUOTED_CHARS = 60;
 export const BODY_BYTES = 8 * MIB;
 /** What `--body-limit` can be: one event fits, and the waiting bodies still fit the memory. */
 export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
-/** Bodies that have arrived and wait for the store, all requests together (design 2). */
+/**
+ * Bodies that have arrived and wait for the store, all requests together: half of what design 2 allows, because what
+ * is made of a body is there beside it.
+ */
 export const WAITING_BODIES_BYTES = 32 * MIB;
 /** Requests up to this size never wait for room among the waiting bodies (design 2). */
 export const SMALL_BODY_BYTES = 64 * KIB;

@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import {
   BATCH_EVENTS,
@@ -7,6 +6,7 @@ import {
   SMALL_BODY_BYTES,
 } from '../../src/protocol/limits.ts';
 import { jsonObject, jsonValue, numberText } from '../arbitrary.ts';
+import { FUZZ_BODY_LIMIT_BYTES, PACKINGS, packed, type Rendered } from './packing.ts';
 
 /** Bodies that were valid once: events with odd fields, odd texts around them, odd packing. All of it is data, to be shrunk. */
 
@@ -26,20 +26,6 @@ export interface FuzzBody {
   readonly edits: readonly Edit[];
   readonly packing: (typeof PACKINGS)[number];
 }
-
-/** The limit of the daemon that is fuzzed: small enough that much crosses it. */
-export const FUZZ_BODY_LIMIT_BYTES = 1024 ** 2;
-
-const PACKINGS = [
-  'none',
-  'gzip',
-  'gzip in two members',
-  'gzip cut',
-  'gzip with one byte wrong',
-  'gzip and text',
-  'text called gzip',
-  'bomb',
-] as const;
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 const oddTexts = fc.constantFrom(
@@ -184,12 +170,6 @@ export const fuzzBody: fc.Arbitrary<FuzzBody> = fc.record({
   ),
 });
 
-/** A body as it is sent, and what it decodes to; undefined where it does not. */
-export interface Rendered {
-  readonly sent: Buffer;
-  readonly decoded: Buffer | undefined;
-}
-
 /** @param unique is in every event_id and session_id that the body does not choose itself. */
 export function renderBody(body: FuzzBody, unique: string): Rendered {
   const all = [...body.events, ...Array.from({ length: body.more }, () => [])];
@@ -225,31 +205,4 @@ function edited(bytes: Buffer, [how, part, text]: Edit): Buffer<ArrayBuffer> {
   const rest = how === 'insert' ? at : at + Math.max(1, what.length);
   const middle = how === 'remove' ? [] : [what];
   return Buffer.concat([bytes.subarray(0, at), ...middle, bytes.subarray(rest)]);
-}
-
-function packed(bytes: Buffer, packing: FuzzBody['packing']): Rendered {
-  const half = bytes.length >> 1;
-  switch (packing) {
-    case 'none':
-      return { sent: bytes, decoded: bytes };
-    case 'gzip':
-      return { sent: gzipSync(bytes), decoded: bytes };
-    case 'gzip in two members': {
-      const sent = Buffer.concat([gzipSync(bytes.subarray(0, half)), gzipSync(bytes.subarray(half))]);
-      return { sent, decoded: bytes };
-    }
-    case 'gzip cut':
-      return { sent: gzipSync(bytes).subarray(0, -9), decoded: undefined };
-    case 'gzip with one byte wrong': {
-      const sent = gzipSync(bytes);
-      sent[sent.length - 6]! ^= 0x55;
-      return { sent, decoded: undefined };
-    }
-    case 'gzip and text':
-      return { sent: Buffer.concat([gzipSync(bytes), bytes]), decoded: undefined };
-    case 'text called gzip':
-      return { sent: bytes, decoded: undefined };
-    case 'bomb':
-      return { sent: gzipSync(Buffer.alloc(16 * FUZZ_BODY_LIMIT_BYTES, ' ')), decoded: undefined };
-  }
 }

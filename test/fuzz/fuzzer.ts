@@ -5,8 +5,9 @@ import fc from 'fast-check';
 import { readBatch } from '../../src/protocol/batch.ts';
 import { Problem } from '../../src/protocol/problems.ts';
 import type { Daemon } from '../daemon.ts';
-import { FUZZ_BODY_LIMIT_BYTES, type FuzzBody, fuzzBody, type Rendered, renderBody } from './body.ts';
+import { type FuzzBody, fuzzBody, renderBody } from './body.ts';
 import { type FuzzHead, fuzzHead, isPlain, renderRequest } from './head.ts';
+import { FUZZ_BODY_LIMIT_BYTES, type Rendered } from './packing.ts';
 import { type FuzzAnswer, play, quoted, type Script } from './play.ts';
 
 /**
