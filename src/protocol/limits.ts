@@ -32,10 +32,10 @@ export const BODY_BYTES = 8 * MIB;
 /** What `--body-limit` can be: one event fits, and the waiting bodies still fit the memory. */
 export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
 /**
- * Bodies that have arrived and wait for the store, all requests together: half of what design 2 allows, because what
+ * Bodies that have arrived and wait for the store, all requests together: less than the 64 MiB of design 2, because what
  * is made of a body is there beside it.
  */
-export const WAITING_BODIES_BYTES = 32 * MIB;
+export const WAITING_BODIES_BYTES = 24 * MIB;
 /** Requests up to this size never wait for room among the waiting bodies (design 2). */
 export const SMALL_BODY_BYTES = 64 * KIB;
 /** How long a paused body waits for room before it is answered 503 (design 2). */
