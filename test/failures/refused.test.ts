@@ -129,7 +129,7 @@ t.test('a database of another user, or one that cannot be written, is named', as
     fs.chownSync(data, owner, owner);
   };
   const closed = (name: string) =>
-    new RegExp(`^courtd: ${data}${name} is closed to this user: use sudo, or `);
+    new RegExp(`^courtd: ${data}${name} is closed to this user: use sudo(\\.|, or join its group )`);
   set({ directory: 0o770, files: 0o660 }, 0);
   await checkRefused(t, data, closed(''), 'owned by another user', true);
   set({ directory: 0o755, files: 0o644 }, 0);
