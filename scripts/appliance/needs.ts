@@ -7,6 +7,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   mmdebstrap: 'mmdebstrap',
   mount: 'mount',
   nsenter: 'util-linux',
+  openssl: 'openssl',
 };
 /** Not in the PATH of a root that `su` made. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];

@@ -22,6 +22,8 @@ export class Venue {
   readonly box: Box;
   readonly ledger = new Ledger();
   token = '';
+  /** What cameras trust; undefined: no TLS. */
+  ca: string | undefined;
   readonly totals = { requests: 0, resends: 0 };
   readonly load: Load;
   readonly #shifts = new Set<Shift>();
@@ -43,7 +45,7 @@ export class Venue {
       const name = { session, camera: `camera-${i + 1}` };
       return { ...name, from: this.ledger.next(name), perSecond, address: `127.0.0.${i + 2}` };
     });
-    const shift = new Shift(this.box.leader, { token: this.token, cameras });
+    const shift = new Shift(this.box.leader, { access: { token: this.token, ca: this.ca }, cameras });
     this.#shifts.add(shift);
     return shift;
   }
