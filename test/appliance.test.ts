@@ -8,7 +8,7 @@ import { start } from './daemon.ts';
 const SCRIPT = path.resolve(import.meta.dirname, '../scripts/appliance.ts');
 const SUITE = 'bookworm';
 
-// A minute and a half, and half a minute more the first time, on a machine that has nothing else to do.
+// A minute and a half, and half a minute more for the tree the first time, on a machine that has nothing else to do.
 t.setTimeout(600_000);
 
 const lacks = missingNeeds() ?? missingToBuild() ?? (await lacksTree());
