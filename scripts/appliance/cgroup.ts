@@ -8,13 +8,18 @@ const HIERARCHIES = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup/systemd'];
 const UNIFIED = '/sys/fs/cgroup';
 const TRIES = 200;
 
+/** @returns the roots of the hierarchies. */
+export function cgroupFolders(): string[] {
+  const hybrid = HIERARCHIES.filter((folder) => fs.existsSync(path.join(folder, 'cgroup.procs')));
+  return hybrid.length > 0 ? hybrid : [UNIFIED];
+}
+
 /**
  * Makes a cgroup for one container, so that several can run side by side; it goes away with the workshop.
  * @returns the files that take a process in.
  */
 export function makeCgroup(workshop: Workshop, name: string): string[] {
-  const hybrid = HIERARCHIES.filter((folder) => fs.existsSync(path.join(folder, 'cgroup.procs')));
-  const folders = (hybrid.length > 0 ? hybrid : [UNIFIED]).map((folder) => path.join(folder, name));
+  const folders = cgroupFolders().map((folder) => path.join(folder, name));
   for (const folder of folders) {
     fs.mkdirSync(folder);
     workshop.onEnd(() => remove(folder));

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import { cgroupFolders } from './cgroup.ts';
 
 /** Programs that the proof takes, and the Debian package that each is in. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -42,5 +43,16 @@ export function missingNeeds(): string | undefined {
     return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
   }
   const { status, stderr } = spawnSync('unshare', NAMESPACES, { encoding: 'utf8' });
-  return status === 0 ? undefined : `No container can be had here: ${stderr.trim()}`;
+  if (status !== 0) return `No container can be had here: ${stderr.trim()}`;
+  const closed = cgroupFolders().find((folder) => !isWritable(folder));
+  return closed === undefined ? undefined : `No container can be had here: ${closed} is read-only.`;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    fs.accessSync(folder, fs.constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
