@@ -187,7 +187,7 @@ export class Writer {
   #groupFailed(group: Job[], error: unknown): void {
     switch (failureKind(error)) {
       case 'busy':
-        return this.#tryAgain(group);
+        return this.#tryAgain([...group, ...this.#queue]);
       case 'full':
         this.#full.failed(error);
         return rejectAll(group, refusal('full'));
@@ -199,11 +199,11 @@ export class Writer {
     }
   }
 
-  /** On a timer: waiting inside SQLite would stop the event loop. */
-  #tryAgain(group: Job[]): void {
-    const isLate = (job: Job) => performance.now() - job.queuedAt >= BUSY_GIVE_UP_MS;
-    rejectAll(group.filter(isLate), refusal('busy'));
-    this.#queue = [...group.filter((job) => !isLate(job)), ...this.#queue];
+  /** On a timer: waiting inside SQLite would stop the event loop. Each is asked once: late at a second look only, it would be lost. */
+  #tryAgain(waiting: Job[]): void {
+    const late = new Set(waiting.filter(({ queuedAt }) => performance.now() - queuedAt >= BUSY_GIVE_UP_MS));
+    rejectAll(late, refusal('busy'));
+    this.#queue = waiting.filter((job) => !late.has(job));
     this.#mustWait = true;
     setTimeout(() => {
       this.#mustWait = false;
@@ -245,6 +245,6 @@ export class Writer {
   }
 }
 
-function rejectAll(jobs: readonly Job[], reason: unknown): void {
+function rejectAll(jobs: Iterable<Job>, reason: unknown): void {
   for (const job of jobs) job.reject(reason);
 }

@@ -140,6 +140,22 @@ t.test('one that stays locked is refused after 250 ms, the event loop runs on, a
   t.strictSame(told, []);
 });
 
+t.test('of many that wait for a locked database each is answered, whenever it becomes late', async (t) => {
+  const { store, lock, release } = await makeStore(t);
+  lock();
+  // Every look at the clock finds it a little later.
+  const { performance } = globalThis;
+  const now = performance.now.bind(performance);
+  let looks = 0;
+  performance.now = () => now() + ++looks;
+  t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+  const waiting = Array.from({ length: 200 }, () => refusal(store.append(one())));
+  const none = setTimeout(2_000, 'no answer');
+  const answers = await Promise.all(waiting.map((answer) => Promise.race([answer, none])));
+  t.strictSame([...new Set(answers.map(String))], ['storage_busy,503,1']);
+  release();
+});
+
 t.test('more waiting requests than the limit are refused at once, and the others are stored', async (t) => {
   const { store, lock, release } = await makeStore(t);
   lock();
