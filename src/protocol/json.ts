@@ -36,13 +36,13 @@ export function sameJson(a: string, b: string): boolean {
 
 /**
  * Visits every number too large for a double (1e400 parses as Infinity).
- * @param found gets a function that makes the dotted path, since a body can hold a million of them and few are
- * listed; it returns whether to go on.
+ * @param found gets the names that lead there, in a list that changes behind it, since a body can hold a million of
+ * them and few are listed; it returns whether to go on.
  */
-export function eachInfinite(value: unknown, found: (path: () => string) => boolean): void {
+export function eachInfinite(value: unknown, found: (names: readonly string[]) => boolean): void {
   const names: string[] = [];
   const visit = (part: unknown): boolean => {
-    if (typeof part === 'number' && !Number.isFinite(part)) return found(() => names.join('.'));
+    if (typeof part === 'number' && !Number.isFinite(part)) return found(names);
     if (typeof part !== 'object' || part === null) return true;
     for (const name of Object.keys(part)) {
       names.push(name);

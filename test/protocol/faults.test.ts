@@ -160,3 +160,14 @@ t.test('hostile long values come to an end', async (t) => {
     t.strictSame(paths(event(fields)).sort(), Object.keys(fields).sort());
   }
 });
+
+t.test('long names are cut in a path, and cost nothing for each number behind them', async (t) => {
+  const name = 'n'.repeat(100_000);
+  const payload = { [name]: Array.from({ length: 20_000 }, () => TOO_LARGE), x_ft: TOO_LARGE };
+  const { details, details_total } = explainFaults(event({ payload }), {}).members;
+  t.strictSame(details?.slice(0, 2), [
+    { path: 'payload.x_ft', message: 'must be a number, was a number that a double cannot hold' },
+    { path: `payload.${'n'.repeat(60)}….0`, message: 'must be a number that a double can hold' },
+  ]);
+  t.equal(details_total, 20_001);
+});
