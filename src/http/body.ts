@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { JOINED_PART_BYTES } from '../protocol/limits.ts';
 import { free } from './free.ts';
 import { bodyTooLarge } from './gate.ts';
 import type { Place, Room } from './room.ts';
@@ -17,31 +18,72 @@ export function readBody(
   place: Place,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const parts = new Parts();
     let sizeBytes = 0;
     const settle = () => {
       req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
     };
     const fail = (reason: Error) => {
       settle();
-      for (const chunk of chunks) free(chunk);
+      parts.free();
       reject(reason);
     };
     const onData = (chunk: Buffer) => {
       sizeBytes += chunk.length;
       if (sizeBytes > limitBytes) return fail(bodyTooLarge(limitBytes));
-      chunks.push(chunk);
+      parts.add(chunk);
       if (room.grow(place, chunk.length)) return;
       req.pause();
       room.wait(place, () => req.resume(), fail);
     };
     const onEnd = () => {
       settle();
-      if (chunks.length === 1) return resolve(chunks[0]!);
-      resolve(Buffer.concat(chunks, sizeBytes));
-      for (const chunk of chunks) free(chunk);
+      resolve(parts.whole());
     };
     const onGone = () => fail(new SenderGone());
     req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
   });
+}
+
+/** A body as it comes. Small parts are copied together: eight MiB in chunks of one byte would be a gigabyte of objects. */
+class Parts {
+  readonly #parts: Buffer[] = [];
+  /** The last of the parts, where it has room for more. */
+  #open: Buffer | undefined;
+  #usedBytes = 0;
+
+  add(part: Buffer): void {
+    // The first is mostly all of it.
+    if (this.#parts.length === 0 || part.length >= JOINED_PART_BYTES) {
+      this.#close();
+      this.#parts.push(part);
+      return;
+    }
+    if (this.#usedBytes + part.length > JOINED_PART_BYTES) this.#close();
+    if (this.#open === undefined) {
+      this.#open = Buffer.allocUnsafe(JOINED_PART_BYTES);
+      this.#parts.push(this.#open);
+    }
+    this.#usedBytes += part.copy(this.#open, this.#usedBytes);
+  }
+
+  whole(): Buffer {
+    this.#close();
+    if (this.#parts.length === 1) return this.#parts[0]!;
+    const whole = Buffer.concat(this.#parts);
+    this.free();
+    return whole;
+  }
+
+  /** They are not needed any more. */
+  free(): void {
+    for (const part of this.#parts) free(part);
+  }
+
+  #close(): void {
+    if (this.#open === undefined) return;
+    this.#parts[this.#parts.length - 1] = this.#open.subarray(0, this.#usedBytes);
+    this.#open = undefined;
+    this.#usedBytes = 0;
+  }
 }

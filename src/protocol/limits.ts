@@ -38,6 +38,8 @@ export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
 export const WAITING_BODIES_BYTES = 24 * MIB;
 /** Requests up to this size never wait for room among the waiting bodies (design 2). */
 export const SMALL_BODY_BYTES = 64 * KIB;
+/** Parts of a body that are smaller are copied together into pieces of this size. */
+export const JOINED_PART_BYTES = 4 * KIB;
 /** How long a paused body waits for room before it is answered 503 (design 2). */
 export const BODY_WAIT_MS = 5_000;
 /** Bodies up to this size are parsed between two turns of the event loop, a millisecond or two; larger ones on a thread. */

@@ -1,0 +1,17 @@
+import fs from 'node:fs';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { event } from '../event.ts';
+import { RawClient, request } from '../raw.ts';
+
+t.test('a body in chunks of one byte takes no more memory than any other', async (t) => {
+  const own = await Daemon.start(t);
+  const body = JSON.stringify(event({ payload: { text: 'x'.repeat(1_000_000) } }));
+  const chunks = body.replace(/./g, '1\r\n$&\r\n');
+  const client = await RawClient.connect(t, own);
+  client.send(request(own, { headers: { 'transfer-encoding': 'chunked' }, body: `${chunks}0\r\n\r\n` }));
+  t.equal((await client.next()).body, '{"accepted":1,"duplicates":0}');
+  const status = fs.readFileSync(`/proc/${own.child.pid}/status`, 'utf8');
+  const peakMib = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+  t.ok(peakMib < 300, `${peakMib} MiB`);
+});
