@@ -44,6 +44,8 @@ export class CourtServer {
   readonly #handshakes: Handshakes | undefined;
   readonly #ingest: Ingest;
   readonly #context: IngestContext;
+  /** Connections that broke behind a refusal and are read to their end. */
+  readonly #drained = new WeakSet<Duplex>();
   #isShared = false;
   #isClosing = false;
 
@@ -187,7 +189,9 @@ export class CourtServer {
       if (hadAnswer) {
         // There is no more to say to it, and it is drained (reply.ts) until it has sent the body that was refused.
         if (error.code === 'HPE_INVALID_EOF_STATE' || socket.readableEnded) socket.destroySoon();
-        else socket.once('end', () => socket.destroySoon());
+        else if (!this.#drained.has(socket)) socket.once('end', () => socket.destroySoon());
+        // Whatever it sends from now on breaks the parser again.
+        this.#drained.add(socket);
         return;
       }
       const mark = this.#ingest.mark(socket.remoteAddress);
