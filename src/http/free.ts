@@ -1,13 +1,14 @@
+import { isMarkedAsUntransferable } from 'node:worker_threads';
+
 /**
  * Gives the memory of large bytes back now. The collector does not see how much there is behind a small object, and
  * comes round for it when there are a hundred MiB. Nobody may look at them afterwards.
  */
 export function free(bytes: Uint8Array): void {
   const { buffer } = bytes;
-  // Empty: that is how those that were given back look.
-  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === 0) return;
-  // Node's pool is shared by small ones.
-  if (ownsMemory(bytes) || buffer.byteLength > Buffer.poolSize) buffer.transfer(0);
+  // Empty: that is how those that were given back look. And Node marks its pool, which small ones share.
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === 0 || isMarkedAsUntransferable(buffer)) return;
+  buffer.transfer(0);
 }
 
 /** Small buffers share their memory with others. */
