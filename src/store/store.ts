@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
@@ -55,9 +56,17 @@ export class Store {
    * @throws {StoreError} where it cannot be: the message says why and what to do.
    */
   static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
-    let db = openDatabase(directory, { create: true, check: true, older: true });
+    const make = { create: true, check: true, older: true };
+    let db: Database | undefined;
     try {
+      const before = inodeOf(directory);
+      db = openDatabase(directory, make);
       const lock = lockDirectory(directory);
+      if (inodeOf(directory) !== before) {
+        // It was made just now, or a restore has put another one in its place before we had the lock.
+        db.close();
+        db = openDatabase(directory, make);
+      }
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) {
         db.close();
@@ -72,7 +81,7 @@ export class Store {
       if (full !== undefined) void store.#settleLater(full);
       return store;
     } catch (error) {
-      db.close();
+      db?.close();
       throw explain(error, directory);
     }
   }
@@ -138,6 +147,11 @@ export class Store {
       if (failureKind(error) === 'unexpected') this.#on.unexpected(error);
     }
   }
+}
+
+/** @returns which file it is, whatever its name was before; undefined where there is none. */
+function inodeOf(directory: string): number | undefined {
+  return fs.statSync(databaseFile(directory), { throwIfNoEntry: false })?.ino;
 }
 
 /** @throws what is not a full disk. */
