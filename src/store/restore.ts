@@ -75,9 +75,17 @@ async function copyChecked(file: string, aside: string): Promise<Contents> {
 
 /** @returns the name that the replaced database is kept under. */
 function replace(target: string, aside: string): string | null {
-  const directory = path.dirname(target);
   // One that cannot be read is kept as it is, with its logs.
-  if (hasContent(target) && readHeader(target).isOurs) tryJoiningLog(target);
+  const held = hasContent(target) && readHeader(target).isOurs ? tryHolding(target) : undefined;
+  try {
+    return exchange(target, aside);
+  } finally {
+    held?.close();
+  }
+}
+
+function exchange(target: string, aside: string): string | null {
+  const directory = path.dirname(target);
   const parts = ['', ...LOGS].filter((part) => hasContent(target + part));
   const kept = parts.length === 0 ? null : keptName(target);
   for (const part of parts) keep(target + part, kept + part);
@@ -109,23 +117,40 @@ function keptName(target: string): string {
   }
 }
 
-/** @throws where another program has it open: closing it later would remove the log of the new one by its name. */
-function tryJoiningLog(file: string): void {
+/** @throws where another program has it open, which would go on with the replaced one. */
+function tryHolding(file: string): Database.Database | undefined {
   try {
-    joinLog(file);
+    return hold(file);
   } catch (error) {
     if (['busy', 'full'].includes(failureKind(error))) throw error;
+    return undefined;
   }
 }
 
 /** Brings all of a log into its database, and does without one until it is opened the next time. */
 function joinLog(file: string): void {
+  hold(file).close();
+}
+
+/**
+ * The same, and keeps others out until the connection is closed: whoever opened it again meanwhile would write to it,
+ * and leave a log beside the file that has its name by then. No other descriptor of it may be closed here: its locks
+ * would go with it.
+ */
+function hold(file: string): Database.Database {
   const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
     db.pragma('synchronous = FULL');
     db.pragma('journal_mode = DELETE');
-  } finally {
+    db.exec('BEGIN EXCLUSIVE');
+    // Somebody was faster, and it has a log again.
+    if (db.pragma('journal_mode', { simple: true }) === 'wal') {
+      throw new Database.SqliteError('opened by another program', 'SQLITE_BUSY');
+    }
+    return db;
+  } catch (error) {
     db.close();
+    throw error;
   }
 }
 

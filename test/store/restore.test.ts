@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { restoreDatabase } from '../../src/store/restore.ts';
+import { BIN, courtd, temporaryFolder } from '../daemon.ts';
+
+t.test(
+  'who comes while the database is being replaced stays outside, and leaves no log beside the new one',
+  async (t) => {
+    const data = temporaryFolder(t);
+    const file = path.join(temporaryFolder(t), 'backup.db');
+    await courtd(['token', 'rotate', '--data', data]);
+    await courtd(['backup', file, '--data', data]);
+    const { renameSync } = fs;
+    t.teardown(() => {
+      fs.renameSync = renameSync;
+    });
+    let other: unknown;
+    fs.renameSync = (from, to) => {
+      // Locks are of a process: another one has to try.
+      other = spawnSync(BIN, ['token', 'rotate', '--data', data], { encoding: 'utf8' });
+      renameSync(from, to);
+    };
+    await restoreDatabase(data, file);
+    t.match(other, { status: 1, stdout: '', stderr: /is locked by another program: try again when/ });
+    t.strictSame(
+      fs.readdirSync(data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),
+      ['courtd.db'],
+    );
+  },
+);
