@@ -30,7 +30,7 @@ const TIMERS = `
 # How many backups are kept.
 #COURTD_BACKUP_KEEP=7
 
-# Retention, every night, off until set: events are removed so long after they were received, such as 365d.
+# Retention, every night, off until set, and off with 0: events are removed so long after they were received, such as 365d.
 #COURTD_KEEP=
 
 # The same for player positions alone, which are 95 % of all events, such as 30d.

@@ -48,3 +48,40 @@ t.test('no line of hardening takes from V8 what it needs', (t) => {
   }
   t.end();
 });
+
+/** @returns what a unit would have courtd do: the arguments of each call. */
+async function calls(name: string, settings: Record<string, string>): Promise<string[]> {
+  const text = fs.readFileSync(path.join(UNITS, name), 'utf8').replaceAll('$$', '$');
+  const scripts = [...text.matchAll(/^ExecStart=\/bin\/sh -c '(.+)'$/gm)].map(([, script]) => script!);
+  t.ok(scripts.length > 0, name);
+  const all: string[] = [];
+  for (const script of scripts) {
+    const told = script.replace('exec /usr/bin/courtd', "printf '<%s>'");
+    const { status, stdout } = await run('sh', ['-c', told], {
+      env: { PATH: process.env.PATH, ...settings },
+    });
+    t.equal(status, 0, script);
+    if (stdout !== '') all.push(stdout);
+  }
+  return all;
+}
+
+t.test('the timers: an empty setting counts as unset, and 0 never means every event', async (t) => {
+  const backup = (settings: Record<string, string>) =>
+    calls('courtd-backup.service', { COURTD_BACKUP_DIR: '/mnt/a b', ...settings });
+  t.strictSame(await backup({}), ['<backup></mnt/a b/><--keep><7>']);
+  t.strictSame(await backup({ COURTD_BACKUP_KEEP: '' }), ['<backup></mnt/a b/><--keep><7>']);
+  t.strictSame(await backup({ COURTD_BACKUP_KEEP: '3' }), ['<backup></mnt/a b/><--keep><3>']);
+  const prune = (positions: string, all: string) =>
+    calls('courtd-prune.service', { COURTD_KEEP_POSITIONS: positions, COURTD_KEEP: all });
+  t.strictSame(await prune('30d', '365d'), [
+    '<prune><--older-than><30d><--type><PLAYER_POSITION>',
+    '<prune><--older-than><365d>',
+  ]);
+  for (const off of ['', '0', '0d']) t.strictSame(await prune(off, off), [], `"${off}"`);
+  t.strictSame(
+    await prune('', '1 d'),
+    ['<prune><--older-than><1 d>'],
+    'what is wrong is left to courtd to say',
+  );
+});
