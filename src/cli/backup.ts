@@ -20,7 +20,8 @@ const PRIORITY = 10;
 
 /** `courtd backup FILE|DIR`. */
 export async function backup(place: string, options: BackupOptions): Promise<void> {
-  os.setPriority(PRIORITY);
+  // Who has made it even less urgent (nice) may not be allowed to take that back.
+  if (os.getPriority() < PRIORITY) os.setPriority(PRIORITY);
   const startedAt = performance.now();
   const directory = isDirectory(place) ? place : undefined;
   const file = directory === undefined ? place : newName(directory);

@@ -5,8 +5,8 @@ import { cannotWrite, StoreError } from './failure.ts';
 
 /** Files that have their name only when they are complete: written aside, fsynced, renamed. */
 
-/** What SQLite may have left beside a file that it was writing. */
-const COMPANIONS = ['', '-journal', '-wal', '-shm'];
+/** What SQLite may have left beside a file that it was writing; the file last, since they are found by it. */
+const COMPANIONS = ['-journal', '-wal', '-shm', ''];
 
 /** @returns the hidden name beside a file under which this process writes it. */
 export function asideOf(file: string): string {

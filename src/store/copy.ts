@@ -86,10 +86,14 @@ async function copyInThread(
   }
 }
 
-/** A full disk is that of the copy: nothing else is written. */
-function failure(error: unknown, target: string): unknown {
-  if (failureKind(error) !== 'full') return error;
+/** What cannot be written is the copy: nothing else is. */
+function failure(error: InstanceType<typeof Database.SqliteError>, target: string): unknown {
+  const place = path.dirname(target);
+  if (failureKind(error) === 'full') {
+    return new StoreError(`The disk of ${place} is full: make room there, or choose another place.`);
+  }
+  if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(error.code)) return error;
   return new StoreError(
-    `The disk of ${path.dirname(target)} is full: make room there, or choose another place.`,
+    `The disk of ${place} fails to write, or takes no file so large (FAT: 4 GiB) (${error.code}): check it, or choose another place.`,
   );
 }

@@ -194,6 +194,30 @@ t.test(
   },
 );
 
+t.test('a file system that takes no file so large: it is named, not the one of the database', async (t) => {
+  const daemon = await stored(t, 5_000);
+  const folder = temporaryFolder(t);
+  const limited = ['-c', 'trap "" XFSZ; ulimit -f 512; exec "$@"', 'sh', BIN];
+  const { status, stderr } = await run('sh', [...limited, 'backup', folder, '--data', daemon.data]);
+  t.equal(status, 1);
+  t.match(stderr, SENTENCE);
+  t.ok(stderr.startsWith(`courtd: The disk of ${folder} fails to write, or takes no file so large`), stderr);
+  t.strictSame(fs.readdirSync(folder), []);
+});
+
+t.test('who runs it with less urgency than it takes itself is not refused', async (t) => {
+  const daemon = await stored(t);
+  const folder = temporaryFolder(t);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) {
+    const names = fs.readdirSync(daemon.data).map((name) => path.join(daemon.data, name));
+    for (const own of [folder, daemon.data, ...names]) fs.chownSync(own, 1234, 1234);
+  }
+  const other = isRoot ? ['setpriv', '--reuid', '1234', '--regid', '1234', '--clear-groups'] : ['env'];
+  const [program, ...args] = [...other, 'nice', '-n', '15', BIN, 'backup', folder, '--data', daemon.data];
+  t.match(await run(program!, args), { status: 0, stderr: /^Backup written to / });
+});
+
 t.test('wrong usage: no place, a number of backups that cannot be', async (t) => {
   for (const args of [['backup'], ['backup', '/tmp', '--keep', '0'], ['backup', '']]) {
     t.match(await courtd(args), { status: 2, stdout: '', stderr: SENTENCE }, args.join(' '));
