@@ -59,6 +59,10 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
+    if (process.exitCode === 2 && process.env.NOTIFY_SOCKET) {
+      const { message } = error as CommanderError;
+      await (await import('./host/notify.ts')).tellFailure(message.replace(/^error: /, ''));
+    }
   }
 }
 

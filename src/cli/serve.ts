@@ -35,10 +35,19 @@ export interface ServeOptions extends DataOption {
  */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
+  const notifier = new Notifier(log.logger);
+  try {
+    return await start(options, log, notifier);
+  } catch (error) {
+    if (error instanceof StoreError) await notifier.failed(error.message);
+    throw error;
+  }
+}
+
+async function start(options: ServeOptions, log: Log, notifier: Notifier): Promise<number> {
   const { logger } = log;
   process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
   const certificate = certificateOf(options, log);
-  const notifier = new Notifier(logger);
   const socket = takeSocket();
   notifier.starting();
   let isFull = false;

@@ -69,6 +69,12 @@ export class Notifier {
     this.#repeat(() => void this.#feed(health), this.#watchdogMs / WATCHDOG_FEEDS);
   }
 
+  /** Why the start has failed, while systemd waits to try again: it shows no line of the log of an attempt that is over. */
+  failed(sentence: string): Promise<void> {
+    this.#stopTimers();
+    return this.#send(...this.#news(oneLine(sentence)));
+  }
+
   /** The watchdog is fed no more: systemd counts TimeoutStopSec= instead. */
   stopping(): void {
     this.#stopTimers();
@@ -130,6 +136,18 @@ export class Notifier {
       });
     return this.#last;
   }
+}
+
+/** The same, before there is a log: settings that cannot be. */
+export async function tellFailure(sentence: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  const { PATH, NOTIFY_SOCKET } = env;
+  if (!NOTIFY_SOCKET) return;
+  await run([`STATUS=${oneLine(sentence)}`], { PATH, NOTIFY_SOCKET }).catch(() => {});
+}
+
+/** A message of systemd's has an assignment a line. */
+function oneLine(sentence: string): string {
+  return sentence.replaceAll(/\s+/g, ' ').trim();
 }
 
 function run(assignments: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {

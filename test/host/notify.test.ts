@@ -33,8 +33,22 @@ t.test('a start that fails is never called ready', async (t) => {
   const data = temporaryFolder(t);
   fs.writeFileSync(path.join(data, 'courtd.db'), 'not a database');
   t.equal((await courtd(['serve', '--data', data, '--port', '0'], systemd.env)).status, 1);
-  await systemd.messages.find((message) => message.includes('STATUS=starting'));
-  t.equal(systemd.messages.all.length, 1);
+  const why = (message: string) =>
+    message.includes('|STATUS=/') && message.includes('is not a courtd database');
+  await systemd.messages.find(why);
+  t.equal(systemd.messages.all.length, 2);
+  t.match(systemd.messages.all[0], /STATUS=starting$/);
+});
+
+t.test('systemctl status says which setting is wrong, and why a certificate cannot be served', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const serve = ['serve', '--data', temporaryFolder(t)];
+  t.equal((await courtd(serve, { ...systemd.env, COURTD_PORT: 'x' })).status, 2);
+  await systemd.messages.find((message) =>
+    /\|STATUS=option .*COURTD_PORT.* is invalid\. Give a whole/.test(message),
+  );
+  t.equal((await courtd([...serve, '--tls-cert', '/none', '--tls-key', '/none'], systemd.env)).status, 1);
+  await systemd.messages.find((message) => /\|STATUS=Cannot read the TLS certificate \/none /.test(message));
 });
 
 t.test('the status says that there is no token, and when there is one', async (t) => {
