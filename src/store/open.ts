@@ -217,7 +217,7 @@ type Sentence = (directory: string, code: string, closed: string) => string;
 
 const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
-    /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY)/,
+    /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
     (directory, _code, closed) => `${closed} is closed to this user: ${howToEnter(directory)}.`,
   ],
   [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
@@ -235,7 +235,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
       `The database in ${directory} is damaged. Nothing was changed: keep a copy of it, and restore a backup.`,
   ],
   [
-    /^SQLITE_(BUSY|LOCKED)/,
+    /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
     (directory) => `The database in ${directory} is locked by another program: try again when it is done.`,
   ],
   [

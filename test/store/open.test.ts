@@ -1,4 +1,6 @@
+import Database from 'better-sqlite3';
 import t from 'tap';
+import { explain } from '../../src/store/open.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../src/store/schema.ts';
 import { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -57,4 +59,11 @@ t.test('another daemon is refused while the first one is open, and not after it'
   const next = await Store.open(folder, recorder().on);
   t.match(await next.append(court(event())), { accepted: 1 });
   await next.close();
+});
+
+t.test('who has waited for a restore is told to try again, and not that the directory is closed', (t) => {
+  const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
+  const sentence = /is locked by another program: try again when it is done/;
+  t.match(explain(error, temporaryFolder(t)), { message: sentence });
+  t.end();
 });
