@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
@@ -47,6 +48,7 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
   };
   tell();
   removeLeftovers(path.dirname(file), (name) => name === path.basename(copy));
+  refuseWithoutRoom(file);
   try {
     await copyDatabase(file, copy, (soFar) => {
       bytes = soFar;
@@ -68,6 +70,17 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
   }
   doing = 'done';
   tell();
+}
+
+/** Not by trying: systemd starts the daemon again every second, and each time it would fill the disk, and wear it. */
+function refuseWithoutRoom(file: string): void {
+  const { bavail, bsize } = fs.statfsSync(path.dirname(file));
+  const [neededMib, freeMib] = [fs.statSync(file).size, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
+  if (freeMib! >= neededMib!) return;
+  throw new StoreError(
+    `${file} gets a new layout only after a copy of it has been made, which needs ${Math.ceil(neededMib!)} MiB, and ` +
+      `${Math.floor(freeMib!)} MiB are free: make room. Nothing was changed.`,
+  );
 }
 
 async function migrateInThread(file: string): Promise<void> {
