@@ -196,8 +196,8 @@ function addExport(program: Command): void {
       ),
     )
     .action(async (name, { from, to }, command) => {
-      if (from >= to) {
-        command.error('error: --to must be later than --from, or there is nothing to export.', {
+      if (from > to) {
+        command.error('error: --to must not be earlier than --from: there would be nothing to export.', {
           exitCode: 2,
         });
       }

@@ -23,7 +23,7 @@ const WRONG = [
   'export s --from 2026-03-14',
   'export s --from 2026-03-14T15:09:26',
   'export s --to 2026-02-30T00:00:00Z',
-  'export s --from 2026-03-14T15:00:00Z --to 2026-03-14T15:00:00Z',
+  'export s --from 2026-03-14T15:00:01Z --to 2026-03-14T15:00:00Z',
   'export s -o',
   'serve --port 65536',
   'serve --port -1',
