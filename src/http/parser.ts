@@ -32,6 +32,8 @@ export interface Parsed {
   readonly decodedBytes: number;
 }
 
+type ParserHeap = { readonly [name in keyof typeof PARSER_HEAP]: number };
+
 interface Waiting {
   readonly task: ParseTask;
   readonly resolve: (parsed: Parsed) => void;
@@ -44,12 +46,14 @@ interface Waiting {
  */
 export class Parser {
   readonly #data: ThreadData;
+  readonly #heap: ParserHeap;
   readonly #queue = new FairQueue<Waiting>();
   #current: Waiting | undefined;
   #thread: Worker | undefined;
 
-  constructor(data: ThreadData) {
+  constructor(data: ThreadData, heap: ParserHeap = PARSER_HEAP) {
     this.#data = data;
+    this.#heap = heap;
   }
 
   /** @throws {Problem} 400 or 413; large bodies give it through the promise. */
@@ -83,7 +87,7 @@ export class Parser {
     if (this.#thread !== undefined) return this.#thread;
     // The same ending as this file: .ts from a checkout, .js in the package.
     const file = import.meta.url.replace(/parser(\.\w+)$/, 'parserThread$1');
-    const { baseMib, perBodyByte, nurseryMib } = PARSER_HEAP;
+    const { baseMib, perBodyByte, nurseryMib } = this.#heap;
     const resourceLimits = {
       maxOldGenerationSizeMb: baseMib + (perBodyByte * this.#data.bodyLimitBytes) / 1024 ** 2,
       maxYoungGenerationSizeMb: nurseryMib,
@@ -106,15 +110,23 @@ export class Parser {
     this.#next();
   }
 
-  /** Out of memory, most likely: the request that it had fails, and the next one gets a new thread. */
-  #lost(thread: Worker, error: Error): void {
+  /** The request that it had fails, and the next one gets a new thread. */
+  #lost(thread: Worker, error: NodeJS.ErrnoException): void {
     // An error is followed by an exit, which is not the next thread's.
     if (this.#thread !== thread) return;
     this.#thread = undefined;
     const current = this.#current;
     this.#current = undefined;
-    current?.reject(error);
+    current?.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? this.#tooMuch() : error);
     this.#next();
+  }
+
+  /** No body is known that does this to the thread. Sent again, it would do the same: it must not be told to be. */
+  #tooMuch(): Problem {
+    const sentence =
+      'Reading this body takes more memory than there is: send fewer or smaller events in one request. ' +
+      'Nothing was stored.';
+    return new Problem('body_too_large', sentence, { limit_bytes: this.#data.bodyLimitBytes });
   }
 }
 

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { eotToNs } from './eot.ts';
 import type { CourtEvent } from './event.ts';
 import { checkJson, JsonError } from './exact.ts';
-import { type EventRules, explainBatch, explainFaults, isValidEvent } from './faults.ts';
+import { type EventRules, explainBatch, explainEvent, explainFaults, isValidEvent } from './faults.ts';
 import { parseExact } from './json.ts';
 import { keptTexts, outlinesOf } from './large.ts';
 import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, PARSED_HERE_BYTES } from './limits.ts';
@@ -70,8 +70,8 @@ function readInPieces(text: string, scan: Scan, rules: EventRules): CourtEvent[]
 
 /** From the first event on, once more: they have not been kept. */
 function explainPieces(text: string, scan: Scan, rules: EventRules): Problem {
-  const events = outlinesOf(text, scan).map(({ sent }) => sent);
-  return scan.top === 'array' ? explainBatch(events, rules) : explainFaults([...events][0], rules);
+  const events = outlinesOf(text, scan);
+  return scan.top === 'array' ? explainBatch(events, rules) : explainEvent([...events][0]!, rules);
 }
 
 function neither(): Problem {

@@ -3,6 +3,7 @@ import { eotFault, eotToNs } from './eot.ts';
 import { eachInfinite } from './json.ts';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from './limits.ts';
 import { type Fault, type InvalidEvent, Problem } from './problems.ts';
+import type { Checked } from './sketch.ts';
 import { EventSchema, type WireEvent } from './wire.ts';
 
 /** What this box asks of an event beyond the protocol. */
@@ -26,17 +27,20 @@ export function isValidEvent(event: unknown, rules: EventRules): event is WireEv
  * @param sent one event or an array of events, as JSON.parse gives it.
  */
 export function explainFaults(sent: unknown, rules: EventRules): Problem {
-  if (!Array.isArray(sent)) {
-    const { listed, total } = faultsOf(sent, rules);
-    const sentence = `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
-    const details_total = total > listed.length ? { details_total: total } : {};
-    return new Problem('invalid_event', sentence, { details: listed, ...details_total });
-  }
-  return explainBatch(sent, rules);
+  const checked = (sent: unknown): Checked => ({ sent, unlisted: 0 });
+  return Array.isArray(sent) ? explainBatch(sent.map(checked), rules) : explainEvent(checked(sent), rules);
+}
+
+/** The same of one event that may be large. */
+export function explainEvent(event: Checked, rules: EventRules): Problem {
+  const { listed, total } = faultsOf(event, rules);
+  const sentence = `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
+  const details_total = total > listed.length ? { details_total: total } : {};
+  return new Problem('invalid_event', sentence, { details: listed, ...details_total });
 }
 
 /** The same of a batch whose events come one by one. */
-export function explainBatch(batch: Iterable<unknown>, rules: EventRules): Problem {
+export function explainBatch(batch: Iterable<Checked>, rules: EventRules): Problem {
   const invalid: InvalidEvent[] = [];
   let total = 0;
   let count = 0;
@@ -45,7 +49,7 @@ export function explainBatch(batch: Iterable<unknown>, rules: EventRules): Probl
     const faults = faultsOf(event, rules);
     if (faults.total === 0 || ++total > LISTED_EVENTS) continue;
     const issues_total = faults.total > faults.listed.length ? { issues_total: faults.total } : {};
-    invalid.push({ index, event_id: eventIdOf(event), issues: faults.listed, ...issues_total });
+    invalid.push({ index, event_id: eventIdOf(event.sent), issues: faults.listed, ...issues_total });
   }
   const first = invalid[0];
   const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
@@ -60,7 +64,7 @@ interface Faults {
   readonly total: number;
 }
 
-function faultsOf(event: unknown, rules: EventRules): Faults {
+function faultsOf({ sent: event, unlisted }: Checked, rules: EventRules): Faults {
   const listed: Fault[] = [];
   let total = 0;
   const add = (path: string, message: string) => {
@@ -82,7 +86,7 @@ function faultsOf(event: unknown, rules: EventRules): Faults {
     else add(dotted(names), 'must be a number that a double can hold');
     return true;
   });
-  return { listed, total };
+  return { listed, total: total + unlisted };
 }
 
 /** `payload.x_ft` */

@@ -1,6 +1,15 @@
-import { parseExact } from './json.ts';
-import { PIECE_CHARS } from './limits.ts';
-import { compact, membersOf, nameAndValue, parseSent, type Reading, trim } from './pieces.ts';
+import { PARSED_HERE_BYTES, PIECE_CHARS } from './limits.ts';
+import {
+  compact,
+  membersOf,
+  nameAndValue,
+  parseBoth,
+  parseMembers,
+  piecesOf,
+  type Reading,
+  trim,
+} from './pieces.ts';
+import { type Checked, Sketch, sentOf } from './sketch.ts';
 import { ENVELOPE_FIELDS, PAYLOAD_FIELDS } from './wire.ts';
 
 /** What is kept of an event beside its envelope. */
@@ -12,10 +21,7 @@ export interface KeptTexts {
 }
 
 /** One event of a large body: what is checked as values, and the rest as the text that is kept. */
-export interface Outline extends KeptTexts {
-  /** The event for the schema: its envelope, and what the protocol names of its payload. */
-  readonly sent: unknown;
-}
+export interface Outline extends KeptTexts, Checked {}
 
 /** @param kept an event as it was sent, digit for digit (json.ts). */
 export function keptTexts(kept: unknown): KeptTexts {
@@ -47,48 +53,33 @@ export function* outlinesOf(text: string, reading: Reading): Generator<Outline> 
 }
 
 function outlineOf(text: string, reading: Reading): Outline {
-  if (text.length <= PIECE_CHARS) {
-    const sent = parseSent(text, reading);
-    return { sent, ...keptTexts(reading.inexact ? parseExact(text) : sent) };
+  // As large as a body that is parsed at once: an event is kept as the same text whatever it was sent with.
+  if (text.length <= PARSED_HERE_BYTES) {
+    const { sent, kept } = parseBoth(text, reading);
+    return { sent, unlisted: 0, ...keptTexts(kept) };
   }
-  if (text[0] !== '{') return { sent: standIn(text, reading), ...keptTexts({}) };
-  const { sent, texts } = fieldsOf(text, ENVELOPE_FIELDS, reading);
-  const payload = texts.get('payload') ?? '{}';
-  for (const name of ENVELOPE_FIELDS) texts.delete(name);
-  return { sent, payload, extra: texts.size === 0 ? null : objectText(texts) };
-}
-
-/** The fields of an object: those that are known as values, and all of them as text. */
-function fieldsOf(text: string, known: ReadonlySet<string>, reading: Reading) {
-  // No prototype, or a field called __proto__ would vanish into it.
-  const sent: Record<string, unknown> = Object.create(null);
-  const texts = new Map<string, string>();
-  for (const [from, to] of membersOf(text)) {
-    const { name, value } = nameAndValue(text.slice(from, to));
-    if (known === ENVELOPE_FIELDS && name === 'payload' && value[0] === '{') {
-      const payload = fieldsOf(value, PAYLOAD_FIELDS, reading);
-      sent[name] = payload.sent;
-      texts.set(name, objectText(payload.texts));
+  if (text[0] !== '{') {
+    const event = compact(text, reading);
+    return { sent: sentOf(event), unlisted: event.unlisted, ...keptTexts({}) };
+  }
+  const sketch = new Sketch(ENVELOPE_FIELDS);
+  let payload = '{}';
+  const extras: string[] = [];
+  for (const members of piecesOf(text)) {
+    if (members.length <= PIECE_CHARS) {
+      const { sent, kept } = parseMembers('{', members, reading);
+      sketch.addAll(sent, reading.inexact);
+      const texts = keptTexts(kept);
+      if (Object.hasOwn(kept, 'payload')) payload = texts.payload;
+      if (texts.extra !== null) extras.push(texts.extra.slice(1, -1));
     } else {
-      const { text, isInfinite } = compact(value, reading);
-      texts.set(name, text);
-      // Of duplicate members the last one wins.
-      if (isInfinite) sent[name] = Number.POSITIVE_INFINITY;
-      else if (known.has(name)) sent[name] = standIn(value, reading);
-      else delete sent[name];
+      const { name, value } = nameAndValue(members);
+      const member = compact(value, reading, name === 'payload' ? PAYLOAD_FIELDS : undefined);
+      sketch.add(name, member);
+      if (name === 'payload') payload = member.text;
+      else if (!ENVELOPE_FIELDS.has(name)) extras.push(`${JSON.stringify(name)}:${member.text}`);
     }
   }
-  return { sent, texts };
-}
-
-/** @returns its value; of a large list, which is wrong wherever one of these stands, an empty one. */
-function standIn(text: string, reading: Reading): unknown {
-  const isLarge = text.length > PIECE_CHARS && (text[0] === '[' || text[0] === '{');
-  if (!isLarge) return parseSent(text, reading);
-  compact(text, reading);
-  return text[0] === '[' ? [] : {};
-}
-
-function objectText(texts: ReadonlyMap<string, string>): string {
-  return `{${Array.from(texts, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
+  const { sent, unlisted } = sketch;
+  return { sent, unlisted, payload, extra: extras.length === 0 ? null : `{${extras.join(',')}}` };
 }

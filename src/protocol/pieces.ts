@@ -2,6 +2,7 @@ import { parseJson } from './exact.ts';
 import { eachInfinite, parseExact } from './json.ts';
 import { PIECE_CHARS } from './limits.ts';
 import type { Scan } from './scan.ts';
+import { type Checked, Sketch } from './sketch.ts';
 
 /**
  * JSON that is too large to be there as values all at once: eight MiB of `{}` would be 180 MiB of them. It is parsed
@@ -10,7 +11,7 @@ import type { Scan } from './scan.ts';
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
+const CLOSING = { '[': ']', '{': '}' } as const;
 
 export type Reading = Pick<Scan, 'inexact' | 'oddName'>;
 
@@ -32,58 +33,84 @@ export function hasInfinity(value: unknown, { inexact }: Reading): boolean {
   return isThere;
 }
 
-/** A text of the same value without the space in it, and whether a number in it is too large for a double. */
-export interface Compact {
+/** A value as text, without the space in it, and what is checked of it. */
+export interface Compact extends Checked {
   readonly text: string;
-  readonly isInfinite: boolean;
 }
 
 /**
+ * Of duplicate members the last one wins, for whoever reads the text: where they stand far from each other, all of them
+ * are in it. Names that are integers stay where they are, or come first within their piece, as with JSON.parse. To make
+ * it the very text that JSON.stringify makes of the whole, all names would have to be there at once.
+ *
  * @param text one value, with no space around it.
+ * @param known names of its members, if it is an object, that are checked as values.
  * @throws {SyntaxError} where it is not JSON.
  */
-export function compact(text: string, reading: Reading): Compact {
-  const [open = ''] = text;
-  const close = CLOSING[open];
-  if (text.length <= PIECE_CHARS || close === undefined) return compactAtOnce(text, reading);
+export function compact(text: string, reading: Reading, known?: ReadonlySet<string>): Compact {
+  const open = text[0];
+  if (text.length <= PIECE_CHARS || (open !== '[' && open !== '{')) {
+    const { sent, kept } = parseBoth(text, reading);
+    return { text: JSON.stringify(kept), sent, unlisted: 0 };
+  }
   const texts: string[] = [];
-  let isInfinite = false;
-  const add = (text: string, piece: Compact) => {
-    texts.push(text);
-    isInfinite ||= piece.isInfinite;
-  };
-  // Small members go together, as many as fit into a piece; a large one is taken apart itself.
-  let group: { from: number; to: number } | undefined;
-  const flush = () => {
-    if (group === undefined) return;
-    const piece = compactAtOnce(open + text.slice(group.from, group.to) + close, reading);
-    // An empty list is one, but nothing between two commas is not a member.
-    if (piece.text.length === 2) throw new SyntaxError('a member is missing');
-    add(piece.text.slice(1, -1), piece);
-    group = undefined;
-  };
-  for (const [from, to] of membersOf(text)) {
-    if (group !== undefined && to - group.from > PIECE_CHARS) flush();
-    if (to - from <= PIECE_CHARS) {
-      group = { from: group?.from ?? from, to };
+  const sketch = new Sketch(known);
+  for (const members of piecesOf(text)) {
+    if (members.length <= PIECE_CHARS) {
+      const { sent, kept } = parseMembers(open, members, reading);
+      sketch.addAll(sent, reading.inexact);
+      texts.push(JSON.stringify(kept).slice(1, -1));
     } else if (open === '[') {
-      const piece = compact(trim(text.slice(from, to)), reading);
-      add(piece.text, piece);
+      const member = compact(trim(members), reading);
+      sketch.add(undefined, member);
+      texts.push(member.text);
     } else {
-      const { name, value } = nameAndValue(text.slice(from, to));
-      const piece = compact(value, reading);
-      add(`${JSON.stringify(name)}:${piece.text}`, piece);
+      const { name, value } = nameAndValue(members);
+      const member = compact(value, reading);
+      sketch.add(name, member);
+      texts.push(`${JSON.stringify(name)}:${member.text}`);
     }
   }
-  flush();
-  return { text: `${open}${texts.join(',')}${close}`, isInfinite };
+  const { sent, unlisted } = sketch;
+  const length = open === '[' ? { length: sketch.length } : {};
+  return { text: `${open}${texts.join(',')}${CLOSING[open]}`, sent, unlisted, ...length };
 }
 
-function compactAtOnce(text: string, reading: Reading): Compact {
+/** @returns the value as JSON.parse gives it, and as it is kept: digit for digit. @throws {SyntaxError} */
+export function parseBoth(text: string, reading: Reading): { sent: unknown; kept: unknown } {
   const sent = parseSent(text, reading);
-  // What is kept is what was sent, digit for digit; the second parse is only for texts that need it.
-  const kept = reading.inexact ? parseExact(text) : sent;
-  return { text: JSON.stringify(kept), isInfinite: hasInfinity(sent, reading) };
+  // The second parse is only for texts that need it.
+  return { sent, kept: reading.inexact ? parseExact(text) : sent };
+}
+
+/** @param members that stood in a list side by side. @param open the list's bracket. @throws {SyntaxError} */
+export function parseMembers(
+  open: '[' | '{',
+  members: string,
+  reading: Reading,
+): { sent: object; kept: object } {
+  // An empty list is one, but nothing between two commas is not a member.
+  if (trim(members) === '') throw new SyntaxError('a member is missing');
+  return parseBoth(open + members + CLOSING[open], reading) as { sent: object; kept: object };
+}
+
+/**
+ * The members of a list with the commas between them: small ones go together, as many as fit into a piece; a large one
+ * comes alone.
+ * @param text from its opening bracket to its closing one.
+ * @throws {SyntaxError}
+ */
+export function* piecesOf(text: string): Generator<string> {
+  let group: { from: number; to: number } | undefined;
+  for (const [from, to] of membersOf(text)) {
+    if (group !== undefined && to - group.from > PIECE_CHARS) {
+      yield text.slice(group.from, group.to);
+      group = undefined;
+    }
+    if (to - from > PIECE_CHARS) yield text.slice(from, to);
+    else group = { from: group?.from ?? from, to };
+  }
+  if (group !== undefined) yield text.slice(group.from, group.to);
 }
 
 /**
@@ -94,7 +121,8 @@ function compactAtOnce(text: string, reading: Reading): Compact {
  */
 export function* membersOf(text: string): Generator<readonly [from: number, to: number]> {
   const last = text.length - 1;
-  if (text[last] !== CLOSING[text[0] ?? '']) throw new SyntaxError('the list does not end at its end');
+  const close = text[0] === '[' ? ']' : '}';
+  if (text[last] !== close) throw new SyntaxError('the list does not end at its end');
   if (trim(text.slice(1, last)) === '') return;
   let from = 1;
   let depth = 0;
@@ -111,8 +139,7 @@ export function* membersOf(text: string): Generator<readonly [from: number, to: 
       break;
     }
   }
-  if (depth !== 0 || text[last] !== CLOSING[text[0] ?? ''])
-    throw new SyntaxError('the list does not end at its end');
+  if (depth !== 0) throw new SyntaxError('the list does not end at its end');
   yield [from, last];
 }
 

@@ -107,7 +107,7 @@ export class Fuzzer {
       if (keys === undefined) continue;
       const others = new Set(expected.flatMap((other) => (other.keys === keys ? [] : (other.keys ?? []))));
       const fresh = new Set(keys.filter((key) => !this.#known.has(key))).size;
-      const response = await this.#daemon.post(rendered.decoded);
+      const response = await this.#daemon.post(rendered.decoded ?? rendered.sent);
       if (response.status !== 202) throw new Error(`Sent again: ${response.status} ${await response.text()}`);
       const { accepted, duplicates } = (await response.json()) as FuzzAnswer;
       if (accepted + duplicates !== keys.length)
@@ -135,7 +135,8 @@ export class Fuzzer {
 function expect(rendered: Rendered): Expected {
   const { sent, decoded } = rendered;
   if (sent.length > FUZZ_BODY_LIMIT_BYTES) return { rendered, keys: undefined, answer: 'body_too_large' };
-  if (decoded === undefined) return { rendered, keys: undefined, answer: undefined };
+  // What is called packed and is not may be stored, where its head has lost that word.
+  if (decoded === undefined) return { ...expect({ sent, decoded: sent }), rendered, answer: undefined };
   if (decoded.length > FUZZ_BODY_LIMIT_BYTES) return { rendered, keys: undefined, answer: 'body_too_large' };
   try {
     const events = readBatch(decoded);
@@ -156,7 +157,7 @@ function check(expected: readonly Expected[], answers: readonly FuzzAnswer[]): v
   if (`${told}` !== `${wanted}`) throw new Error(`Answered ${told} instead of ${wanted}.`);
   for (const [i, { keys }] of expected.entries()) {
     const { accepted, duplicates } = answers[i]!;
-    if (keys !== undefined && accepted + duplicates !== keys.length) {
+    if (told[i] === '202' && keys !== undefined && accepted + duplicates !== keys.length) {
       throw new Error(`Of ${keys.length} events: ${accepted} accepted, ${duplicates} duplicates.`);
     }
   }

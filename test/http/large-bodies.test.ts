@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { Daemon } from '../daemon.ts';
 import { event, events, eventText } from '../event.ts';
 import { answerOf } from '../raw.ts';
@@ -10,10 +10,11 @@ const MIB = 1024 ** 2;
 /** What issue and README promise of the daemon's memory, beside senders of large bodies. */
 const MEMORY_MIB = 300;
 const BODY_BYTES = 6 * MIB;
-const list = (member: string) =>
-  `[${Array.from({ length: BODY_BYTES / (member.length + 1) }, () => member).join()}]`;
-const large = (member: string) =>
-  eventText({ payload: `{"list":${list(member)}}` }, { session_id: 'single' });
+const BODY_BYTES_MOST = 8 * MIB - 1000;
+const list = (member: string, bytes: number) =>
+  `[${Array.from({ length: bytes / (member.length + 1) }, () => member).join()}]`;
+const large = (member: string, bytes = BODY_BYTES) =>
+  eventText({ payload: `{"list":${list(member, bytes)}}` }, { session_id: 'single' });
 const track = Array.from({ length: 2_000 }, (_, i) => i / 8);
 const batch = (session: string) => events(500, { session_id: session, payload: { track } });
 
@@ -69,7 +70,34 @@ t.test('many large bodies are all answered, none half stored, while small ones p
   t.equal((await daemon.exported('batch')).length, 1000);
   t.equal((await daemon.exported('single')).length, 8);
   t.equal((await daemon.command('export', 'bad')).status, 1, 'nothing of the bad ones is stored');
+  checkMemory(t, daemon);
+});
+
+function checkMemory(t: Test, daemon: Daemon): void {
   const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
   const peakMib = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
   t.ok(peakMib <= MEMORY_MIB, `${peakMib.toFixed(0)} MiB at the peak`);
-});
+}
+
+/** Eight MiB of members whose names are all different. */
+const members = (name: string, value: string) => {
+  const length = name.length + value.length + '"12345":,'.length;
+  const count = BODY_BYTES_MOST / length;
+  return Array.from({ length: count }, (_, i) => `"${name}${(i + 36 ** 4).toString(36)}":${value}`).join();
+};
+const NAMES: Readonly<Record<string, readonly [body: () => string, status: number]>> = {
+  'unknown fields': [() => eventText({}).replace('{', `{${members('', '0')},`), 202],
+  'fields of the payload': [() => eventText({ payload: `{${members('', '0')}}` }), 202],
+  'names with a backslash': [() => eventText({ payload: `{${members('\\\\', '0')}}` }), 202],
+  'names deep inside': [() => eventText({ payload: `{"a":[{${members('', '-0')}}]}` }), 202],
+  'names of numbers that are too large': [() => eventText({ payload: `{${members('', '1e400')}}` }), 400],
+};
+
+for (const [what, [body, status]] of Object.entries(NAMES)) {
+  t.test(`eight MiB of ${what} take no more memory than any other body`, async (t) => {
+    const daemon = await Daemon.start(t);
+    const answer = await answerOf(daemon.post(body()));
+    t.equal(answer.status, status, answer.body);
+    checkMemory(t, daemon);
+  });
+}

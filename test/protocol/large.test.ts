@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import t from 'tap';
 import { readBatch } from '../../src/protocol/batch.ts';
-import { PARSED_HERE_BYTES, PIECE_CHARS } from '../../src/protocol/limits.ts';
+import { LISTED_FAULTS, PARSED_HERE_BYTES, PIECE_CHARS } from '../../src/protocol/limits.ts';
 import { Problem } from '../../src/protocol/problems.ts';
+import { canonical, jsonObject, jsonValue } from '../arbitrary.ts';
 import { events, eventText } from '../event.ts';
 
 /** Bodies that are parsed in pieces (pieces.ts) mean what JSON.parse says they mean. */
@@ -49,10 +52,25 @@ t.test('numbers of any length are kept digit for digit', (t) => {
   t.end();
 });
 
-t.test('of duplicate members the last one wins', (t) => {
-  const payload = `{"x_ft":1,"list":${LONG},"list":[2],"x_ft":3}`;
-  const [event] = readBatch(Buffer.from(eventText({ payload, unknown: '1' }).replace(/}$/, ',"unknown":2}')));
-  t.strictSame([event?.payload, event?.extra], ['{"x_ft":3,"list":[2]}', '{"unknown":2}']);
+t.test('of duplicate members the last one wins, however far from each other they stand', (t) => {
+  const payload = `{"x_ft":1e400,"list":${LONG},"kmh":"a","kmh":7,"list":[2],"x_ft":3,"many":${LONG},"2":0}`;
+  const twice = eventText({ payload, source: LONG, unknown: '1e400' }).replace(
+    /}$/,
+    `,"more":${LONG},"unknown":2,"source":"b","event_id":"e"}`,
+  );
+  const { eventId, source, payload: kept, extra } = readBatch(Buffer.from(twice))[0]!;
+  t.strictSame([eventId, source], ['e', 'b']);
+  t.strictSame(JSON.parse(kept), { x_ft: 3, list: [2], kmh: 7, many: JSON.parse(LONG), 2: 0 });
+  t.strictSame(JSON.parse(extra!), { more: JSON.parse(LONG), unknown: 2 });
+  t.end();
+});
+
+t.test('an event is kept as the same text, alone or in a large body', (t) => {
+  const size = PARSED_HERE_BYTES - 999;
+  const text = eventText({ payload: `{"a":{"b":1,"7":2,"list":${LONG.slice(0, size)}0],"b":3},"3":4}` });
+  const [alone] = readBatch(Buffer.from(text));
+  const all = readBatch(Buffer.from(`[${text},${text.padEnd(PARSED_HERE_BYTES)},${eventText({})}]`));
+  t.strictSame(all.slice(0, 2), [alone, alone]);
   t.end();
 });
 
@@ -134,11 +152,13 @@ t.test('every fault of a large batch is named, and those of its large events', (
   t.strictSame(found?.slice(0, 5), [
     [3, ['confidence', 'payload.x_ft']],
     [4, ['payload']],
-    [5, ['payload.list']],
+    [5, [`payload.list.${(LONG.length - 3) / 2}`]],
     [6, ['eot']],
     [7, ['']],
   ]);
   t.equal(found?.length, 6);
+  const lengths = members.invalid?.slice(1, 4).map(({ issues: [issue] }) => issue?.message);
+  t.match(lengths?.[2], `was an array of ${(LONG.length - 1) / 2}`);
   const single = problemOf(bad[0]!);
   t.strictSame(
     single.members.details?.map(({ path }) => path),
@@ -146,6 +166,66 @@ t.test('every fault of a large batch is named, and those of its large events', (
   );
   t.end();
 });
+
+t.test('numbers that are too large are named where they stand, ten of them, and all are counted', (t) => {
+  const list = LONG.replace('[0,0', '[0,1e400').replace(/0]$/, '-1e400]');
+  const last = (LONG.length - 3) / 2;
+  const { members } = problemOf(eventText({ payload: `{"a":[${list},{"b":${list}}],"kmh":1e400}`, c: list }));
+  const listed = ['kmh', 'a.0.1', `a.0.${last}`, 'a.1.b.1', `a.1.b.${last}`].map((path) => `payload.${path}`);
+  t.strictSame(
+    members.details?.map(({ path }) => path),
+    [...listed, 'c.1', `c.${last}`],
+  );
+  const many = problemOf(eventText({ payload: `{"a":${LONG.replaceAll('0', '1e400')},"x_ft":1}` }));
+  t.strictSame(
+    [many.members.details?.length, many.members.details_total],
+    [LISTED_FAULTS, (LONG.length - 1) / 2],
+  );
+  t.end();
+});
+
+t.test('an event means the same with so much space in it that it is parsed in pieces', (t) => {
+  const inserted = fc.tuple(
+    fc.nat(),
+    fc.constantFrom('1e400,', '"x_ft":1e400,', '"a":{},', '7,', ',', ']', '}'),
+  );
+  const property = fc.property(
+    fc.record({ payload: jsonObject, unknown: jsonValue, confidence: fc.option(jsonValue) }),
+    fc.array(inserted, { maxLength: 2 }),
+    fc.array(fc.nat(), { minLength: 3, maxLength: 3 }),
+    ({ payload, unknown, confidence }, edits, gaps) => {
+      const fields = { payload: payload.text, unknown: unknown.text, 'payload ': payload.text };
+      let text = eventText(confidence === null ? fields : { ...fields, confidence: confidence.text });
+      for (const [at, what] of edits) text = insert(text, at, what);
+      let spaced = text;
+      for (const at of gaps) spaced = insert(spaced, at, ' '.repeat(PARSED_HERE_BYTES / 2));
+      assert.deepEqual(meaning(spaced), meaning(text));
+    },
+  );
+  fc.assert(property, { numRuns: 300 });
+  t.end();
+});
+
+/** @param at counts the brackets, commas and colons; the last one closes the event. */
+function insert(text: string, at: number, what: string): string {
+  const ends = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]/gs)]
+    .filter(([token]) => token[0] !== '"')
+    .map(({ index }) => index + 1);
+  const place = ends[at % (ends.length - 1)]!;
+  return text.slice(0, place) + what + text.slice(place);
+}
+
+/** What is read from an event, or what is wrong with it. */
+function meaning(text: string): unknown {
+  try {
+    const [event] = readBatch(Buffer.from(text));
+    return { ...event, payload: canonical(event!.payload), extra: canonical(event!.extra!) };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { code, members } = error;
+    return { code, faults: members.details?.map(({ path, message }) => `${path} ${message}`).sort() };
+  }
+}
 
 t.test('an empty array is one with any space in it', (t) => {
   t.strictSame(readBatch(Buffer.from(`[${' '.repeat(PARSED_HERE_BYTES)}]`)), []);
