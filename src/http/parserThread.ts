@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { readBatch } from '../protocol/batch.ts';
 import { Problem } from '../protocol/problems.ts';
-import { free } from './free.ts';
+import { free, freeWhole } from './free.ts';
 import { bodyTooLarge } from './gate.ts';
 import { gunzip } from './gunzip.ts';
 import type { ParseResult, ParseTask, ThreadData } from './parser.ts';
@@ -27,6 +27,6 @@ function run({ body, encoding }: ParseTask): ParseResult {
     return { problem: { code, message, members } };
   } finally {
     free(sent);
-    if (decoded !== undefined) free(decoded);
+    if (decoded !== undefined) freeWhole(decoded);
   }
 }

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { DRAIN_BYTES, DRAIN_MS } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
@@ -74,7 +74,7 @@ function drain(source: IncomingMessage | Duplex, done: () => void): void {
   const timer = setTimeout(stop, DRAIN_MS);
   function onData(chunk: Buffer): void {
     left -= chunk.length;
-    free(chunk);
+    if (source instanceof IncomingMessage) free(chunk);
     if (left < 0) stop();
   }
   function finish(): void {
