@@ -3,7 +3,7 @@ import t from 'tap';
 import { missingNeeds } from '../scripts/appliance/needs.ts';
 import { missingToBuild } from '../scripts/appliance/packages.ts';
 import { debianTree } from '../scripts/appliance/tree.ts';
-import { start } from './daemon.ts';
+import { runScript } from './script.ts';
 
 const SCRIPT = path.resolve(import.meta.dirname, '../scripts/appliance.ts');
 const SUITE = 'bookworm';
@@ -17,17 +17,7 @@ t.test(
   'a box is installed without internet, crashes, is upgraded, rolled back, backed up, restored, pruned, rebooted and purged: nothing that was acknowledged is lost or doubled',
   { skip: lacks ?? false },
   async (t) => {
-    const child = start(process.execPath, [SCRIPT, '--quick', '--suite', SUITE]);
-    // It ends its container and unmounts what it has mounted.
-    t.teardown(() => child.kill('SIGTERM'));
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk) => {
-        said += chunk;
-      });
-    }
-    const status = await new Promise((resolve) => child.once('close', resolve));
-    for (const line of said.trim().split('\n')) t.comment(line);
+    const { status, said } = await runScript(t, SCRIPT, '--quick', '--suite', SUITE);
     t.equal(status, 0);
     t.match(said, /^bookworm: \d+ steps .*: nothing that was acknowledged was lost or doubled$/m);
   },

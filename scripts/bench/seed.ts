@@ -1,28 +1,15 @@
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { Appender } from '../../src/store/append.ts';
 import { openDatabase } from '../../src/store/open.ts';
-import { Store, type StoreEvents } from '../../src/store/store.ts';
+import { Store } from '../../src/store/store.ts';
+import { UNWATCHED } from '../unwatched.ts';
 
 /** Requests that wait for a commit together: as many as one commit takes. */
 const AT_ONCE = 4;
 
-const fail = (error: unknown) => {
-  throw error;
-};
-const ignore = () => {};
-const ON_STORE: StoreEvents = {
-  full: fail,
-  healed: ignore,
-  unexpected: fail,
-  fatal: fail,
-  walLarge: ignore,
-  walSmall: ignore,
-  upgrading: ignore,
-};
-
 /** Stores events through the store's own modules: millions of them, without HTTP. @returns how many. */
 export async function seed(directory: string, requests: Iterable<CourtEvent[]>): Promise<number> {
-  const store = await Store.open(directory, ON_STORE);
+  const store = await Store.open(directory, UNWATCHED);
   let stored = 0;
   let waiting: Promise<{ accepted: number }>[] = [];
   const settle = async () => {

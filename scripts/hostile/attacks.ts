@@ -81,35 +81,23 @@ function large(kinds: readonly LargeKind[], more: readonly string[] = []): Attac
   };
 }
 
-/** One client that wants everything: as many requests as a thousand connections carry. */
-const greedy: Attack = (target, tally) => {
-  const batches = new Batches(target, 'greedy', 1);
-  const ask = (wire: Wire) => {
-    wire.owed++;
-    wire.socket.write(batches.next());
+/** Single events, each as soon as the one before it on its connection has been answered. */
+function asAnswered(name: string, size: number, from: readonly string[]): Attack {
+  return (target, tally) => {
+    const batches = new Batches(target, name, 1);
+    const ask = (wire: Wire) => {
+      wire.owed++;
+      wire.socket.write(batches.next());
+    };
+    return new Crowd(target, tally, { size, addresses: from }, { open: ask, answered: ask }).gather();
   };
-  return new Crowd(
-    target,
-    tally,
-    { size: 1_000, addresses: ['127.0.1.1'] },
-    { open: ask, answered: ask },
-  ).gather();
-};
+}
+
+/** One client that wants everything: as many requests as a thousand connections carry. */
+const greedy = asAnswered('greedy', 1_000, ['127.0.1.1']);
 
 /** As fast as answers come, on few connections: what the box can do. */
-const saturation: Attack = (target, tally) => {
-  const batches = new Batches(target, 'peak', 1);
-  const ask = (wire: Wire) => {
-    wire.owed++;
-    wire.socket.write(batches.next());
-  };
-  return new Crowd(
-    target,
-    tally,
-    { size: 64, addresses: addresses(4) },
-    { open: ask, answered: ask },
-  ).gather();
-};
+const saturation = asAnswered('peak', 64, addresses(4));
 
 const overload: Attack = (target, tally, { perSecond = 1_000 }) =>
   openLoop(target, tally, { perSecond, addresses: addresses(4) });

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import { missingPrograms } from '../programs.ts';
 
 /** Programs that a simulated power cut takes, and the Debian package that each is in. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -9,23 +10,12 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   losetup: 'mount',
 };
 const DEVICES = ['/dev/fuse', '/dev/loop-control'];
-/** Not in the PATH of a root that `su` made. */
-const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
 
-/**
- * Finds the programs also where this process did not look so far.
- * @returns what this machine lacks for simulated power cuts, and what to do about it; undefined where it has all.
- */
+/** @returns what this machine lacks for simulated power cuts, and what to do about it; undefined where it has all. */
 export function missingNeeds(): string | undefined {
   if (process.getuid?.() !== 0) return 'Power cuts take root, for loop devices and mounts: run it with sudo.';
-  const folders = [...(process.env.PATH ?? '').split(':'), ...SYSTEM_FOLDERS];
-  process.env.PATH = folders.join(':');
-  const isInstalled = (program: string) => folders.some((folder) => fs.existsSync(`${folder}/${program}`));
-  const missing = Object.keys(PROGRAMS).filter((program) => !isInstalled(program));
-  if (missing.length > 0) {
-    const packages = missing.map((program) => PROGRAMS[program]).join(' ');
-    return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
-  }
+  const missing = missingPrograms(PROGRAMS);
+  if (missing !== undefined) return missing;
   const closed = DEVICES.filter((device) => !fs.existsSync(device));
   if (closed.length > 0) {
     return `There is no ${closed.join(' and no ')} here: run it on a machine, or in a container that has them.`;

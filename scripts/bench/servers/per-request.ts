@@ -4,23 +4,11 @@ import { CourtServer } from '../../../src/http/server.ts';
 import { Traffic } from '../../../src/http/traffic.ts';
 import { BODY_BYTES } from '../../../src/protocol/limits.ts';
 import { Store } from '../../../src/store/store.ts';
+import { UNWATCHED } from '../../unwatched.ts';
 import { announce } from './announce.ts';
 
 /** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */
-const fail = (error: unknown) => {
-  throw error;
-};
-const ignore = () => {};
-const onStore = {
-  full: fail,
-  healed: ignore,
-  unexpected: fail,
-  fatal: fail,
-  walLarge: ignore,
-  walSmall: ignore,
-  upgrading: ignore,
-};
-const store = await Store.open(process.argv[2]!, onStore, { groupEvents: 1 });
+const store = await Store.open(process.argv[2]!, UNWATCHED, { groupEvents: 1 });
 const log = makeLog('info').logger;
 const traffic = new Traffic(log);
 const server = new CourtServer({

@@ -1,0 +1,19 @@
+import fs from 'node:fs';
+
+/** Not in the PATH of a root that `su` made. */
+const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
+
+/**
+ * Finds the programs also where this process did not look so far.
+ * @param programs the Debian package that each is in.
+ * @returns which are not installed, and what to do about it; undefined where all are.
+ */
+export function missingPrograms(programs: Readonly<Record<string, string>>): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(':'), ...SYSTEM_FOLDERS];
+  process.env.PATH = folders.join(':');
+  const isInstalled = (program: string) => folders.some((folder) => fs.existsSync(`${folder}/${program}`));
+  const missing = Object.keys(programs).filter((program) => !isInstalled(program));
+  if (missing.length === 0) return undefined;
+  const packages = missing.map((program) => programs[program]).join(' ');
+  return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
+}
