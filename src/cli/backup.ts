@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { asideOf, removeAside, removeLeftovers, telling } from '../store/aside.ts';
+import { asideOf, removeAside, removeLeftovers, telling, unusedName } from '../store/aside.ts';
 import { type Copy, copyDatabase } from '../store/copy.ts';
 import { StoreError } from '../store/failure.ts';
 import { databaseFile } from '../store/open.ts';
@@ -73,11 +73,7 @@ function isDirectory(place: string): boolean {
 
 /** A name of its own, also for two in one second. */
 function newName(directory: string): string {
-  for (let ms = Date.now(); ; ms += 1000) {
-    const time = new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');
-    const file = path.join(directory, `courtd-${time}.db`);
-    if (!fs.existsSync(file)) return file;
-  }
+  return unusedName((time) => path.join(directory, `courtd-${time}.db`));
 }
 
 function refuseTaken(file: string, data: string): void {

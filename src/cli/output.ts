@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import { asideOf, fsync } from '../store/aside.ts';
 import { cannotWrite, StoreError } from '../store/failure.ts';
 
 /** Data goes to standard output, words for people to standard error (design 3). */
@@ -120,8 +121,7 @@ export function fileSink(name: string): Sink {
   const isSpecial = existing !== undefined && !existing.isFile();
   // Behind a link, or the link would be replaced: /dev/stdout is one.
   const file = existing === undefined ? name : fs.realpathSync(name);
-  const directory = path.dirname(file);
-  const aside = isSpecial ? name : path.join(directory, `.${path.basename(file)}.${process.pid}.partial`);
+  const aside = isSpecial ? name : asideOf(file);
   let isOpen = false;
   const calledOff = isSpecial ? () => {} : atEnd(() => isOpen && fs.rmSync(aside, { force: true }));
   const fd = telling(name, () => fs.openSync(aside, 'w'));
@@ -140,9 +140,7 @@ export function fileSink(name: string): Sink {
         fs.closeSync(fd);
         fs.renameSync(aside, file);
         calledOff();
-        const parent = fs.openSync(directory, 'r');
-        fs.fsyncSync(parent);
-        fs.closeSync(parent);
+        fsync(path.dirname(file));
       });
     },
   };

@@ -3,10 +3,9 @@ import { eotToNs } from './eot.ts';
 import type { CourtEvent } from './event.ts';
 import { checkJson, JsonError } from './exact.ts';
 import { type EventRules, explainBatch, explainEvent, explainFaults, isValidEvent } from './faults.ts';
-import { parseExact } from './json.ts';
 import { keptTexts, outlinesOf } from './large.ts';
 import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, PARSED_HERE_BYTES } from './limits.ts';
-import { compact, hasInfinity, parseSent, trim } from './pieces.ts';
+import { compact, hasInfinity, parseBoth, trim } from './pieces.ts';
 import { Problem } from './problems.ts';
 import { type Scan, scanJson } from './scan.ts';
 import type { WireEvent } from './wire.ts';
@@ -44,10 +43,8 @@ export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
 }
 
 function readAtOnce(text: string, scan: Scan, rules: EventRules): CourtEvent[] {
-  const sent = parseSent(text, scan);
+  const { sent, kept } = parseBoth(text, scan);
   if (typeof sent !== 'object' || sent === null) throw neither();
-  // What is kept is what was sent, digit for digit; the second parse is only for bodies that need it.
-  const kept = scan.inexact ? parseExact(text) : sent;
   const events = hasInfinity(sent, scan) ? undefined : toEvents(asArray(sent), asArray(kept), rules);
   if (events === undefined) throw explainFaults(sent, rules);
   return events;

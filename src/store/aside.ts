@@ -8,6 +8,14 @@ import { cannotWrite, StoreError } from './failure.ts';
 /** What SQLite may have left beside a file that it was writing; the file last, since they are found by it. */
 const COMPANIONS = ['-journal', '-wal', '-shm', ''];
 
+/** @returns the first name that is not taken of those that `named` makes of the time, from now on: YYYYMMDDThhmmssZ. */
+export function unusedName(named: (time: string) => string): string {
+  for (let ms = Date.now(); ; ms += 1000) {
+    const name = named(new Date(ms).toISOString().replace(/[-:]|\.\d+/g, ''));
+    if (!fs.existsSync(name)) return name;
+  }
+}
+
 /** @returns the hidden name beside a file under which this process writes it. */
 export function asideOf(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);

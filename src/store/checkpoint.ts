@@ -1,7 +1,6 @@
-import path from 'node:path';
-import { Worker } from 'node:worker_threads';
-import Database, { type Statement } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { CHECKPOINT_AGAIN_MS, CHECKPOINT_BESIDE_FRAMES, CHECKPOINT_FRAMES } from '../protocol/limits.ts';
+import { runThread } from './thread.ts';
 
 /** What `PRAGMA wal_checkpoint` answers: frames (pages) in the log, and how many of them are in the file already. */
 export interface LogState {
@@ -9,15 +8,6 @@ export interface LogState {
   readonly log: number;
   readonly checkpointed: number;
 }
-
-/** What the thread answers: the failure of its checkpoint. */
-export interface ThreadFailure {
-  readonly message: string;
-  readonly code: string;
-}
-
-/** Beside this file, and with its ending: the package holds JavaScript. */
-const THREAD = new URL(`./checkpointThread${path.extname(import.meta.filename)}`, import.meta.url);
 
 /**
  * Brings the write-ahead log into the file between commits. SQLite's own automatic checkpoints are off, because they
@@ -38,7 +28,7 @@ export class Checkpoints {
   #notBefore = 0;
 
   /** @param failed is told what went wrong, here or in the thread; a checkpoint can be tried again. */
-  constructor(db: Database.Database, failed: (error: unknown) => void) {
+  constructor(db: Database, failed: (error: unknown) => void) {
     this.#file = db.name;
     this.#failed = failed;
     db.pragma('wal_autocheckpoint = 0');
@@ -97,14 +87,7 @@ export class Checkpoints {
   }
 
   async #runBeside(): Promise<void> {
-    const thread = new Worker(THREAD, { workerData: this.#file });
-    const failure = await new Promise<unknown>((resolve) => {
-      thread.once('message', ({ message, code }: ThreadFailure) =>
-        resolve(new Database.SqliteError(message, code)),
-      );
-      thread.once('error', resolve);
-      thread.once('exit', () => resolve(undefined));
-    });
+    const failure = await runThread('checkpointThread', this.#file);
     this.#beside = undefined;
     if (failure !== undefined) this.#fail(failure);
     else if (!this.#isShort()) this.#pause(CHECKPOINT_AGAIN_MS.long);

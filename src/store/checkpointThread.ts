@@ -1,6 +1,6 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import type { ThreadFailure } from './checkpoint.ts';
+import { tellFailure } from './thread.ts';
 
 /** The thread of checkpoint.ts: one passive checkpoint of the file that it is given, which no writer waits for. */
 
@@ -10,7 +10,5 @@ try {
   db.pragma('wal_checkpoint(PASSIVE)');
   db.close();
 } catch (error) {
-  if (!(error instanceof Database.SqliteError)) throw error;
-  const { message, code } = error;
-  parentPort?.postMessage({ message, code } satisfies ThreadFailure);
+  tellFailure(error);
 }

@@ -8,6 +8,7 @@ import { COPY_SYNC_MS } from '../protocol/limits.ts';
 import { makeAside, putInPlace, removeAside } from './aside.ts';
 import { cannotWrite, failureKind, StoreError } from './failure.ts';
 import type { Contents } from './inspect.ts';
+import { threadFile } from './thread.ts';
 
 /** What the thread answers: the contents of the copy, what is wrong with it, or SQLite's failure. */
 export type CopyAnswer =
@@ -18,9 +19,6 @@ export type CopyAnswer =
 export interface Copy extends Contents {
   readonly bytes: number;
 }
-
-/** Beside this file, and with its ending: the package holds JavaScript. */
-const THREAD = new URL(`./copyThread${path.extname(import.meta.filename)}`, import.meta.url);
 
 const fdatasync = promisify(fs.fdatasync);
 
@@ -59,7 +57,7 @@ async function copyInThread(
   target: string,
   copied: (bytes: number) => void,
 ): Promise<CopyAnswer> {
-  const thread = new Worker(THREAD, { workerData: [file, aside] });
+  const thread = new Worker(threadFile('copyThread'), { workerData: [file, aside] });
   let isDone = false;
   const answer = new Promise<CopyAnswer>((resolve, reject) => {
     thread.once('message', resolve);

@@ -5,7 +5,16 @@ import { setImmediate } from 'node:timers/promises';
 import { getSystemErrorMessage } from 'node:util';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../protocol/limits.ts';
-import { asideOf, fsync, makeAside, putInPlace, removeAside, removeLeftovers, telling } from './aside.ts';
+import {
+  asideOf,
+  fsync,
+  makeAside,
+  putInPlace,
+  removeAside,
+  removeLeftovers,
+  telling,
+  unusedName,
+} from './aside.ts';
 import { createClosed } from './closed.ts';
 import { failureKind, StoreError } from './failure.ts';
 import { readHeader } from './header.ts';
@@ -87,7 +96,7 @@ function replace(target: string, aside: string): string | null {
 function exchange(target: string, aside: string): string | null {
   const directory = path.dirname(target);
   const parts = ['', ...LOGS].filter((part) => hasContent(target + part));
-  const kept = parts.length === 0 ? null : keptName(target);
+  const kept = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
   for (const part of parts) keep(target + part, kept + part);
   fsync(directory);
   for (const part of [...LOGS, '-shm']) fs.rmSync(target + part, { force: true });
@@ -108,13 +117,6 @@ function keep(file: string, kept: string): void {
       fsync(kept);
     }
   });
-}
-
-function keptName(target: string): string {
-  for (let ms = Date.now(); ; ms += 1000) {
-    const name = `${target}.replaced-${new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '')}`;
-    if (!fs.existsSync(name)) return name;
-  }
 }
 
 /** @throws where another program has it open, which would go on with the replaced one. */

@@ -1,14 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { Worker } from 'node:worker_threads';
-import Database from 'better-sqlite3';
 import { UPGRADE_TOLD_MS } from '../protocol/limits.ts';
 import { removeLeftovers } from './aside.ts';
-import type { ThreadFailure } from './checkpoint.ts';
 import { copyDatabase } from './copy.ts';
 import { StoreError } from './failure.ts';
 import { layoutCopy } from './layoutCopy.ts';
 import { SCHEMA_VERSION } from './schema.ts';
+import { runThread } from './thread.ts';
 
 /** How far an upgrade is. */
 export interface UpgradeStep {
@@ -27,9 +25,6 @@ export interface UpgradeEvents {
   /** Told at each step, and every few seconds within one. */
   upgrading(step: UpgradeStep): void;
 }
-
-/** Beside this file, and with its ending: the package holds JavaScript. */
-const THREAD = new URL(`./upgradeThread${path.extname(import.meta.filename)}`, import.meta.url);
 
 /**
  * Brings a database of an older layout up to date, in one transaction, after a copy of it has been made: without the copy
@@ -64,7 +59,8 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
   tell();
   const timer = setInterval(tell, UPGRADE_TOLD_MS);
   try {
-    await migrateInThread(file);
+    const failure = await runThread('upgradeThread', file);
+    if (failure !== undefined) throw failure;
   } finally {
     clearInterval(timer);
   }
@@ -81,16 +77,4 @@ function refuseWithoutRoom(file: string): void {
     `${file} gets a new layout only after a copy of it has been made, which needs ${Math.ceil(neededMib!)} MiB, and ` +
       `${Math.floor(freeMib!)} MiB are free: make room. Nothing was changed.`,
   );
-}
-
-async function migrateInThread(file: string): Promise<void> {
-  const thread = new Worker(THREAD, { workerData: file });
-  const failure = await new Promise<unknown>((resolve) => {
-    thread.once('message', ({ message, code }: ThreadFailure) =>
-      resolve(new Database.SqliteError(message, code)),
-    );
-    thread.once('error', resolve);
-    thread.once('exit', () => resolve(undefined));
-  });
-  if (failure !== undefined) throw failure;
 }

@@ -1,7 +1,8 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../protocol/limits.ts';
 import { migrate } from './schema.ts';
+import { tellFailure } from './thread.ts';
 
 /** The thread of upgrade.ts: all migrations of a database in one transaction. It may take minutes. */
 
@@ -10,8 +11,7 @@ try {
   db.pragma('synchronous = FULL');
   db.transaction(() => migrate(db)).immediate();
 } catch (error) {
-  if (!(error instanceof Database.SqliteError)) throw error;
-  parentPort?.postMessage({ message: error.message, code: error.code });
+  tellFailure(error);
 } finally {
   db.close();
 }
