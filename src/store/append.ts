@@ -36,7 +36,13 @@ export class Appender {
     this.#names = new Names(db);
     this.keys = new Keys(db);
     this.#stored = new EventFinder(db);
-    this.#insert = new RowsStatement(db, 11, (values) => `INSERT INTO event (${COLUMNS}) VALUES ${values}`);
+    // A row that fails ends the transaction, so SQLite need not be able to undo the statement alone: for that it would
+    // copy every page that it changes first.
+    this.#insert = new RowsStatement(
+      db,
+      11,
+      (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,
+    );
     this.#countDuplicates = db.prepare('UPDATE session SET duplicates = duplicates + ? WHERE id = ?');
     this.#noteConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)

@@ -42,6 +42,8 @@ export class Keys {
   #count: number;
 
   constructor(db: Database) {
+    // What SQLite notes to undo a statement of many rows, such as a step of the seal, it would write to /tmp.
+    db.pragma('temp_store = MEMORY');
     db.exec(`
       ATTACH ':memory:' AS live;
       CREATE TABLE live.key (session INTEGER, event_id TEXT, revision INTEGER, seq INTEGER,

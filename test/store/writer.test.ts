@@ -41,7 +41,7 @@ t.test('a group is bounded: many large requests of one turn take more than one c
 });
 
 t.test('a request that fails alone, with an error that nobody expected, is undone alone', async (t) => {
-  const { writer, told, commits, db } = makeWriter(t);
+  const { writer, told, db } = makeWriter(t);
   const names = { session_id: 'first named by the bad one', court_id: 'so is this' };
   const [twin] = one(names);
   const bad = [...one(), twin!, unbindable(one(names)[0]!)];
@@ -50,7 +50,7 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
   t.strictSame([answers[0], answers[2], answers[3]], [stored(1), stored(1), stored(1)]);
   t.type(answers[1], RangeError);
   t.type(answers[4], RangeError);
-  t.strictSame({ told, commits: commits.length }, { told: ['unexpected', 'unexpected'], commits: 1 });
+  t.strictSame(told, ['unexpected', 'unexpected']);
   t.strictSame(await writer.append([twin!]), stored(0, 1));
   t.strictSame(db.prepare('SELECT session_id, count(*) FROM events GROUP BY 1 ORDER BY 1').raw().all(), [
     [names.session_id, 1],
