@@ -8,7 +8,7 @@ import {
   QUEUED_REQUESTS,
   SEAL_RETRY_MS,
 } from '../protocol/limits.ts';
-import { Appender, type Counts } from './append.ts';
+import { Appender, type Arrival, type Counts } from './append.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { failureKind } from './failure.ts';
 import { FullDisk, type FullEvents, type FullOptions } from './full.ts';
@@ -28,10 +28,7 @@ export interface WriterOptions extends FullOptions {
 }
 
 /** A request that waits for its commit. */
-interface Job {
-  readonly events: readonly CourtEvent[];
-  /** Milliseconds since the epoch, as stored. */
-  readonly receivedMs: number;
+interface Job extends Arrival {
   /** Milliseconds of the monotonic clock. */
   readonly queuedAt: number;
   readonly resolve: (counts: Counts) => void;
@@ -171,7 +168,7 @@ export class Writer {
   }
 
   #appendAll(group: Job[]): Counts[] {
-    const counts = group.map(({ events, receivedMs }) => this.#appender.append(events, receivedMs));
+    const counts = this.#appender.append(group);
     this.#beforeCommit();
     return counts;
   }

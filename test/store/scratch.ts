@@ -50,9 +50,10 @@ export class Committer {
   /** @throws what the appender throws, after the rollback. */
   append(...sent: CourtEvent[]): Counts {
     try {
-      const counts = this.#db.transaction(() => this.appender.append(sent, Date.now())).immediate();
+      const arrival = { events: sent, receivedMs: Date.now() };
+      const [counts] = this.#db.transaction(() => this.appender.append([arrival])).immediate();
       this.appender.committed();
-      return counts;
+      return counts!;
     } catch (error) {
       this.appender.rolledBack();
       throw error;
