@@ -106,7 +106,7 @@ t.test('no room for the copy: nothing is changed, and it says so', { skip: witho
   const disk = await SmallDisk.mount(t, 8);
   const { daemon } = await filled(t, disk.data);
   await daemon.stop();
-  disk.fill(128 * 1024);
+  disk.fill(96 * 1024);
   const { status, stderr } = await run(NEWER_BIN, ['serve', '--port', '0', '--data', disk.data]);
   t.equal(status, 1);
   t.match(

@@ -3,12 +3,13 @@ import Database from 'better-sqlite3';
 import { eventToJson } from '../../src/protocol/event.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/events.ts';
 import { databaseFile } from '../../src/store/open.ts';
+import { isOrderRight } from '../../src/store/order.ts';
 import type { History } from './history.ts';
 import { keyOf } from './traffic.ts';
 
 /** What a database holds, compared with what was ever sent. */
 export interface Stored {
-  /** What `PRAGMA integrity_check` says: "ok". */
+  /** What `PRAGMA integrity_check` says, and what is seen of the order (src/store/order.ts): "ok". */
   readonly integrity: string;
   readonly keys: ReadonlySet<string>;
   /** Keys of events that are there more than once. */
@@ -32,7 +33,8 @@ export class StoredReader {
   read(data: string): Stored {
     const db = new Database(databaseFile(data), { readonly: true });
     try {
-      const integrity = db.pragma('integrity_check', { simple: true }) as string;
+      const pages = db.pragma('integrity_check', { simple: true }) as string;
+      const integrity = isOrderRight(db) ? pages : 'the order is wrong';
       const sealed = db.prepare<[], number>('SELECT count(*) FROM key').pluck().get() ?? 0;
       const keys = new Set<string>();
       const [twice, changed]: [string[], string[]] = [[], []];

@@ -104,6 +104,8 @@ export const INSERT_ROWS = 20;
 export const LIVE_KEYS = 300_000;
 /** Keys that move to the file with one commit: a few milliseconds. */
 export const SEAL_STEP_KEYS = 4_000;
+/** Events that are put in the order of eot with one commit, and from how many on: see order.ts. A few milliseconds. */
+export const ORDER_STEP_EVENTS = 5_000;
 /** After a step that failed, on a full disk or a locked file. */
 export const SEAL_RETRY_MS = 1_000;
 /** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
@@ -145,6 +147,8 @@ export const COMMAND_BUSY_MS = 5_000;
 
 /** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
 export const COPY_SYNC_MS = 100;
+/** Room that an upgrade needs, in percent of the database: for the copy, for what goes through the log, and for growth. */
+export const UPGRADE_ROOM_PERCENT = 125;
 /** How often the log says how far an upgrade of the database is. */
 export const UPGRADE_TOLD_MS = 5_000;
 /** What a prune reads at a time; and what it deletes at a time, by number and by time, so that no request waits for long. */

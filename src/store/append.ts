@@ -3,6 +3,7 @@ import { type CourtEvent, sameContent } from '../protocol/event.ts';
 import { EventFinder } from './events.ts';
 import { type Key, Keys } from './keys.ts';
 import { Names } from './names.ts';
+import { Ordering } from './order.ts';
 import { inRows, RowsStatement } from './rows.ts';
 
 /** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
@@ -36,6 +37,7 @@ const COLUMNS =
 export class Appender {
   readonly keys: Keys;
   readonly #names: Names;
+  readonly #order: Ordering;
   readonly #stored: EventFinder;
   readonly #insert: RowsStatement;
   readonly #countDuplicates: Statement<[number, number]>;
@@ -45,6 +47,7 @@ export class Appender {
   constructor(db: Database) {
     this.#names = new Names(db);
     this.keys = new Keys(db);
+    this.#order = new Ordering(db);
     this.#stored = new EventFinder(db);
     // A row that fails ends the transaction, so SQLite need not be able to undo the statement alone: for that it would
     // copy every page that it changes first.
@@ -117,6 +120,17 @@ export class Appender {
     this.keys.rolledBack();
   }
 
+  /** Whether `tidyStep` has something to do. */
+  get wantsTidying(): boolean {
+    return this.#order.isDue || this.keys.wantsSealing;
+  }
+
+  /** Puts some thousand events in order, and moves as many keys to the file, where that is due: between commits. */
+  tidyStep(): void {
+    if (this.#order.isDue) this.#order.step();
+    if (this.keys.wantsSealing) this.keys.sealStep();
+  }
+
   #candidate(event: CourtEvent, receivedMs: number, counts: NewEvent['counts']): NewEvent {
     const { eventId, revision } = event;
     const session = this.#names.sessionId(event.sessionId);
@@ -145,5 +159,6 @@ export class Appender {
       }
       this.#insert.run(values);
     }
+    this.#order.note(fresh.length);
   }
 }

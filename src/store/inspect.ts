@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../protocol/limits.ts';
 import { StoreError } from './failure.ts';
+import { isOrderRight, ORDERED_SINCE } from './order.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from './schema.ts';
 
 /** What a database holds. */
@@ -16,7 +17,7 @@ export interface Contents {
 
 /**
  * Looks at every page of a copy that nobody else has open. In a copy that SQLite has just made the indexes are right, so
- * the quick check is enough: it takes a second where the whole one takes four.
+ * the quick check is enough: it takes a second where the whole one takes four. The order is copied as it is, right or not.
  * @throws {StoreError} where it is not a whole database of courtd that this program can read.
  */
 export function inspectCopy(file: string, { indexes = false } = {}): Contents {
@@ -30,11 +31,12 @@ export function inspectCopy(file: string, { indexes = false } = {}): Contents {
     if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
       throw new StoreError('is damaged');
     }
+    if (version >= ORDERED_SINCE && !isOrderRight(db)) {
+      throw new StoreError('is damaged (its events are not in order)');
+    }
     const contents = db.prepare<[], Contents>(`
-      SELECT (SELECT count(*) FROM event) AS events,
-             (SELECT count(*) FROM session s WHERE EXISTS (SELECT 1 FROM event e WHERE e.session = s.id)) AS sessions,
-             (SELECT coalesce(max(seq), 0) FROM event) AS lastSeq,
-             (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs`);
+      SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
+             (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);
     return contents.get()!;
   } catch (error) {
     if (error instanceof Database.SqliteError) throw new StoreError(`is damaged (${error.code})`);

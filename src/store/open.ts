@@ -8,6 +8,7 @@ import { howToEnter } from './group.ts';
 import { readHeader } from './header.ts';
 import { UNSEALED_KEYS } from './keys.ts';
 import { copyBeforeUpgrade } from './layoutCopy.ts';
+import { ORDERED_SINCE } from './order.ts';
 import { migrate, SCHEMA_VERSION } from './schema.ts';
 
 const DIRECTORY_MODE = 0o2770;
@@ -112,8 +113,10 @@ function refuseDamaged(file: string): void {
   const db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
     // A power cut while it was being set up.
-    if (db.pragma('user_version', { simple: true }) === 0) return;
-    for (const table of CHECKED_TABLES) {
+    const layout = layoutOf(db);
+    if (layout === 0) return;
+    const tables = layout < ORDERED_SINCE ? CHECKED_TABLES : [...CHECKED_TABLES, 'ordered'];
+    for (const table of tables) {
       if (db.pragma(`quick_check(${table})`, { simple: true }) !== 'ok') {
         throw new Database.SqliteError(`${table} is damaged`, 'SQLITE_CORRUPT');
       }

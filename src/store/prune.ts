@@ -9,6 +9,7 @@ import {
 } from '../protocol/limits.ts';
 import { failureKind } from './failure.ts';
 import { type OldEvent, type OldEvents, oldEvents } from './old.ts';
+import { HAS_EVENTS } from './order.ts';
 import { deadKeys } from './sweep.ts';
 
 export interface Pruned {
@@ -52,6 +53,9 @@ class Pruner {
 
   async deleteEvents(which: OldEvents): Promise<{ events: number; sessions: number }> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
+    const unorder = this.#db.prepare<[number]>(
+      'DELETE FROM eot_order WHERE (session, eot_ns, seq) = (SELECT session, eot_ns, seq FROM event WHERE seq = ?)',
+    );
     const forget = this.#db.prepare<[number, number]>('DELETE FROM conflict WHERE session = ? AND seq = ?');
     const note = this.#db.prepare<[number, number]>(
       'UPDATE session SET pruned_seq = max(pruned_seq, ?), unswept = 1 WHERE id = ?',
@@ -62,6 +66,7 @@ class Pruner {
       await this.#inSteps(old, (steps) => {
         const last = new Map<number, number>();
         for (const { seq, session } of steps) {
+          unorder.run(seq);
           events += remove.run(seq).changes;
           forget.run(session, seq);
           last.set(session, seq);
@@ -83,8 +88,9 @@ class Pruner {
       'DELETE FROM key WHERE session = ? AND event_id = ? AND revision = ? AND seq = ?',
     );
     const swept = this.#db.prepare<[number]>('UPDATE session SET unswept = 0 WHERE id = ?');
-    const empty = this.#db.prepare<[number]>(`
-      UPDATE session SET duplicates = 0 WHERE id = ? AND NOT EXISTS (SELECT 1 FROM event WHERE session = session.id)`);
+    const empty = this.#db.prepare<[number]>(
+      `UPDATE session SET duplicates = 0 WHERE id = ? AND NOT ${HAS_EVENTS}`,
+    );
     let keys = 0;
     for (const { session, seq: prunedSeq } of unswept.all()) {
       for (const dead of deadKeys(this.#db, session, prunedSeq)) {

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { READ_CACHE_KIB, READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../protocol/limits.ts';
 import type { StoredEvent } from './events.ts';
 import { LatestRevisions } from './latest.ts';
+import { noteOrder } from './order.ts';
 import { type OriginNames, OriginReader } from './origins.ts';
 
 /** What a reader leaves out; absent: nothing. */
@@ -39,9 +40,14 @@ type Row = readonly [
 ];
 
 /** Names by their number: with a text for each name in each row, reading took a third longer. */
-const SELECT = `
-  SELECT seq, event_id, revision, eot, eot_ns / 1000000, eot_ns % 1000000, origin, confidence, received_ms, payload, extra
-    FROM event WHERE session = @session AND seq <= @lastSeq`;
+const CHUNK = `
+  SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.eot_ns % 1000000, e.origin, e.confidence,
+         e.received_ms, e.payload, e.extra
+    FROM (SELECT eot_ns, seq FROM temp.in_order
+           WHERE session = @session AND (eot_ns, seq) > (@eotNs, @seq) AND eot_ns < @toNs
+           ORDER BY eot_ns, seq LIMIT ${READ_CHUNK_ROWS}) o
+   CROSS JOIN event e ON e.seq = o.seq
+   ORDER BY o.eot_ns, o.seq`;
 
 const NS_PER_MS = 1_000_000n;
 
@@ -59,32 +65,20 @@ export function* readSession(
   session: number,
   filter: EventFilter = {},
 ): Generator<{ readonly events: readonly ReadEvent[]; readonly scanned: number }> {
-  const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck().get() ?? 0;
+  const lastSeq = noteOrder(db);
   // It goes through the file once.
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
   const latest = new LatestRevisions(db, session, lastSeq);
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
   const sessionId = name.get(session) ?? '';
   const origins = new OriginReader(db);
-  // Two statements, because SQLite would step over all of one eot to find the rest of it.
-  const restOfEot = db
-    .prepare<object, Row>(`${SELECT} AND eot_ns = @eotNs AND seq > @seq ORDER BY seq LIMIT @limit`)
-    .raw();
-  const laterEot = db
-    .prepare<object, Row>(
-      `${SELECT} AND eot_ns > @eotNs AND eot_ns < @toNs ORDER BY eot_ns, seq LIMIT @limit`,
-    )
-    .raw();
-  const bounds = { session, lastSeq, toNs: filter.toNs ?? END_NS, limit: READ_CHUNK_ROWS };
+  const chunk = db.prepare<object, Row>(CHUNK).raw();
+  const bounds = { session, toNs: filter.toNs ?? END_NS };
   // Nothing is left of the eot before the first.
   let after = { eotNs: (filter.fromNs ?? 0n - END_NS) - 1n, seq: Number.MAX_SAFE_INTEGER };
   const toEvent = (row: Row) => toReadEvent(row, sessionId, origins.names(row[6]));
   for (;;) {
-    const rest = takeChunk(restOfEot.iterate({ ...bounds, ...after }), toEvent);
-    // Only when the eot has come to its end may later ones follow.
-    const { events, last } = rest.last
-      ? rest
-      : takeChunk(laterEot.iterate({ ...bounds, eotNs: after.eotNs }), toEvent);
+    const { events, last } = takeChunk(chunk.iterate({ ...bounds, ...after }), toEvent);
     if (last === undefined) return;
     latest.mark(events);
     yield { events: events.filter((event) => passes(event, filter)), scanned: events.length };

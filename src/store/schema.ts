@@ -6,8 +6,8 @@ import { EVENT_TYPES } from '../protocol/event.ts';
  *
  * - Names are interned: a camera says the same venue, court, source, type and version with every event, so the
  *   five together are one `origin`.
- * - `event` is only ever appended to: `seq` is the order of arrival. Its one index grows at the end of each
- *   session in play, because events arrive roughly in the order in which they happen.
+ * - `event` is only ever appended to: `seq` is the order of arrival.
+ * - `eot_order` holds the events of each session in the order of eot, up to `ordered`: see order.ts.
  * - `key` holds the duplicate keys of sealed events in key order. Keys of events after their session's
  *   `sealed_seq` are in the memory of the daemon, and in `event` itself: see keys.ts.
  * - No table that takes events has a constraint that OR IGNORE could swallow, but its key.
@@ -91,8 +91,25 @@ const V1 = `
       FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin;
 `;
 
+/** The order by eot is no index any more, because an index is kept up with every commit: see order.ts. */
+const V2 = `
+  CREATE TABLE eot_order (
+    session INTEGER,
+    eot_ns  INTEGER,
+    seq     INTEGER,
+    PRIMARY KEY (session, eot_ns, seq)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO eot_order SELECT session, eot_ns, seq FROM event INDEXED BY event_order ORDER BY session, eot_ns, seq;
+  DROP INDEX event_order;
+
+  CREATE TABLE ordered (                    -- one row
+    up_to_seq INTEGER NOT NULL              -- all events up to here are in "eot_order"
+  ) STRICT;
+  INSERT INTO ordered SELECT coalesce(max(seq), 0) FROM event;
+`;
+
 /** Migration n takes a file from user_version n to n + 1. */
-const MIGRATIONS: readonly string[] = [V1];
+const MIGRATIONS: readonly string[] = [V1, V2];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -1,5 +1,6 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { StoreError } from './failure.ts';
+import { HAS_EVENTS, noteOrder } from './order.ts';
 import { readSession } from './reader.ts';
 
 /** A line of `courtd session list`. */
@@ -35,10 +36,10 @@ export interface Lateness {
   readonly future_events: number;
 }
 
-/** The row of a session whose events have all been pruned stays: the daemon remembers its id. */
-const HAS_EVENTS = 'EXISTS (SELECT 1 FROM event WHERE session = session.id)';
-
-/** @throws {StoreError} where no event of this session is stored. */
+/**
+ * The row of a session whose events have all been pruned stays: the daemon remembers its id.
+ * @throws {StoreError} where no event of this session is stored.
+ */
 export function sessionId(db: Database, name: string): number {
   const find = `SELECT id FROM session WHERE name = ? AND ${HAS_EVENTS}`;
   const id = db.prepare<[string], number>(find).pluck().get(name);
@@ -50,23 +51,25 @@ export function sessionId(db: Database, name: string): number {
 
 /** @yields every session in the order of its first arrival: a short query each, so that none pins the log for long. */
 export function* listSessions(db: Database): Generator<SessionLine> {
-  const find = `SELECT name FROM session WHERE ${HAS_EVENTS} ORDER BY id`;
-  const names = db.prepare<[], string>(find).pluck().all();
-  for (const name of names) yield sessionLine(db, name);
+  const find = `SELECT id FROM session WHERE ${HAS_EVENTS} ORDER BY id`;
+  const ids = db.prepare<[], number>(find).pluck().all();
+  // After them, so that none of them is without events.
+  noteOrder(db);
+  const line = sessionLine(db);
+  for (const id of ids) yield line.get({ id })!;
 }
 
-function sessionLine(db: Database, name: string): SessionLine {
+/** @param db has the order noted. */
+function sessionLine(db: Database): Statement<[{ id: number }], SessionLine> {
+  // Both columns are asked for, or SQLite would sort the whole session.
   const edge = (direction: 'ASC' | 'DESC') =>
-    `(SELECT eot FROM event WHERE session = s.id ORDER BY eot_ns ${direction}, seq ${direction} LIMIT 1)`;
-  const line = db
-    .prepare<[string], SessionLine>(`
-      SELECT s.name AS session_id, (SELECT count(*) FROM event WHERE session = s.id) AS events,
+    `(SELECT eot FROM event WHERE seq = (SELECT seq FROM (
+       SELECT eot_ns, seq FROM temp.in_order WHERE session = @id ORDER BY eot_ns ${direction}, seq ${direction} LIMIT 1)))`;
+  return db.prepare<[{ id: number }], SessionLine>(`
+      SELECT s.name AS session_id, (SELECT count(*) FROM temp.in_order WHERE session = @id) AS events,
              ${edge('ASC')} AS first_eot, ${edge('DESC')} AS last_eot, s.duplicates,
-             (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
-        FROM session s WHERE s.name = ?`)
-    .get(name);
-  if (line === undefined) throw new StoreError(`The session ${JSON.stringify(name)} is gone.`);
-  return line;
+             (SELECT count(*) FROM conflict WHERE session = @id) AS conflicts
+        FROM session s WHERE s.id = @id`);
 }
 
 /** @throws {StoreError} where no event of this session is stored. */
@@ -91,7 +94,7 @@ export function summarizeSession(db: Database, name: string): SessionSummary {
   }
   const seconds = (ms: number) => (events === 0 ? null : Math.round(ms) / 1000);
   return {
-    ...sessionLine(db, name),
+    ...sessionLine(db).get({ id })!,
     events,
     current_events: current,
     by_type: byType.counts(),

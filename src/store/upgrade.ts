@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { UPGRADE_TOLD_MS } from '../protocol/limits.ts';
+import { UPGRADE_ROOM_PERCENT, UPGRADE_TOLD_MS } from '../protocol/limits.ts';
 import { removeLeftovers } from './aside.ts';
 import { copyDatabase } from './copy.ts';
 import { StoreError } from './failure.ts';
@@ -71,7 +71,8 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
 /** Not by trying: systemd starts the daemon again every second, and each time it would fill the disk, and wear it. */
 function refuseWithoutRoom(file: string): void {
   const { bavail, bsize } = fs.statfsSync(path.dirname(file));
-  const [neededMib, freeMib] = [fs.statSync(file).size, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
+  const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;
+  const [neededMib, freeMib] = [needed, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
   if (freeMib! >= neededMib!) return;
   throw new StoreError(
     `${file} gets a new layout only after a copy of it has been made, which needs ${Math.ceil(neededMib!)} MiB, and ` +

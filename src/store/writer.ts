@@ -212,14 +212,14 @@ export class Writer {
   }
 
   #wantsSealing(): boolean {
-    return this.#appender.keys.wantsSealing && performance.now() >= this.#sealNotBefore;
+    return this.#appender.wantsTidying && performance.now() >= this.#sealNotBefore;
   }
 
   #tidy(): void {
     if (this.#isClosed) return;
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();
-      if (this.#wantsSealing()) this.#appender.keys.sealStep();
+      if (this.#wantsSealing()) this.#appender.tidyStep();
     } catch (error) {
       this.#sealNotBefore = performance.now() + SEAL_RETRY_MS;
       this.#tidyingFailed(error);
