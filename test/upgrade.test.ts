@@ -3,9 +3,9 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { makeNewer } from '../scripts/newer.ts';
-import { migrate, SCHEMA_VERSION } from '../src/store/schema.ts';
+import { MIGRATIONS, migrate, SCHEMA_VERSION } from '../src/store/schema.ts';
 import { BIN, courtd, Daemon, run, temporaryFolder } from './daemon.ts';
-import { events } from './event.ts';
+import { event, events } from './event.ts';
 import { SmallDisk, withoutMount } from './failures/smallDisk.ts';
 import { scratch } from './store/scratch.ts';
 
@@ -99,6 +99,76 @@ t.test(
 
     await (await newer(t, data, token)).stop();
     t.strictSame(layout(path.join(data, COPY)), [SCHEMA_VERSION, 507], 'upgraded again: the copy is of now');
+  },
+);
+
+/** @returns a data directory of layout 1 that holds what a database of this one does. */
+function asLayout1(t: Test, file: string): string {
+  const data = temporaryFolder(t);
+  const db = new Database(path.join(data, 'courtd.db'));
+  db.pragma('auto_vacuum = INCREMENTAL');
+  db.pragma('journal_mode = WAL');
+  db.transaction(() => migrate(db, MIGRATIONS.slice(0, 1))).immediate();
+  db.prepare('ATTACH ? AS now').run(file);
+  const tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+  for (const table of db.prepare<[], string>(tables).pluck().all()) {
+    db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM now.${table}`);
+  }
+  db.close();
+  return data;
+}
+
+t.test(
+  'from layout 1, where the order was an index: the same export, and nothing is forgotten',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const { token } = daemon;
+    const sent = Array.from({ length: 500 }, (_, i) =>
+      event({
+        session_id: `s-${i % 2}`,
+        eot: new Date(Date.UTC(2026, 2, 14) + ((i * 7) % 90) * 1000).toISOString(),
+      }),
+    );
+    await (await daemon.post(sent)).text();
+    await (await daemon.post(sent.slice(0, 100).map((each) => ({ ...each, revision: 1 })))).text();
+    /** What people see of it. */
+    const seen = async (data: string) => {
+      const commands = [
+        ['export', 's-0'],
+        ['export', 's-1'],
+        ['session', 'show', 's-1'],
+        ['session', 'list'],
+      ];
+      const results = commands.map((command) => courtd([...command, '--data', data]));
+      return (await Promise.all(results)).map(({ status, stdout }) => ({ status, stdout }));
+    };
+    const before = await seen(daemon.data);
+    t.ok(before.every(({ status, stdout }) => status === 0 && stdout.includes('s-')));
+    await daemon.stop();
+
+    const data = asLayout1(t, path.join(daemon.data, 'courtd.db'));
+    const upgraded = await Daemon.run(t, data, token);
+    t.match(
+      upgraded.log.find(({ msg }) => msg === 'the database is up to date'),
+      { from: 1, to: SCHEMA_VERSION },
+    );
+    t.strictSame(await seen(data), before);
+    t.strictSame(await (await upgraded.post(sent)).json(), { accepted: 0, duplicates: 500 });
+    await (await upgraded.post(events(500, { session_id: 's-1' }))).text();
+    t.equal((await upgraded.exported('s-1')).length, 800);
+    await upgraded.stop();
+
+    const elsewhere = path.join(temporaryFolder(t), 'data');
+    const restored = await courtd([
+      'restore',
+      path.join(data, 'courtd.db.layout-1'),
+      '--json',
+      '--data',
+      elsewhere,
+    ]);
+    t.match(JSON.parse(restored.stdout), { events: 600, sessions: 2 });
+    await (await Daemon.run(t, elsewhere, token)).stop();
+    t.strictSame(await seen(elsewhere), before, 'and from its copy again');
   },
 );
 

@@ -109,7 +109,7 @@ const V2 = `
 `;
 
 /** Migration n takes a file from user_version n to n + 1. */
-const MIGRATIONS: readonly string[] = [V1, V2];
+export const MIGRATIONS: readonly string[] = [V1, V2];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WireEvent } from '../../src/protocol/wire.ts';
 import type { Daemon } from '../daemon.ts';
 import { events } from '../event.ts';
 
@@ -18,14 +19,24 @@ export class Cameras {
   readonly refused = new Map<string, number>();
   #daemon: Daemon;
   readonly #batch: number;
+  readonly #fresh: (count: number) => WireEvent[];
   readonly #senders: Promise<void>[];
   #isStopping = false;
   #isGivenUp = false;
   #waiting: { readonly count: number; readonly reached: () => void }[] = [];
 
-  constructor(t: Cleanup, daemon: Daemon, { cameras = 8, batch = 20 } = {}) {
+  constructor(
+    t: Cleanup,
+    daemon: Daemon,
+    {
+      cameras = 8,
+      batch = 20,
+      fresh = events,
+    }: { cameras?: number; batch?: number; fresh?: (count: number) => WireEvent[] } = {},
+  ) {
     this.#daemon = daemon;
     this.#batch = batch;
+    this.#fresh = fresh;
     this.#senders = Array.from({ length: cameras }, () => this.#sendOn());
     t.teardown(() => {
       this.#isStopping = true;
@@ -53,7 +64,7 @@ export class Cameras {
 
   async #sendOn(): Promise<void> {
     while (!this.#isStopping) {
-      const batch = events(this.#batch);
+      const batch = this.#fresh(this.#batch);
       while (!(await this.#isAcknowledged(batch)) && !this.#isGivenUp) await sleep(RESEND_MS);
       this.acknowledged.push(...batch.map(({ event_id }) => event_id));
       for (const { count, reached } of this.#waiting) if (this.acknowledged.length >= count) reached();
