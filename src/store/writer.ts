@@ -226,7 +226,7 @@ export class Writer {
     }
   }
 
-  /** Checkpoints and sealing can always wait, and fail with nothing lost: on a full disk, on a locked file. */
+  /** Checkpoints, the order and sealing can always wait, and fail with nothing lost: on a full disk, on a locked file. */
   #tidyingFailed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'fatal') this.#fail([], error);
