@@ -11,6 +11,7 @@ import { LIVE_KEYS } from '../src/protocol/limits.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../src/store/events.ts';
 import { Keys } from '../src/store/keys.ts';
 import { openDatabase } from '../src/store/open.ts';
+import { Ordering } from '../src/store/order.ts';
 import { courtd, Daemon, temporaryFolder } from './daemon.ts';
 
 const KILLS = 15;
@@ -82,6 +83,8 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
   const keys = new Keys(db);
   // As the daemon would have by then.
   while (keys.wantsSealing) keys.sealStep();
+  const order = new Ordering(db);
+  while (order.isDue) order.step();
   t.ok(keys.count <= LIVE_KEYS);
   const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
   const seqs = [1, events / 2, events - LIVE_KEYS, events];

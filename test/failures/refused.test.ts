@@ -75,6 +75,7 @@ t.test('a damaged database is not touched, not even by the log beside it', async
   const damages: [string, number][] = [
     ['sessions', last(pagesOf(copy, 'session'))],
     ['names', last(pagesOf(copy, 'sqlite_autoindex_origin_1'))],
+    ['up to where events are in order', last(pagesOf(copy, 'ordered'))],
     ['a page of events in the middle', pagesOf(copy, 'event')[40] ?? 0],
   ];
   for (const [what, page] of damages) {
