@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { readBatch } from '../protocol/batch.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
-import { PARSED_HERE_BYTES, PARSER_HEAP } from '../protocol/limits.ts';
+import { PARSED_HERE_BYTES, PARSER_HEAP, PARSER_SECONDS } from '../protocol/limits.ts';
 import { Problem, type ProblemCode, type ProblemMembers } from '../protocol/problems.ts';
 import { ownsMemory } from './free.ts';
 import { gunzip } from './gunzip.ts';
@@ -32,7 +32,11 @@ export interface Parsed {
   readonly decodedBytes: number;
 }
 
-type ParserHeap = { readonly [name in keyof typeof PARSER_HEAP]: number };
+/** What the thread may take of memory and of time: PARSER_HEAP and PARSER_SECONDS, and less in tests. */
+export interface ParserBounds {
+  readonly heap?: { readonly [name in keyof typeof PARSER_HEAP]: number };
+  readonly seconds?: { readonly [name in keyof typeof PARSER_SECONDS]: number };
+}
 
 interface Waiting {
   readonly task: ParseTask;
@@ -46,14 +50,15 @@ interface Waiting {
  */
 export class Parser {
   readonly #data: ThreadData;
-  readonly #heap: ParserHeap;
+  readonly #bounds: Required<ParserBounds>;
   readonly #queue = new FairQueue<Waiting>();
   #current: Waiting | undefined;
   #thread: Worker | undefined;
+  #watch: NodeJS.Timeout | undefined;
 
-  constructor(data: ThreadData, heap: ParserHeap = PARSER_HEAP) {
+  constructor(data: ThreadData, bounds: ParserBounds = {}) {
     this.#data = data;
-    this.#heap = heap;
+    this.#bounds = { heap: PARSER_HEAP, seconds: PARSER_SECONDS, ...bounds };
   }
 
   /** @throws {Problem} 400 or 413; large bodies give it through the promise. */
@@ -79,7 +84,9 @@ export class Parser {
     this.#current = this.#queue.take();
     if (this.#current === undefined) return;
     const { task } = this.#current;
-    this.#running().postMessage(task, ownsMemory(task.body) ? [task.body.buffer] : []);
+    const thread = this.#running();
+    thread.postMessage(task, ownsMemory(task.body) ? [task.body.buffer] : []);
+    this.#watch = this.#watchOver(thread);
   }
 
   /** Started when it is first needed; a venue that sends small bodies never has it. */
@@ -87,23 +94,44 @@ export class Parser {
     if (this.#thread !== undefined) return this.#thread;
     // The same ending as this file: .ts from a checkout, .js in the package.
     const file = import.meta.url.replace(/parser(\.\w+)$/, 'parserThread$1');
-    const { baseMib, perBodyByte, nurseryMib } = this.#heap;
+    const { baseMib, perBodyByte, nurseryMib } = this.#bounds.heap;
     const resourceLimits = {
-      maxOldGenerationSizeMb: baseMib + (perBodyByte * this.#data.bodyLimitBytes) / 1024 ** 2,
+      maxOldGenerationSizeMb: baseMib + perBodyByte * this.#bodyLimitMib(),
       maxYoungGenerationSizeMb: nurseryMib,
     };
     const thread = new Worker(new URL(file), { workerData: this.#data, resourceLimits });
-    thread.unref();
     thread.on('message', (result: ParseResult) => this.#settle(result));
     thread.on('error', (error) => this.#lost(thread, error as Error));
     thread.on('exit', () => this.#lost(thread, new Error('the parser thread has ended')));
+    // After its listeners: each makes it count again.
+    thread.unref();
     this.#thread = thread;
     return thread;
   }
 
+  #bodyLimitMib(): number {
+    return this.#data.bodyLimitBytes / 1024 ** 2;
+  }
+
+  /**
+   * Ends the thread when the body that it has takes too long. Counted are the seconds in which this thread ran: while a
+   * disk hangs it does not, and the result may be there already.
+   */
+  #watchOver(thread: Worker): NodeJS.Timeout {
+    const { base, perBodyMib } = this.#bounds.seconds;
+    let left = Math.ceil(base + perBodyMib * this.#bodyLimitMib());
+    return setInterval(() => {
+      if (--left !== 0) return;
+      // A result that comes after all is too late. The next body waits for the end (#lost): two threads would take twice
+      // the memory.
+      thread.removeAllListeners('message');
+      this.#current?.reject(this.#tooMuch('time'));
+      void thread.terminate();
+    }, 1000);
+  }
+
   #settle(result: ParseResult): void {
-    const current = this.#current;
-    this.#current = undefined;
+    const current = this.#take();
     if ('events' in result) current?.resolve(result);
     else if ('problem' in result) current?.reject(problemOf(result.problem));
     else current?.reject(new Error(result.fault));
@@ -115,16 +143,23 @@ export class Parser {
     // An error is followed by an exit, which is not the next thread's.
     if (this.#thread !== thread) return;
     this.#thread = undefined;
-    const current = this.#current;
-    this.#current = undefined;
-    current?.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? this.#tooMuch() : error);
+    const current = this.#take();
+    current?.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? this.#tooMuch('memory') : error);
     this.#next();
   }
 
+  /** @returns the body that the thread had: it is done with it. */
+  #take(): Waiting | undefined {
+    const current = this.#current;
+    this.#current = undefined;
+    clearInterval(this.#watch);
+    return current;
+  }
+
   /** No body is known that does this to the thread. Sent again, it would do the same: it must not be told to be. */
-  #tooMuch(): Problem {
+  #tooMuch(what: 'memory' | 'time'): Problem {
     const sentence =
-      'Reading this body takes more memory than there is: send fewer or smaller events in one request. ' +
+      `Reading this body takes more ${what} than there is: send fewer or smaller events in one request. ` +
       'Nothing was stored.';
     return new Problem('body_too_large', sentence, { limit_bytes: this.#data.bodyLimitBytes });
   }

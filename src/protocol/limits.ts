@@ -46,6 +46,11 @@ export const BODY_WAIT_MS = 5_000;
 export const PARSED_HERE_BYTES = 256 * KIB;
 /** Memory of that thread: what it needs at rest, and for each byte that a body may have. */
 export const PARSER_HEAP = { baseMib: 32, perBodyByte: 12, nurseryMib: 8 } as const;
+/**
+ * How long it may take for one body: others wait for it. A MiB of numbers takes 0.1 s, the slowest one that is stored 0.25 s,
+ * the slowest one of all 0.5 s (measured); a box may be five times slower.
+ */
+export const PARSER_SECONDS = { base: 10, perBodyMib: 1.25 } as const;
 /** A body with more is parsed in pieces of this size, so that its values are never there all at once (pieces.ts). */
 export const PIECE_CHARS = 64 * KIB;
 /** Requests being served at once; above it a client that has its share of them is refused, and one with none never. */
