@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { PIPELINED_REQUESTS, REST_MS } from '../protocol/limits.ts';
+import { PIPELINED_REQUESTS } from '../protocol/limits.ts';
 
 /** Why a connection is not read for the time being: the kernel then holds its sender back, at no cost. */
 interface Hold {
@@ -25,10 +25,10 @@ export function holdBehind(socket: Socket, res: ServerResponse): void {
 }
 
 /**
- * It was refused for being too much, and told to wait. Whoever asks again at once is not heard for a moment: otherwise
- * a busy box would spend its time on refusing.
+ * It was refused for being too much, and told to wait. Whoever asks again at once is not heard for that long: otherwise a
+ * busy box would spend its time on refusing.
  */
-export function rest(socket: Socket, res: ServerResponse): void {
+export function rest(socket: Socket, res: ServerResponse, seconds: number): void {
   const set = (isResting: boolean) =>
     change(socket, (hold) => {
       hold.isResting = isResting;
@@ -37,7 +37,7 @@ export function rest(socket: Socket, res: ServerResponse): void {
   res.once('finish', () => {
     if (holds.get(socket)?.isResting) return;
     set(true);
-    setTimeout(set, REST_MS, false);
+    setTimeout(set, seconds * 1000, false);
   });
 }
 

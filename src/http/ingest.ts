@@ -67,7 +67,7 @@ export class Ingest {
 
   refuse(req: IncomingMessage, res: ServerResponse, mark: RequestMark, problem: Problem): void {
     this.#endIfClosing(req, res);
-    if (TOO_MUCH.includes(problem.code)) rest(req.socket, res);
+    if (TOO_MUCH.includes(problem.code)) rest(req.socket, res, Number(problem.headers['Retry-After']));
     replyProblem(req, res, problem, mark.id);
     this.#context.traffic.refused(mark, problem);
   }

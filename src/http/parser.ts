@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { readBatch } from '../protocol/batch.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
-import { PARSED_HERE_BYTES, PARSER_HEAP, PARSER_SECONDS } from '../protocol/limits.ts';
+import { PARSED_HERE_BYTES, PARSER_HEAP, PARSER_IDLE_MS, PARSER_SECONDS } from '../protocol/limits.ts';
 import { Problem, type ProblemCode, type ProblemMembers } from '../protocol/problems.ts';
 import { ownsMemory } from './free.ts';
 import { gunzip } from './gunzip.ts';
@@ -32,10 +32,11 @@ export interface Parsed {
   readonly decodedBytes: number;
 }
 
-/** What the thread may take of memory and of time: PARSER_HEAP and PARSER_SECONDS, and less in tests. */
+/** What the thread may take of memory and of time: PARSER_HEAP, PARSER_SECONDS and PARSER_IDLE_MS, and less in tests. */
 export interface ParserBounds {
   readonly heap?: { readonly [name in keyof typeof PARSER_HEAP]: number };
   readonly seconds?: { readonly [name in keyof typeof PARSER_SECONDS]: number };
+  readonly idleMs?: number;
 }
 
 interface Waiting {
@@ -55,10 +56,11 @@ export class Parser {
   #current: Waiting | undefined;
   #thread: Worker | undefined;
   #watch: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
 
   constructor(data: ThreadData, bounds: ParserBounds = {}) {
     this.#data = data;
-    this.#bounds = { heap: PARSER_HEAP, seconds: PARSER_SECONDS, ...bounds };
+    this.#bounds = { heap: PARSER_HEAP, seconds: PARSER_SECONDS, idleMs: PARSER_IDLE_MS, ...bounds };
   }
 
   /** @throws {Problem} 400 or 413; large bodies give it through the promise. */
@@ -82,14 +84,18 @@ export class Parser {
   #next(): void {
     if (this.#current !== undefined) return;
     this.#current = this.#queue.take();
-    if (this.#current === undefined) return;
+    clearTimeout(this.#idle);
+    if (this.#current === undefined) {
+      this.#idle = setTimeout(() => this.#end(), this.#bounds.idleMs).unref();
+      return;
+    }
     const { task } = this.#current;
     const thread = this.#running();
     thread.postMessage(task, ownsMemory(task.body) ? [task.body.buffer] : []);
     this.#watch = this.#watchOver(thread);
   }
 
-  /** Started when it is first needed; a venue that sends small bodies never has it. */
+  /** Started when it is needed; a venue that sends small bodies never has it. */
   #running(): Worker {
     if (this.#thread !== undefined) return this.#thread;
     // The same ending as this file: .ts from a checkout, .js in the package.
@@ -107,6 +113,13 @@ export class Parser {
     thread.unref();
     this.#thread = thread;
     return thread;
+  }
+
+  /** It is idle: what its heap has grown to would stay taken. */
+  #end(): void {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    void thread?.terminate();
   }
 
   #bodyLimitMib(): number {

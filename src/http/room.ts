@@ -79,5 +79,5 @@ export class Room {
 
 function noRoom(): Problem {
   const sentence = 'Too many large requests are waiting. Nothing was stored; send the same request again.';
-  return retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
+  return retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
 }

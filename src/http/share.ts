@@ -14,7 +14,7 @@ export class FairShare {
     const own = this.#byClient.get(client) ?? 0;
     if (own > 0 && this.#total >= SERVED_REQUESTS && own >= SERVED_REQUESTS / this.#byClient.size) {
       const sentence = `${own} requests from ${client} are waiting already. Nothing was stored; send the same request again.`;
-      throw retryLater('overloaded', sentence, RETRY_AFTER_S.busy);
+      throw retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
     }
     this.#byClient.set(client, own + 1);
     this.#total++;

@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { Parser } from '../../src/http/parser.ts';
 import { PARSER_HEAP } from '../../src/protocol/limits.ts';
@@ -39,3 +41,18 @@ for (const what of ['memory', 'time'] as const) {
     for (const { events } of await Promise.all(others)) t.equal(events.length, 1);
   });
 }
+
+t.test(
+  'a thread that has no body for a while gives its memory back; the next one gets another',
+  async (t) => {
+    const parser = new Parser(DATA, { idleMs: 20 });
+    const threads = () => fs.readdirSync('/proc/self/task').length;
+    const before = threads();
+    for (const _ of ['first', 'again']) {
+      const parsed = parser.parse('one', next(), 'identity');
+      t.ok(threads() > before, 'it is there');
+      t.equal((await parsed).events.length, 1);
+      while (threads() > before) await sleep(5);
+    }
+  },
+);
