@@ -1,5 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { TOKEN_USE_WRITE_MS } from '../protocol/limits.ts';
+import { failureKind } from './failure.ts';
+import { refusal } from './refusals.ts';
 import { matchToken, type TokenHash, tokenHashes } from './tokens.ts';
 
 interface Use {
@@ -15,16 +17,20 @@ interface LiveToken extends TokenHash {
 /** The daemon's view of the tokens: what another process changed counts from the next request on (design 3). */
 export class TokenGuard {
   readonly #db: Database;
+  readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
   readonly #writeUse: Statement<[number, string, number]>;
   readonly #uses = new Map<number, Use>();
   #tokens: readonly LiveToken[] = [];
   #seenVersion: number | undefined;
   #isFresh = false;
+  #isFailed = false;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
-  constructor(db: Database) {
+  /** @param fatal is told of an I/O error, once: nothing can be promised any more (failure.ts). */
+  constructor(db: Database, fatal: (error: unknown) => void) {
     this.#db = db;
+    this.#fatal = fatal;
     // Changes when another connection commits, and costs a look at shared memory.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#writeUse = db.prepare('UPDATE token SET last_used_ms = ?, last_used_from = ? WHERE id = ?');
@@ -54,15 +60,23 @@ export class TokenGuard {
 
   /** Asks once in a turn of the event loop: what has been read from the network by then was sent before. */
   #current(): readonly LiveToken[] {
+    if (this.#isFailed) throw refusal('failed');
     if (this.#isFresh) return this.#tokens;
     this.#isFresh = true;
     setImmediate(() => {
       this.#isFresh = false;
     });
-    const version = this.#dataVersion.get();
-    if (version !== this.#seenVersion) this.#tokens = this.#read();
-    this.#seenVersion = version;
-    return this.#tokens;
+    try {
+      const version = this.#dataVersion.get();
+      if (version !== this.#seenVersion) this.#tokens = this.#read();
+      this.#seenVersion = version;
+      return this.#tokens;
+    } catch (error) {
+      if (failureKind(error) !== 'fatal') throw error;
+      this.#isFailed = true;
+      this.#fatal(error);
+      throw refusal('failed');
+    }
   }
 
   /** A token that was known with the same end keeps it; the wall clock is asked about the others, once. */

@@ -44,7 +44,7 @@ export class Store {
     this.#db = db;
     this.#directory = directory;
     this.#on = on;
-    this.tokens = new TokenGuard(db);
+    this.tokens = new TokenGuard(db, on.fatal);
     this.#writer = new Writer(db, on, () => this.tokens.writeUses(), options);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);

@@ -5,7 +5,7 @@ import type { WireEvent } from '../../src/protocol/wire.ts';
 import { BIN, Daemon, run } from '../daemon.ts';
 import { events } from '../event.ts';
 import { Cameras, storedIds } from './cameras.ts';
-import { Fault, type FaultOptions, SYNC, straceArguments, WRITE, withoutStrace } from './strace.ts';
+import { Fault, type FaultOptions, READ, SYNC, straceArguments, WRITE, withoutStrace } from './strace.ts';
 
 /** What the checks need of tap's `t`. */
 type Test = Pick<typeof t, 'equal' | 'match' | 'ok' | 'teardown'>;
@@ -27,10 +27,10 @@ async function outcome(daemon: Daemon, batch: readonly WireEvent[]): Promise<str
 }
 
 /** Checks the end that an I/O error must have, and that all is well with the next start. */
-async function checkEnd(t: Test, daemon: Daemon, code: RegExp): Promise<Daemon> {
+async function checkEnd(t: Test, daemon: Daemon, code: RegExp, msg = FAILED): Promise<Daemon> {
   t.equal(await daemon.exited, 1);
   const fatal = daemon.log.filter(({ level }) => level === 'fatal');
-  t.match(fatal, [{ msg: FAILED, code }], 'said once');
+  t.match(fatal, [{ msg, code }], 'said once');
   const log = fs.statSync(path.join(daemon.data, 'courtd.db-wal'), { throwIfNoEntry: false });
   t.ok((log?.size ?? 0) > 0, 'the database was not closed: the log is still there');
   return Daemon.run(t, daemon.data, daemon.token);
@@ -76,6 +76,21 @@ for (const [name, calls, code] of [
     },
   );
 }
+
+t.test("a read error where tokens are checked ends the daemon, and is nobody's 401", skip, async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = events(3);
+  t.equal((await daemon.post(sent)).status, 202);
+  await Fault.begin(t, daemon, { calls: READ, effect: 'error=EIO', file: 'courtd.db-wal' });
+  t.equal((await daemon.command('token', 'rotate')).status, 0, 'the daemon must read them again');
+  const answers = await Promise.all([events(1), events(2)].map((batch) => outcome(daemon, batch)));
+  for (const answer of answers) t.match(answer, /^(503 storage_failed 5|no answer)$/);
+  t.ok(answers.includes('503 storage_failed 5'), 'who asked is told');
+  // SQLite may call what it could not read malformed.
+  const failed = /^the disk failed to read|^the database is damaged, or the disk failed: /;
+  const again = await checkEnd(t, daemon, /^SQLITE_(IOERR_READ|CORRUPT)$/, failed);
+  t.strictSame(await storedIds(again), sent.map(({ event_id }) => event_id).sort());
+});
 
 t.test('a start on a disk that fails: one sentence, status 1, and the next one goes on', skip, async (t) => {
   const daemon = await Daemon.start(t);

@@ -18,6 +18,8 @@ export const withoutStrace: string | false =
 /** What SQLite calls to put something on the disk. */
 export const SYNC = 'fsync,fdatasync';
 export const WRITE = 'pwrite64';
+/** And to read from it. */
+export const READ = 'pread64';
 
 export interface FaultOptions {
   /** Names of system calls, with commas. */
