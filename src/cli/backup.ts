@@ -93,13 +93,17 @@ function refuseTaken(file: string, data: string): void {
   }
 }
 
-/** Never the new one, whatever the clock says. @returns the names of those that are gone. */
+/**
+ * Never the new one, whatever the clock says; and those that seem to be newer than it before the others: they were made
+ * when the clock was ahead, and as the newest they would keep their places for ever.
+ * @returns the names of those that are gone.
+ */
 function removeOlder(directory: string, made: string, keep: number): string[] {
   const others = fs
     .readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== made && BACKUP_NAME.test(entry.name))
     .map(({ name }) => name)
-    .sort();
+    .sort((a, b) => Number(b > made) - Number(a > made) || (a < b ? -1 : 1));
   const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
   for (const name of older) {
     const file = path.join(directory, name);

@@ -193,8 +193,12 @@ function mebibytes(bytes: number): number {
   return Math.round(bytes / 1024 ** 2);
 }
 
-/** The database is not closed: what it would still write cannot be trusted (design 5). */
+let isDying = false;
+
+/** The database is not closed: what it would still write cannot be trusted (design 5). What fails after that is no news. */
 function die({ logger, exit }: Log, error: unknown, message: string): void {
+  if (isDying) return;
+  isDying = true;
   logger.fatal({ err: error, code: sqliteCode(error) }, message);
   // After the turn, so that those who wait are still told 503.
   setImmediate(() => exit(1));

@@ -15,16 +15,18 @@ async function stop(daemon: Daemon) {
   return { status, ms: performance.now() - startedAt };
 }
 
-/** Resolves when new connections are refused. */
-async function isClosing(daemon: Daemon): Promise<void> {
-  for (;;) {
+/** @returns when new connections are refused: when the last one was asked for that was not. */
+async function isClosing(daemon: Daemon): Promise<number> {
+  for (let openAt = performance.now(); ; ) {
+    const askedAt = performance.now();
     const socket = net.connect({ host: '127.0.0.1', port: daemon.port });
     const code = await once(socket, 'connect').then(
       () => 'open',
       ({ code }) => code,
     );
     socket.destroy();
-    if (code === 'ECONNREFUSED') return;
+    if (code === 'ECONNREFUSED') return openAt;
+    openAt = askedAt;
   }
 }
 
@@ -94,8 +96,7 @@ t.test('a request that is half sent is answered when it is whole, with Connectio
 
 /** @returns whether the requests were sent after the daemon began to close, and before it closes idle connections. */
 async function sendWhileClosing(daemon: Daemon, clients: readonly RawClient[]): Promise<boolean> {
-  const endedAt = performance.now() + SHUTDOWN_IDLE_MS;
-  await isClosing(daemon);
+  const endedAt = SHUTDOWN_IDLE_MS + (await isClosing(daemon));
   for (const client of clients) client.send(request(daemon, { body: JSON.stringify(event()) }));
   return performance.now() < endedAt;
 }
