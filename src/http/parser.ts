@@ -2,11 +2,18 @@ import { Worker } from 'node:worker_threads';
 import { readBatch } from '../protocol/batch.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
-import { PARSED_HERE_BYTES, PARSER_HEAP, PARSER_IDLE_MS, PARSER_SECONDS } from '../protocol/limits.ts';
+import {
+  BODY_WAIT_MS,
+  PARSED_HERE_BYTES,
+  PARSER_HEAP,
+  PARSER_IDLE_MS,
+  PARSER_SECONDS,
+} from '../protocol/limits.ts';
 import { Problem, type ProblemCode, type ProblemMembers } from '../protocol/problems.ts';
 import { ownsMemory } from './free.ts';
 import { gunzip } from './gunzip.ts';
 import { FairQueue } from './queue.ts';
+import { noRoom } from './room.ts';
 
 export type BodyEncoding = 'identity' | 'gzip';
 
@@ -32,15 +39,18 @@ export interface Parsed {
   readonly decodedBytes: number;
 }
 
-/** What the thread may take of memory and of time: PARSER_HEAP, PARSER_SECONDS and PARSER_IDLE_MS, and less in tests. */
+/** What limits.ts says of the thread, and less in tests. */
 export interface ParserBounds {
   readonly heap?: { readonly [name in keyof typeof PARSER_HEAP]: number };
   readonly seconds?: { readonly [name in keyof typeof PARSER_SECONDS]: number };
   readonly idleMs?: number;
+  readonly waitMs?: number;
 }
 
 interface Waiting {
-  readonly task: ParseTask;
+  /** Undefined where it has waited for too long. */
+  task: ParseTask | undefined;
+  readonly timer: NodeJS.Timeout;
   readonly resolve: (parsed: Parsed) => void;
   readonly reject: (error: Error) => void;
 }
@@ -60,16 +70,29 @@ export class Parser {
 
   constructor(data: ThreadData, bounds: ParserBounds = {}) {
     this.#data = data;
-    this.#bounds = { heap: PARSER_HEAP, seconds: PARSER_SECONDS, idleMs: PARSER_IDLE_MS, ...bounds };
+    this.#bounds = {
+      heap: PARSER_HEAP,
+      seconds: PARSER_SECONDS,
+      idleMs: PARSER_IDLE_MS,
+      waitMs: BODY_WAIT_MS,
+      ...bounds,
+    };
   }
 
-  /** @throws {Problem} 400 or 413; large bodies give it through the promise. */
+  /** @throws {Problem} 400 or 413, or 503 after too long a wait; large bodies give it through the promise. */
   parse(client: string, body: Buffer, encoding: BodyEncoding): Parsed | Promise<Parsed> {
     const small = this.#small(body, encoding);
     if (small !== undefined)
       return { events: readBatch(small, this.#data.rules), decodedBytes: small.length };
     return new Promise((resolve, reject) => {
-      this.#queue.add(client, { task: { body, encoding }, resolve, reject });
+      // Its sender may have given up: two hundred packed bodies are a minute of work for nobody.
+      const giveUp = () => {
+        waiting.task = undefined;
+        reject(noRoom());
+      };
+      const timer = setTimeout(giveUp, this.#bounds.waitMs);
+      const waiting: Waiting = { task: { body, encoding }, timer, resolve, reject };
+      this.#queue.add(client, waiting);
       this.#next();
     });
   }
@@ -83,13 +106,16 @@ export class Parser {
 
   #next(): void {
     if (this.#current !== undefined) return;
-    this.#current = this.#queue.take();
+    let next = this.#queue.take();
+    while (next !== undefined && next.task === undefined) next = this.#queue.take();
     clearTimeout(this.#idle);
-    if (this.#current === undefined) {
+    if (next?.task === undefined) {
       this.#idle = setTimeout(() => this.#end(), this.#bounds.idleMs).unref();
       return;
     }
-    const { task } = this.#current;
+    clearTimeout(next.timer);
+    this.#current = next;
+    const { task } = next;
     const thread = this.#running();
     thread.postMessage(task, ownsMemory(task.body) ? [task.body.buffer] : []);
     this.#watch = this.#watchOver(thread);

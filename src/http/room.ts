@@ -77,7 +77,7 @@ export class Room {
   }
 }
 
-function noRoom(): Problem {
+export function noRoom(): Problem {
   const sentence = 'Too many large requests are waiting. Nothing was stored; send the same request again.';
   return retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
 }

@@ -40,7 +40,7 @@ export const WAITING_BODIES_BYTES = 16 * MIB;
 export const SMALL_BODY_BYTES = 64 * KIB;
 /** Parts of a body that are smaller are copied together into pieces of this size. */
 export const JOINED_PART_BYTES = 4 * KIB;
-/** How long a paused body waits for room before it is answered 503 (design 2). */
+/** How long a paused body waits for room, and a large one for the thread that parses it, before it is answered 503 (design 2). */
 export const BODY_WAIT_MS = 5_000;
 /** Bodies up to this size are parsed between two turns of the event loop, a millisecond or two; larger ones on a thread. */
 export const PARSED_HERE_BYTES = 256 * KIB;
