@@ -29,8 +29,9 @@ const MEMORY_MIB = 300;
 const QUIET_TIMES = 5;
 const LEAST_BAR_MS = 60;
 const THROUGHPUT = 0.8;
-/** Bodies that were refused are read on for ten seconds; the next scenario begins without them. */
 const SETTLE_MS = 1_000;
+/** What has come is worked off, and bodies that were refused are read on for ten seconds: the next scenario begins without. */
+const CALM = { sampleMs: 500, processors: 0.05, withinMs: 20_000 };
 const PEAK_S = 4;
 
 export async function runScenarios(
@@ -48,9 +49,20 @@ export async function runScenarios(
     results.push(
       await (name === 'overload' ? overload(daemon, seconds, barMs) : beside(daemon, name, seconds, barMs)),
     );
-    await wait(SETTLE_MS);
+    await calm(daemon.child.pid!);
   }
   return results;
+}
+
+/** Waits until the daemon has nothing left to do. */
+async function calm(pid: number): Promise<void> {
+  const until = performance.now() + CALM.withinMs;
+  for (let before = Number.NEGATIVE_INFINITY; performance.now() < until; ) {
+    const now = processorS(pid);
+    if (now - before < (CALM.processors * CALM.sampleMs) / 1000) return;
+    before = now;
+    await wait(CALM.sampleMs);
+  }
 }
 
 async function beside(daemon: Daemon, name: string, seconds: number, barMs: number): Promise<Result> {

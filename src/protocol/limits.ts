@@ -35,7 +35,7 @@ export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
  * Bodies that have arrived and wait for the store, all requests together: less than the 64 MiB of design 2, because what
  * is made of a body is there beside it.
  */
-export const WAITING_BODIES_BYTES = 16 * MIB;
+export const WAITING_BODIES_BYTES = 12 * MIB;
 /** Requests up to this size never wait for room among the waiting bodies (design 2). */
 export const SMALL_BODY_BYTES = 64 * KIB;
 /** Parts of a body that are smaller are copied together into pieces of this size. */
