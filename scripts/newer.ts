@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /**
  * A courtd that is newer than this checkout by one layout of the database and one version: for tests of upgrade and
- * rollback, since there may be no other layout yet. `node scripts/newer.ts FOLDER` makes it in a new folder.
+ * rollback. `node scripts/newer.ts FOLDER` makes it in a new folder.
  */
 
 const ROOT = path.resolve(import.meta.dirname, '..');

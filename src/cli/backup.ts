@@ -44,8 +44,7 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
   say(
     `Backup written to ${file}: ${mebibytes(copy.bytes)}, ${copy.events} events, in ${seconds.toFixed(1)} s.`,
   );
-  if (removed.length > 0)
-    say(`Removed what is older than the newest ${options.keep}: ${removed.join(', ')}.`);
+  if (removed.length > 0) say(`Removed, to keep ${options.keep}: ${removed.join(', ')}.`);
 }
 
 async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {

@@ -11,6 +11,7 @@ interface Hold {
 }
 
 const holds = new WeakMap<Socket, Hold>();
+const resting = new Set<Socket>();
 
 /** Its body has come: with many of one connection waiting for their answers, nothing more of it is read. */
 export function holdBehind(socket: Socket, res: ServerResponse): void {
@@ -29,15 +30,28 @@ export function holdBehind(socket: Socket, res: ServerResponse): void {
  * busy box would spend its time on refusing.
  */
 export function rest(socket: Socket, res: ServerResponse, seconds: number): void {
-  const set = (isResting: boolean) =>
-    change(socket, (hold) => {
-      hold.isResting = isResting;
-    });
   // Before that, Node itself reads on.
   res.once('finish', () => {
-    if (holds.get(socket)?.isResting) return;
-    set(true);
-    setTimeout(set, seconds * 1000, false);
+    if (resting.has(socket)) return;
+    setResting(socket, true);
+    const timer = setTimeout(() => setResting(socket, false), seconds * 1000);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resting.delete(socket);
+    });
+  });
+}
+
+/** While shutting down all are heard: what they have sent is answered. */
+export function wakeAll(): void {
+  for (const socket of resting) setResting(socket, false);
+}
+
+function setResting(socket: Socket, isResting: boolean): void {
+  if (isResting) resting.add(socket);
+  else resting.delete(socket);
+  change(socket, (hold) => {
+    hold.isResting = isResting;
   });
 }
 

@@ -7,7 +7,7 @@ import { Problem, type ProblemCode } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
 import { readBody, SenderGone } from './body.ts';
 import { type Gate, passGate } from './gate.ts';
-import { holdBehind, rest } from './hold.ts';
+import { holdBehind, rest, wakeAll } from './hold.ts';
 import { isLastOwed } from './owed.ts';
 import { Parser } from './parser.ts';
 import { replyAccepted, replyProblem, writeContinue } from './reply.ts';
@@ -67,7 +67,8 @@ export class Ingest {
 
   refuse(req: IncomingMessage, res: ServerResponse, mark: RequestMark, problem: Problem): void {
     this.#endIfClosing(req, res);
-    if (TOO_MUCH.includes(problem.code)) rest(req.socket, res, Number(problem.headers['Retry-After']));
+    if (TOO_MUCH.includes(problem.code) && !this.#isClosing)
+      rest(req.socket, res, Number(problem.headers['Retry-After']));
     replyProblem(req, res, problem, mark.id);
     this.#context.traffic.refused(mark, problem);
   }
@@ -80,6 +81,7 @@ export class Ingest {
   /** From now on each connection ends with the last answer that it is owed. */
   endConnections(): void {
     this.#isClosing = true;
+    wakeAll();
   }
 
   #endIfClosing(req: IncomingMessage, res: ServerResponse): void {

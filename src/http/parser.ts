@@ -57,7 +57,7 @@ interface Waiting {
 
 /**
  * From a body to its events. The usual ones are parsed at once; large ones on a thread of their own, because eight
- * MiB of numbers take half a second, and the other cameras must not wait for them. It gets one body at a time.
+ * MiB of numbers take most of a second, and the other cameras must not wait for them. It gets one body at a time.
  */
 export class Parser {
   readonly #data: ThreadData;
@@ -115,10 +115,19 @@ export class Parser {
     }
     clearTimeout(next.timer);
     this.#current = next;
-    const { task } = next;
-    const thread = this.#running();
-    thread.postMessage(task, ownsMemory(task.body) ? [task.body.buffer] : []);
-    this.#watch = this.#watchOver(thread);
+    this.#hand(next.task);
+  }
+
+  #hand(task: ParseTask): void {
+    try {
+      const thread = this.#running();
+      thread.postMessage(task, ownsMemory(task.body) ? [task.body.buffer] : []);
+      this.#watch = this.#watchOver(thread);
+    } catch (error) {
+      // The system has no thread left: this body fails, and the next one is tried.
+      this.#take()?.reject(error as Error);
+      this.#next();
+    }
   }
 
   /** Started when it is needed; a venue that sends small bodies never has it. */
@@ -195,7 +204,7 @@ export class Parser {
     return current;
   }
 
-  /** No body is known that does this to the thread. Sent again, it would do the same: it must not be told to be. */
+  /** No body is known that does this to the thread of a usual box. Sent again, it would do the same: it must not be told to be. */
   #tooMuch(what: 'memory' | 'time'): Problem {
     const sentence =
       `Reading this body takes more ${what} than there is: send fewer or smaller events in one request. ` +

@@ -41,9 +41,9 @@ export class Room {
    */
   adjust(place: Place, bytes: number): void {
     const growth = Math.max(0, bytes - place.sizeBytes);
-    const others = this.#takenBytes - place.sizeBytes;
+    const [oldest = place] = this.#places;
     const fits =
-      others === 0 || growth <= SMALL_BODY_BYTES || this.#takenBytes + growth <= WAITING_BODIES_BYTES;
+      oldest === place || growth <= SMALL_BODY_BYTES || this.#takenBytes + growth <= WAITING_BODIES_BYTES;
     if (!fits) throw noRoom();
     this.grow(place, growth);
   }

@@ -57,7 +57,7 @@ export const PARSER_IDLE_MS = 2_000;
 export const PIECE_CHARS = 64 * KIB;
 /**
  * Requests being served at once; above it a client that has its share of them is refused, and one with none never. More than
- * come with one read of a connection (64 KiB); and few, because each that waits slows the others down.
+ * events come with one read of a connection (64 KiB); and few, because each that waits slows the others down.
  */
 export const SERVED_REQUESTS = 400;
 /** Requests of one connection that wait for their answers; above it nothing more is read from it. */
@@ -111,8 +111,8 @@ export const LIVE_KEYS = 300_000;
 export const SEAL_STEP_KEYS = 4_000;
 /** Events that are put in the order of eot with one commit, and from how many on: see order.ts. A few milliseconds. */
 export const ORDER_STEP_EVENTS = 5_000;
-/** After a step that failed, on a full disk or a locked file. */
-export const SEAL_RETRY_MS = 1_000;
+/** After a step of either that failed, on a full disk; on a locked file it is BUSY_RETRY_MS. */
+export const TIDY_RETRY_MS = 1_000;
 /** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;

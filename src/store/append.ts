@@ -127,8 +127,8 @@ export class Appender {
 
   /** Puts some thousand events in order, and moves as many keys to the file, where that is due: between commits. */
   tidyStep(): void {
-    if (this.#order.isDue) this.#order.step();
     if (this.keys.wantsSealing) this.keys.sealStep();
+    if (this.#order.isDue) this.#order.step();
   }
 
   #candidate(event: CourtEvent, receivedMs: number, counts: NewEvent['counts']): NewEvent {

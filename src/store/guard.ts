@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { TOKEN_USE_WRITE_MS } from '../protocol/limits.ts';
+import { Problem } from '../protocol/problems.ts';
 import { failureKind } from './failure.ts';
 import { refusal } from './refusals.ts';
 import { matchToken, type TokenHash, tokenHashes } from './tokens.ts';
@@ -38,7 +39,13 @@ export class TokenGuard {
 
   /** @returns whether any token could be accepted at all. */
   get isOpen(): boolean {
-    return this.#current().some((token) => token.endsAt > performance.now());
+    try {
+      return this.#current().some((token) => token.endsAt > performance.now());
+    } catch (error) {
+      // Not known: whatever it is has been told.
+      if (error instanceof Problem) return true;
+      throw error;
+    }
   }
 
   /** @returns whether `token` is one of the venue's; if so, its use is remembered. */
@@ -58,25 +65,30 @@ export class TokenGuard {
     this.#writtenAt = now;
   }
 
-  /** Asks once in a turn of the event loop: what has been read from the network by then was sent before. */
+  /**
+   * Asks once in a turn of the event loop: what has been read from the network by then was sent before.
+   * @throws {Problem} 503 where the tokens cannot be read: without them nobody can be told 401 either.
+   */
   #current(): readonly LiveToken[] {
     if (this.#isFailed) throw refusal('failed');
     if (this.#isFresh) return this.#tokens;
-    this.#isFresh = true;
-    setImmediate(() => {
-      this.#isFresh = false;
-    });
     try {
       const version = this.#dataVersion.get();
       if (version !== this.#seenVersion) this.#tokens = this.#read();
       this.#seenVersion = version;
-      return this.#tokens;
     } catch (error) {
-      if (failureKind(error) !== 'fatal') throw error;
+      const kind = failureKind(error);
+      if (kind === 'busy') throw refusal('busy');
+      if (kind !== 'fatal') throw error;
       this.#isFailed = true;
       this.#fatal(error);
       throw refusal('failed');
     }
+    this.#isFresh = true;
+    setImmediate(() => {
+      this.#isFresh = false;
+    });
+    return this.#tokens;
   }
 
   /** A token that was known with the same end keeps it; the wall clock is asked about the others, once. */

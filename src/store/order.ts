@@ -30,7 +30,9 @@ export class Ordering {
         `SELECT max(seq) FROM (SELECT seq ${TAIL} ORDER BY seq LIMIT ${ORDER_STEP_EVENTS})`,
       )
       .pluck();
-    this.#put = db.prepare(`INSERT INTO eot_order SELECT session, eot_ns, seq ${TAIL} AND seq <= ?`);
+    this.#put = db.prepare(
+      `INSERT OR REPLACE INTO eot_order SELECT session, eot_ns, seq ${TAIL} AND seq <= ?`,
+    );
     this.#noteUpTo = db.prepare('UPDATE ordered SET up_to_seq = ?');
     this.#runStep = db.transaction(() => this.#putInOrder());
   }

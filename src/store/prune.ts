@@ -53,9 +53,6 @@ class Pruner {
 
   async deleteEvents(which: OldEvents): Promise<{ events: number; sessions: number }> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
-    const unorder = this.#db.prepare<[number]>(
-      'DELETE FROM eot_order WHERE (session, eot_ns, seq) = (SELECT session, eot_ns, seq FROM event WHERE seq = ?)',
-    );
     const forget = this.#db.prepare<[number, number]>('DELETE FROM conflict WHERE session = ? AND seq = ?');
     const note = this.#db.prepare<[number, number]>(
       'UPDATE session SET pruned_seq = max(pruned_seq, ?), unswept = 1 WHERE id = ?',
@@ -66,7 +63,6 @@ class Pruner {
       await this.#inSteps(old, (steps) => {
         const last = new Map<number, number>();
         for (const { seq, session } of steps) {
-          unorder.run(seq);
           events += remove.run(seq).changes;
           forget.run(session, seq);
           last.set(session, seq);

@@ -6,7 +6,7 @@ import { EVENT_TYPES } from '../protocol/event.ts';
  *
  * - Names are interned: a camera says the same venue, court, source, type and version with every event, so the
  *   five together are one `origin`.
- * - `event` is only ever appended to: `seq` is the order of arrival.
+ * - `event` is appended to, and pruned: `seq` is the order of arrival.
  * - `eot_order` holds the events of each session in the order of eot, up to `ordered`: see order.ts.
  * - `key` holds the duplicate keys of sealed events in key order. Keys of events after their session's
  *   `sealed_seq` are in the memory of the daemon, and in `event` itself: see keys.ts.
@@ -101,6 +101,10 @@ const V2 = `
   ) STRICT, WITHOUT ROWID;
   INSERT INTO eot_order SELECT session, eot_ns, seq FROM event INDEXED BY event_order ORDER BY session, eot_ns, seq;
   DROP INDEX event_order;
+  -- Here and not in prune.ts: a prune of the version before this one may still be running while a package is upgraded.
+  CREATE TRIGGER event_pruned AFTER DELETE ON event BEGIN
+    DELETE FROM eot_order WHERE session = old.session AND eot_ns = old.eot_ns AND seq = old.seq;
+  END;
 
   CREATE TABLE ordered (                    -- one row
     up_to_seq INTEGER NOT NULL              -- all events up to here are in "eot_order"

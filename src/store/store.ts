@@ -44,7 +44,7 @@ export class Store {
     this.#db = db;
     this.#directory = directory;
     this.#on = on;
-    this.tokens = new TokenGuard(db, on.fatal);
+    this.tokens = new TokenGuard(db, (error) => this.#writer.fail(error));
     this.#writer = new Writer(db, on, () => this.tokens.writeUses(), options);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
@@ -103,7 +103,7 @@ export class Store {
       this.#newest.get();
     } catch (error) {
       const kind = failureKind(error);
-      if (kind === 'fatal') this.#on.fatal(error);
+      if (kind === 'fatal') this.#writer.fail(error);
       if (kind === 'fatal' || kind === 'unexpected') throw error;
     }
   }

@@ -6,7 +6,7 @@ import {
   BUSY_RETRY_MS,
   GROUP_EVENTS,
   QUEUED_REQUESTS,
-  SEAL_RETRY_MS,
+  TIDY_RETRY_MS,
 } from '../protocol/limits.ts';
 import { Appender, type Arrival, type Counts } from './append.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -50,13 +50,15 @@ export class Writer {
   readonly #full: FullDisk;
   readonly #commitGroup: Transaction<(group: Job[]) => Counts[]>;
   #queue: Job[] = [];
+  /** So many of the queue are committed one by one. */
+  #alone = 0;
   #isScheduled = false;
   /** A locked database is being waited for. */
   #mustWait = false;
   #isFailed = false;
   #isClosed = false;
   #isTidyingDue = false;
-  #sealNotBefore = 0;
+  #tidyNotBefore = 0;
   readonly #holds = new Set<Refusal>();
   #whenIdle: (() => void) | undefined;
 
@@ -135,6 +137,10 @@ export class Writer {
   }
 
   #takeGroup(): Job[] {
+    if (this.#alone > 0) {
+      this.#alone--;
+      return this.#queue.splice(0, 1);
+    }
     let events = 0;
     let end = 0;
     while (end < this.#queue.length && (end === 0 || events < this.#groupEvents)) {
@@ -150,21 +156,12 @@ export class Writer {
       counts = this.#commitGroup.immediate(group);
     } catch (error) {
       this.#appender.rolledBack();
-      if (group.length > 1 && failureKind(error) === 'unexpected') this.#commitEach(group);
-      else this.#groupFailed(group, error);
+      this.#groupFailed(group, error);
       return;
     }
     this.#appender.committed();
     this.#full.worked();
     for (const [i, job] of group.entries()) job.resolve(counts[i]!);
-  }
-
-  /** One of them has met a fault of ours: each gets a transaction of its own, so that it fails alone. */
-  #commitEach(group: Job[]): void {
-    for (const job of group) {
-      if (this.#isFailed) job.reject(refusal('failed'));
-      else this.#commit([job]);
-    }
   }
 
   #appendAll(group: Job[]): Counts[] {
@@ -181,10 +178,13 @@ export class Writer {
         this.#full.failed(error);
         return rejectAll(group, refusal('full'));
       case 'fatal':
-        return this.#fail(group, error);
+        return this.#fail(error, group);
       default:
         this.#on.unexpected(error);
-        return rejectAll(group, error);
+        if (group.length === 1) return rejectAll(group, error);
+        // One of them has met it: each gets a transaction of its own, so that it fails alone.
+        this.#queue.unshift(...group);
+        this.#alone = group.length;
     }
   }
 
@@ -200,7 +200,12 @@ export class Writer {
     }, BUSY_RETRY_MS);
   }
 
-  #fail(group: Job[], error: unknown): void {
+  /** After an I/O error, wherever it was met: nothing is answered 202 any more. */
+  fail(error: unknown): void {
+    this.#fail(error, []);
+  }
+
+  #fail(error: unknown, group: Job[]): void {
     if (this.#isFailed) return;
     this.#isFailed = true;
     rejectAll([...group, ...this.#queue.splice(0)], refusal('failed'));
@@ -208,20 +213,21 @@ export class Writer {
   }
 
   #wantsTidying(): boolean {
-    return !this.#isClosed && (this.checkpoints.isDue || this.#wantsSealing());
+    return !this.#isClosed && (this.checkpoints.isDue || this.#mayTidy());
   }
 
-  #wantsSealing(): boolean {
-    return this.#appender.wantsTidying && performance.now() >= this.#sealNotBefore;
+  #mayTidy(): boolean {
+    return this.#appender.wantsTidying && performance.now() >= this.#tidyNotBefore;
   }
 
   #tidy(): void {
     if (this.#isClosed) return;
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();
-      if (this.#wantsSealing()) this.#appender.tidyStep();
+      if (this.#mayTidy()) this.#appender.tidyStep();
     } catch (error) {
-      this.#sealNotBefore = performance.now() + SEAL_RETRY_MS;
+      const isBusy = failureKind(error) === 'busy';
+      this.#tidyNotBefore = performance.now() + (isBusy ? BUSY_RETRY_MS : TIDY_RETRY_MS);
       this.#tidyingFailed(error);
     }
   }
@@ -229,7 +235,7 @@ export class Writer {
   /** Checkpoints, the order and sealing can always wait, and fail with nothing lost: on a full disk, on a locked file. */
   #tidyingFailed(error: unknown): void {
     const kind = failureKind(error);
-    if (kind === 'fatal') this.#fail([], error);
+    if (kind === 'fatal') this.fail(error);
     if (kind === 'unexpected') this.#on.unexpected(error);
   }
 }

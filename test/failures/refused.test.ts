@@ -91,6 +91,14 @@ t.test('a damaged database is not touched, not even by the log beside it', async
   t.strictSame(await storedIds(again), ids.sort(), 'with the file as it was all is there');
 });
 
+t.test('a table that has lost its only row is damaged', async (t) => {
+  const { data } = await killed(t);
+  const db = new Database(path.join(data, 'courtd.db'));
+  db.exec('DELETE FROM ordered');
+  db.close();
+  await checkRefused(t, data, /The database in \S+ is damaged\. Nothing was changed/, 'ordered');
+});
+
 t.test('damage where no start looks ends the daemon when it is met, and is told', async (t) => {
   const { data, daemon } = await killed(t);
   const file = path.join(data, 'courtd.db');

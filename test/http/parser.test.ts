@@ -67,3 +67,10 @@ t.test('a body that waits too long for the thread is refused, and may be sent ag
   t.equal((await first).events.length, 1, 'what it waited for is read');
   t.equal((await parser.parse('two', next(), 'identity')).events.length, 1, 'and so is it, sent again');
 });
+
+t.test('a body that cannot be handed to the thread fails alone', async (t) => {
+  const parser = new Parser(DATA);
+  const uncloneable = (() => {}) as never;
+  await t.rejects(Promise.resolve(parser.parse('one', next(), uncloneable)), { name: 'DataCloneError' });
+  t.equal((await parser.parse('one', next(), 'identity')).events.length, 1);
+});

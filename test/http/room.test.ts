@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Room } from '../../src/http/room.ts';
 import { SMALL_BODY_BYTES, WAITING_BODIES_BYTES } from '../../src/protocol/limits.ts';
 import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
@@ -38,4 +39,16 @@ t.test('large bodies that wait are bounded, and small ones pass', async (t) => {
   }
   t.equal((await daemon.exported('small')).length, 2);
   t.equal((await daemon.command('export', 'large')).status, 1, 'and of the large ones nothing is stored');
+});
+
+t.test('the oldest of the large bodies may become larger than the room, and only that one', (t) => {
+  const room = new Room();
+  const [small, oldest, other] = [room.enter(), room.enter(), room.enter()];
+  room.grow(small, 300);
+  for (const place of [oldest, other]) room.grow(place, 2 * SMALL_BODY_BYTES);
+  room.adjust(oldest, 2 * WAITING_BODIES_BYTES);
+  t.throws(() => room.adjust(other, WAITING_BODIES_BYTES), { code: 'overloaded' });
+  room.leave(oldest);
+  room.adjust(other, 2 * WAITING_BODIES_BYTES);
+  t.end();
 });

@@ -1,4 +1,6 @@
 import t from 'tap';
+import { ORDER_STEP_EVENTS } from '../../src/protocol/limits.ts';
+import { isOrderRight } from '../../src/store/order.ts';
 import { pruneEvents } from '../../src/store/prune.ts';
 import { event, events } from '../event.ts';
 import { Committer, court, keyState, scratch } from './scratch.ts';
@@ -63,4 +65,15 @@ t.test('everything is given back, and numbering goes on', async (t) => {
   t.ok(pages() <= empty + 2, `${pages()} pages, ${empty} at first`);
   committer.append(...court(event()));
   t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 2_002);
+});
+
+t.test('whoever deletes an event, such as a prune of the version before, deletes it from the order', (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  committer.append(...court(...events(ORDER_STEP_EVENTS)));
+  while (committer.appender.wantsTidying) committer.appender.tidyStep();
+  db.exec('DELETE FROM event WHERE seq > 10');
+  t.equal(db.prepare('SELECT count(*) FROM eot_order').pluck().get(), 10);
+  t.ok(isOrderRight(db));
+  t.end();
 });

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import { BUSY_GIVE_UP_MS, QUEUED_REQUESTS } from '../../src/protocol/limits.ts';
+import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../src/protocol/limits.ts';
 import { Store } from '../../src/store/store.ts';
 import { Writer, type WriterOptions } from '../../src/store/writer.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -50,13 +50,44 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
   t.strictSame([answers[0], answers[2], answers[3]], [stored(1), stored(1), stored(1)]);
   t.type(answers[1], RangeError);
   t.type(answers[4], RangeError);
-  t.strictSame(told, ['unexpected', 'unexpected']);
+  t.strictSame([...new Set(told)], ['unexpected']);
   t.strictSame(await writer.append([twin!]), stored(0, 1));
   t.strictSame(db.prepare('SELECT session_id, count(*) FROM events GROUP BY 1 ORDER BY 1').raw().all(), [
     [names.session_id, 1],
     ['session-1', 2],
   ]);
 });
+
+t.test(
+  'the others of its group are stored in the order in which they came, beside a lock, too',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    let locks = 0;
+    const lock = async () => {
+      if (++locks > 1) return;
+      other.exec('BEGIN IMMEDIATE');
+      await setTimeout(5 * BUSY_RETRY_MS);
+      other.exec('ROLLBACK');
+    };
+    const store = await Store.open(folder, { ...recorder().on, unexpected: lock });
+    t.teardown(() => store.close());
+    const other = otherConnection(t, folder);
+    const good = court(...events(4));
+    const sent = [
+      good.slice(0, 1),
+      good.slice(1, 2),
+      [unbindable(one()[0]!)],
+      good.slice(2, 3),
+      good.slice(3),
+    ];
+    const answers = await Promise.all(sent.map((request) => refusal(store.append(request))));
+    t.type(answers[2], RangeError);
+    t.strictSame(
+      other.prepare('SELECT event_id FROM event ORDER BY seq').pluck().all(),
+      good.map(({ eventId }) => eventId),
+    );
+  },
+);
 
 t.test('a full disk refuses the whole group, keeps nothing of it, and is told once', async (t) => {
   const { writer, told, db, count } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 0 });
