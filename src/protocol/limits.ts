@@ -45,7 +45,7 @@ export const BODY_WAIT_MS = 5_000;
 /** Bodies up to this size are parsed between two turns of the event loop, a millisecond or two; larger ones on a thread. */
 export const PARSED_HERE_BYTES = 256 * KIB;
 /** Memory of that thread: what it needs at rest, and for each byte that a body may have. */
-export const PARSER_HEAP = { baseMib: 32, perBodyByte: 12, nurseryMib: 8 } as const;
+export const PARSER_HEAP = { baseMib: 32, perBodyByte: 12, nurseryMib: 4 } as const;
 /**
  * How long it may take for one body: others wait for it. A MiB of numbers takes 0.1 s, the slowest one that is stored 0.25 s,
  * the slowest one of all 0.5 s (measured); a box may be five times slower.

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { explain } from '../../src/store/open.ts';
+import { databaseFile, explain } from '../../src/store/open.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../src/store/schema.ts';
 import { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -32,6 +32,24 @@ t.test('the file says whose it is and of which layout', (t) => {
   t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
   t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
   t.end();
+});
+
+t.test('a file that was being made when the power went is made by the next start', async (t) => {
+  for (const pragmas of [[], ['page_size = 4096', 'auto_vacuum = INCREMENTAL']]) {
+    const folder = temporaryFolder(t);
+    const begun = new Database(databaseFile(folder));
+    for (const pragma of pragmas) begun.pragma(pragma);
+    begun.close();
+    const store = await Store.open(folder, recorder().on);
+    t.match(await store.append(court(event())), { accepted: 1 });
+    await store.close();
+  }
+  const folder = temporaryFolder(t);
+  const foreign = new Database(databaseFile(folder));
+  foreign.pragma('auto_vacuum = INCREMENTAL');
+  foreign.exec('CREATE TABLE theirs (id INTEGER)');
+  foreign.close();
+  await t.rejects(Store.open(folder, recorder().on), /is not a courtd database/);
 });
 
 t.test('the view events shows the readable names to whoever opens the file', (t) => {
