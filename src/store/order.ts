@@ -27,7 +27,7 @@ export class Ordering {
     // Of events that are committed: a seq that was rolled back may be given again after a crash.
     this.#endOfStep = db
       .prepare<[], number | null>(
-        `SELECT max(seq) FROM (SELECT seq ${TAIL} ORDER BY seq LIMIT ${ORDER_STEP_EVENTS})`,
+        `SELECT coalesce((SELECT seq ${TAIL} ORDER BY seq LIMIT 1 OFFSET ${ORDER_STEP_EVENTS - 1}), (SELECT max(seq) ${TAIL}))`,
       )
       .pluck();
     this.#put = db.prepare(
