@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { FILTER_BITS, READ_CHUNK_ROWS } from '../protocol/limits.ts';
+import { BitFilter } from './bitFilter.ts';
 
 interface Revision {
   readonly eventId: string;
@@ -15,7 +16,7 @@ interface Revision {
  */
 export class LatestRevisions {
   readonly #find: Statement<[string], number>;
-  readonly #filter: IdFilter;
+  readonly #filter: BitFilter;
   /** The highest of all events. */
   readonly #top: number;
 
@@ -27,9 +28,10 @@ export class LatestRevisions {
     );
     const { count, top } = totals.get() ?? { count: 0, top: 0 };
     this.#top = top ?? 0;
-    this.#filter = new IdFilter(count);
+    const bits = Math.min(Math.max(count * FILTER_BITS.perId, FILTER_BITS.least), FILTER_BITS.most);
+    this.#filter = new BitFilter(bits);
     const ids = db.prepare<[], string>('SELECT event_id FROM temp.latest').pluck();
-    for (const id of ids.iterate()) this.#filter.add(id);
+    for (const id of ids.iterate()) this.#filter.add(hashOf(id));
     this.#find = db.prepare<[string], number>('SELECT revision FROM temp.latest WHERE event_id = ?').pluck();
   }
 
@@ -41,7 +43,7 @@ export class LatestRevisions {
     }
     for (const event of events) {
       const { eventId, revision } = event;
-      if (revision === this.#top || !this.#filter.mayHold(eventId)) event.current = true;
+      if (revision === this.#top || !this.#filter.mayHold(hashOf(eventId))) event.current = true;
       else if ((highestHere.get(eventId) ?? 0) > revision) event.current = false;
       else event.current = revision >= (this.#find.get(eventId) ?? 0);
     }
@@ -77,27 +79,6 @@ function noteLatest(db: Database, session: number, lastSeq: number): void {
     INSERT INTO temp.latest SELECT event_id, max(revision) FROM temp.revised GROUP BY event_id ORDER BY event_id;
     DROP TABLE temp.revised;
   `);
-}
-
-/** Tells of most ids for certain that they were not added: a bit for each id, at its hash. */
-class IdFilter {
-  readonly #words: Uint32Array;
-
-  constructor(ids: number) {
-    const bits = Math.min(Math.max(ids * FILTER_BITS.perId, FILTER_BITS.least), FILTER_BITS.most);
-    this.#words = new Uint32Array(2 ** Math.ceil(Math.log2(bits)) / 32);
-  }
-
-  add(id: string): void {
-    const hash = hashOf(id);
-    const at = (hash >>> 5) & (this.#words.length - 1);
-    this.#words[at] = this.#words[at]! | (1 << (hash & 31));
-  }
-
-  mayHold(id: string): boolean {
-    const hash = hashOf(id);
-    return (this.#words[(hash >>> 5) & (this.#words.length - 1)]! & (1 << (hash & 31))) !== 0;
-  }
 }
 
 /** FNV-1a over UTF-16 units, its upper bits mixed into the lower. */
