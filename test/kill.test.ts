@@ -76,16 +76,19 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
   db.exec(`
     INSERT INTO origin VALUES (1, 'venue-1', 'court-1', 'camera-1', 'BALL_HIT', '1.0');
     WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 19)
-      INSERT INTO session (id, name) SELECT i + 1, 'session-' || i FROM n;
-    WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < ${events - 1})
-      INSERT INTO event SELECT i + 1, 1 + i / 50000, lower(hex(randomblob(12))), 0, 1773500966535000000 + i,
-        '2026-03-14T15:09:26.535Z', 1, 0.97, 1773500966600, '{"x_ft":12.5}', NULL FROM n;`);
+      INSERT INTO session (id, name) SELECT i + 1, 'session-' || i FROM n;`);
+  const insert = (from: number, to: number) =>
+    db.exec(`
+      WITH RECURSIVE n (i) AS (VALUES (${from}) UNION ALL SELECT i + 1 FROM n WHERE i < ${to - 1})
+        INSERT INTO event SELECT i + 1, 1 + i / 50000, lower(hex(randomblob(12))), 0, 1773500966535000000 + i,
+          '2026-03-14T15:09:26.535Z', 1, 0.97, 1773500966600, '{"x_ft":12.5}', NULL FROM n;`);
+  // The daemon would have sealed the keys by and by, all but as many as it keeps in memory.
+  insert(0, events - LIVE_KEYS + 1);
   const keys = new Keys(db);
-  // As the daemon would have by then.
   while (keys.wantsSealing) keys.sealStep();
+  insert(events - LIVE_KEYS + 1, events);
   const order = new Ordering(db);
   while (order.isDue) order.step();
-  t.ok(keys.count <= LIVE_KEYS);
   const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
   const seqs = [1, events / 2, events - LIVE_KEYS, events];
   const old = seqs.map((seq) => eventToJson(toStoredEvent(row.get(seq)!)));

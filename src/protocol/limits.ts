@@ -105,8 +105,12 @@ export const BUSY_GIVE_UP_MS = 250;
 export const NAMES_CACHED = 20_000;
 /** Rows of one INSERT statement: 45 % faster than one by one, and more rows gain nothing (measured). */
 export const INSERT_ROWS = 20;
-/** Keys of events that the daemon keeps in memory; above it the oldest session's go to the file. About 70 bytes each. */
-export const LIVE_KEYS = 300_000;
+/** Keys that the daemon keeps in memory before they go to the file, 40 bytes each; as many more come while they go. */
+export const LIVE_KEYS = 200_000;
+/** Keys that it can keep at most, if none could go to the file. */
+export const LIVE_KEYS_MAX = 2 ** 21;
+/** What tells of most new events that they are new, in bits: 4 MiB. After a million events it is wrong of 3 in 100. */
+export const KEY_FILTER_BITS = 2 ** 25;
 /** Keys that move to the file with one commit: a few milliseconds. */
 export const SEAL_STEP_KEYS = 4_000;
 /** Events that are put in the order of eot with one commit, and from how many on: see order.ts. A few milliseconds. */

@@ -1,7 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { type CourtEvent, sameContent } from '../protocol/event.ts';
-import { EventFinder } from './events.ts';
-import { type Key, Keys } from './keys.ts';
+import { EventFinder, type StoredEvent } from './events.ts';
+import { Keys } from './keys.ts';
+import type { KeyOfEvent } from './keyTable.ts';
 import { Names } from './names.ts';
 import { Ordering } from './order.ts';
 import { inRows, RowsStatement } from './rows.ts';
@@ -22,7 +23,7 @@ export interface Arrival {
 }
 
 /** An event on its way into the table. */
-interface NewEvent extends Key {
+interface NewEvent extends KeyOfEvent {
   readonly origin: number;
   readonly event: CourtEvent;
   readonly receivedMs: number;
@@ -60,13 +61,8 @@ export class Appender {
     this.#noteConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
-    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned. But a session may be
-    // sealed up to one that was rolled back: an event given it again would not be read back into `keys` at start.
-    const last = db
-      .prepare<[], number>(`
-        SELECT max(seq) FROM (SELECT seq FROM sqlite_sequence WHERE name = 'event'
-          UNION ALL SELECT max(sealed_seq) FROM session UNION ALL SELECT up_to_seq FROM sealed)`)
-      .pluck();
+    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned.
+    const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'event'").pluck();
     this.#nextSeq = (last.get() ?? 0) + 1;
   }
 
@@ -76,43 +72,47 @@ export class Appender {
    */
   append(arrivals: readonly Arrival[]): Counts[] {
     const counts = arrivals.map(({ events }) => ({ accepted: events.length, duplicates: 0, conflicts: 0 }));
-    const candidates = arrivals.flatMap(({ events, receivedMs }, i) =>
-      events.map((event) => this.#candidate(event, receivedMs, counts[i]!)),
-    );
-    const known = this.keys.claim(candidates);
-    const fresh = candidates.filter((candidate, i) => known[i] === candidate.seq);
-    this.#store(fresh);
-    if (fresh.length < candidates.length) this.#meetAgain(candidates, known);
+    const candidates: NewEvent[] = [];
+    for (const [i, { events, receivedMs }] of arrivals.entries()) {
+      for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
+    }
+    const found = this.keys.claim(candidates);
+    this.#store(candidates.filter((_, i) => found[i]!.length === 0));
+    for (const [i, candidate] of candidates.entries()) {
+      if (found[i]!.length > 0) this.#meetAgain(candidate, found[i]!);
+    }
     return counts;
   }
 
-  /** @param known under which seq each is known. */
-  #meetAgain(candidates: readonly NewEvent[], known: readonly number[]): void {
-    // Seqs of pruned events, and the copies that took their place.
-    const replaced = new Map<number, number>();
-    for (const [i, candidate] of candidates.entries()) {
-      const seq = known[i]!;
-      if (seq === candidate.seq) continue;
-      const first = this.#stored.bySeq(replaced.get(seq) ?? seq);
-      if (first === undefined) {
-        replaced.set(seq, candidate.seq);
-        // Pruned: the key led nowhere, and a row that is not there is no duplicate (design 5).
-        this.keys.replace(candidate);
-        this.#store([candidate]);
-        continue;
-      }
-      const { counts, session, event, receivedMs } = candidate;
-      counts.accepted--;
-      counts.duplicates++;
-      this.#countDuplicates.run(1, session);
-      if (sameContent(first, event)) continue;
-      counts.conflicts++;
-      this.#noteConflict.run(session, first.seq, receivedMs);
+  /** @param found where an event with its key may be, at the time of its claim. */
+  #meetAgain(candidate: NewEvent, found: readonly number[]): void {
+    const first = this.#find(candidate, [...found, ...this.keys.inMemory(candidate)]);
+    if (first === undefined) {
+      // Pruned, or another event_id with the same hash: a row that is not there is no duplicate (design 5).
+      this.keys.add(candidate);
+      this.#store([candidate]);
+      return;
     }
+    const { counts, session, event, receivedMs } = candidate;
+    counts.accepted--;
+    counts.duplicates++;
+    this.#countDuplicates.run(1, session);
+    if (sameContent(first, event)) return;
+    counts.conflicts++;
+    this.#noteConflict.run(session, first.seq, receivedMs);
+  }
+
+  #find({ event }: NewEvent, seqs: readonly number[]): StoredEvent | undefined {
+    for (const seq of seqs) {
+      const stored = this.#stored.bySeq(seq);
+      if (stored !== undefined && isSameEvent(stored, event)) return stored;
+    }
+    return undefined;
   }
 
   committed(): void {
     this.#names.committed();
+    this.keys.committed();
   }
 
   rolledBack(): void {
@@ -135,7 +135,8 @@ export class Appender {
     const { eventId, revision } = event;
     const session = this.#names.sessionId(event.sessionId);
     const origin = this.#names.originId(event);
-    return { session, eventId, revision, seq: this.#nextSeq++, origin, event, receivedMs, counts };
+    const hash = this.keys.hash(eventId);
+    return { session, hash, revision, seq: this.#nextSeq++, origin, event, receivedMs, counts };
   }
 
   #store(fresh: readonly NewEvent[]): void {
@@ -161,4 +162,9 @@ export class Appender {
     }
     this.#order.note(fresh.length);
   }
+}
+
+/** Spec 2.3. */
+function isSameEvent(a: CourtEvent, b: CourtEvent): boolean {
+  return a.eventId === b.eventId && a.revision === b.revision && a.sessionId === b.sessionId;
 }

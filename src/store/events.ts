@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
+import { readKeyHash } from './keyHash.ts';
 
 /** An event as it lies in the store. */
 export interface StoredEvent extends CourtEvent {
@@ -50,10 +51,11 @@ export class EventFinder {
  * (keys.ts), so the events that came since are looked through as well.
  */
 export function findRevisions(db: Database, sessionId: string, eventId: string): FoundEvent[] {
-  const rows = db.prepare<[{ sessionId: string; eventId: string }], EventRow>(`
+  const hash = readKeyHash(db)(eventId);
+  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: number }], EventRow>(`
     ${SELECT_EVENT}
      WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (
-       SELECT k.seq FROM key k JOIN session ks ON ks.id = k.session WHERE ks.name = @sessionId AND k.event_id = @eventId
+       SELECT k.seq FROM key k JOIN session ks ON ks.id = k.session WHERE ks.name = @sessionId AND k.hash = @hash
        UNION
        SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to_seq FROM sealed) AND u.event_id = @eventId)
      ORDER BY e.revision`);
@@ -62,7 +64,7 @@ export function findRevisions(db: Database, sessionId: string, eventId: string):
       'SELECT copies FROM conflict WHERE session = (SELECT session FROM event WHERE seq = @seq) AND seq = @seq',
     )
     .pluck();
-  return rows.all({ sessionId, eventId }).map((row) => ({
+  return rows.all({ sessionId, eventId, hash }).map((row) => ({
     ...toStoredEvent(row),
     conflictingCopies: copies.get({ seq: row.seq }) ?? 0,
   }));

@@ -1,137 +1,139 @@
-import type { Database, Statement } from 'better-sqlite3';
-import { LIVE_KEYS } from '../protocol/limits.ts';
+import type { Database } from 'better-sqlite3';
+import { KEY_FILTER_BITS, LIVE_KEYS } from '../protocol/limits.ts';
+import { BitFilter } from './bitFilter.ts';
+import { type KeyHash, readKeyHash } from './keyHash.ts';
+import { type Key, type KeyOfEvent, KeyTable, mix } from './keyTable.ts';
 import { inRows, RowsStatement } from './rows.ts';
 import { Seal } from './seal.ts';
 
-/** What a stored event is known by (spec 2.3), and where it is. */
-export interface Key {
-  readonly session: number;
-  readonly eventId: string;
-  readonly revision: number;
-  readonly seq: number;
-}
+/** The events whose keys are read back at start. */
+export const UNSEALED = 'FROM event WHERE seq > (SELECT up_to_seq FROM sealed)';
 
-/** The keys that are read back at start. */
-export const UNSEALED_KEYS = `
-  SELECT e.session, e.event_id, e.revision, e.seq FROM event e JOIN session s ON s.id = e.session
-   WHERE e.seq > (SELECT up_to_seq FROM sealed) AND e.seq > s.sealed_seq`;
-
-const KEY_MATCHES = 'session = ? AND event_id = ? AND revision = ?';
+const NO_KEYS: readonly KeyOfEvent[] = [];
+const NONE: readonly number[] = [];
 
 /**
- * Which keys are known, for ever. Event ids are random, so an index over all of them would dirty a page of its own
+ * Which events are known, for ever. Event ids are random, so an index over all of them would dirty a page of its own
  * for each event: 14 KB written for 200 bytes, slow, and hard on flash. Instead events are appended in order of
- * arrival, and their keys live here, in an attached in-memory table that takes part in the same transactions: it
- * rolls back with them, and INSERT OR IGNORE into it stays the arbiter of what is new.
+ * arrival, and the keys of the latest are in memory: session, revision and a hash of the event_id, and the seq of the event.
  *
- * Nothing is lost with the memory: every event after its session's `sealed_seq` is read back at start. To bound
- * that, the session with the oldest keys is sealed when there are more than LIVE_KEYS (seal.ts): its keys move to
- * the file's table `key`, and from then on both places are asked about that session.
+ * A key tells where its event may be; whether it is there and is the same one, the event itself tells. So no hash can make
+ * two events one, and a key that leads nowhere does no harm.
+ *
+ * Nothing is lost with the memory: the keys of all events after the last that were sealed are read back at start. To bound
+ * that, they move to the file when there are LIVE_KEYS of them (seal.ts): sorted, so that a page takes many at once.
  *
  * This holds for one writing process (lock.ts). Other processes work from the file alone.
  */
 export class Keys {
-  readonly #claimLive: RowsStatement;
-  readonly #claimUnsealed: RowsStatement;
-  readonly #findLive: Statement<[number, string, number], number>;
-  readonly #findSealed: Statement<[number, string, number], number>;
-  readonly #replaceLive: Statement<[number, string, number, number]>;
-  readonly #forgetSealed: Statement<[number, string, number]>;
-  readonly #countLive: Statement<[], number>;
+  readonly hash: KeyHash;
+  readonly #inFile: RowsStatement<KeyOfEvent>;
   readonly #seal: Seal;
-  #count: number;
+  /** Sessions up to it may have keys in the file that were sealed before this start; they are numbered as they begin. */
+  readonly #lastOldSession: number;
+  /** Holds all keys that came to memory since this start. */
+  readonly #seen = new BitFilter(KEY_FILTER_BITS);
+  /** Those that come now; before them those that are on their way to the file, if any are. */
+  #live = new KeyTable();
+  /** How many of them a rollback leaves. */
+  #committed = 0;
 
   constructor(db: Database) {
-    // What SQLite notes to undo a statement of many rows, such as a step of the seal, it would write to /tmp.
-    db.pragma('temp_store = MEMORY');
-    db.exec(`
-      ATTACH ':memory:' AS live;
-      CREATE TABLE live.key (session INTEGER, event_id TEXT, revision INTEGER, seq INTEGER,
-        PRIMARY KEY (session, event_id, revision)) STRICT, WITHOUT ROWID;
-      INSERT OR IGNORE INTO live.key
-        ${UNSEALED_KEYS} ORDER BY e.session, e.event_id, e.revision;
-    `);
-    const insert = 'INSERT OR IGNORE INTO live.key';
-    this.#claimLive = new RowsStatement(db, 4, (values) => `${insert} VALUES ${values}`);
-    this.#claimUnsealed = new RowsStatement(
+    this.hash = readKeyHash(db);
+    this.#inFile = new RowsStatement(
       db,
-      4,
+      3,
       (values) => `
-        WITH new (session, event_id, revision, seq) AS (VALUES ${values})
-        ${insert} SELECT * FROM new WHERE NOT EXISTS (
-          SELECT 1 FROM main.key AS old
-           WHERE old.session = new.session AND old.event_id = new.event_id AND old.revision = new.revision)`,
+        WITH asked (session, hash, revision) AS (VALUES ${values})
+        SELECT key.* FROM asked CROSS JOIN key USING (session, hash, revision)`,
     );
-    const find = (schema: string) => {
-      const sql = `SELECT seq FROM ${schema}.key WHERE ${KEY_MATCHES}`;
-      return db.prepare<[number, string, number], number>(sql).pluck();
-    };
-    this.#findLive = find('live');
-    this.#findSealed = find('main');
-    this.#replaceLive = db.prepare('INSERT OR REPLACE INTO live.key VALUES (?, ?, ?, ?)');
-    this.#forgetSealed = db.prepare(`DELETE FROM main.key WHERE ${KEY_MATCHES}`);
-    this.#countLive = db.prepare<[], number>('SELECT count(*) FROM live.key').pluck();
-    this.#count = this.#countLive.get() ?? 0;
+    this.#lastOldSession = db.prepare<[], number | null>('SELECT max(session) FROM key').pluck().get() ?? 0;
     this.#seal = new Seal(db);
+    this.#readBack(db);
   }
 
-  /** Keys in memory. */
+  /** In memory. */
   get count(): number {
-    return this.#count;
+    return this.#live.length + (this.#seal.keys?.length ?? 0);
   }
 
   /**
-   * Makes the keys known that are not, inside the transaction that stores their events.
-   * @returns for each key the seq under which it is known: its own if it is new.
+   * Makes the keys known that are certainly new, inside the transaction that stores their events.
+   * @returns for each key where its event may be: nowhere, if it was new.
    */
-  claim(keys: readonly Key[]): number[] {
-    const known: number[] = [];
+  claim(keys: readonly KeyOfEvent[]): (readonly number[])[] {
+    const seqs: (readonly number[])[] = [];
     for (const rows of inRows(keys)) {
-      const values: (string | number)[] = [];
-      let askBoth = false;
-      for (const { session, eventId, revision, seq } of rows) {
-        values.push(session, eventId, revision, seq);
-        askBoth ||= this.#seal.hasBegun(session);
-      }
-      const { changes } = (askBoth ? this.#claimUnsealed : this.#claimLive).run(values);
-      this.#count += changes;
+      const sealed = this.#sealed(rows.filter((key) => this.#mayBeKnown(key)));
       for (const key of rows) {
-        const seq = changes === rows.length ? key.seq : this.#seqOf(key);
-        if (seq === key.seq) this.#seal.note(key.session, seq);
-        known.push(seq);
+        const known = this.#mayBeKnown(key) ? [...this.inMemory(key), ...seqsOf(key, sealed)] : NONE;
+        if (known.length === 0) this.add(key);
+        seqs.push(known);
       }
     }
-    return known;
+    return seqs;
   }
 
-  /** The event that a key led to is gone (pruned): from now on the key leads to `key.seq`. */
-  replace({ session, eventId, revision, seq }: Key): void {
-    if (this.#findLive.get(session, eventId, revision) === undefined) this.#count++;
-    this.#forgetSealed.run(session, eventId, revision);
-    this.#replaceLive.run(session, eventId, revision, seq);
-    this.#seal.note(session, seq);
+  /** Makes a key known, whatever else is known by it. */
+  add(key: KeyOfEvent): void {
+    this.#live.add(key);
+    this.#seen.add(mix(key));
   }
 
-  /** After a rollback, which may have taken keys out of memory again. */
+  /** @returns where its event may be, of those whose keys are in memory. */
+  inMemory(key: Key): readonly number[] {
+    const live = this.#live.seqs(key);
+    const moving = this.#seal.keys?.seqs(key);
+    return moving === undefined || moving.length === 0 ? live : [...live, ...moving];
+  }
+
+  committed(): void {
+    this.#committed = this.#live.length;
+  }
+
   rolledBack(): void {
-    this.#count = this.#countLive.get() ?? 0;
+    this.#live.truncate(this.#committed);
   }
 
   /** Whether `sealStep` has something to do. */
   get wantsSealing(): boolean {
-    return this.#seal.isUnderWay || this.#count > LIVE_KEYS;
+    return this.#seal.keys !== undefined || this.#live.length >= LIVE_KEYS;
   }
 
-  /** Moves a few thousand keys to the file, in a transaction of its own: between commits, never inside one. */
+  /** Moves some thousand keys to the file, in a transaction of its own: between commits, never inside one. */
   sealStep(): void {
-    this.#count -= this.#seal.step();
+    if (this.#seal.keys === undefined) {
+      this.#seal.begin(this.#live);
+      this.#live = new KeyTable();
+      this.#committed = 0;
+    }
+    this.#seal.step();
   }
 
-  #seqOf({ session, eventId, revision, seq }: Key): number {
-    return (
-      this.#findLive.get(session, eventId, revision) ??
-      this.#findSealed.get(session, eventId, revision) ??
-      seq
-    );
+  #mayBeKnown(key: Key): boolean {
+    return key.session <= this.#lastOldSession || this.#seen.mayHold(mix(key));
   }
+
+  #sealed(keys: readonly Key[]): readonly KeyOfEvent[] {
+    if (keys.length === 0) return NO_KEYS;
+    const values: number[] = [];
+    for (const { session, hash, revision } of keys) values.push(session, hash, revision);
+    return this.#inFile.all(values);
+  }
+
+  #readBack(db: Database): void {
+    const unsealed = db.prepare<[], [number, string, number, number]>(
+      `SELECT session, event_id, revision, seq ${UNSEALED}`,
+    );
+    for (const [session, eventId, revision, seq] of unsealed.raw().iterate()) {
+      this.add({ session, hash: this.hash(eventId), revision, seq });
+    }
+    this.committed();
+  }
+}
+
+function seqsOf({ session, hash, revision }: Key, keys: readonly KeyOfEvent[]): number[] {
+  return keys
+    .filter((key) => key.hash === hash && key.revision === revision && key.session === session)
+    .map(({ seq }) => seq);
 }

@@ -6,7 +6,7 @@ import { createClosed } from './closed.ts';
 import { StoreError, sqliteCode } from './failure.ts';
 import { howToEnter } from './group.ts';
 import { readHeader } from './header.ts';
-import { UNSEALED_KEYS } from './keys.ts';
+import { UNSEALED } from './keys.ts';
 import { copyBeforeUpgrade } from './layoutCopy.ts';
 import { ORDERED_SINCE } from './order.ts';
 import { migrate, SCHEMA_VERSION } from './schema.ts';
@@ -122,7 +122,7 @@ function refuseDamaged(file: string): void {
       if (isWhole && (!ONE_ROW.includes(table) || rows.get() === 1)) continue;
       throw new Database.SqliteError(`${table} is damaged`, 'SQLITE_CORRUPT');
     }
-    db.prepare(`SELECT max(event_id), max(seq) FROM (${UNSEALED_KEYS})`).get();
+    db.prepare(`SELECT max(event_id), max(seq) ${UNSEALED}`).get();
   } finally {
     db.close();
   }

@@ -28,7 +28,7 @@ export type PruneProgress = (doing: 'events' | 'keys' | 'pages', count: number) 
  * milliseconds with pauses between them, so that ingest does not notice. It can be ended at any moment: what is left to
  * do is noted in the same transactions (`session.unswept`), and the next prune does it.
  *
- * The keys come second, because keys are in the order of their ids: deleted with its event, each would dirty a page of its
+ * The keys come second, because they are in the order of their hashes: deleted with its event, each would dirty a page of its
  * own. Until then they lead nowhere, which append.ts bears. Keys that are in the daemon's memory never reach the file
  * (seal.ts). Sessions and names stay: the daemon remembers their ids.
  */
@@ -80,8 +80,8 @@ class Pruner {
     const unswept = this.#db.prepare<[], OldEvent>(
       'SELECT id AS session, pruned_seq AS seq FROM session WHERE unswept = 1',
     );
-    const remove = this.#db.prepare<[number, string, number, number]>(
-      'DELETE FROM key WHERE session = ? AND event_id = ? AND revision = ? AND seq = ?',
+    const remove = this.#db.prepare<[number, number, number, number]>(
+      'DELETE FROM key WHERE session = ? AND hash = ? AND revision = ? AND seq = ?',
     );
     const swept = this.#db.prepare<[number]>('UPDATE session SET unswept = 0 WHERE id = ?');
     const empty = this.#db.prepare<[number]>(
@@ -91,8 +91,8 @@ class Pruner {
     for (const { session, seq: prunedSeq } of unswept.all()) {
       for (const dead of deadKeys(this.#db, session, prunedSeq)) {
         await this.#inSteps(dead, (steps) => {
-          for (const { eventId, revision, seq } of steps) {
-            keys += remove.run(session, eventId, revision, seq).changes;
+          for (const { hash, revision, seq } of steps) {
+            keys += remove.run(session, hash, revision, seq).changes;
           }
         });
         this.#on('keys', keys);

@@ -4,8 +4,8 @@ import { INSERT_ROWS } from '../protocol/limits.ts';
 type Value = string | number | bigint | null;
 
 /** One INSERT statement of many rows, prepared once for each number of rows up to INSERT_ROWS. */
-export class RowsStatement {
-  readonly #prepared: Statement<Value[]>[] = [];
+export class RowsStatement<Answer = unknown> {
+  readonly #prepared: Statement<Value[], Answer>[] = [];
   readonly #db: Database;
   readonly #columns: number;
   readonly #sql: (values: string) => string;
@@ -19,12 +19,20 @@ export class RowsStatement {
 
   /** @param values as many as the columns of some rows, at least one and at most INSERT_ROWS rows. */
   run(values: Value[]): RunResult {
-    const rows = values.length / this.#columns;
-    this.#prepared[rows] ??= this.#prepare(rows);
-    return this.#prepared[rows].run(...values);
+    return this.#statement(values).run(...values);
   }
 
-  #prepare(rows: number): Statement<Value[]> {
+  all(values: Value[]): Answer[] {
+    return this.#statement(values).all(...values);
+  }
+
+  #statement(values: readonly Value[]): Statement<Value[], Answer> {
+    const rows = values.length / this.#columns;
+    this.#prepared[rows] ??= this.#prepare(rows);
+    return this.#prepared[rows];
+  }
+
+  #prepare(rows: number): Statement<Value[], Answer> {
     const row = `(${Array(this.#columns).fill('?').join(', ')})`;
     return this.#db.prepare(this.#sql(Array(rows).fill(row).join(', ')));
   }

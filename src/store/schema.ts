@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { EVENT_TYPES } from '../protocol/event.ts';
+import { addKeyHash, SECRET_BYTES } from './keyHash.ts';
 
 /**
  * The layout of courtd.db (design 5). `user_version` is the number of the last migration that the file has seen.
@@ -8,8 +9,8 @@ import { EVENT_TYPES } from '../protocol/event.ts';
  *   five together are one `origin`.
  * - `event` is appended to, and pruned: `seq` is the order of arrival.
  * - `eot_order` holds the events of each session in the order of eot, up to `ordered`: see order.ts.
- * - `key` holds the duplicate keys of sealed events in key order. Keys of events after their session's
- *   `sealed_seq` are in the memory of the daemon, and in `event` itself: see keys.ts.
+ * - `key` tells where an event may be that comes again. The keys of events after `sealed` are in the memory of the
+ *   daemon, and in `event` itself: see keys.ts.
  * - No table that takes events has a constraint that OR IGNORE could swallow, but its key.
  */
 
@@ -112,8 +113,28 @@ const V2 = `
   INSERT INTO ordered SELECT coalesce(max(seq), 0) FROM event;
 `;
 
+/** Keys have a hash instead of the event_id, and move to the file by the age of the event, whatever its session: see keys.ts. */
+const V3 = `
+  DROP TABLE sealed;
+  CREATE TABLE sealed (                     -- one row
+    up_to_seq INTEGER NOT NULL,             -- the keys of all events up to here are in "key"
+    secret    BLOB    NOT NULL              -- of the hash: see keyHash.ts
+  ) STRICT;
+  INSERT INTO sealed SELECT coalesce(max(seq), 0), randomblob(${SECRET_BYTES}) FROM event;
+  DROP TABLE key;
+  CREATE TABLE key (
+    session  INTEGER,
+    hash     INTEGER,
+    revision INTEGER,
+    seq      INTEGER,
+    PRIMARY KEY (session, hash, revision, seq)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO key SELECT session, key_hash((SELECT secret FROM sealed), event_id), revision, seq FROM event ORDER BY 1, 2, 3, 4;
+  ALTER TABLE session DROP COLUMN sealed_seq;
+`;
+
 /** Migration n takes a file from user_version n to n + 1. */
-export const MIGRATIONS: readonly string[] = [V1, V2];
+export const MIGRATIONS: readonly string[] = [V1, V2, V3];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
@@ -123,6 +144,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
  */
 export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
   const from = db.pragma('user_version', { simple: true }) as number;
+  addKeyHash(db);
   for (const step of migrations.slice(from)) db.exec(step);
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${migrations.length}`);

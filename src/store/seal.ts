@@ -1,144 +1,75 @@
 import type { Database, Statement, Transaction } from 'better-sqlite3';
 import { SEAL_STEP_KEYS } from '../protocol/limits.ts';
+import type { KeyOfEvent, KeyTable } from './keyTable.ts';
+import { inRows, RowsStatement } from './rows.ts';
 
-/** A session whose keys are on their way to the file, in key order. */
+/** Keys on their way to the file. */
 interface Move {
-  readonly session: number;
-  /** Keys of later events stay in memory. */
-  readonly lastSeq: number;
-  /** The last key that was moved. */
-  readonly after: Place;
+  readonly keys: KeyTable;
+  readonly inOrder: Iterator<KeyOfEvent>;
+  /** What the next step moves. */
+  batch: readonly KeyOfEvent[];
 }
-
-interface Place {
-  readonly event_id: string;
-  readonly revision: number;
-}
-
-/** Sorts before every key: an event_id is never empty. */
-const START: Place = { event_id: '', revision: -1 };
-/** Sorts after every key: a blob comes after every text. */
-const END = Buffer.alloc(0);
 
 /**
- * Moves the keys of one session after the other from memory to the file (keys.ts says why): in key order, so that
- * pages fill up one by one, and in steps, so that ingest does not notice. A crash between two steps leaves keys in
- * both places; they are read back at start, and win when their session is sealed again.
+ * Moves keys from memory to the file (keys.ts says why): by session and in key order, so that a page takes many of them,
+ * and in steps, so that ingest does not notice. A crash between two steps leaves keys in both places, which does no harm.
  */
 export class Seal {
-  /** For each session with keys in memory, a seq that none of them is below. */
-  readonly #firstSeq = new Map<number, number>();
-  readonly #begun: Set<number>;
-  readonly #endOfStep: Statement<unknown[], Place>;
-  readonly #copy: Statement<unknown[]>;
-  readonly #forget: Statement<unknown[]>;
-  readonly #sealSession: Statement<[number, number]>;
+  readonly #copy: RowsStatement;
+  readonly #prunedUpTo: Statement<[], number>;
+  readonly #isThere: Statement<[number], number>;
   readonly #sealUpTo: Statement<[number]>;
-  readonly #runStep: Transaction<(move: Move) => { moved: number; end: Place | undefined }>;
-  #lastSeq: number;
+  readonly #runStep: Transaction<(move: Move) => void>;
   #move: Move | undefined;
-  /** The first key of the moving session that came after its seal began. */
-  #firstSince: number | undefined;
 
   constructor(db: Database) {
-    const starts = db
-      .prepare<[], [number, number]>('SELECT session, min(seq) FROM live.key GROUP BY session')
-      .raw();
-    for (const [session, seq] of starts.iterate()) this.#firstSeq.set(session, seq);
-    this.#begun = new Set(
-      db.prepare<[], number>('SELECT id FROM session WHERE sealed_seq > 0').pluck().all(),
-    );
-    this.#lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck().get() ?? 0;
-    this.#endOfStep = db.prepare(`
-      SELECT event_id, revision FROM live.key WHERE session = ? AND (event_id, revision) > (?, ?)
-       ORDER BY event_id, revision LIMIT 1 OFFSET ${SEAL_STEP_KEYS - 1}`);
-    const range = 'session = @session AND (event_id, revision) > (@from, @fromRevision)';
-    const part = `${range} AND (event_id, revision) <= (@to, @toRevision) AND seq <= @lastSeq`;
-    // Only where a prune has been are the events asked for, one by one.
-    const isThere = `(seq > (SELECT pruned_seq FROM session WHERE id = @session)
-      OR EXISTS (SELECT 1 FROM event e WHERE e.seq = k.seq))`;
-    this.#copy = db.prepare(
-      `INSERT OR REPLACE INTO main.key SELECT * FROM live.key AS k WHERE ${part} AND ${isThere} ORDER BY event_id, revision`,
-    );
-    this.#forget = db.prepare(`DELETE FROM live.key WHERE ${part}`);
-    this.#sealSession = db.prepare('UPDATE session SET sealed_seq = ? WHERE id = ?');
+    this.#copy = new RowsStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
+    this.#prunedUpTo = db.prepare<[], number>('SELECT coalesce(max(pruned_seq), 0) FROM session').pluck();
+    this.#isThere = db.prepare<[number], number>('SELECT 1 FROM event WHERE seq = ?').pluck();
     this.#sealUpTo = db.prepare('UPDATE sealed SET up_to_seq = ?');
-    this.#runStep = db.transaction((move) => this.#moveKeys(move));
+    this.#runStep = db.transaction((move) => this.#moveBatch(move));
   }
 
-  /** Whether some keys of this session are in the file, so that both places must be asked. */
-  hasBegun(session: number): boolean {
-    return this.#begun.has(session);
+  /** The keys that are on their way; they stay in memory until all are there. */
+  get keys(): KeyTable | undefined {
+    return this.#move?.keys;
   }
 
-  get isUnderWay(): boolean {
-    return this.#move !== undefined;
+  /** @param keys those of all events after the last ones that were sealed; they change no more. */
+  begin(keys: KeyTable): void {
+    const inOrder = keys.inOrder();
+    this.#move = { keys, inOrder, batch: take(inOrder) };
   }
 
-  /** A key went to memory. One that is rolled back does no harm: its session may seem to start too early. */
-  note(session: number, seq: number): void {
-    if (seq > this.#lastSeq) this.#lastSeq = seq;
-    if (!this.#firstSeq.has(session)) this.#firstSeq.set(session, seq);
-    if (this.#move?.session === session) this.#firstSince ??= seq;
-  }
-
-  /**
-   * Begins with the session that has the oldest keys, or goes on where the last step ended.
-   * @returns how many keys left the memory.
-   */
-  step(): number {
-    this.#move ??= this.#begin();
+  step(): void {
     const move = this.#move;
-    if (move === undefined) return 0;
-    this.#begun.add(move.session);
-    const { moved, end } = this.#runStep.immediate(move);
+    if (move === undefined) return;
+    this.#runStep.immediate(move);
     // Only after the commit: a step that failed is taken again.
-    if (end !== undefined) this.#move = { ...move, after: end };
-    else this.#finish(move.session);
-    return moved;
+    if (move.batch.length < SEAL_STEP_KEYS) this.#move = undefined;
+    else move.batch = take(move.inOrder);
   }
 
-  #begin(): Move | undefined {
-    const [oldest] = this.#oldestFirst();
-    this.#firstSince = undefined;
-    return oldest === undefined ? undefined : { session: oldest, lastSeq: this.#lastSeq, after: START };
-  }
-
-  #moveKeys(move: Move): { moved: number; end: Place | undefined } {
-    const { session, lastSeq, after } = move;
-    const end = this.#endOfStep.get(session, after.event_id, after.revision);
-    const part = {
-      session,
-      lastSeq,
-      from: after.event_id,
-      fromRevision: after.revision,
-      // Never "no bound": without one, each step would look at all that is left of the session.
-      to: end?.event_id ?? END,
-      toRevision: end?.revision ?? 0,
-    };
-    this.#copy.run(part);
-    const moved = this.#forget.run(part).changes;
-    if (end === undefined) {
-      this.#sealSession.run(lastSeq, session);
-      this.#sealUpTo.run(this.#sealedUpTo(move));
+  #moveBatch({ keys, batch }: Move): void {
+    const prunedSeq = this.#prunedUpTo.get() ?? 0;
+    // Only where a prune has been are the events asked for, one by one.
+    const alive = batch.filter(({ seq }) => seq > prunedSeq || this.#isThere.get(seq) !== undefined);
+    for (const rows of inRows(alive)) {
+      const values: number[] = [];
+      for (const { session, hash, revision, seq } of rows) values.push(session, hash, revision, seq);
+      this.#copy.run(values);
     }
-    return { moved, end };
+    if (batch.length < SEAL_STEP_KEYS) this.#sealUpTo.run(keys.lastSeq);
   }
+}
 
-  /** Every key up to here is in the file once `move` has ended. */
-  #sealedUpTo({ session, lastSeq }: Move): number {
-    const others = this.#oldestFirst().find((other) => other !== session);
-    const firstOfOthers = others === undefined ? undefined : this.#firstSeq.get(others);
-    return Math.min(lastSeq, (firstOfOthers ?? Number.POSITIVE_INFINITY) - 1);
+function take(keys: Iterator<KeyOfEvent>): KeyOfEvent[] {
+  const batch: KeyOfEvent[] = [];
+  while (batch.length < SEAL_STEP_KEYS) {
+    const { done, value } = keys.next();
+    if (done) break;
+    batch.push(value);
   }
-
-  #finish(session: number): void {
-    if (this.#firstSince === undefined) this.#firstSeq.delete(session);
-    else this.#firstSeq.set(session, this.#firstSince);
-    this.#move = undefined;
-  }
-
-  #oldestFirst(): number[] {
-    return [...this.#firstSeq.keys()].sort((a, b) => this.#firstSeq.get(a)! - this.#firstSeq.get(b)!);
-  }
+  return batch;
 }

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { PRUNE_READ_ROWS } from '../protocol/limits.ts';
-import type { Key } from './keys.ts';
+import type { KeyOfEvent } from './keyTable.ts';
 
-type KeyRow = Omit<Key, 'session'>;
+type KeyRow = Omit<KeyOfEvent, 'session'>;
 
 /**
  * Finds the keys of a session, in key order, whose events are gone.
@@ -10,13 +10,13 @@ type KeyRow = Omit<Key, 'session'>;
  * @yields lists of them, some empty.
  */
 export function* deadKeys(db: Database, session: number, prunedSeq: number): Generator<readonly KeyRow[]> {
-  const chunk = db.prepare<[number, string, number], KeyRow>(`
-    SELECT event_id AS eventId, revision, seq FROM key
-     WHERE session = ? AND (event_id, revision) > (?, ?) ORDER BY event_id, revision LIMIT ${PRUNE_READ_ROWS}`);
+  const chunk = db.prepare<[number, number, number, number], KeyRow>(`
+    SELECT hash, revision, seq FROM key
+     WHERE session = ? AND (hash, revision, seq) > (?, ?, ?) ORDER BY hash, revision, seq LIMIT ${PRUNE_READ_ROWS}`);
   const isThere = db.prepare<[number], number>('SELECT 1 FROM event WHERE seq = ?').pluck();
-  let after: Pick<KeyRow, 'eventId' | 'revision'> = { eventId: '', revision: -1 };
+  let after: KeyRow = { hash: -(2 ** 31), revision: -1, seq: 0 };
   for (;;) {
-    const rows = chunk.all(session, after.eventId, after.revision);
+    const rows = chunk.all(session, after.hash, after.revision, after.seq);
     yield rows.filter(({ seq }) => seq <= prunedSeq && isThere.get(seq) === undefined);
     if (rows.length < PRUNE_READ_ROWS) return;
     after = rows.at(-1)!;

@@ -4,6 +4,7 @@ import type { CourtEvent } from '../../src/protocol/event.ts';
 import { Problem } from '../../src/protocol/problems.ts';
 import type { WireEvent } from '../../src/protocol/wire.ts';
 import { Appender, type Counts } from '../../src/store/append.ts';
+import { addKeyHash } from '../../src/store/keyHash.ts';
 import { databaseFile, openDatabase } from '../../src/store/open.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -60,7 +61,7 @@ export class Committer {
     }
   }
 
-  /** Moves the keys of one session after the other to the file, until the memory is empty. */
+  /** Moves all keys to the file. */
   sealAll(): void {
     while (this.appender.keys.count > 0) this.appender.keys.sealStep();
   }
@@ -100,27 +101,24 @@ export interface KeyState {
   readonly sealed: number;
   /** Events whose keys a start reads back into memory. */
   readonly unsealed: number;
-  /** Neither: a resend would be stored again. */
+  /** Neither: a resend would be stored again, and `event show` would not find it. */
   readonly unknown: number;
-  /** Both: only while a session is on its way. */
+  /** Both: only while keys are on their way. */
   readonly twice: number;
-  /** Events that `event show` would not find. */
-  readonly unfindable: number;
   /** Keys in the file that lead to another event or to none. */
   readonly astray: number;
 }
 
 export function keyState(db: Database.Database): KeyState {
+  addKeyHash(db);
   const sql = `
     WITH state AS (
-      SELECT EXISTS (SELECT 1 FROM key k WHERE k.session = e.session AND k.event_id = e.event_id
-                      AND k.revision = e.revision AND k.seq = e.seq) AS inFile,
-             e.seq > s.sealed_seq AND e.seq > (SELECT up_to_seq FROM sealed) AS isUnsealed,
-             e.seq > (SELECT up_to_seq FROM sealed) AS isRecent
-        FROM event e JOIN session s ON s.id = e.session)
+      SELECT EXISTS (SELECT 1 FROM key k WHERE k.session = e.session AND k.revision = e.revision AND k.seq = e.seq
+                      AND k.hash = key_hash((SELECT secret FROM sealed), e.event_id)) AS inFile,
+             e.seq > (SELECT up_to_seq FROM sealed) AS isUnsealed
+        FROM event e)
     SELECT count(*) AS events, (SELECT count(*) FROM key) AS sealed, coalesce(sum(isUnsealed), 0) AS unsealed,
            coalesce(sum(NOT inFile AND NOT isUnsealed), 0) AS unknown, coalesce(sum(inFile AND isUnsealed), 0) AS twice,
-           coalesce(sum(NOT inFile AND NOT isRecent), 0) AS unfindable,
            (SELECT count(*) FROM key) - coalesce(sum(inFile), 0) AS astray
       FROM state`;
   return db.prepare<[], KeyState>(sql).get()!;

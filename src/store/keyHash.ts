@@ -1,0 +1,58 @@
+import type { Database } from 'better-sqlite3';
+
+/** Bytes of the secret that a database has for its keys (schema.ts). */
+export const SECRET_BYTES = 8;
+
+/** @returns the hash of an event_id, a signed 32-bit integer. */
+export type KeyHash = (eventId: string) => number;
+
+/**
+ * HalfSipHash-1-3, the 32-bit sibling of SipHash (Aumasson and Bernstein, 2012), which Linux uses for hash tables as
+ * `hsiphash`: over the UTF-16 units of an event_id, two to a word. Keys are found by it (keys.ts). It has a secret, because
+ * whoever could make event_ids of one hash would have the daemon look at all of them for each further one.
+ */
+export function keyHash(secret: Buffer): KeyHash {
+  const [k0, k1] = [secret.readInt32LE(0), secret.readInt32LE(4)];
+  return (eventId) => {
+    const units = eventId.length;
+    const last = units >>> 1;
+    let v0 = k0;
+    let v1 = k1;
+    let v2 = k0 ^ 0x6c796765;
+    let v3 = k1 ^ 0x74656462;
+    // One round for each word, the last of which has the length, and three to finish.
+    for (let i = 0; i < last + 4; i++) {
+      let word = 0;
+      if (i < last) word = eventId.charCodeAt(2 * i) | (eventId.charCodeAt(2 * i + 1) << 16);
+      else if (i === last) word = (units << 25) | (units & 1 ? eventId.charCodeAt(units - 1) : 0);
+      else if (i === last + 1) v2 ^= 0xff;
+      v3 ^= word;
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+      v0 ^= word;
+    }
+    return v1 ^ v3;
+  };
+}
+
+/** @returns the hash that the keys of this database have. */
+export function readKeyHash(db: Database): KeyHash {
+  const secret = db.prepare<[], Buffer>('SELECT secret FROM sealed').pluck().get();
+  if (secret === undefined) throw new Error('the secret of the keys is missing');
+  return keyHash(secret);
+}
+
+/** Makes the hash known to the SQL of this connection: `key_hash(secret, event_id)`. */
+export function addKeyHash(db: Database): void {
+  db.function('key_hash', { deterministic: true }, (secret: Buffer, eventId: string) =>
+    keyHash(secret)(eventId),
+  );
+}
