@@ -6,23 +6,22 @@ import { PIPELINED_REQUESTS } from '../protocol/limits.ts';
 interface Hold {
   /** Requests whose bodies have come and whose answers have not gone. */
   owed: number;
-  isResting: boolean;
   isPaused: boolean;
 }
 
 const holds = new WeakMap<Socket, Hold>();
-const resting = new Set<Socket>();
+/** Until their timers wake them. */
+const resting = new Map<Socket, NodeJS.Timeout>();
 
 /** Its body has come: with many of one connection waiting for their answers, nothing more of it is read. */
 export function holdBehind(socket: Socket, res: ServerResponse): void {
-  change(socket, (hold) => {
-    hold.owed++;
+  const hold = holdOf(socket);
+  hold.owed++;
+  readOrNot(socket, hold);
+  res.once('close', () => {
+    hold.owed--;
+    readOrNot(socket, hold);
   });
-  res.once('close', () =>
-    change(socket, (hold) => {
-      hold.owed--;
-    }),
-  );
 }
 
 /**
@@ -33,33 +32,37 @@ export function rest(socket: Socket, res: ServerResponse, seconds: number): void
   // Before that, Node itself reads on.
   res.once('finish', () => {
     if (resting.has(socket)) return;
-    setResting(socket, true);
-    const timer = setTimeout(() => setResting(socket, false), seconds * 1000);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      resting.delete(socket);
-    });
+    resting.set(
+      socket,
+      setTimeout(() => wake(socket), seconds * 1000),
+    );
+    readOrNot(socket, holdOf(socket));
   });
 }
 
 /** While shutting down all are heard: what they have sent is answered. */
 export function wakeAll(): void {
-  for (const socket of resting) setResting(socket, false);
+  for (const socket of resting.keys()) wake(socket);
 }
 
-function setResting(socket: Socket, isResting: boolean): void {
-  if (isResting) resting.add(socket);
-  else resting.delete(socket);
-  change(socket, (hold) => {
-    hold.isResting = isResting;
-  });
+function wake(socket: Socket): void {
+  clearTimeout(resting.get(socket));
+  resting.delete(socket);
+  readOrNot(socket, holdOf(socket));
 }
 
-function change(socket: Socket, by: (hold: Hold) => void): void {
-  const hold = holds.get(socket) ?? { owed: 0, isResting: false, isPaused: false };
+function holdOf(socket: Socket): Hold {
+  const known = holds.get(socket);
+  if (known !== undefined) return known;
+  const hold: Hold = { owed: 0, isPaused: false };
   holds.set(socket, hold);
-  by(hold);
-  if (hold.isResting || hold.owed >= PIPELINED_REQUESTS) {
+  // Once for each connection, however often it rests.
+  socket.once('close', () => wake(socket));
+  return hold;
+}
+
+function readOrNot(socket: Socket, hold: Hold): void {
+  if (resting.has(socket) || hold.owed >= PIPELINED_REQUESTS) {
     // Again, even if it is paused already: Node reads on when the next request's body is read.
     socket.pause();
     hold.isPaused = true;
