@@ -178,7 +178,7 @@ export class Writer {
         this.#full.failed(error);
         return rejectAll(group, refusal('full'));
       case 'fatal':
-        return this.#fail(error, group);
+        return this.fail(error, group);
       default:
         this.#on.unexpected(error);
         if (group.length === 1) return rejectAll(group, error);
@@ -201,11 +201,7 @@ export class Writer {
   }
 
   /** After an I/O error, wherever it was met: nothing is answered 202 any more. */
-  fail(error: unknown): void {
-    this.#fail(error, []);
-  }
-
-  #fail(error: unknown, group: Job[]): void {
+  fail(error: unknown, group: readonly Job[] = []): void {
     if (this.#isFailed) return;
     this.#isFailed = true;
     rejectAll([...group, ...this.#queue.splice(0)], refusal('failed'));
