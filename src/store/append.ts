@@ -46,6 +46,8 @@ export class Appender {
   #nextSeq: number;
 
   constructor(db: Database) {
+    // What SQLite notes to undo a statement of many rows, such as a step of the order, it would write to /var/tmp.
+    db.pragma('temp_store = MEMORY');
     this.#names = new Names(db);
     this.keys = new Keys(db);
     this.#order = new Ordering(db);

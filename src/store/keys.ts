@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { KEY_FILTER_BITS, LIVE_KEYS } from '../protocol/limits.ts';
+import { KEY_FILTER, LIVE_KEYS } from '../protocol/limits.ts';
 import { BitFilter } from './bitFilter.ts';
 import { type KeyHash, readKeyHash } from './keyHash.ts';
 import { type Key, type KeyOfEvent, KeyTable, mix } from './keyTable.ts';
@@ -29,10 +29,12 @@ export class Keys {
   readonly hash: KeyHash;
   readonly #inFile: RowsStatement<KeyOfEvent>;
   readonly #seal: Seal;
-  /** Sessions up to it may have keys in the file that were sealed before this start; they are numbered as they begin. */
-  readonly #lastOldSession: number;
-  /** Holds all keys that came to memory since this start. */
-  readonly #seen = new BitFilter(KEY_FILTER_BITS);
+  /** Sessions are numbered as they begin. The filter holds all keys of those that began after this one. */
+  #lastOldSession: number;
+  #lastSession = 0;
+  #filter = new BitFilter(KEY_FILTER.bits);
+  /** Keys in it. */
+  #filtered = 0;
   /** Those that come now; before them those that are on their way to the file, if any are. */
   #live = new KeyTable();
   /** How many of them a rollback leaves. */
@@ -52,7 +54,7 @@ export class Keys {
     this.#readBack(db);
   }
 
-  /** In memory. */
+  /** Keys in memory. */
   get count(): number {
     return this.#live.length + (this.#seal.keys?.length ?? 0);
   }
@@ -77,7 +79,9 @@ export class Keys {
   /** Makes a key known, whatever else is known by it. */
   add(key: KeyOfEvent): void {
     this.#live.add(key);
-    this.#seen.add(mix(key));
+    this.#filter.add(mix(key));
+    this.#filtered++;
+    if (key.session > this.#lastSession) this.#lastSession = key.session;
   }
 
   /** @returns where its event may be, of those whose keys are in memory. */
@@ -100,18 +104,23 @@ export class Keys {
     return this.#seal.keys !== undefined || this.#live.length >= LIVE_KEYS;
   }
 
-  /** Moves some thousand keys to the file, in a transaction of its own: between commits, never inside one. */
+  /** Begins, or moves some thousand keys to the file in a transaction of its own: between commits, never inside one. */
   sealStep(): void {
-    if (this.#seal.keys === undefined) {
-      this.#seal.begin(this.#live);
-      this.#live = new KeyTable();
-      this.#committed = 0;
-    }
-    this.#seal.step();
+    if (this.#seal.keys !== undefined) return this.#seal.step();
+    this.#seal.begin(this.#live);
+    this.#live = new KeyTable();
+    this.#committed = 0;
+    if (this.#filtered > KEY_FILTER.keys) this.#renewFilter();
+  }
+
+  #renewFilter(): void {
+    this.#lastOldSession = Math.max(this.#lastOldSession, this.#lastSession);
+    this.#filter = new BitFilter(KEY_FILTER.bits);
+    this.#filtered = 0;
   }
 
   #mayBeKnown(key: Key): boolean {
-    return key.session <= this.#lastOldSession || this.#seen.mayHold(mix(key));
+    return key.session <= this.#lastOldSession || this.#filter.mayHold(mix(key));
   }
 
   #sealed(keys: readonly Key[]): readonly KeyOfEvent[] {

@@ -7,6 +7,7 @@ const REFUSALS = {
   full: ['storage_full', 'The disk is full.', RETRY_AFTER_S.full],
   failed: ['storage_failed', 'The store has failed and is being restarted.', RETRY_AFTER_S.full],
   logHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
+  behind: ['storage_busy', 'The store has fallen behind.', RETRY_AFTER_S.full],
   overloaded: ['overloaded', 'Too many requests are waiting.', RETRY_AFTER_S.overloaded],
   shuttingDown: ['shutting_down', 'This box is restarting.', RETRY_AFTER_S.shutdown],
 } as const satisfies Record<string, readonly [ProblemCode, string, number]>;

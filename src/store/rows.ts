@@ -3,7 +3,7 @@ import { INSERT_ROWS } from '../protocol/limits.ts';
 
 type Value = string | number | bigint | null;
 
-/** One INSERT statement of many rows, prepared once for each number of rows up to INSERT_ROWS. */
+/** One statement with a list of rows, prepared once for each number of rows up to INSERT_ROWS. */
 export class RowsStatement<Answer = unknown> {
   readonly #prepared: Statement<Value[], Answer>[] = [];
   readonly #db: Database;

@@ -113,7 +113,11 @@ const V2 = `
   INSERT INTO ordered SELECT coalesce(max(seq), 0) FROM event;
 `;
 
-/** Keys have a hash instead of the event_id, and move to the file by the age of the event, whatever its session: see keys.ts. */
+/**
+ * Keys have a hash instead of the event_id, and move to the file by the age of the event, whatever its session: see keys.ts.
+ * They are made in the order of arrival: sorting all of them would take a temporary file. A prune of the version before this
+ * one that is still running ends with an error when it comes to the keys; the next one sweeps them.
+ */
 const V3 = `
   DROP TABLE sealed;
   CREATE TABLE sealed (                     -- one row
@@ -129,7 +133,7 @@ const V3 = `
     seq      INTEGER,
     PRIMARY KEY (session, hash, revision, seq)
   ) STRICT, WITHOUT ROWID;
-  INSERT INTO key SELECT session, key_hash((SELECT secret FROM sealed), event_id), revision, seq FROM event ORDER BY 1, 2, 3, 4;
+  INSERT INTO key SELECT session, key_hash((SELECT secret FROM sealed), event_id), revision, seq FROM event;
   ALTER TABLE session DROP COLUMN sealed_seq;
 `;
 

@@ -17,7 +17,7 @@ interface Move {
  */
 export class Seal {
   readonly #copy: RowsStatement;
-  readonly #prunedUpTo: Statement<[], number>;
+  readonly #prunedUpTo: Statement<[number], number>;
   readonly #isThere: Statement<[number], number>;
   readonly #sealUpTo: Statement<[number]>;
   readonly #runStep: Transaction<(move: Move) => void>;
@@ -25,7 +25,7 @@ export class Seal {
 
   constructor(db: Database) {
     this.#copy = new RowsStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
-    this.#prunedUpTo = db.prepare<[], number>('SELECT coalesce(max(pruned_seq), 0) FROM session').pluck();
+    this.#prunedUpTo = db.prepare<[number], number>('SELECT pruned_seq FROM session WHERE id = ?').pluck();
     this.#isThere = db.prepare<[number], number>('SELECT 1 FROM event WHERE seq = ?').pluck();
     this.#sealUpTo = db.prepare('UPDATE sealed SET up_to_seq = ?');
     this.#runStep = db.transaction((move) => this.#moveBatch(move));
@@ -36,7 +36,10 @@ export class Seal {
     return this.#move?.keys;
   }
 
-  /** @param keys those of all events after the last ones that were sealed; they change no more. */
+  /**
+   * Sorts them by session; the steps come next.
+   * @param keys those of all events after the last ones that were sealed; they change no more.
+   */
   begin(keys: KeyTable): void {
     const inOrder = keys.inOrder();
     this.#move = { keys, inOrder, batch: take(inOrder) };
@@ -52,15 +55,22 @@ export class Seal {
   }
 
   #moveBatch({ keys, batch }: Move): void {
-    const prunedSeq = this.#prunedUpTo.get() ?? 0;
-    // Only where a prune has been are the events asked for, one by one.
-    const alive = batch.filter(({ seq }) => seq > prunedSeq || this.#isThere.get(seq) !== undefined);
-    for (const rows of inRows(alive)) {
+    for (const rows of inRows(this.#alive(batch))) {
       const values: number[] = [];
       for (const { session, hash, revision, seq } of rows) values.push(session, hash, revision, seq);
       this.#copy.run(values);
     }
     if (batch.length < SEAL_STEP_KEYS) this.#sealUpTo.run(keys.lastSeq);
+  }
+
+  /** Only where a prune has been are the events asked for, one by one. */
+  #alive(batch: readonly KeyOfEvent[]): readonly KeyOfEvent[] {
+    let [asked, prunedSeq] = [0, 0];
+    return batch.filter(({ session, seq }) => {
+      if (session !== asked) prunedSeq = this.#prunedUpTo.get(session) ?? 0;
+      asked = session;
+      return seq > prunedSeq || this.#isThere.get(seq) !== undefined;
+    });
   }
 }
 

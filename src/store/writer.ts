@@ -5,6 +5,7 @@ import {
   BUSY_GIVE_UP_MS,
   BUSY_RETRY_MS,
   GROUP_EVENTS,
+  LIVE_KEYS_MAX,
   QUEUED_REQUESTS,
   TIDY_RETRY_MS,
 } from '../protocol/limits.ts';
@@ -25,6 +26,7 @@ export interface WriterEvents extends FullEvents {
 export interface WriterOptions extends FullOptions {
   /** Events in one commit; 1 is a commit per request, which `npm run bench` compares with. */
   readonly groupEvents?: number;
+  readonly liveKeysMax?: number;
 }
 
 /** A request that waits for its commit. */
@@ -47,6 +49,7 @@ export class Writer {
   readonly #on: WriterEvents;
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
+  readonly #liveKeysMax: number;
   readonly #full: FullDisk;
   readonly #commitGroup: Transaction<(group: Job[]) => Counts[]>;
   #queue: Job[] = [];
@@ -67,11 +70,12 @@ export class Writer {
     db: Database,
     on: WriterEvents,
     beforeCommit: () => void = () => {},
-    { groupEvents = GROUP_EVENTS, ...options }: WriterOptions = {},
+    { groupEvents = GROUP_EVENTS, liveKeysMax = LIVE_KEYS_MAX, ...options }: WriterOptions = {},
   ) {
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
+    this.#liveKeysMax = liveKeysMax;
     this.#full = new FullDisk(on, options);
     this.checkpoints = new Checkpoints(db, (error) => this.#tidyingFailed(error));
     this.#appender = new Appender(db);
@@ -88,6 +92,7 @@ export class Writer {
       if (this.#isFailed) return reject(refusal('failed'));
       const [held] = this.#holds;
       if (held !== undefined) return reject(refusal(held));
+      if (this.#appender.keys.count >= this.#liveKeysMax) return reject(refusal('behind'));
       if (this.#full.refuses) return reject(refusal('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(refusal('overloaded'));
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt: performance.now(), resolve, reject });

@@ -4,7 +4,7 @@ import type { CourtEvent } from '../../src/protocol/event.ts';
 import { Problem } from '../../src/protocol/problems.ts';
 import type { WireEvent } from '../../src/protocol/wire.ts';
 import { Appender, type Counts } from '../../src/store/append.ts';
-import { addKeyHash } from '../../src/store/keyHash.ts';
+import { addKeyHash, type KeyHash } from '../../src/store/keyHash.ts';
 import { databaseFile, openDatabase } from '../../src/store/open.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -91,6 +91,17 @@ export async function refusal(request: Promise<unknown>): Promise<unknown> {
     return await request;
   } catch (error) {
     return error instanceof Problem ? [error.code, error.status, error.headers['Retry-After']] : error;
+  }
+}
+
+/** @returns two event_ids that have the same hash. */
+export function collidingIds(hash: KeyHash): [string, string] {
+  const ids = new Map<number, string>();
+  for (let i = 0; ; i++) {
+    const id = `event-${i}`;
+    const other = ids.get(hash(id));
+    if (other !== undefined) return [other, id];
+    ids.set(hash(id), id);
   }
 }
 

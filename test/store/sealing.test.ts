@@ -24,6 +24,7 @@ t.test('keys move to the file when there are too many, and every key is known al
   t.teardown(() => store.close());
   const look = otherConnection(t, folder);
   const state = (): KeyState => keyState(look);
+  const sealed = look.prepare<[], number>('SELECT count(*) FROM key').pluck();
   const sealedUpTo = look.prepare<[], number>('SELECT up_to_seq FROM sealed').pluck();
 
   const sent: CourtEvent[][] = [];
@@ -54,6 +55,7 @@ t.test('keys move to the file when there are too many, and every key is known al
 
   await add('second');
   await add('first');
+  while (sealed.get() === 0) await resend(400);
   const during = state();
   t.match(during, { events: all + 2 * BATCH_EVENTS, unsealed: all + 2 * BATCH_EVENTS, ...WHOLE });
   t.ok(during.sealed >= SEAL_STEP_KEYS && during.sealed < LIVE_KEYS / 2, `under way: ${during.sealed} keys`);

@@ -197,6 +197,16 @@ t.test('more waiting requests than the limit are refused at once, and the others
   t.strictSame(await store.append(one()), stored(1));
 });
 
+t.test(
+  'with too many keys in memory events are refused until there are fewer: a start must read them back',
+  async (t) => {
+    const { writer, db } = makeWriter(t, { liveKeysMax: 10 });
+    t.strictSame(await writer.append(court(...events(10))), stored(10));
+    t.strictSame(await refusal(writer.append(one())), ['storage_busy', 503, '5']);
+    t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 10);
+  },
+);
+
 t.test('a closed store refuses what comes, and has answered what came before', async (t) => {
   const { store } = await makeStore(t);
   const before = store.append(one());
