@@ -18,6 +18,8 @@ export interface EventFilter {
 }
 
 export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
+  /** The number of its names: events of one origin have type, court, venue, source and schema version in common. */
+  readonly origin: number;
   /** Milliseconds since 1970-01-01T00:00:00Z; the nanoseconds are in `eot`. */
   readonly eotMs: number;
   /** Whether this is the highest revision of its event that was stored when the reading began (design 2). */
@@ -97,6 +99,7 @@ function toReadEvent(row: Row, sessionId: string, names: OriginNames): Draft {
     revision: row[2],
     eot: row[3],
     eotMs: row[4],
+    origin: row[6],
     type: names.type,
     courtId: names.courtId,
     venueId: names.venueId,
