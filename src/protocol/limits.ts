@@ -57,9 +57,10 @@ export const PARSER_IDLE_MS = 2_000;
 export const PIECE_CHARS = 64 * KIB;
 /**
  * Requests being served at once; above it a client that has its share of them is refused, and one with none never. More than
- * events come with one read of a connection (64 KiB); and few, because each that waits slows the others down.
+ * come with one read of a connection (64 KiB), even empty ones: with 250, one that pipelined them was refused. And few, because
+ * each that waits slows the others down.
  */
-export const SERVED_REQUESTS = 250;
+export const SERVED_REQUESTS = 400;
 /** Requests of one connection that wait for their answers; above it nothing more is read from it. */
 export const PIPELINED_REQUESTS = 64;
 /** Bodies that go on to the store in one turn of the event loop: about ten milliseconds. Each request counts for more. */
