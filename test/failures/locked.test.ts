@@ -4,7 +4,7 @@ import t from 'tap';
 import { Daemon } from '../daemon.ts';
 import { events } from '../event.ts';
 import { checkProblem } from '../problem.ts';
-import { answerOf } from '../raw.ts';
+import { answerOf, RawClient, request } from '../raw.ts';
 import { storedIds } from './cameras.ts';
 
 /** How long an answer may take that has nothing to wait for, on a busy machine too. */
@@ -65,11 +65,15 @@ t.test(
 
 t.test('SIGTERM while another program holds the lock: what waits is answered, and it ends', async (t) => {
   const daemon = await Daemon.start(t);
-  // Read to its end, so that its connection is there for the next one: a new one might come after the SIGTERM.
-  t.equal((await answerOf(daemon.post(events(3)))).status, 202);
+  const body = JSON.stringify(events(5));
+  const client = await RawClient.connect(t, daemon);
+  client.send(request(daemon, { headers: { expect: '100-continue', 'content-length': `${body.length}` } }));
+  // So that the request is there before the SIGTERM comes.
+  t.equal((await client.next()).status, 100);
   const { lock } = locker(t, daemon);
   lock();
-  const waiting = answerOf(daemon.post(events(5)));
+  client.send(body);
+  const waiting = client.next();
   const stopped = daemon.stop();
   checkProblem(t, await waiting, 503, 'storage_busy', 'the last one');
   t.equal(await stopped, 0);
