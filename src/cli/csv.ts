@@ -113,11 +113,7 @@ class Last<Value> {
 }
 
 function quoted(text: string): string {
-  return SPECIAL.test(text) ? inQuotes(text) : text;
-}
-
-function inQuotes(text: string): string {
-  return `"${text.replace(QUOTES, '""')}"`;
+  return SPECIAL.test(text) ? `"${text.replace(QUOTES, '""')}"` : text;
 }
 
 function parsePayload(text: string): Payload {

@@ -160,7 +160,10 @@ export const COMMAND_BUSY_MS = 5_000;
 
 /** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
 export const COPY_SYNC_MS = 100;
-/** Room that an upgrade needs, in percent of the database: for the copy, for what goes through the log (34 of small events), and for growth (18). */
+/**
+ * Room that an upgrade needs, in percent of the database: for the copy, for what goes through the log (34 of small events), and
+ * for growth (18).
+ */
 export const UPGRADE_ROOM_PERCENT = 170;
 /** How often the log says how far an upgrade of the database is. */
 export const UPGRADE_TOLD_MS = 5_000;
@@ -212,6 +215,6 @@ export const SHUTDOWN_IDLE_MS = 500;
 /**
  * What a client is told to wait before it tries again, in whole seconds (RFC 9110, section 10.2.3). Where it has sent too
  * much, nothing more is read from its connection for so long, because refusing costs, too: at twice saturation 1 s left 0.7
- * of the peak, 2 s 0.67 to 0.79, 4 s 0.8 and more in three runs of four.
+ * of the peak, 2 s 0.72 and 0.75, 4 s 0.80 and 0.81 (two runs each, in turns).
  */
 export const RETRY_AFTER_S = { busy: 1, overloaded: 4, full: 5, shutdown: 2 } as const;

@@ -31,7 +31,7 @@ export class Keys {
   readonly #seal: Seal;
   /** Sessions are numbered as they begin. The filter holds all keys of those that began after this one. */
   #lastOldSession: number;
-  #lastSession = 0;
+  #lastSession: number;
   #filter = new BitFilter(KEY_FILTER.bits);
   /** Keys in it. */
   #filtered = 0;
@@ -50,6 +50,7 @@ export class Keys {
         SELECT key.* FROM asked CROSS JOIN key USING (session, hash, revision)`,
     );
     this.#lastOldSession = db.prepare<[], number | null>('SELECT max(session) FROM key').pluck().get() ?? 0;
+    this.#lastSession = this.#lastOldSession;
     this.#seal = new Seal(db);
     this.#readBack(db);
   }
@@ -114,7 +115,7 @@ export class Keys {
   }
 
   #renewFilter(): void {
-    this.#lastOldSession = Math.max(this.#lastOldSession, this.#lastSession);
+    this.#lastOldSession = this.#lastSession;
     this.#filter = new BitFilter(KEY_FILTER.bits);
     this.#filtered = 0;
   }
