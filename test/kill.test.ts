@@ -87,6 +87,7 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
   const keys = new Keys(db);
   while (keys.wantsSealing) keys.sealStep();
   insert(events - LIVE_KEYS + 1, events);
+  t.equal(new Keys(db).count, LIVE_KEYS - 1);
   const order = new Ordering(db);
   while (order.isDue) order.step();
   const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
