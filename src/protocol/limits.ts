@@ -114,7 +114,7 @@ export const LIVE_KEYS_MAX = 1_000_000;
  * The filter that tells of most new events that they are new: 4 MiB. When it holds so many keys it is wrong of 6 in 100, and
  * another one begins. Where it cannot tell, the file is asked: 3 us instead of 0.4 (measured).
  */
-export const KEY_FILTER = { bits: 2 ** 25, keys: 2_000_000 } as const;
+export const KEY_FILTER = { bits: 2 ** 25, keys: 4_000_000 } as const;
 /** Keys that move to the file with one commit: 5 to 15 ms. Before the first they are sorted by session, which takes 30 ms. */
 export const SEAL_STEP_KEYS = 4_000;
 /** Events that are put in the order of eot with one commit, and from how many on: see order.ts. A few milliseconds. */
@@ -124,7 +124,9 @@ export const TIDY_RETRY_MS = 1_000;
 /** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
-/** A reader's filter of revised events: at 16 bits an id, one in sixteen of the others is looked up in vain. */
+/** Texts of an event that are larger are taken alone. */
+export const READ_WITH_ROW_BYTES = 4 * KIB;
+/** A reader's filter of revised events: at 16 bits an id, 2 in 100 of the others are looked up in vain. */
 export const FILTER_BITS = { perId: 16, least: 1024, most: 32 * MIB } as const;
 /** Page cache of a reader, in KiB: more is not faster, and was a tenth of its memory. */
 export const READ_CACHE_KIB = 4_000;

@@ -1,8 +1,8 @@
-/** Tells of most numbers for certain that they were not added: one bit for each of them. */
+/** Tells of most numbers for certain that they were not added: two bits of one word for each of them. */
 export class BitFilter {
   readonly #words: Uint32Array;
 
-  /** @param bits rounded up to a power of two, at least 32. */
+  /** @param bits rounded up to a power of two, from 32 to 2^27: the other bits of a hash say which bits of a word. */
   constructor(bits: number) {
     this.#words = new Uint32Array(2 ** Math.ceil(Math.log2(bits)) / 32);
   }
@@ -10,10 +10,15 @@ export class BitFilter {
   /** @param hash a 32-bit integer. */
   add(hash: number): void {
     const at = (hash >>> 5) & (this.#words.length - 1);
-    this.#words[at] = this.#words[at]! | (1 << (hash & 31));
+    this.#words[at] = this.#words[at]! | bitsOf(hash);
   }
 
   mayHold(hash: number): boolean {
-    return (this.#words[(hash >>> 5) & (this.#words.length - 1)]! & (1 << (hash & 31))) !== 0;
+    const bits = bitsOf(hash);
+    return (this.#words[(hash >>> 5) & (this.#words.length - 1)]! & bits) === bits;
   }
+}
+
+function bitsOf(hash: number): number {
+  return (1 << (hash & 31)) | (1 << (hash >>> 27));
 }
