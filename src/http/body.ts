@@ -28,19 +28,22 @@ export function readBody(
       parts.free();
       reject(reason);
     };
+    const pause = () => {
+      req.pause();
+      room.wait(place, () => req.resume(), fail);
+    };
     const onData = (chunk: Buffer) => {
       sizeBytes += chunk.length;
       if (sizeBytes > limitBytes) return fail(bodyTooLarge(limitBytes));
       parts.add(chunk);
-      if (room.grow(place, chunk.length)) return;
-      req.pause();
-      room.wait(place, () => req.resume(), fail);
+      if (!room.grow(place, chunk.length)) pause();
     };
     const onEnd = () => {
       settle();
       resolve(parts.whole());
     };
     const onGone = () => fail(new SenderGone());
+    if (!room.mayGoOn(place)) pause();
     req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
   });
 }
@@ -51,8 +54,10 @@ class Parts {
   /** The last of the parts, where it has room for more. */
   #open: Buffer | undefined;
   #usedBytes = 0;
+  #sizeBytes = 0;
 
   add(part: Buffer): void {
+    this.#sizeBytes += part.length;
     // The first is mostly all of it.
     if (this.#parts.length === 0 || part.length >= JOINED_PART_BYTES) {
       this.#close();
@@ -70,8 +75,13 @@ class Parts {
   whole(): Buffer {
     this.#close();
     if (this.#parts.length === 1) return this.#parts[0]!;
-    const whole = Buffer.concat(this.#parts);
-    this.free();
+    const whole = Buffer.allocUnsafeSlow(this.#sizeBytes);
+    let at = 0;
+    // Each is given back at once, so that the body is never there twice.
+    for (const part of this.#parts) {
+      at += part.copy(whole, at);
+      free(part);
+    }
     return whole;
   }
 

@@ -8,8 +8,9 @@ import { Problem } from '../protocol/problems.ts';
  */
 export function gunzip(body: Uint8Array, limitBytes: number): Buffer | undefined {
   try {
-    // In one piece, of which the system gives what is used: pieces would be put together, and be there twice.
-    return gunzipSync(body, { maxOutputLength: limitBytes, chunkSize: limitBytes });
+    // In one piece, of which the system gives what is used: pieces would be put together, and be there twice. With room for
+    // one byte too many: a full piece is followed by another one.
+    return gunzipSync(body, { maxOutputLength: limitBytes, chunkSize: limitBytes + 1 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
     throw new Problem('invalid_encoding', 'The body is not valid gzip, though Content-Encoding says so.');

@@ -97,7 +97,7 @@ export class Ingest {
     const { gate, append } = this.#context;
     const encoding = passGate(req, mark.client, gate);
     this.#share.enter(mark.client);
-    const place = this.#room.enter();
+    const place = this.#room.enter(Number(req.headers['content-length'] ?? 0));
     try {
       if (expectsContinue) writeContinue(res);
       const body = await readBody(req, gate.bodyLimitBytes, this.#room, place);

@@ -1,8 +1,8 @@
-import { IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { DRAIN_BYTES, DRAIN_MS } from '../protocol/limits.ts';
+import { DRAIN_BYTES } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
-import { free } from './free.ts';
+import { drain } from './drain.ts';
 
 /** The one writer of answers. */
 
@@ -66,28 +66,6 @@ function headersOf(problem: Problem, body: Buffer): Record<string, string | numb
     'Cache-Control': 'no-store',
     ...headers,
   };
-}
-
-/** Reads on and forgets, up to DRAIN_BYTES or DRAIN_MS; then `done`, once. */
-function drain(source: IncomingMessage | Duplex, done: () => void): void {
-  let left = DRAIN_BYTES;
-  const timer = setTimeout(stop, DRAIN_MS);
-  function onData(chunk: Buffer): void {
-    left -= chunk.length;
-    if (source instanceof IncomingMessage) free(chunk);
-    if (left < 0) stop();
-  }
-  function finish(): void {
-    clearTimeout(timer);
-    source.off('data', onData).off('end', finish).off('close', finish).off('error', finish);
-    done();
-  }
-  function stop(): void {
-    finish();
-    source.destroy();
-  }
-  source.on('data', onData).on('end', finish).on('close', finish).on('error', finish);
-  source.resume();
 }
 
 function hasBody(req: IncomingMessage): boolean {

@@ -22,17 +22,25 @@ export class Room {
     return this.#takenBytes;
   }
 
-  enter(): Place {
-    return { sizeBytes: 0 };
+  /** @param announcedBytes how large the body will be (Content-Length), 0 where that is not known. */
+  enter(announcedBytes: number): Place {
+    const place = { sizeBytes: 0 };
+    if (announcedBytes > SMALL_BODY_BYTES) this.#places.add(place);
+    return place;
   }
 
   /** A part of a body has arrived. @returns whether its reader may go on; if not, it calls `wait`. */
   grow(place: Place, bytes: number): boolean {
     place.sizeBytes += bytes;
     this.#takenBytes += bytes;
-    if (place.sizeBytes <= SMALL_BODY_BYTES) return true;
-    this.#places.add(place);
-    return this.#mayGoOn(place);
+    if (place.sizeBytes > SMALL_BODY_BYTES) this.#places.add(place);
+    return this.mayGoOn(place);
+  }
+
+  /** Whether its body may be read, or read on. */
+  mayGoOn(place: Place): boolean {
+    if (!this.#places.has(place) || this.#takenBytes <= WAITING_BODIES_BYTES) return true;
+    return this.#places.values().next().value === place;
   }
 
   /**
@@ -64,16 +72,12 @@ export class Room {
     this.#takenBytes -= place.sizeBytes;
     place.sizeBytes = 0;
     for (const other of this.#places) {
-      if (!this.#mayGoOn(other)) return;
+      if (!this.mayGoOn(other)) return;
       const { paused } = other;
       delete other.paused;
       clearTimeout(paused?.timer);
       paused?.resume();
     }
-  }
-
-  #mayGoOn(place: Place): boolean {
-    return this.#takenBytes <= WAITING_BODIES_BYTES || this.#places.values().next().value === place;
   }
 }
 

@@ -12,11 +12,13 @@ const BODY_BYTES = 7 * MIB;
 const FITTING = Math.floor(WAITING_BODIES_BYTES / BODY_BYTES);
 const SENDERS = FITTING + 4;
 
+/** A good request of this size: space is part of JSON. */
+function padded(daemon: Daemon, bytes: number, session: string): Buffer {
+  return request(daemon, { body: JSON.stringify(event({ session_id: session })).padEnd(bytes) });
+}
+
 t.test('large bodies that wait are bounded, and small ones pass', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-  /** A good request of this size: space is part of JSON. */
-  const padded = (bytes: number, session: string) =>
-    request(daemon, { body: JSON.stringify(event({ session_id: session })).padEnd(bytes) });
   const clients = await Promise.all(Array.from({ length: SENDERS }, () => RawClient.connect(t, daemon)));
   const answers: Answer[] = [];
   const enoughRefused = new Promise<void>((resolve, reject) => {
@@ -27,28 +29,57 @@ t.test('large bodies that wait are bounded, and small ones pass', async (t) => {
     for (const client of clients) client.next().then(next, reject);
   });
   // All but the last byte: their bodies stay where they are.
-  for (const client of clients) client.send(padded(BODY_BYTES, 'large').subarray(0, -1));
+  for (const client of clients) client.send(padded(daemon, BODY_BYTES, 'large').subarray(0, -1));
   await enoughRefused;
   for (const answer of answers) {
     checkProblem(t, answer, 503, 'overloaded', 'who finds no room is told after five seconds');
     t.equal(answer.headers.get('retry-after'), '4');
   }
   for (const bytes of [500, SMALL_BODY_BYTES]) {
-    const small = await RawClient.ask(t, daemon, padded(bytes, 'small'));
+    const small = await RawClient.ask(t, daemon, padded(daemon, bytes, 'small'));
     t.equal(small.status, 202, `${bytes} bytes pass`);
   }
   t.equal((await daemon.exported('small')).length, 2);
   t.equal((await daemon.command('export', 'large')).status, 1, 'and of the large ones nothing is stored');
 });
 
+t.test('a large body that came while there was no room is read when there is some again', async (t) => {
+  const daemon = await Daemon.start(t, ['--body-limit', '32MiB']);
+  const [first, last] = [await RawClient.connect(t, daemon), await RawClient.connect(t, daemon)];
+  // More than the kernel holds, so that most of it has been read; the oldest may take more than the room.
+  const body = padded(daemon, WAITING_BODIES_BYTES + 10 * MIB, 'large');
+  await first.sendAll(body.subarray(0, -1));
+  last.send(padded(daemon, 2 * SMALL_BODY_BYTES, 'large'));
+  t.equal((await RawClient.ask(t, daemon, padded(daemon, 500, 'small'))).status, 202);
+  t.equal(last.unread, '', 'it waits');
+  first.send(body.subarray(-1));
+  for (const client of [first, last]) t.equal((await client.next()).status, 202);
+});
+
 t.test('the oldest of the large bodies may become larger than the room, and only that one', (t) => {
   const room = new Room();
-  const [small, oldest, other] = [room.enter(), room.enter(), room.enter()];
+  const [small, oldest, other] = [room.enter(0), room.enter(0), room.enter(0)];
   room.grow(small, 300);
   for (const place of [oldest, other]) room.grow(place, 2 * SMALL_BODY_BYTES);
   room.adjust(oldest, 2 * WAITING_BODIES_BYTES);
   t.throws(() => room.adjust(other, WAITING_BODIES_BYTES), { code: 'overloaded' });
   room.leave(oldest);
   room.adjust(other, 2 * WAITING_BODIES_BYTES);
+  t.end();
+});
+
+t.test('while there is no room, a body that is announced as large waits before its first byte', (t) => {
+  const room = new Room();
+  const oldest = room.enter(2 * WAITING_BODIES_BYTES);
+  t.ok(room.grow(oldest, 2 * WAITING_BODIES_BYTES));
+  const [small, large, unknown] = [SMALL_BODY_BYTES, SMALL_BODY_BYTES + 1, 0].map((size) => room.enter(size));
+  t.strictSame(
+    [small, large, unknown].map((place) => room.mayGoOn(place!)),
+    [true, false, true],
+  );
+  t.ok(room.grow(unknown!, SMALL_BODY_BYTES));
+  t.notOk(room.grow(unknown!, 1), 'nor goes one on that has become large');
+  room.leave(oldest);
+  t.ok(room.mayGoOn(large!));
   t.end();
 });
