@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { say } from '../../src/cli/output.ts';
 import type { Daemon } from '../../test/daemon.ts';
+import { DiskProbe } from '../bench/probe.ts';
 import { Attacker, watchCameras } from './actors.ts';
 import type { CameraReport } from './camera.ts';
 import { forgetPeak, peakBytes, processorS } from './process.ts';
-import type { Bar, Result } from './report.ts';
+import type { Bar, Result, Seen } from './report.ts';
 import type { Tally } from './wire.ts';
 
 /** Cameras when it is quiet, and then beside each attack. */
@@ -40,7 +41,7 @@ export async function runScenarios(
   only?: readonly string[],
 ): Promise<Result[]> {
   say('Quiet...');
-  const quiet = await watchCameras(daemon, 2 * seconds);
+  const quiet = await watch(daemon, 2 * seconds);
   const barMs = Math.max(LEAST_BAR_MS, QUIET_TIMES * quiet.p99Ms);
   const results: Result[] = [{ title: 'quiet', camera: quiet, bars: [], answers: {} }];
   for (const name of SCENARIOS) {
@@ -69,12 +70,19 @@ async function beside(daemon: Daemon, name: string, seconds: number, barMs: numb
   const pid = daemon.child.pid!;
   forgetPeak(pid);
   const attacker = await Attacker.start({ target: daemon, name });
-  const camera = await watchCameras(daemon, seconds);
+  const camera = await watch(daemon, seconds);
   const answers = await attacker.answers();
   await attacker.stop();
   const bars = [...cameraBars(camera, barMs), memoryBar(pid)];
   if (name === 'greedy') bars.push(refusedBar(answers));
   return { title: TITLES[name]!, camera, bars, answers };
+}
+
+/** And what the disk takes meanwhile, which is not courtd's doing. */
+async function watch(daemon: Daemon, seconds: number): Promise<Seen> {
+  const disk = new DiskProbe(daemon.data);
+  const camera = await watchCameras(daemon, seconds);
+  return { ...camera, diskMs: await disk.end() };
 }
 
 /** What it does at its best, and then twice as much is asked of it. */
@@ -86,7 +94,7 @@ async function overload(daemon: Daemon, seconds: number, barMs: number): Promise
   await attacker.answers();
   const startedAt = performance.now();
   const busyBefore = processorS(pid);
-  const camera = await watchCameras(daemon, seconds);
+  const camera = await watch(daemon, seconds);
   const answers = await attacker.answers();
   const tookS = (performance.now() - startedAt) / 1000;
   const busy = (processorS(pid) - busyBefore) / tookS;
