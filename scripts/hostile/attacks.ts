@@ -81,6 +81,20 @@ function large(kinds: readonly LargeKind[], more: readonly string[] = []): Attac
   };
 }
 
+/** A megabyte in chunks of one byte: each costs the box what a whole body does, and six times as much is on the wire. */
+const tinyChunks: Attack = (target, tally) => {
+  const chunks = Buffer.from(`${'1\r\n \r\n'.repeat(1024 * KIB)}0\r\n\r\n`);
+  const ask = (wire: Wire, index: number) => {
+    // Every other one has no right to ask.
+    const { token, ...rest } = target;
+    wire.owed++;
+    wire.socket.write(head({ ...rest, token: index % 2 === 0 ? token : 'wrong' }, 'chunked'));
+    wire.socket.write(chunks);
+  };
+  const answered = (wire: Wire, _status: number, index: number) => ask(wire, index);
+  return new Crowd(target, tally, { size: 8, addresses: addresses(8) }, { open: ask, answered }).gather();
+};
+
 /** Single events, each as soon as the one before it on its connection has been answered. */
 function asAnswered(name: string, size: number, from: readonly string[]): Attack {
   return (target, tally) => {
@@ -140,6 +154,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   'large-objects': large(['objects']),
   'large-invalid': large(['invalid', 'broken']),
   'gzip-bombs': large(['bomb', 'packed'], GZIP),
+  'tiny-chunks': tinyChunks,
   greedy,
   saturation,
   overload,

@@ -11,14 +11,14 @@ const SESSION_EVENTS = 50_000;
 const MIB = 1024 ** 2;
 const LARGE_BYTES = 8 * MIB - 1024;
 
-/** @returns a head that announces a body. */
-export function head(target: Target, bodyBytes: number, more: readonly string[] = []): Buffer {
+/** @returns a head that announces a body, or one in chunks of which nobody knows how many come. */
+export function head(target: Target, bodyBytes: number | 'chunked', more: readonly string[] = []): Buffer {
   const lines = [
     'POST /v1/events HTTP/1.1',
     'Host: box:4000',
     `Authorization: Bearer ${target.token}`,
     'Content-Type: application/json',
-    `Content-Length: ${bodyBytes}`,
+    bodyBytes === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${bodyBytes}`,
     ...more,
   ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);

@@ -20,6 +20,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'large-objects': '200 x 8 MiB of empty objects',
   'large-invalid': '200 x 8 MiB, invalid',
   'gzip-bombs': '200 with gzip bombs',
+  'tiny-chunks': '8 x 1 MiB in chunks of one byte',
   greedy: 'a greedy client, 1,000 connections',
   overload: 'twice saturation, 4 addresses',
 };

@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import { JOINED_PART_BYTES } from '../protocol/limits.ts';
 import { free } from './free.ts';
 import { bodyTooLarge } from './gate.ts';
+import { readOn } from './hold.ts';
+import type { CourtRequest } from './request.ts';
 import type { Place, Room } from './room.ts';
 
 /** The sender is gone before its body was complete: there is nobody to answer. */
@@ -11,40 +12,35 @@ export class SenderGone extends Error {}
  * Reads a body whole, at most `limitBytes` of it.
  * @throws {Problem} 413, or 503 where there is no room; {SenderGone}.
  */
-export function readBody(
-  req: IncomingMessage,
-  limitBytes: number,
-  room: Room,
-  place: Place,
-): Promise<Buffer> {
+export function readBody(req: CourtRequest, limitBytes: number, room: Room, place: Place): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts = new Parts();
-    let sizeBytes = 0;
     const settle = () => {
-      req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+      req.readBy(undefined);
+      req.off('close', onGone).off('error', onGone);
     };
     const fail = (reason: Error) => {
       settle();
       parts.free();
       reject(reason);
     };
-    const pause = () => {
-      req.pause();
-      room.wait(place, () => req.resume(), fail);
+    const part = (bytes: Buffer): boolean => {
+      parts.add(bytes);
+      if (parts.sizeBytes > limitBytes) {
+        fail(bodyTooLarge(limitBytes));
+        return true;
+      }
+      if (room.grow(place, bytes.length)) return true;
+      if (place.paused === undefined) room.wait(place, () => readOn(req.socket), fail);
+      return false;
     };
-    const onData = (chunk: Buffer) => {
-      sizeBytes += chunk.length;
-      if (sizeBytes > limitBytes) return fail(bodyTooLarge(limitBytes));
-      parts.add(chunk);
-      if (!room.grow(place, chunk.length)) pause();
-    };
-    const onEnd = () => {
+    const end = () => {
       settle();
       resolve(parts.whole());
     };
     const onGone = () => fail(new SenderGone());
-    if (!room.mayGoOn(place)) pause();
-    req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+    req.readBy({ part, end });
+    req.on('close', onGone).on('error', onGone);
   });
 }
 
@@ -54,10 +50,10 @@ class Parts {
   /** The last of the parts, where it has room for more. */
   #open: Buffer | undefined;
   #usedBytes = 0;
-  #sizeBytes = 0;
+  sizeBytes = 0;
 
   add(part: Buffer): void {
-    this.#sizeBytes += part.length;
+    this.sizeBytes += part.length;
     // The first is mostly all of it.
     if (this.#parts.length === 0 || part.length >= JOINED_PART_BYTES) {
       this.#close();
@@ -75,7 +71,7 @@ class Parts {
   whole(): Buffer {
     this.#close();
     if (this.#parts.length === 1) return this.#parts[0]!;
-    const whole = Buffer.allocUnsafeSlow(this.#sizeBytes);
+    const whole = Buffer.allocUnsafeSlow(this.sizeBytes);
     let at = 0;
     // Each is given back at once, so that the body is never there twice.
     for (const part of this.#parts) {

@@ -1,30 +1,31 @@
-import { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { DRAIN_BYTES, DRAIN_MS, DRAINED_PER_TURN } from '../protocol/limits.ts';
+import { DRAIN_BYTES, DRAIN_MS } from '../protocol/limits.ts';
 import { free } from './free.ts';
-
-type Source = IncomingMessage | Duplex;
-
-/** Those that have given a part and wait to give the next one. */
-const waiting: Source[] = [];
+import { readLater, readOn } from './hold.ts';
+import { CourtRequest } from './request.ts';
 
 /**
- * Reads on what was refused and forgets it, up to DRAIN_BYTES or DRAIN_MS; then `done`, once. One part of it at a time and
- * of few in one turn of the event loop: two hundred large bodies that are refused together would fill each turn, and a
- * camera's request takes several.
+ * Reads on what was refused and forgets it, up to DRAIN_BYTES or DRAIN_MS; then `done`, once. A little in each turn of the
+ * event loop: two hundred large bodies that are refused together would fill it, and a camera's request takes several turns.
+ * @param source a request, or a connection whose parser is gone.
  */
-export function drain(source: Source, done: () => void): void {
+export function drain(source: CourtRequest | Duplex, done: () => void): void {
+  const socket = source instanceof CourtRequest ? source.socket : source;
   let left = DRAIN_BYTES;
   const timer = setTimeout(stop, DRAIN_MS);
-  function onData(part: Buffer): void {
-    left -= part.length;
-    if (source instanceof IncomingMessage) free(part);
-    if (left < 0) return stop();
-    source.pause();
-    if (waiting.push(source) === 1) setImmediate(turn);
+  function onData(bytes: Buffer): void {
+    left -= bytes.length;
+    if (left < 0) stop();
+    else readLater(socket, 1);
+  }
+  function part(bytes: Buffer): boolean {
+    onData(bytes);
+    free(bytes);
+    return true;
   }
   function finish(): void {
     clearTimeout(timer);
+    if (source instanceof CourtRequest) source.readBy(undefined);
     source.off('data', onData).off('end', finish).off('close', finish).off('error', finish);
     done();
   }
@@ -32,11 +33,8 @@ export function drain(source: Source, done: () => void): void {
     finish();
     source.destroy();
   }
-  source.on('data', onData).on('end', finish).on('close', finish).on('error', finish);
-  source.resume();
-}
-
-function turn(): void {
-  for (const source of waiting.splice(0, DRAINED_PER_TURN)) source.resume();
-  if (waiting.length > 0) setImmediate(turn);
+  if (source instanceof CourtRequest) source.readBy({ part, end: finish });
+  else source.on('data', onData).on('end', finish);
+  source.on('close', finish).on('error', finish);
+  readOn(socket);
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { PIPELINED_REQUESTS } from '../protocol/limits.ts';
+import type { Duplex } from 'node:stream';
+import { PIPELINED_REQUESTS, READ_ON_PER_TURN } from '../protocol/limits.ts';
 
 /** Why a connection is not read for the time being: the kernel then holds its sender back, at no cost. */
 interface Hold {
@@ -9,9 +10,11 @@ interface Hold {
   isPaused: boolean;
 }
 
-const holds = new WeakMap<Socket, Hold>();
+const holds = new WeakMap<Duplex, Hold>();
 /** Until their timers wake them. */
 const resting = new Map<Socket, NodeJS.Timeout>();
+/** They have given enough for this turn of the event loop; and how much of another one they will take. */
+const later = new Map<Duplex, number>();
 
 /** Its body has come: with many of one connection waiting for their answers, nothing more of it is read. */
 export function holdBehind(socket: Socket, res: ServerResponse): void {
@@ -38,6 +41,32 @@ export function rest(socket: Socket, res: ServerResponse, seconds: number): void
     );
     readOrNot(socket, holdOf(socket));
   });
+}
+
+/**
+ * It has given enough for now: it is read on in one of the next turns of the event loop.
+ * @param share of READ_ON_PER_TURN that it takes.
+ */
+export function readLater(socket: Duplex, share: number): void {
+  socket.pause();
+  if (later.size === 0) setImmediate(turn);
+  later.set(socket, Math.max(share, later.get(socket) ?? 0));
+}
+
+/** Reads on what was paused because of its body, unless something else holds it. */
+export function readOn(socket: Duplex): void {
+  if (holds.get(socket)?.isPaused !== true) socket.resume();
+}
+
+function turn(): void {
+  let left = READ_ON_PER_TURN;
+  for (const [socket, share] of later) {
+    if (left <= 0) break;
+    left -= share;
+    later.delete(socket);
+    readOn(socket);
+  }
+  if (later.size > 0) setImmediate(turn);
 }
 
 /** While shutting down all are heard: what they have sent is answered. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
@@ -11,6 +11,7 @@ import { holdBehind, rest, wakeAll } from './hold.ts';
 import { isLastOwed } from './owed.ts';
 import { Parser } from './parser.ts';
 import { replyAccepted, replyProblem, writeContinue } from './reply.ts';
+import type { CourtRequest } from './request.ts';
 import { Room } from './room.ts';
 import { FairShare } from './share.ts';
 import type { RequestMark, Traffic } from './traffic.ts';
@@ -52,7 +53,7 @@ export class Ingest {
   }
 
   /** @param expectsContinue the client waits for a 100 before it sends the body (RFC 9110, section 10.1.1). */
-  async handle(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): Promise<void> {
+  async handle(req: CourtRequest, res: ServerResponse, expectsContinue: boolean): Promise<void> {
     const mark = this.mark(req.socket.remoteAddress);
     try {
       const counts = await this.#store(req, res, mark, expectsContinue);
@@ -65,7 +66,7 @@ export class Ingest {
     }
   }
 
-  refuse(req: IncomingMessage, res: ServerResponse, mark: RequestMark, problem: Problem): void {
+  refuse(req: CourtRequest, res: ServerResponse, mark: RequestMark, problem: Problem): void {
     this.#endIfClosing(req, res);
     if (TOO_MUCH.includes(problem.code) && !this.#isClosing)
       rest(req.socket, res, Number(problem.headers['Retry-After']));
@@ -84,12 +85,12 @@ export class Ingest {
     wakeAll();
   }
 
-  #endIfClosing(req: IncomingMessage, res: ServerResponse): void {
+  #endIfClosing(req: CourtRequest, res: ServerResponse): void {
     if (this.#isClosing && isLastOwed(req.socket, res)) res.shouldKeepAlive = false;
   }
 
   async #store(
-    req: IncomingMessage,
+    req: CourtRequest,
     res: ServerResponse,
     mark: RequestMark,
     expectsContinue: boolean,

@@ -1,8 +1,9 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { DRAIN_BYTES } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
 import { drain } from './drain.ts';
+import type { CourtRequest } from './request.ts';
 
 /** The one writer of answers. */
 
@@ -25,7 +26,7 @@ export function writeContinue(res: ServerResponse): void {
 
 /** An error. If its request is still being sent, the sender gets to read it first: written whole, drained, then ended. */
 export function replyProblem(
-  req: IncomingMessage,
+  req: CourtRequest,
   res: ServerResponse,
   problem: Problem,
   requestId: string,
@@ -68,12 +69,12 @@ function headersOf(problem: Problem, body: Buffer): Record<string, string | numb
   };
 }
 
-function hasBody(req: IncomingMessage): boolean {
+function hasBody(req: CourtRequest): boolean {
   const length = req.headers['content-length'];
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
 }
 
 /** Such a sender may leave its body out after an error, and what follows would be taken for it (RFC 9110, 10.1.1). */
-function expectsContinue(req: IncomingMessage): boolean {
+function expectsContinue(req: CourtRequest): boolean {
   return req.headers.expect !== undefined;
 }

@@ -3,6 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { HEADERS_TIMEOUT_MS } from '../protocol/limits.ts';
+import { CourtRequest } from './request.ts';
 
 /** A certificate, with those between it and its issuer's, and its private key: PEM. */
 export interface KeyPair {
@@ -15,14 +16,17 @@ function contextOf({ cert, key }: KeyPair) {
   return { cert, key, minVersion: 'TLSv1.2' } as const;
 }
 
+export type HttpServer = http.Server<typeof CourtRequest> | https.Server<typeof CourtRequest>;
+
 /** @returns a server that speaks TLS where there is a pair, and plain HTTP where there is none. */
-export function makeServer(options: ServerOptions, pair: KeyPair | undefined): http.Server | https.Server {
-  if (pair === undefined) return http.createServer(options);
-  return https.createServer({ ...options, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
+export function makeServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {
+  const ours = { ...options, IncomingMessage: CourtRequest };
+  if (pair === undefined) return http.createServer(ours);
+  return https.createServer({ ...ours, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
 }
 
 /** From now on new connections get this pair; those that are open keep what they have. */
-export function renew(server: http.Server | https.Server, pair: KeyPair): void {
+export function renew(server: HttpServer, pair: KeyPair): void {
   if (server instanceof https.Server) server.setSecureContext(contextOf(pair));
 }
 

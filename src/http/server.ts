@@ -1,5 +1,4 @@
-import type http from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -21,7 +20,8 @@ import { passGate } from './gate.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
 import { noteOwed, whenItsTurn } from './owed.ts';
 import { replyRaw } from './reply.ts';
-import { Handshakes, type KeyPair, makeServer, renew } from './secure.ts';
+import type { CourtRequest } from './request.ts';
+import { Handshakes, type HttpServer, type KeyPair, makeServer, renew } from './secure.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -40,7 +40,7 @@ export interface ServerContext extends IngestContext {
 
 /** node:http, or node:https, with every limit set on purpose and every answer ours. */
 export class CourtServer {
-  readonly #server: http.Server | https.Server;
+  readonly #server: HttpServer;
   readonly #handshakes: Handshakes | undefined;
   readonly #ingest: Ingest;
   readonly #context: IngestContext;
@@ -151,12 +151,12 @@ export class CourtServer {
     this.#server.off('connection', note);
   }
 
-  #serve(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void {
+  #serve(req: CourtRequest, res: ServerResponse, expectsContinue: boolean): void {
     noteOwed(req.socket, res);
     void this.#ingest.handle(req, res, expectsContinue);
   }
 
-  #refuseExpectation(req: IncomingMessage, res: ServerResponse): void {
+  #refuseExpectation(req: CourtRequest, res: ServerResponse): void {
     noteOwed(req.socket, res);
     const sentence = 'The only expectation understood here is "Expect: 100-continue".';
     const mark = this.#ingest.mark(req.socket.remoteAddress);
@@ -164,7 +164,7 @@ export class CourtServer {
   }
 
   /** CONNECT: Node would close the connection without a word. */
-  #refuseTunnel(req: IncomingMessage, socket: Duplex): void {
+  #refuseTunnel(req: CourtRequest, socket: Duplex): void {
     const mark = this.#ingest.mark(req.socket.remoteAddress);
     try {
       passGate(req, mark.client, this.#context.gate);

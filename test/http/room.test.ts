@@ -21,12 +21,14 @@ t.test('large bodies that wait are bounded, and small ones pass', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const clients = await Promise.all(Array.from({ length: SENDERS }, () => RawClient.connect(t, daemon)));
   const answers: Answer[] = [];
+  const refused: RawClient[] = [];
   const enoughRefused = new Promise<void>((resolve, reject) => {
-    const next = (answer: Answer) => {
+    const next = (client: RawClient, answer: Answer) => {
       answers.push(answer);
+      refused.push(client);
       if (answers.length === SENDERS - FITTING - 1) resolve();
     };
-    for (const client of clients) client.next().then(next, reject);
+    for (const client of clients) client.next().then((answer) => next(client, answer), reject);
   });
   // All but the last byte: their bodies stay where they are.
   for (const client of clients) client.send(padded(daemon, BODY_BYTES, 'large').subarray(0, -1));
@@ -41,6 +43,13 @@ t.test('large bodies that wait are bounded, and small ones pass', async (t) => {
   }
   t.equal((await daemon.exported('small')).length, 2);
   t.equal((await daemon.command('export', 'large')).status, 1, 'and of the large ones nothing is stored');
+  // The rest of a body is read after its answer, and what comes next on that connection is stored.
+  const again = Buffer.concat([
+    padded(daemon, BODY_BYTES, 'large').subarray(-1),
+    padded(daemon, 500, 'again'),
+  ]);
+  refused.at(-1)!.send(again);
+  t.equal((await refused.at(-1)!.next()).status, 202);
 });
 
 t.test('a large body that came while there was no room is read when there is some again', async (t) => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
+import { DRAIN_BYTES } from '../../src/protocol/limits.ts';
 import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
 import { checkProblem } from '../problem.ts';
@@ -59,6 +60,23 @@ t.test('who reads while sending gets its answer too, also beyond what is drained
   const answer = await client.next();
   checkProblem(t, answer, 413, 'body_too_large', '100 MB', further);
   t.equal(answer.headers.get('connection'), 'close');
+});
+
+t.test('who sends on for ever after its answer is cut off', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  const headers = { authorization: WRONG, 'transfer-encoding': 'chunked' };
+  client.send(request(daemon, { headers }));
+  const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1024 ** 2), Buffer.from('\r\n')]);
+  let sent = 0;
+  // Once what is drained and what the kernel holds is full, they fail.
+  for (; sent < 20 * DRAIN_BYTES; sent += chunk.length) {
+    const isCut = await client.sendAll(chunk).then(
+      () => false,
+      () => true,
+    );
+    if (isCut) break;
+  }
+  t.ok(sent > DRAIN_BYTES && sent < 2 * DRAIN_BYTES, `${sent} bytes`);
 });
 
 t.test('who speaks nonsense is told 400 at the most', async (t) => {

@@ -4,14 +4,34 @@ import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
 import { RawClient, request } from '../raw.ts';
 
+/** @returns a body in chunks of one byte. */
+function inChunks(text: string): string {
+  return `${text.replace(/./g, '1\r\n$&\r\n')}0\r\n\r\n`;
+}
+
 t.test('a body in chunks of one byte takes no more memory than any other', async (t) => {
   const own = await Daemon.start(t);
-  const body = JSON.stringify(event({ payload: { text: 'x'.repeat(1_000_000) } }));
-  const chunks = body.replace(/./g, '1\r\n$&\r\n');
+  const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(1_000_000) } })));
   const client = await RawClient.connect(t, own);
-  client.send(request(own, { headers: { 'transfer-encoding': 'chunked' }, body: `${chunks}0\r\n\r\n` }));
+  client.send(request(own, { headers: { 'transfer-encoding': 'chunked' }, body }));
   t.equal((await client.next()).body, '{"accepted":1,"duplicates":0}');
   const status = fs.readFileSync(`/proc/${own.child.pid}/status`, 'utf8');
   const peakMib = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
   t.ok(peakMib < 300, `${peakMib} MiB`);
 });
+
+t.test(
+  'one that is refused is read to its end, a little at a time, and what comes after it is stored',
+  async (t) => {
+    const own = await Daemon.start(t);
+    const client = await RawClient.connect(t, own);
+    const chunked = { 'transfer-encoding': 'chunked' };
+    const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(100_000) } })));
+    const headers = { ...chunked, authorization: 'Bearer wrong' };
+    for (let i = 0; i < 2; i++) {
+      client.send(request(own, { headers, body }));
+      client.send(request(own, { headers: chunked, body }));
+    }
+    for (const status of [401, 202, 401, 202]) t.equal((await client.next()).status, status);
+  },
+);
