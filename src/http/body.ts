@@ -36,6 +36,7 @@ export function readBody(req: CourtRequest, limitBytes: number, room: Room, plac
     };
     const end = () => {
       settle();
+      room.stopWaiting(place);
       resolve(parts.whole());
     };
     const onGone = () => fail(new SenderGone());

@@ -4,43 +4,39 @@ import { type Problem, retryLater } from '../protocol/problems.ts';
 /** The part of the room that one request's body takes, from its first byte to its answer. */
 export interface Place {
   sizeBytes: number;
+  /** How large the body will be (Content-Length), 0 where that is not known. */
+  readonly announcedBytes: number;
   /** Set while the body is paused. */
   paused?: { readonly resume: () => void; readonly timer: NodeJS.Timeout };
 }
 
 /**
  * Bounds the bodies that have arrived and wait for the store (design 2). When the room is taken, larger bodies are
- * paused: the kernel's window then holds their senders back. The oldest of them always goes on, or two hundred
- * half-read bodies would wait for each other for ever.
+ * paused: the kernel's window then holds their senders back. One of them always goes on, or two hundred half-read
+ * bodies would wait for each other for ever: not the oldest, which may have announced a body and sent nothing, but the first
+ * of those that sent more when there was no room.
  */
 export class Room {
   readonly #places = new Set<Place>();
   #takenBytes = 0;
+  /** Who goes on without room. */
+  #privileged: Place | undefined;
 
   /** Bytes in all places. */
   get takenBytes(): number {
     return this.#takenBytes;
   }
 
-  /** @param announcedBytes how large the body will be (Content-Length), 0 where that is not known. */
   enter(announcedBytes: number): Place {
-    const place = { sizeBytes: 0 };
-    if (announcedBytes > SMALL_BODY_BYTES) this.#places.add(place);
-    return place;
+    return { sizeBytes: 0, announcedBytes };
   }
 
   /** A part of a body has arrived. @returns whether its reader may go on; if not, it calls `wait`. */
   grow(place: Place, bytes: number): boolean {
     place.sizeBytes += bytes;
     this.#takenBytes += bytes;
-    if (place.sizeBytes > SMALL_BODY_BYTES) this.#places.add(place);
-    return this.mayGoOn(place);
-  }
-
-  /** Whether its body may be read, or read on. */
-  mayGoOn(place: Place): boolean {
-    if (!this.#places.has(place) || this.#takenBytes <= WAITING_BODIES_BYTES) return true;
-    return this.#places.values().next().value === place;
+    if (Math.max(place.sizeBytes, place.announcedBytes) > SMALL_BODY_BYTES) this.#places.add(place);
+    return this.#mayGoOn(place);
   }
 
   /**
@@ -49,9 +45,9 @@ export class Room {
    */
   adjust(place: Place, bytes: number): void {
     const growth = Math.max(0, bytes - place.sizeBytes);
-    const [oldest = place] = this.#places;
+    const isPrivileged = (this.#privileged ?? place) === place;
     const fits =
-      oldest === place || growth <= SMALL_BODY_BYTES || this.#takenBytes + growth <= WAITING_BODIES_BYTES;
+      isPrivileged || growth <= SMALL_BODY_BYTES || this.#takenBytes + growth <= WAITING_BODIES_BYTES;
     if (!fits) throw noRoom();
     this.grow(place, growth);
   }
@@ -65,19 +61,31 @@ export class Room {
     place.paused = { resume, timer };
   }
 
-  leave(place: Place): void {
+  /** Its body is whole after all: it came with what had been read already. */
+  stopWaiting(place: Place): void {
     clearTimeout(place.paused?.timer);
     delete place.paused;
+  }
+
+  leave(place: Place): void {
+    this.stopWaiting(place);
     this.#places.delete(place);
+    if (this.#privileged === place) this.#privileged = undefined;
     this.#takenBytes -= place.sizeBytes;
     place.sizeBytes = 0;
     for (const other of this.#places) {
-      if (!this.mayGoOn(other)) return;
-      const { paused } = other;
-      delete other.paused;
-      clearTimeout(paused?.timer);
-      paused?.resume();
+      if (other.paused === undefined) continue;
+      if (!this.#mayGoOn(other)) return;
+      const { resume } = other.paused;
+      this.stopWaiting(other);
+      resume();
     }
+  }
+
+  #mayGoOn(place: Place): boolean {
+    if (!this.#places.has(place) || this.#takenBytes <= WAITING_BODIES_BYTES) return true;
+    this.#privileged ??= place;
+    return this.#privileged === place;
   }
 }
 

@@ -65,30 +65,52 @@ t.test('a large body that came while there was no room is read when there is som
   for (const client of [first, last]) t.equal((await client.next()).status, 202);
 });
 
-t.test('the oldest of the large bodies may become larger than the room, and only that one', (t) => {
+t.test(
+  'one body may become larger than the room: the first that needs it, and no other until it is gone',
+  (t) => {
+    const room = new Room();
+    const [small, first, other] = [room.enter(0), room.enter(0), room.enter(0)];
+    room.grow(small, 300);
+    for (const place of [first, other]) room.grow(place, 2 * SMALL_BODY_BYTES);
+    room.adjust(first, 2 * WAITING_BODIES_BYTES);
+    t.throws(() => room.adjust(other, WAITING_BODIES_BYTES), { code: 'overloaded' });
+    room.leave(first);
+    room.adjust(other, 2 * WAITING_BODIES_BYTES);
+    t.end();
+  },
+);
+
+t.test('while there is no room, a large body waits from its first part on, a small one does not', (t) => {
   const room = new Room();
-  const [small, oldest, other] = [room.enter(0), room.enter(0), room.enter(0)];
-  room.grow(small, 300);
-  for (const place of [oldest, other]) room.grow(place, 2 * SMALL_BODY_BYTES);
-  room.adjust(oldest, 2 * WAITING_BODIES_BYTES);
-  t.throws(() => room.adjust(other, WAITING_BODIES_BYTES), { code: 'overloaded' });
-  room.leave(oldest);
-  room.adjust(other, 2 * WAITING_BODIES_BYTES);
+  const first = room.enter(2 * WAITING_BODIES_BYTES);
+  t.ok(room.grow(first, 2 * WAITING_BODIES_BYTES));
+  const [small, large, unknown] = [SMALL_BODY_BYTES, SMALL_BODY_BYTES + 1, 0].map((size) => room.enter(size));
+  t.ok(room.grow(small!, SMALL_BODY_BYTES));
+  t.notOk(room.grow(large!, 1));
+  t.ok(room.grow(unknown!, SMALL_BODY_BYTES));
+  t.notOk(room.grow(unknown!, 1), 'nor goes one on that has become large');
   t.end();
 });
 
-t.test('while there is no room, a body that is announced as large waits before its first byte', (t) => {
-  const room = new Room();
-  const oldest = room.enter(2 * WAITING_BODIES_BYTES);
-  t.ok(room.grow(oldest, 2 * WAITING_BODIES_BYTES));
-  const [small, large, unknown] = [SMALL_BODY_BYTES, SMALL_BODY_BYTES + 1, 0].map((size) => room.enter(size));
-  t.strictSame(
-    [small, large, unknown].map((place) => room.mayGoOn(place!)),
-    [true, false, true],
-  );
-  t.ok(room.grow(unknown!, SMALL_BODY_BYTES));
-  t.notOk(room.grow(unknown!, 1), 'nor goes one on that has become large');
-  room.leave(oldest);
-  t.ok(room.mayGoOn(large!));
-  t.end();
-});
+t.test(
+  'who has announced a large body, and sends little of it or nothing, keeps nobody from going on',
+  (t) => {
+    const room = new Room();
+    const [silent, slow] = [room.enter(WAITING_BODIES_BYTES), room.enter(WAITING_BODIES_BYTES)];
+    t.ok(room.grow(slow, 1));
+    const [one, two] = [room.enter(WAITING_BODIES_BYTES), room.enter(WAITING_BODIES_BYTES)];
+    t.ok(room.grow(one, WAITING_BODIES_BYTES));
+    t.notOk(room.grow(two, 1));
+    let resumed = false;
+    const resume = () => {
+      resumed = true;
+    };
+    room.wait(two, resume, t.fail);
+    t.ok(room.grow(one, 1));
+    t.notOk(room.grow(slow, 1));
+    room.leave(one);
+    t.ok(resumed);
+    for (const place of [silent, slow, two]) room.leave(place);
+    t.end();
+  },
+);

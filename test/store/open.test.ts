@@ -15,7 +15,7 @@ t.test('every open has the pragmas that the promise rests on, before the first w
       const pragma = (name: string) => db.pragma(name, { simple: true });
       const FULL = 2;
       t.strictSame([pragma('journal_mode'), pragma('synchronous')], ['wal', FULL], `${when}, ${at}`);
-      t.strictSame([pragma('page_size'), pragma('cache_size'), pragma('mmap_size')], [4096, -16_000, 0]);
+      t.strictSame([pragma('page_size'), pragma('cache_size'), pragma('mmap_size')], [4096, -8_000, 0]);
       t.strictSame([pragma('journal_size_limit'), pragma('foreign_keys')], [64 * 1024 * 1024, 0]);
     };
     check('before the first write');
