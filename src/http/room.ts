@@ -17,15 +17,12 @@ export interface Place {
  * of those that sent more when there was no room.
  */
 export class Room {
-  readonly #places = new Set<Place>();
+  /** Those that are paused. */
+  readonly #waiting = new Set<Place>();
+  /** Bytes in all places. */
   #takenBytes = 0;
   /** Who goes on without room. */
   #privileged: Place | undefined;
-
-  /** Bytes in all places. */
-  get takenBytes(): number {
-    return this.#takenBytes;
-  }
 
   enter(announcedBytes: number): Place {
     return { sizeBytes: 0, announcedBytes };
@@ -35,7 +32,6 @@ export class Room {
   grow(place: Place, bytes: number): boolean {
     place.sizeBytes += bytes;
     this.#takenBytes += bytes;
-    if (Math.max(place.sizeBytes, place.announcedBytes) > SMALL_BODY_BYTES) this.#places.add(place);
     return this.#mayGoOn(place);
   }
 
@@ -55,35 +51,36 @@ export class Room {
   /** Calls `resume` when there is room again, or `refuse` when there was none for too long. */
   wait(place: Place, resume: () => void, refuse: (problem: Problem) => void): void {
     const timer = setTimeout(() => {
-      delete place.paused;
+      this.stopWaiting(place);
       refuse(noRoom());
     }, BODY_WAIT_MS);
     place.paused = { resume, timer };
+    this.#waiting.add(place);
   }
 
   /** Its body is whole after all: it came with what had been read already. */
   stopWaiting(place: Place): void {
     clearTimeout(place.paused?.timer);
     delete place.paused;
+    this.#waiting.delete(place);
   }
 
   leave(place: Place): void {
     this.stopWaiting(place);
-    this.#places.delete(place);
     if (this.#privileged === place) this.#privileged = undefined;
     this.#takenBytes -= place.sizeBytes;
     place.sizeBytes = 0;
-    for (const other of this.#places) {
-      if (other.paused === undefined) continue;
+    for (const other of this.#waiting) {
       if (!this.#mayGoOn(other)) return;
-      const { resume } = other.paused;
+      const { paused } = other;
       this.stopWaiting(other);
-      resume();
+      paused?.resume();
     }
   }
 
   #mayGoOn(place: Place): boolean {
-    if (!this.#places.has(place) || this.#takenBytes <= WAITING_BODIES_BYTES) return true;
+    const isSmall = Math.max(place.sizeBytes, place.announcedBytes) <= SMALL_BODY_BYTES;
+    if (isSmall || this.#takenBytes <= WAITING_BODIES_BYTES) return true;
     this.#privileged ??= place;
     return this.#privileged === place;
   }

@@ -9,6 +9,12 @@ interface Revision {
   current: boolean;
 }
 
+interface Question {
+  readonly eventId: string;
+  readonly hash: number;
+  readonly revision: number;
+}
+
 /**
  * Which revision of an event is the highest in its session, for a reader. Looking for higher ones of each of a million events
  * took a quarter of an export, so that is only done where two cheaper questions leave it open. A filter of bits tells of
@@ -19,7 +25,7 @@ export class LatestRevisions {
   readonly #filter: BitFilter;
   /** The highest of all events. */
   #top = 0;
-  readonly #hasHigher: Statement<[{ eventId: string; hash: number; revision: number }], number>;
+  readonly #hasHigher: Statement<[Question], number>;
 
   /** @param db a connection of its own: temporary tables are made in it. */
   constructor(db: Database, session: number, lastSeq: number) {
@@ -31,7 +37,7 @@ export class LatestRevisions {
     this.#filter = new BitFilter(Math.min(Math.max(wanted, FILTER_BITS.least), FILTER_BITS.most));
     this.#note(db, session, lastSeq);
     this.#hasHigher = db
-      .prepare<[{ eventId: string; hash: number; revision: number }], number>(`
+      .prepare<[Question], number>(`
         SELECT EXISTS (
             SELECT 1 FROM key k CROSS JOIN event e ON e.seq = k.seq
              WHERE k.session = ${session} AND k.hash = @hash AND k.revision > @revision AND k.seq <= ${lastSeq}
@@ -58,36 +64,27 @@ export class LatestRevisions {
   }
 
   /**
-   * Looks at all that are revisions of others. Those whose keys are not sealed cannot be found by a key (keys.ts): they go to
-   * a temporary table, sorted when all of them are there, which takes a third of the time of sorting them as they come.
+   * Looks at all that are revisions of others. Those whose keys are not sealed cannot be found by a key (keys.ts), and are few:
+   * they go to a temporary table, sorted when all of them are there, which takes a third of the time of sorting them as they come.
    */
   #note(db: Database, session: number, lastSeq: number): void {
+    const revised = `event INDEXED BY event_revised WHERE session = ${session} AND revision > 0 AND seq <= ${lastSeq}`;
     db.exec(`
       DROP TABLE IF EXISTS temp.revised;
-      CREATE TEMP TABLE revised (event_id TEXT, revision INTEGER);
+      CREATE TEMP TABLE revised AS
+        SELECT event_id, revision FROM ${revised} AND seq > (SELECT up_to_seq FROM sealed);
+      CREATE INDEX temp.by_id ON revised (event_id, revision);
     `);
-    const sealedUpTo = db.prepare<[], number>('SELECT up_to_seq FROM sealed').pluck().get() ?? 0;
-    const put = db.prepare<[string, number]>('INSERT INTO temp.revised VALUES (?, ?)');
     const chunk = db
-      .prepare<[number], readonly [seq: number, eventId: string, revision: number]>(`
-        SELECT seq, event_id, revision FROM event INDEXED BY event_revised
-         WHERE session = ${session} AND revision > 0 AND seq > ? AND seq <= ${lastSeq}
-         ORDER BY seq LIMIT ${READ_CHUNK_ROWS}`)
+      .prepare<[number], readonly [seq: number, eventId: string, revision: number]>(
+        `SELECT seq, event_id, revision FROM ${revised} AND seq > ? ORDER BY seq LIMIT ${READ_CHUNK_ROWS}`,
+      )
       .raw();
-    const putAll = db.transaction((rows: ReturnType<typeof chunk.all>) => {
-      for (const [seq, eventId, revision] of rows) if (seq > sealedUpTo) put.run(eventId, revision);
-    });
-    for (let after = 0; ; ) {
-      const rows = chunk.all(after);
-      const last = rows.at(-1);
-      if (last === undefined) break;
+    for (let rows = chunk.all(0); rows.length > 0; rows = chunk.all(rows.at(-1)![0])) {
       for (const [, eventId, revision] of rows) {
         this.#filter.add(this.#hash(eventId));
         if (revision > this.#top) this.#top = revision;
       }
-      if (last[0] > sealedUpTo) putAll(rows);
-      after = last[0];
     }
-    db.exec('CREATE INDEX temp.by_id ON revised (event_id, revision)');
   }
 }

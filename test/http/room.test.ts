@@ -55,7 +55,7 @@ t.test('large bodies that wait are bounded, and small ones pass', async (t) => {
 t.test('a large body that came while there was no room is read when there is some again', async (t) => {
   const daemon = await Daemon.start(t, ['--body-limit', '32MiB']);
   const [first, last] = [await RawClient.connect(t, daemon), await RawClient.connect(t, daemon)];
-  // More than the kernel holds, so that most of it has been read; the oldest may take more than the room.
+  // More than the kernel holds, so that most of it has been read; one body may take more than the room.
   const body = padded(daemon, WAITING_BODIES_BYTES + 10 * MIB, 'large');
   await first.sendAll(body.subarray(0, -1));
   last.send(padded(daemon, 2 * SMALL_BODY_BYTES, 'large'));
