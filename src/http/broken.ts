@@ -1,5 +1,5 @@
-import { HEADERS_BYTES, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../protocol/limits.ts';
-import { Problem } from '../protocol/problems.ts';
+import { HEADERS_BYTES, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, RETRY_AFTER_S } from '../protocol/limits.ts';
+import { Problem, retryLater } from '../protocol/problems.ts';
 
 /** What Node's parser gave up on, as a problem with our body instead of Node's empty one. */
 export function parserProblem(error: NodeJS.ErrnoException): Problem {
@@ -16,6 +16,13 @@ export function parserProblem(error: NodeJS.ErrnoException): Problem {
         'request_timeout',
         'The connection ended before the request was complete: send it again.',
       );
+    // Node stops its parser while many answers are not taken. Over TLS it is then given the rest of what has been read all
+    // the same, and takes that for a broken request.
+    case 'HPE_PAUSED': {
+      const sentence =
+        'Too many requests came behind one another: this one and those behind it were not read. Send them again.';
+      return retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
+    }
     default:
       return new Problem('malformed_request', 'This is not an HTTP/1.1 request.');
   }
