@@ -16,6 +16,17 @@ const resting = new Map<Socket, NodeJS.Timeout>();
 /** They have given enough for this turn of the event loop; and how much of another one they will take. */
 const later = new Map<Duplex, number>();
 
+/**
+ * Makes each pause hold. One in the same turn as a resume does not: Node acts on the resume after it and reads, takes the
+ * connection for paused all the same, and so ignores every later pause.
+ */
+export function holdPauses(socket: Socket): void {
+  socket.on('resume', () => {
+    // Node's own listener stops reading.
+    if (socket.isPaused()) socket.emit('pause');
+  });
+}
+
 /** Its body has come: with many of one connection waiting for their answers, nothing more of it is read. */
 export function holdBehind(socket: Socket, res: ServerResponse): void {
   const hold = holdOf(socket);

@@ -17,6 +17,7 @@ import {
 import { Problem } from '../protocol/problems.ts';
 import { parserProblem } from './broken.ts';
 import { passGate } from './gate.ts';
+import { holdPauses } from './hold.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
 import { noteOwed, whenItsTurn } from './owed.ts';
 import { replyRaw } from './reply.ts';
@@ -74,6 +75,7 @@ export class CourtServer {
     // Who closes its side behind a request still waits for the answer; without it Node closes the other side as well.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on('connection', () => this.#ingest.connectionCame());
+    this.#server.on(context.pair === undefined ? 'connection' : 'secureConnection', holdPauses);
     this.#server.on('request', (req, res) => this.#serve(req, res, false));
     this.#server.on('checkContinue', (req, res) => this.#serve(req, res, true));
     this.#server.on('checkExpectation', (req, res) => this.#refuseExpectation(req, res));

@@ -37,6 +37,25 @@ t.test(
   },
 );
 
+t.test(
+  'who is told 429 while its body comes, and asks again behind it, is not heard before its time',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '1']);
+    const client = await RawClient.connect(t, daemon);
+    const body = JSON.stringify(event());
+    const begun = request(daemon, { headers: { 'content-length': `${body.length}` } });
+    client.send(Buffer.concat([request(daemon), request(daemon), begun]));
+    for (let i = 0; i < 2; i++) checkProblem(t, await client.next(), 400, 'invalid_json', 'the burst');
+    checkProblem(t, await client.next(), 429, 'rate_limited', 'before its body is there');
+    client.send(body);
+    const neighbour = await RawClient.connect(t, daemon, '127.0.0.2');
+    neighbour.send(request(daemon));
+    checkProblem(t, await neighbour.next(), 400, 'invalid_json', 'by now the body has been read');
+    client.send(request(daemon, { body }));
+    t.equal((await client.next()).body, ACCEPTED, 'heard at once, it would have been told 429 again');
+  },
+);
+
 t.test('a rate of 0 is no limit', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const client = await RawClient.connect(t, daemon);
