@@ -35,6 +35,7 @@ const SETTLE_MS = 1_000;
 /** What has come is worked off, and bodies that were refused are read on for ten seconds: the next scenario begins without. */
 const CALM = { sampleMs: 500, processors: 0.05, withinMs: 20_000 };
 const PEAK_S = 4;
+const OVERLOAD_ROUNDS = 5;
 
 export async function runScenarios(
   daemon: Daemon,
@@ -86,32 +87,45 @@ async function watch(daemon: Daemon, seconds: number): Promise<Seen> {
   return { ...camera, diskMs: await disk.end() };
 }
 
-/** What it does at its best, and then twice as much is asked of it. */
+/** What it does at its best, and then with twice as much asked of it; in turns, because a machine has slow seconds. */
 async function overload(daemon: Daemon, seconds: number, barMs: number): Promise<Result> {
   const pid = daemon.child.pid!;
   forgetPeak(pid);
-  const { perSecond: peak } = await throughput(daemon, 'saturation');
-  const attacker = await Attacker.start({ target: daemon, name: 'overload', perSecond: 2 * peak });
-  await attacker.answers();
-  const startedAt = performance.now();
-  const busyBefore = processorS(pid);
-  const camera = await watch(daemon, seconds);
-  const answers = await attacker.answers();
-  const tookS = (performance.now() - startedAt) / 1000;
-  const busy = (processorS(pid) - busyBefore) / tookS;
-  await attacker.stop();
-  const stored = (answers['202'] ?? 0) / tookS;
-  const asked = Object.values(answers).reduce((sum, n) => sum + n, 0) / tookS;
-  const ratio = stored / peak;
+  const rounds: Round[] = [];
+  while (rounds.length < OVERLOAD_ROUNDS) {
+    const { perSecond: peak } = await throughput(daemon, 'saturation');
+    const attacker = await Attacker.start({ target: daemon, name: 'overload', perSecond: 2 * peak });
+    await attacker.answers();
+    const startedAt = performance.now();
+    const camera = await watch(daemon, seconds);
+    const answers = await attacker.answers();
+    const tookS = (performance.now() - startedAt) / 1000;
+    await attacker.stop();
+    rounds.push({ camera, answers, peak, stored: (answers['202'] ?? 0) / tookS });
+  }
+  const { camera, answers, peak, stored } = middle(rounds, (round) => round.stored / round.peak);
+  const ratios = rounds.map((round) => (round.stored / round.peak).toFixed(2));
   const bars = [
     ...cameraBars(camera, barMs),
     memoryBar(pid),
     {
-      text: `${Math.round(stored)}/s of ${Math.round(peak)}/s at the peak (${ratio.toFixed(2)}) with ${Math.round(asked)}/s asked for and ${busy.toFixed(2)} processors`,
-      isMet: ratio >= THROUGHPUT,
+      text: `${Math.round(stored)}/s of ${Math.round(peak)}/s at the peak (${ratios.join(', ')}: the middle one counts)`,
+      isMet: stored / peak >= THROUGHPUT,
     },
   ];
   return { title: TITLES.overload!, camera, bars, answers };
+}
+
+/** One of the turns of `overload`: what was stored in a second at the peak, and with twice as much asked for. */
+interface Round {
+  readonly camera: Seen;
+  readonly answers: Tally;
+  readonly peak: number;
+  readonly stored: number;
+}
+
+function middle<Item>(items: readonly Item[], by: (item: Item) => number): Item {
+  return items.toSorted((a, b) => by(a) - by(b))[Math.floor(items.length / 2)]!;
 }
 
 async function throughput(daemon: Daemon, name: string): Promise<{ perSecond: number }> {
