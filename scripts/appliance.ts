@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command, Option } from 'commander';
 import { Box } from './appliance/box.ts';
 import { missingNeeds } from './appliance/needs.ts';
 import { makePackages, missingToBuild, type Packages } from './appliance/packages.ts';
@@ -22,30 +22,30 @@ import { Workshop } from './workshop.ts';
  * once. A line for each step; exit status 1 where one fails, with the journal's last lines.
  */
 
-const { values } = parseArgs({
-  options: {
-    suite: { type: 'string', multiple: true, default: [...SUITES] },
-    /** Instead of the one that is built of this checkout. */
-    package: { type: 'string' },
-    /** A tenth of the load. */
-    quick: { type: 'boolean', default: false },
-    /** The names of the containers begin with it. */
-    name: { type: 'string', default: 'courtd' },
-  },
-});
-const unknown = values.suite.find((name) => !SUITES.includes(name as Suite));
-const lacks = missingNeeds() ?? (values.package === undefined ? missingToBuild() : undefined);
-if (unknown !== undefined) {
-  console.error(`appliance: there is no suite ${unknown}: choose ${SUITES.join(' or ')}.`);
-  process.exit(2);
-} else if (lacks !== undefined) {
+interface Options {
+  readonly suite: readonly Suite[];
+  readonly package?: string;
+  readonly quick: boolean;
+  readonly name: string;
+}
+
+const options = new Command('npm run appliance --')
+  .description('walks through the life of a box, in containers')
+  .addOption(new Option('--suite <name...>', 'on these alone').choices(SUITES).default(SUITES))
+  .option('--package <file>', 'instead of the one that is built of this checkout')
+  .option('--quick', 'a tenth of the load', false)
+  .option('--name <name>', 'the names of the containers begin with it', 'courtd')
+  .parse()
+  .opts<Options>();
+const lacks = missingNeeds() ?? (options.package === undefined ? missingToBuild() : undefined);
+if (lacks !== undefined) {
   console.error(`appliance: ${lacks}`);
   process.exit(1);
 }
 
 let isSound = false;
 try {
-  isSound = await walkAll(values.suite as Suite[]);
+  isSound = await walkAll(options.suite);
 } finally {
   // With it go the workshops, and what is left of the containers.
   process.exit(isSound ? 0 : 1);
@@ -58,7 +58,7 @@ async function walkAll(suites: readonly Suite[]): Promise<boolean> {
   let packages: Packages | undefined;
   await walk.whole(() =>
     walk.step('made', async () => {
-      packages = await makePackages(workshop, values.package);
+      packages = await makePackages(workshop, options.package);
       return `${path.basename(packages.now)}, and newer ones of it, without and with a migration`;
     }),
   );
@@ -76,8 +76,8 @@ async function walkThrough(suite: Suite, packages: Packages): Promise<boolean> {
   let venue: Venue | undefined;
   const isSound = await walk.whole(async () => {
     await walk.step('a Debian that boots', async () => {
-      const box = new Box(workshop, await debianTree(suite), `${values.name}-${suite}-${process.pid}`);
-      venue = new Venue(box, values.quick ? LOADS.quick : LOADS.full);
+      const box = new Box(workshop, await debianTree(suite), `${options.name}-${suite}-${process.pid}`);
+      venue = new Venue(box, options.quick ? LOADS.quick : LOADS.full);
       await box.boot();
       return (await box.must('systemctl', '--version')).split('\n')[0]!;
     });

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command, Option } from 'commander';
 import { ARCHITECTURES, type Architecture } from './package/architecture.ts';
 import { makeDeb } from './package/deb.ts';
 import { checkDeb } from './package/lint.ts';
@@ -15,20 +15,29 @@ import { stage } from './package/stage.ts';
  * leaves out lintian; `--version 0.2.0` or `--version-suffix +next` builds another version; `--to DIR` puts it elsewhere.
  */
 
-const { values } = parseArgs({
-  options: {
-    arch: { type: 'string', multiple: true },
-    quick: { type: 'boolean', default: false },
-    version: { type: 'string' },
-    'version-suffix': { type: 'string' },
-    to: { type: 'string', default: path.join(ROOT, 'dist') },
-  },
-});
+interface Options {
+  readonly arch: readonly Architecture['debian'][];
+  readonly quick: boolean;
+  readonly version?: string;
+  readonly versionSuffix?: string;
+  readonly to: string;
+}
+
+const BOTH = ARCHITECTURES.map(({ debian }) => debian);
+const { arch, quick, version, versionSuffix, to } = new Command('npm run package --')
+  .description('builds the Debian packages')
+  .addOption(new Option('--arch <name...>', 'these alone').choices(BOTH).default(BOTH))
+  .option('--quick', 'compressed in a second, and without lintian', false)
+  .option('--version <version>', 'another version')
+  .option('--version-suffix <suffix>', 'behind the version')
+  .option('--to <directory>', 'where it goes', path.join(ROOT, 'dist'))
+  .parse()
+  .opts<Options>();
 
 try {
-  const release = releaseOf({ version: values.version, suffix: values['version-suffix'] });
-  const architectures = chosen(values.arch);
-  const lacks = missingNeeds(architectures, !values.quick);
+  const release = releaseOf({ version, suffix: versionSuffix });
+  const architectures = ARCHITECTURES.filter(({ debian }) => arch.includes(debian));
+  const lacks = missingNeeds(architectures, !quick);
   if (lacks !== undefined) throw new Error(lacks);
   // Modes are part of the bytes.
   process.umask(0o022);
@@ -38,23 +47,15 @@ try {
   process.exitCode = 1;
 }
 
-function chosen(names: readonly string[] = ARCHITECTURES.map(({ debian }) => debian)): Architecture[] {
-  return names.map((name) => {
-    const found = ARCHITECTURES.find(({ debian }) => debian === name);
-    if (found === undefined) throw new Error(`There is no package for ${name}: choose amd64 or arm64.`);
-    return found;
-  });
-}
-
 function build(architecture: Architecture, release: Release): void {
   const startedAt = performance.now();
   const work = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-package-'));
   try {
     const source = path.join(work, 'source');
     stage(path.join(source, 'stage'), path.join(work, 'npm'), architecture, release);
-    const destination = path.resolve(values.to);
-    const file = makeDeb(source, architecture, release, { destination, isQuick: values.quick });
-    if (!values.quick) checkDeb(file);
+    const destination = path.resolve(to);
+    const file = makeDeb(source, architecture, release, { destination, isQuick: quick });
+    if (!quick) checkDeb(file);
     const megabytes = (fs.statSync(file).size / 1e6).toFixed(1);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
     console.log(`${file}: ${megabytes} MB, built in ${seconds} s`);

@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util';
+import { Command, Option } from 'commander';
+import { integer } from '../src/cli/arguments.ts';
 import { LIVE_KEYS } from '../src/protocol/limits.ts';
 import { Check } from './power-cut/check.ts';
 import { chooseCuts } from './power-cut/cuts.ts';
@@ -26,18 +27,25 @@ const SEALING: RecordingOptions = { requests: 400, before: LIVE_KEYS - 1000, meb
 const DAEMON_EVERY = 10;
 const FAULTS_TOLD = 10;
 
-const { values } = parseArgs({
-  options: {
-    cuts: { type: 'string', default: '500' },
-    sealing: { type: 'string', default: '50' },
-    seed: { type: 'string', default: '1' },
-  },
-});
+interface Options {
+  readonly cuts: number;
+  readonly sealing: number;
+  readonly seed: number;
+}
+
+const number = (flag: string, what: string, usual: number) =>
+  new Option(`--${flag} <number>`, what).default(usual).argParser(integer(0, 1_000_000_000));
+const { cuts, sealing, seed } = new Command('npm run power-cut --')
+  .description('cuts the power of a recorded run of courtd, and looks for what was acknowledged')
+  .addOption(number('cuts', 'of a run that begins on an empty store', 500))
+  .addOption(number('sealing', 'cuts of a run on a store that is about to seal', 50))
+  .addOption(number('seed', 'the same one gives the same cuts of the same recording', 1))
+  .parse()
+  .opts<Options>();
 const lacks = missingNeeds();
 if (lacks === undefined) {
-  const seed = Number(values.seed);
-  const first = await run('in play', IN_PLAY, Number(values.cuts), seed);
-  const second = await run('sealing', SEALING, Number(values.sealing), seed + 1);
+  const first = await run('in play', IN_PLAY, cuts, seed);
+  const second = await run('sealing', SEALING, sealing, seed + 1);
   process.exit(first && second ? 0 : 1);
 } else {
   console.error(`power-cut: ${lacks}`);
@@ -45,14 +53,14 @@ if (lacks === undefined) {
 }
 
 /** @returns whether all went well. */
-async function run(name: string, options: RecordingOptions, cuts: number, seed: number): Promise<boolean> {
-  if (cuts === 0) return true;
+async function run(name: string, options: RecordingOptions, count: number, seed: number): Promise<boolean> {
+  if (count === 0) return true;
   const workshop = new Workshop('power-cut');
   const random = new Random(seed);
   const startedAt = performance.now();
   const recording = await record(workshop, random, options);
   tellRecording(name, recording, performance.now() - startedAt);
-  const isSound = await cutAll(name, workshop, recording, cuts, random);
+  const isSound = await cutAll(name, workshop, recording, count, random);
   workshop.end();
   return isSound;
 }
@@ -71,8 +79,7 @@ async function cutAll(
   const faults = [...history.faults];
   let [flying, sealed, daemons] = [0, 0, 0];
   const startedAt = performance.now();
-  const cuts = chooseCuts(recording, count, random);
-  for (const [i, cut] of cuts.entries()) {
+  for (const [i, cut] of chooseCuts(recording, count, random).entries()) {
     const inFlight = cut === log.entries.length ? 'whole' : random.pick(IN_FLIGHT);
     const disk = workshop.file('cut');
     if (platter.cut(cut, inFlight, random, disk) > 0) flying++;

@@ -39,7 +39,7 @@ t.test('a wrong version or architecture is told in a sentence', async (t) => {
   ]) {
     const { status, stdout, stderr } = await build(folder, ...wrong);
     t.strictSame({ status, stdout }, { status: 1, stdout: '' });
-    t.match(stderr, /^package: [^\n]+\n$/);
+    t.match(stderr, /^(package|error): [^\n]+\n$/);
   }
 });
 
