@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { HEADERS_BYTES, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, RETRY_AFTER_S } from '../protocol/limits.ts';
 import { Problem, retryLater } from '../protocol/problems.ts';
 
@@ -26,4 +27,14 @@ export function parserProblem(error: NodeJS.ErrnoException): Problem {
     default:
       return new Problem('malformed_request', 'This is not an HTTP/1.1 request.');
   }
+}
+
+/**
+ * Nothing that comes from now on is a request. After HPE_PAUSED, Node's parser goes on when answers are taken, behind what it
+ * has dropped: in the middle of a body, whose end would be somebody else's, or with the answers one off.
+ */
+export function dropParser(socket: Socket): void {
+  socket.removeAllListeners('data');
+  // Node takes its parser from a connection that has a listener.
+  socket.on('data', () => {});
 }

@@ -53,7 +53,11 @@ export function replyRaw(socket: Duplex, problem: Problem, requestId: string): v
   const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${head.join('')}\r\n`);
   socket.write(body);
-  // Its parser is gone: what still comes is thrown away, so that it does not turn our answer into a reset.
+  endRaw(socket);
+}
+
+/** The end of a connection without a parser: what still comes is thrown away, so that it does not turn our answer into a reset. */
+export function endRaw(socket: Duplex): void {
   socket.removeAllListeners('data');
   drain(socket, () => socket.destroy());
   socket.end();

@@ -15,12 +15,12 @@ import {
   TIMEOUT_CHECK_MS,
 } from '../protocol/limits.ts';
 import { Problem } from '../protocol/problems.ts';
-import { parserProblem } from './broken.ts';
+import { dropParser, parserProblem } from './broken.ts';
 import { passGate } from './gate.ts';
 import { holdPauses } from './hold.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
 import { noteOwed, whenItsTurn } from './owed.ts';
-import { replyRaw } from './reply.ts';
+import { endRaw, replyRaw } from './reply.ts';
 import type { CourtRequest } from './request.ts';
 import { Handshakes, type HttpServer, type KeyPair, makeServer, renew } from './secure.ts';
 
@@ -187,10 +187,13 @@ export class CourtServer {
       socket.destroy();
       return;
     }
+    const isGap = error.code === 'HPE_PAUSED';
+    if (isGap) dropParser(socket);
     whenItsTurn(socket, (hadAnswer) => {
       if (hadAnswer) {
         // There is no more to say to it, and it is drained (reply.ts) until it has sent the body that was refused.
-        if (error.code === 'HPE_INVALID_EOF_STATE' || socket.readableEnded) socket.destroySoon();
+        if (isGap) endRaw(socket);
+        else if (error.code === 'HPE_INVALID_EOF_STATE' || socket.readableEnded) socket.destroySoon();
         else if (!this.#drained.has(socket)) socket.once('end', () => socket.destroySoon());
         // Whatever it sends from now on breaks the parser again.
         this.#drained.add(socket);

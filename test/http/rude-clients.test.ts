@@ -5,7 +5,6 @@ import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
 import { checkProblem } from '../problem.ts';
 import { answerOf, RawClient, request } from '../raw.ts';
-import { scheme } from '../transport.ts';
 
 /** Clients that break off, stall, or send on after they were refused; all of them at one daemon, at the same time. */
 
@@ -79,33 +78,6 @@ t.test('who sends on for ever after its answer is cut off', async (t) => {
   }
   t.ok(sent > DRAIN_BYTES && sent < 2 * DRAIN_BYTES, `${sent} bytes`);
 });
-
-t.test(
-  'who sends a thousand requests and reads late gets their answers, as many as it is not told to repeat',
-  async (t) => {
-    const client = await RawClient.connect(t, daemon);
-    client.socket.pause();
-    const lost = request(daemon, { line: 'POST /x HTTP/1.1', body: ' ' });
-    const ten = Buffer.concat([good(), ...Array.from({ length: 9 }, () => lost)]);
-    const last = request(daemon, { headers: { connection: 'close' }, body: JSON.stringify(event()) });
-    client.send(Buffer.concat([...Array.from({ length: 100 }, () => ten), last]));
-    // It reads once the daemon has come to a stop: it answers others, and takes no more of this one.
-    t.equal((await RawClient.ask(t, daemon, good())).body, ACCEPTED);
-    client.socket.resume();
-    await client.over;
-    for (let i = 0; i <= 1000; i++) {
-      const answer = await client.next();
-      if (answer.status === 503) {
-        t.equal(scheme(), 'https', 'only there');
-        t.ok(i > 100, `after ${i}`);
-        checkProblem(t, answer, 503, 'overloaded', 'and those behind it');
-        break;
-      }
-      if (answer.status !== (i % 10 === 0 ? 202 : 404)) t.fail(`answer ${i} is ${answer.status}`);
-    }
-    t.equal(client.unread, '', 'there are no more');
-  },
-);
 
 t.test('who speaks nonsense is told 400 at the most', async (t) => {
   const nonsense = [...Array.from({ length: 40 }, () => randomBytes(300)), Buffer.alloc(100_000, 'A')];
