@@ -64,7 +64,7 @@ t.test('a body that waits too long for the thread is refused, and may be sent ag
   const problem = await Promise.resolve(parser.parse('two', next(), 'identity')).catch(
     (error: unknown) => error,
   );
-  t.match(problem, { code: 'overloaded', headers: { 'Retry-After': '4' } });
+  t.match(problem, { code: 'overloaded', headers: { 'Retry-After': '8' } });
   t.equal((await first).events.length, 1, 'what it waited for is read');
   t.equal((await parser.parse('two', next(), 'identity')).events.length, 1, 'and so is it, sent again');
 });

@@ -27,7 +27,7 @@ t.test('who has many requests waiting is refused, and who has none is served', a
     checkProblem(t, answer, 503, 'overloaded', 'one more').error,
     new RegExp(`^${SERVED_REQUESTS} requests from 127\\.0\\.0\\.3 are waiting`),
   );
-  t.equal(answer.headers.get('retry-after'), '4');
+  t.equal(answer.headers.get('retry-after'), '8');
   const modest = await begin(MODEST);
   t.equal(modest.answer.status, 100, 'another address is let in');
   modest.client.send(body);
