@@ -11,6 +11,8 @@ import {
   parseTime,
   sizeBetween,
 } from './cli/arguments.ts';
+import { dropEmptyVariables, warnOfUnknownVariables } from './cli/environment.ts';
+import { addHelp, addVersion } from './cli/help.ts';
 import { addKeeping } from './cli/keeping.ts';
 import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
 import { LOG_LEVELS } from './host/levels.ts';
@@ -34,7 +36,9 @@ export function makeProgram(): Command {
     .version(version)
     .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd').argParser(notEmpty))
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'courtd: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'courtd: ')),
+    })
     .exitOverride();
   addServe(program);
   addToken(program);
@@ -42,6 +46,8 @@ export function makeProgram(): Command {
   addEvent(program);
   addExport(program);
   addKeeping(program);
+  addVersion(program, version);
+  addHelp(program);
   return program;
 }
 
@@ -51,10 +57,8 @@ export function makeProgram(): Command {
  */
 export async function runProgram(program: Command, args: readonly string[]): Promise<void> {
   endQuietlyOnBrokenPipe();
-  // An empty variable counts as unset (design 3); commander would take it as a value.
-  for (const name of Object.keys(process.env)) {
-    if (name.startsWith('COURTD_') && process.env[name] === '') delete process.env[name];
-  }
+  dropEmptyVariables();
+  warnOfUnknownVariables(program);
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {

@@ -1,6 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { settingsOf } from '../../scripts/package/settings.ts';
+import { knownVariables } from '../../src/cli/environment.ts';
+import { makeProgram } from '../../src/program.ts';
 import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
 import { event } from '../event.ts';
 
@@ -25,6 +28,10 @@ const WRONG = [
   'export s --to 2026-02-30T00:00:00Z',
   'export s --from 2026-03-14T15:00:01Z --to 2026-03-14T15:00:00Z',
   'export s -o',
+  'help nonsense',
+  'help token nonsense',
+  'token help nonsense',
+  'version extra',
   'serve --port 65536',
   'serve --port -1',
   'serve --port http',
@@ -81,6 +88,62 @@ t.test(
     }
     t.match(flat, /--port [^)]*default: 4000/);
     t.match(flat, /--data [^)]*default: "\/var\/lib\/courtd"/);
+  },
+);
+
+t.test('version and help are commands, too', async (t) => {
+  const same = async (command: string, option: string) => {
+    const [a, b] = await Promise.all([courtd(command.split(' ')), courtd(option.split(' '))]);
+    t.strictSame(a, { ...b, status: 0 }, command);
+    t.equal(a.stderr, '');
+  };
+  await same('version', '--version');
+  await same('help', '--help');
+  await same('help export', 'export --help');
+  await same('help token rotate', 'token rotate --help');
+  await same('token help rotate', 'token rotate --help');
+  const { stderr } = await courtd(['help', 'nonsense']);
+  for (const { name } of [{ name: 'nonsense' }, { name: 'serve' }, { name: 'export' }, { name: 'prune' }]) {
+    t.match(stderr, name);
+  }
+});
+
+t.test(
+  'a variable that courtd does not know is told by every command, with the one that is near',
+  async (t) => {
+    const told = async (name: string) => (await courtd(['version'], { [name]: 'secret' })).stderr;
+    const near = {
+      COURTD_PROT: 'COURTD_PORT',
+      COURTD_LOGLEVEL: 'COURTD_LOG_LEVEL',
+      COURTD_RATELIMIT: 'COURTD_RATE_LIMIT',
+      COURTD_BACKUPDIR: 'COURTD_BACKUP_DIR',
+      COURTD_KEEP_POSITION: 'COURTD_KEEP_POSITIONS',
+    };
+    for (const [name, meant] of Object.entries(near)) {
+      t.equal(await told(name), `courtd: the variable ${name} changes nothing: did you mean ${meant}?\n`);
+    }
+    t.match(
+      await told('COURTD_SOMETHING'),
+      /^courtd: the variable COURTD_SOMETHING changes nothing: "[^\n]*\n$/,
+    );
+    const { stderr, status } = await courtd(['token', 'list'], {
+      COURTD_DAAT: '/none',
+      COURTD_DATA: '/none',
+    });
+    t.match(stderr, /did you mean COURTD_DATA\?\n/);
+    t.equal(status, 1);
+
+    t.test('and no other one is', async (t) => {
+      const units = path.resolve(import.meta.dirname, '../../systemd');
+      const texts = fs.readdirSync(units).map((name) => fs.readFileSync(path.join(units, name), 'utf8'));
+      const ofUnits = [...texts, settingsOf(makeProgram())].flatMap(
+        (text) => text.match(/COURTD_[A-Z_]+/g) ?? [],
+      );
+      t.ok(ofUnits.length > 10);
+      for (const name of ofUnits) t.ok(knownVariables(makeProgram()).includes(name), name);
+      const env = { COURTD_PORT: '1', COURTD_KEEP: '365d', COURTD_NONE: '', COURTDX: '1' };
+      t.equal((await courtd(['version'], env)).stderr, '');
+    });
   },
 );
 
