@@ -8,15 +8,14 @@ import {
   parseDuration,
   parseName,
   parseSize,
-  parseTime,
   sizeBetween,
 } from './cli/arguments.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './cli/environment.ts';
+import { addExport } from './cli/exportOptions.ts';
 import { addHelp, addVersion } from './cli/help.ts';
 import { addKeeping } from './cli/keeping.ts';
 import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
 import { LOG_LEVELS } from './host/levels.ts';
-import { EVENT_TYPES } from './protocol/event.ts';
 import {
   BODY_BYTES,
   BODY_LIMIT_BYTES,
@@ -181,30 +180,4 @@ function addEvent(program: Command): void {
     .action(async (session, id, _options, command) =>
       (await import('./cli/event.ts')).show(session, id, command.optsWithGlobals()),
     );
-}
-
-function addExport(program: Command): void {
-  program
-    .command('export')
-    .description('write a session in the order of eot: what was stored when it began')
-    .argument('<session>', 'the session_id')
-    .addOption(new Option('--format <format>', 'how to write it').choices(['csv', 'ndjson']).default('csv'))
-    .option('--current', 'only the highest revision of each event')
-    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
-    .option('--court <id>', 'only events of this court_id')
-    .addOption(new Option('--from <time>', 'only events from this eot on').argParser(parseTime))
-    .addOption(new Option('--to <time>', 'only events before this eot').argParser(parseTime))
-    .addOption(
-      new Option('-o, --output <file>', 'write to a file, which appears when it is complete').argParser(
-        notEmpty,
-      ),
-    )
-    .action(async (name, { from, to }, command) => {
-      if (from > to) {
-        command.error('error: --to must not be earlier than --from: there would be nothing to export.', {
-          exitCode: 2,
-        });
-      }
-      await (await import('./cli/export.ts')).exportSession(name, command.optsWithGlobals());
-    });
 }

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { TIMES_HELP } from '../../src/cli/times.ts';
 import { type CommandEntry, commandsOf, defaultOf, globalOptions, usageOf } from './commands.ts';
 
 /** The man page courtd(1), in man(7): every command, option and variable is the commander program's own. */
@@ -30,6 +31,8 @@ export function manualOf(program: Command, { version, time }: Edition): string {
     ...entry('\\-V, \\-\\-version', 'Show the version.'),
     '.SH COMMANDS',
     ...below.filter(({ children }) => children.length === 0).flatMap(commandLines),
+    '.SH TIMES',
+    text(TIMES_HELP),
     '.SH ENVIRONMENT',
     'An option takes precedence over its variable; an empty variable counts as unset.',
     ...commands.flatMap(({ options }) => options.filter((option) => option.envVar)).flatMap(variableLines),

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { eotFault, eotToNs } from '../protocol/eot.ts';
 import { isName } from '../protocol/event.ts';
 import { NAME_CODE_POINTS } from '../protocol/limits.ts';
 
@@ -59,13 +58,6 @@ export function parseName(text: string): string {
   throw new InvalidArgumentError(
     `Give 1 to ${NAME_CODE_POINTS} characters, none of them a control character.`,
   );
-}
-
-/** @returns nanoseconds since the epoch, of a time in the form of an eot. */
-export function parseTime(text: string): bigint {
-  const ns = eotToNs(text);
-  if (ns === undefined) throw new InvalidArgumentError(`The time ${eotFault(text)}.`);
-  return ns;
 }
 
 /** An option with its environment variable: `--body-limit` is COURTD_BODY_LIMIT. */

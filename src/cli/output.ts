@@ -69,6 +69,11 @@ export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
+/** @returns a number of things for people: "1 event", "2 events". */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
 /** @returns bytes for people. */
 export function mebibytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
@@ -100,6 +105,8 @@ export interface Sink {
   write(text: string): Promise<void>;
   /** Makes it whole: call it after the last write. */
   commit(): void;
+  /** Whether a file was there that it takes the place of. */
+  readonly replaces?: boolean;
 }
 
 export function stdoutSink(): Sink {
@@ -127,6 +134,7 @@ export function fileSink(name: string): Sink {
   const fd = telling(name, () => fs.openSync(aside, 'w'));
   isOpen = true;
   return {
+    replaces: existing?.isFile() === true,
     write: async (text) => {
       const bytes = Buffer.from(text);
       for (let at = 0; at < bytes.length; ) at += telling(name, () => fs.writeSync(fd, bytes, at));
@@ -144,6 +152,11 @@ export function fileSink(name: string): Sink {
       });
     },
   };
+}
+
+/** Makes a directory in one that is there. @throws {StoreError} why it cannot be. */
+export function makeDirectory(place: string): void {
+  telling(place, () => fs.mkdirSync(place));
 }
 
 /** Does something before the process ends, by itself or by a signal. @returns what calls that off. */

@@ -18,6 +18,10 @@ export interface EventFilter {
   readonly fromNs?: bigint;
   /** Nanoseconds since the epoch, exclusive. */
   readonly toNs?: bigint;
+  /** When it came, milliseconds since the epoch, inclusive. */
+  readonly receivedFromMs?: number;
+  /** Milliseconds since the epoch, exclusive. */
+  readonly receivedToMs?: number;
   /** Only the highest revision of each event. */
   readonly currentOnly?: boolean;
 }
@@ -141,8 +145,11 @@ function toReadEvent(row: Row, { payload, extra }: Texts, sessionId: string, nam
   };
 }
 
-function passes(event: ReadEvent, { type, court, currentOnly }: EventFilter): boolean {
+function passes(event: ReadEvent, filter: EventFilter): boolean {
+  const { type, court, receivedFromMs, receivedToMs, currentOnly } = filter;
   if (type !== undefined && event.type !== type) return false;
   if (court !== undefined && event.courtId !== court) return false;
+  if (receivedFromMs !== undefined && event.receivedMs < receivedFromMs) return false;
+  if (receivedToMs !== undefined && event.receivedMs >= receivedToMs) return false;
   return event.current || currentOnly !== true;
 }

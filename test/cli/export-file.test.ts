@@ -50,8 +50,9 @@ t.test('an existing file stays as it is until the new one is complete', async (t
   const watcher = fs.watch(folder, () => seen.add(read() === OLD ? 'old' : 'new'));
   t.teardown(() => watcher.close());
   const before = fs.statSync(file).ino;
-  const { status } = await run(BIN, [...command, '--output', file]);
+  const { status, stderr } = await run(BIN, [...command, '--output', file]);
   t.equal(status, 0);
+  t.equal(stderr, `${EVENTS} events written to ${file}; the file that was there is replaced.\n`);
   t.ok(read() === whole.stdout);
   t.not(fs.statSync(file).ino, before, 'replaced, not written over');
   t.ok(seen.has('old'), 'it was still whole while the other one was written');

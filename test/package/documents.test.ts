@@ -37,7 +37,7 @@ t.test('man has nothing to say against the man page', { skip: !hasMan && 'there 
   fs.writeFileSync(file, manual);
   const { status, stdout, stderr } = await run('man', ['--warnings', '-E', 'UTF-8', '-l', file]);
   t.strictSame({ status, stderr }, { status: 0, stderr: '' });
-  t.match(stdout, /courtd export <session> \[options\]/);
+  t.match(stdout, /courtd export \[session\] \[options\]/);
 });
 
 /** What bash offers after a line, as if Tab was pressed at its end; `bash` reads what is typed as words. */

@@ -1,0 +1,131 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { fileNames } from '../../src/cli/exportDay.ts';
+import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { csvObjects } from '../rfc4180.ts';
+
+const daemon = await Daemon.start(t);
+
+async function store(session_id: string, ...eots: string[]): Promise<void> {
+  const response = await daemon.post(eots.map((eot) => event({ session_id, event_id: eot, eot })));
+  if (response.status !== 202) throw new Error(await response.text());
+}
+
+await store('before', '2026-03-13T22:00:00Z', '2026-03-13T22:59:59.999999999Z');
+await store('over midnight', '2026-03-13T22:30:00Z', '2026-03-13T23:00:00Z');
+await store('../noon', '2026-03-14T11:00:00Z');
+await store('until next', '2026-03-14T22:59:59.999999999Z', '2026-03-15T01:00:00Z');
+await store('always', '2026-03-01T00:00:00Z', '2026-03-14T12:00:00Z', '2026-04-01T00:00:00Z');
+await store('around', '2026-03-01T00:00:00Z', '2026-04-01T00:00:00Z');
+await store('after', '2026-03-14T23:00:00Z');
+
+function exportDay(...args: string[]) {
+  return courtd(['export', '--data', daemon.data, ...args], { TZ: 'Europe/Berlin' });
+}
+
+t.test(
+  'a file for each session that has an event on the day, whole, and no name leads elsewhere',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const place = path.join(folder, 'day/');
+    const { status, stdout, stderr } = await exportDay('--day', '2026-03-14', '-o', place);
+    t.strictSame({ status, stdout }, { status: 0, stdout: '' }, stderr);
+    t.strictSame(fs.readdirSync(folder), ['day']);
+    const names = ['%2E.%2Fnoon.csv', 'always.csv', 'over%20midnight.csv', 'until%20next.csv'];
+    t.strictSame(fs.readdirSync(place).sort(), names);
+    const eots = (name: string) =>
+      csvObjects(fs.readFileSync(path.join(place, name), 'utf8')).map(({ eot }) => eot);
+    t.strictSame(eots('over%20midnight.csv'), ['2026-03-13T22:30:00Z', '2026-03-13T23:00:00Z']);
+    t.equal(eots('always.csv').length, 3);
+    const said = stderr.split('\n').slice(0, -1);
+    t.equal(said.length, 5);
+    t.match(
+      said.slice(0, 4),
+      said.slice(0, 4).map(() => /^\d events? written to .*\/day\/[^/]+\.csv\.$/),
+    );
+    t.equal(said[4], `4 sessions of 2026-03-14 with 8 events in ${place}.`);
+
+    t.test('again into a directory that is there, with the other options of export', async (t) => {
+      const options = ['--format', 'ndjson', '--court', 'court-1', '--current', '--with-received'];
+      t.match(await exportDay('--day', '2026-03-13', '-o', folder, ...options), { status: 0, stdout: '' });
+      t.strictSame(fs.readdirSync(folder).sort(), ['before.ndjson', 'day', 'over%20midnight.ndjson']);
+    });
+  },
+);
+
+t.test('nothing is made where there is nothing to write', async (t) => {
+  const folder = temporaryFolder(t);
+  const none = await exportDay('--day', '2025-03-14', '-o', path.join(folder, 'day/'));
+  t.strictSame(none, { status: 0, stdout: '', stderr: 'No session has an event on 2025-03-14.\n' });
+  const court = await exportDay('--day', '2026-03-13', '--court', 'none', '-o', path.join(folder, 'day/'));
+  t.match(court, { status: 0, stdout: '', stderr: 'No event matched in the 2 sessions of 2026-03-13.\n' });
+  t.strictSame(fs.readdirSync(folder), []);
+});
+
+t.test('a place that is no directory is told in a sentence, and nothing is written', async (t) => {
+  const folder = temporaryFolder(t);
+  fs.writeFileSync(path.join(folder, 'file'), '');
+  for (const [place, sentence] of [
+    ['file', /file is no directory: /],
+    ['none', /There is no directory .*none: with a \/ at its end/],
+    ['no/ne/', /Cannot write to .*no\/ne\/: no such file or directory/],
+  ] as const) {
+    const result = await exportDay('--day', '2026-03-14', '-o', `${folder}/${place}`);
+    t.match(result, { status: 1, stdout: '', stderr: /^courtd: [^\n]+\n$/ });
+    t.match(result.stderr, sentence);
+  }
+  t.strictSame(fs.readdirSync(folder), ['file']);
+});
+
+t.test('wrong usage: what --day does not go with', async (t) => {
+  for (const args of [
+    ['--day', '2026-03-14'],
+    ['--day', '2026-03-14', 'match-17', '-o', '/tmp'],
+    ['--day', '2026-03-14', '-o', '/tmp', '--from', '14:00'],
+    ['--day', '2026-02-30', '-o', '/tmp'],
+    ['--day', 'today', '-o', '/tmp'],
+  ]) {
+    t.match(
+      await exportDay(...args),
+      { status: 2, stdout: '', stderr: /^courtd: [^\n]+\n$/ },
+      args.join(' '),
+    );
+  }
+});
+
+t.test('every session_id is a file name of its own, on any file system', async (t) => {
+  const ids = [
+    ...[
+      'match-17',
+      'Finale Müller',
+      '日本',
+      '🎾',
+      '.',
+      '..',
+      '.hidden',
+      '-o',
+      'a/b',
+      'a\\b',
+      'a%2Fb',
+      'C:',
+      'x*?"<>|',
+    ],
+    ...['case', 'Case', 'CASE', 'é', 'e\u0301', 'É', '\u202eabc', 'x~y'],
+    ...['a', 'b'].map((end) => `${'long '.repeat(50)}${end}`),
+    ...['🎾', '日', 'x'].map((character) => character.repeat(256)),
+  ];
+  const files = fileNames(ids);
+  t.strictSame([...files.keys()], ids);
+  t.equal(files.get('match-17'), 'match-17');
+  t.equal(files.get('日本'), '日本');
+  const folded = [...files.values()].map((name) => name.normalize('NFC').toLowerCase());
+  t.equal(new Set(folded).size, ids.length, 'also where upper and lower case are one');
+  for (const name of files.values()) {
+    t.match(name, /^[\p{L}\p{N}_%][\p{L}\p{N}_.%~-]*$/u);
+    t.ok(Buffer.byteLength(name) <= 100, name);
+    t.notMatch(name, /%(?![0-9A-F]{2})/, 'no code is cut');
+  }
+  t.end();
+});
