@@ -15,6 +15,7 @@ import { addExport } from './cli/exportOptions.ts';
 import { addHelp, addVersion } from './cli/help.ts';
 import { addKeeping } from './cli/keeping.ts';
 import { endQuietlyOnBrokenPipe, say } from './cli/output.ts';
+import { visibleLines } from './cli/terminal.ts';
 import { LOG_LEVELS } from './host/levels.ts';
 import {
   BODY_BYTES,
@@ -36,7 +37,7 @@ export function makeProgram(): Command {
     .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd').argParser(notEmpty))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: /, 'courtd: ')),
+      outputError: (text, write) => write(visibleLines(text.replace(/^error: /, 'courtd: '))),
     })
     .exitOverride();
   addServe(program);

@@ -2,7 +2,7 @@ import { eventToJson } from '../protocol/event.ts';
 import { findRevisions } from '../store/events.ts';
 import { StoreError } from '../store/failure.ts';
 import { type DataOption, withDatabase } from './data.ts';
-import { isoTime, type JsonOption, printPairs } from './output.ts';
+import { isoTime, type JsonOption, printData, printPairs } from './output.ts';
 
 /** `courtd event show S EVENT_ID`: every revision that is stored. */
 export async function show(
@@ -23,7 +23,7 @@ export async function show(
       const mark = `"current":${event === current},"received_at":"${isoTime(event.receivedMs)}"`;
       return `  {${mark},"conflicting_copies":${event.conflictingCopies},"event":${eventToJson(event)}}`;
     });
-    process.stdout.write(`[\n${items.join(',\n')}\n]\n`);
+    printData(`[\n${items.join(',\n')}\n]\n`);
     return;
   }
   for (const event of revisions) {

@@ -5,6 +5,7 @@ import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { asideOf, fsync } from '../store/aside.ts';
 import { cannotWrite, StoreError } from '../store/failure.ts';
+import { visible, visibleLines } from './terminal.ts';
 
 /** Data goes to standard output, words for people to standard error (design 3). */
 
@@ -13,7 +14,12 @@ export interface JsonOption {
 }
 
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  printData(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Data for programs, as it is; a terminal alone gets it without what it would obey. */
+export function printData(lines: string): void {
+  process.stdout.write(forStdout(lines));
 }
 
 /** Prints a text before it returns. @throws {StoreError} where standard output does not take it. */
@@ -26,7 +32,7 @@ export function printNow(text: string): void {
 }
 
 export function say(sentence: string): void {
-  process.stderr.write(`${sentence}\n`);
+  process.stderr.write(`${visibleLines(sentence)}\n`);
 }
 
 /** Whoever reads our output may stop at any time (`| head`): that is no failure. */
@@ -43,8 +49,9 @@ export function endQuietlyOnBrokenPipe(): void {
 /** Prints rows under headings, columns as wide as their widest cell, numbers to the right. */
 export function printTable(
   headings: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
+  cells: readonly (readonly (string | number)[])[],
 ): void {
+  const rows = cells.map((row) => row.map((cell) => (typeof cell === 'number' ? cell : visible(cell))));
   const widths = headings.map((heading, i) =>
     Math.max(heading.length, ...rows.map((row) => String(row[i]).length)),
   );
@@ -61,7 +68,7 @@ export function printTable(
 /** Prints one thing a line: what it is, and its value. */
 export function printPairs(pairs: readonly (readonly [what: string, value: string])[]): void {
   const width = Math.max(...pairs.map(([what]) => what.length));
-  process.stdout.write(pairs.map(([what, value]) => `  ${what.padEnd(width)}  ${value}\n`).join(''));
+  process.stdout.write(pairs.map(([what, value]) => `  ${what.padEnd(width)}  ${visible(value)}\n`).join(''));
 }
 
 /** @returns an ISO 8601 time in UTC, or null for none. */
@@ -111,7 +118,7 @@ export interface Sink {
 
 export function stdoutSink(): Sink {
   return {
-    write: (text) => writeTo(process.stdout, text),
+    write: (text) => writeTo(process.stdout, forStdout(text)),
     commit: () => {},
   };
 }
@@ -182,6 +189,10 @@ function telling<Result>(file: string, work: () => Result): Result {
       `${cannotWrite(file, error as NodeJS.ErrnoException)} Mend that, or choose another place with -o.`,
     );
   }
+}
+
+function forStdout(lines: string): string {
+  return process.stdout.isTTY ? visibleLines(lines) : lines;
 }
 
 async function writeTo(stream: Writable, text: string): Promise<void> {
