@@ -64,10 +64,19 @@ async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
   }
 }
 
+/** @throws {StoreError} where it is neither: a mistyped directory would become a file, and on the box's own disk. */
 function isDirectory(place: string): boolean {
-  if (telling(place, () => fs.statSync(place, { throwIfNoEntry: false }))?.isDirectory()) return true;
-  if (!place.endsWith('/')) return false;
-  throw new StoreError(`There is no directory ${place}: make it first.`);
+  const stat = telling(place, () => fs.statSync(place, { throwIfNoEntry: false }));
+  if (stat?.isDirectory()) return true;
+  // Never made: below a mount point whose disk is not there, it would be on the box's own disk.
+  if (place.endsWith('/'))
+    throw new StoreError(`There is no directory ${place}: mount its disk, or make it.`);
+  if (place.endsWith('.db')) return false;
+  throw new StoreError(
+    stat === undefined
+      ? `There is no directory ${place}: mount its disk, or make it. To write one file, end its name in .db.`
+      : `${place} is no directory: name one, or a new file that ends in .db.`,
+  );
 }
 
 /** A name of its own, also for two in one second. */
@@ -77,7 +86,7 @@ function newName(directory: string): string {
 
 function refuseTaken(file: string, data: string): void {
   const isBesideDatabase = telling(file, () => fs.realpathSync(path.dirname(file))) === fs.realpathSync(data);
-  if (isBesideDatabase && /^courtd\.(db(-.*)?|lock|prune)$/.test(path.basename(file))) {
+  if (isBesideDatabase && path.basename(file) === 'courtd.db') {
     throw new StoreError(`${file} is a name that the database itself uses: name another file.`);
   }
   if (telling(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) !== undefined) {

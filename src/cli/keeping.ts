@@ -8,7 +8,7 @@ export function addKeeping(program: Command): void {
   program
     .command('backup')
     .description('copy the database, as it is at one moment, beside a daemon that takes events')
-    .argument('<place>', 'a new file, or a directory, which keeps the newest ones', notEmpty)
+    .argument('<place>', 'a directory, which keeps the newest ones, or a new file that ends in .db', notEmpty)
     .addOption(
       new Option('--keep <number>', 'how many backups the directory keeps')
         .default(BACKUPS_KEPT)

@@ -131,9 +131,18 @@ t.test('a place where no backup can be: one sentence, status 1, and nothing is c
     [file, /there\.db exists already: nothing was changed\. Name another file, or a directory/],
     [path.join(folder, 'half.db'), /half\.db-wal lies in the way/],
     [path.join(daemon.data, 'courtd.db'), /courtd\.db is a name that the database itself uses/],
-    [path.join(daemon.data, 'courtd.db-wal'), /courtd\.db-wal is a name that the database itself uses/],
+    [path.join(daemon.data, 'courtd.db-wal'), /end its name in \.db\./],
     [path.join(folder, 'none', 'x.db'), /Cannot write to .*x\.db: no such file or directory\./],
-    [path.join(folder, 'none/'), /There is no directory .*none\/: make it first\./],
+    [path.join(folder, 'none/'), /There is no directory .*none\/: mount its disk, or make it\./],
+    [path.join(folder, 'none.db/'), /There is no directory .*none\.db\/: mount its disk, or make it\./],
+    [
+      path.join(folder, 'none'),
+      /There is no directory .*none: mount its disk, or make it\. To write one file, /,
+    ],
+    [
+      path.join(folder, 'half.db-wal'),
+      /half\.db-wal is no directory: name one, or a new file that ends in \.db\./,
+    ],
     [path.join(file, 'x.db'), /Cannot write to .*x\.db: not a directory\./],
     ['/proc/x.db', /Cannot write to \/proc\/x\.db: /],
   ];
