@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { listTokens, revokeToken, rotateToken, type Token, tokenState } from '../store/tokens.ts';
+import { listTokens, revokeToken, rotateToken, type Token, tokenEndMs, tokenState } from '../store/tokens.ts';
 import { type DataOption, withDatabase } from './data.ts';
 import { isoTime, type JsonOption, printJson, printNow, printTable, say } from './output.ts';
 
@@ -41,11 +41,17 @@ export async function list(options: DataOption & JsonOption): Promise<void> {
 /** `courtd token revoke ID`. */
 export async function revoke(id: number, options: DataOption): Promise<void> {
   const now = Date.now();
-  const left = await withDatabase(options, (db) => {
-    revokeToken(db, id, now);
-    return listTokens(db).filter((token) => ['active', 'retiring'].includes(tokenState(token, now))).length;
-  });
-  say(`Token ${id} is revoked: whoever still sends it is answered 401 from now on.`);
+  const { before, left } = await withDatabase(options, (db) => ({
+    before: revokeToken(db, id, now),
+    left: listTokens(db).filter((token) => ['active', 'retiring'].includes(tokenState(token, now))).length,
+  }));
+  const state = tokenState(before, now);
+  if (state === 'expired' || state === 'revoked') {
+    const how = state === 'expired' ? 'had expired' : 'had been revoked';
+    say(`Token ${id} ${how} already, at ${isoTime(tokenEndMs(before))}: nothing has changed.`);
+  } else {
+    say(`Token ${id} is revoked: whoever still sends it is answered 401 from now on.`);
+  }
   if (left === 0)
     say('No token is left, so every request is answered 401: "courtd token rotate" makes a new one.');
 }
@@ -55,7 +61,7 @@ function describe(token: Token, nowMs: number) {
     id: token.id,
     state: tokenState(token, nowMs),
     created_at: isoTime(token.created_ms),
-    expires_at: isoTime(token.revoked_ms ?? token.expires_ms),
+    expires_at: isoTime(tokenEndMs(token)),
     last_used_at: isoTime(token.last_used_ms),
     last_used_from: token.last_used_from,
   };

@@ -3,15 +3,23 @@ import { TOKEN_USE_WRITE_MS } from '../protocol/limits.ts';
 import { Problem } from '../protocol/problems.ts';
 import { failureKind } from './failure.ts';
 import { refusal } from './refusals.ts';
-import { matchToken, type TokenHash, tokenHashes } from './tokens.ts';
+import {
+  matchToken,
+  type Token,
+  type TokenHash,
+  tokenEndMs,
+  tokenFinder,
+  tokenHashes,
+  tokenState,
+} from './tokens.ts';
 
 interface Use {
   readonly atMs: number;
   readonly from: string;
 }
 
-/** A token with the end of its grace on the monotonic clock: setting the box's clock neither ends nor prolongs it. */
-interface LiveToken extends TokenHash {
+/** A token that is not revoked, with the end of its grace on the monotonic clock: setting the box's clock neither ends nor prolongs it. */
+interface TimedToken extends TokenHash {
   readonly endsAt: number;
 }
 
@@ -20,9 +28,12 @@ export class TokenGuard {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
-  readonly #writeUse: Statement<[number, string, number]>;
+  readonly #writeUse: Statement<[Use & { id: number }]>;
   readonly #uses = new Map<number, Use>();
-  #tokens: readonly LiveToken[] = [];
+  readonly #find: (token: string) => Token | undefined;
+  #tokens: readonly TimedToken[] = [];
+  /** Those that had not ended when they were read: of years of rotations one or two, and every request is compared with them. */
+  #live: readonly TimedToken[] = [];
   #seenVersion: number | undefined;
   #isFresh = false;
   #isFailed = false;
@@ -34,7 +45,11 @@ export class TokenGuard {
     this.#fatal = fatal;
     // Changes when another connection commits, and costs a look at shared memory.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-    this.#writeUse = db.prepare('UPDATE token SET last_used_ms = ?, last_used_from = ? WHERE id = ?');
+    // Nothing where it is written already: no page is changed for that.
+    this.#writeUse = db.prepare(
+      'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
+    );
+    this.#find = tokenFinder(db);
   }
 
   /** @returns whether any token could be accepted at all. */
@@ -56,12 +71,26 @@ export class TokenGuard {
     return true;
   }
 
-  /** Writes the last uses, if it has not done so for a while; within a transaction that is about to be committed. */
+  /**
+   * @returns why `token` is not accepted, for the log.
+   * @throws {Problem} as `accepts` does.
+   */
+  whyNot(token: string): string {
+    const known = this.#asked(() => this.#find(token));
+    const endMs = known && tokenEndMs(known);
+    if (known === undefined || endMs == null) return 'unknown token';
+    const how = tokenState(known, Date.now()) === 'revoked' ? 'was revoked' : 'expired';
+    return `token ${known.id} ${how} at ${new Date(endMs).toISOString()}`;
+  }
+
+  /**
+   * Writes the last uses, if it has not done so for a while; within a transaction that is about to be committed. They are
+   * kept, to be written again should it fail.
+   */
   writeUses(atMostEveryMs = TOKEN_USE_WRITE_MS): void {
     const now = performance.now();
     if (this.#uses.size === 0 || now - this.#writtenAt < atMostEveryMs) return;
-    for (const [id, use] of this.#uses) this.#writeUse.run(use.atMs, use.from, id);
-    this.#uses.clear();
+    for (const [id, use] of this.#uses) this.#writeUse.run({ ...use, id });
     this.#writtenAt = now;
   }
 
@@ -69,13 +98,25 @@ export class TokenGuard {
    * Asks once in a turn of the event loop: what has been read from the network by then was sent before.
    * @throws {Problem} 503 where the tokens cannot be read: without them nobody can be told 401 either.
    */
-  #current(): readonly LiveToken[] {
+  #current(): readonly TimedToken[] {
     if (this.#isFailed) throw refusal('failed');
-    if (this.#isFresh) return this.#tokens;
-    try {
+    if (this.#isFresh) return this.#live;
+    this.#asked(() => {
       const version = this.#dataVersion.get();
-      if (version !== this.#seenVersion) this.#tokens = this.#read();
+      if (version !== this.#seenVersion) this.#read();
       this.#seenVersion = version;
+    });
+    this.#isFresh = true;
+    setImmediate(() => {
+      this.#isFresh = false;
+    });
+    return this.#live;
+  }
+
+  /** @throws {Problem} 503 where the database does not answer. */
+  #asked<Answer>(ask: () => Answer): Answer {
+    try {
+      return ask();
     } catch (error) {
       const kind = failureKind(error);
       if (kind === 'busy') throw refusal('busy');
@@ -84,22 +125,18 @@ export class TokenGuard {
       this.#fatal(error);
       throw refusal('failed');
     }
-    this.#isFresh = true;
-    setImmediate(() => {
-      this.#isFresh = false;
-    });
-    return this.#tokens;
   }
 
   /** A token that was known with the same end keeps it; the wall clock is asked about the others, once. */
-  #read(): LiveToken[] {
+  #read(): void {
     const now = performance.now();
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
     const nowMs = Date.now();
-    return tokenHashes(this.#db).map((token) => {
+    this.#tokens = tokenHashes(this.#db).map((token) => {
       const { id, expires_ms } = token;
       const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
       return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? now + leftMs };
     });
+    this.#live = this.#tokens.filter(({ endsAt }) => endsAt > now);
   }
 }

@@ -23,10 +23,18 @@ export interface TokenHash {
   readonly expires_ms: number | null;
 }
 
+/** A revocation after the end changes nothing that is told. */
 export function tokenState(token: Token, nowMs: number): TokenState {
-  if (token.revoked_ms !== null) return 'revoked';
-  if (token.expires_ms === null) return 'active';
-  return token.expires_ms > nowMs ? 'retiring' : 'expired';
+  const { expires_ms, revoked_ms } = token;
+  if (revoked_ms !== null) return expires_ms !== null && expires_ms <= revoked_ms ? 'expired' : 'revoked';
+  if (expires_ms === null) return 'active';
+  return expires_ms > nowMs ? 'retiring' : 'expired';
+}
+
+/** @returns when it ends or has ended; null where it does not. */
+export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
+  if (expires_ms === null || revoked_ms === null) return expires_ms ?? revoked_ms;
+  return Math.min(expires_ms, revoked_ms);
 }
 
 /** A token that has just been made. */
@@ -63,22 +71,37 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
   return { token, older: before.length, undo: () => undo.immediate() };
 }
 
-/** @throws {StoreError} where there is no such token. */
-export function revokeToken(db: Database, id: number, nowMs: number): void {
-  const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
-  if (revoke.run(nowMs, id).changes === 0) {
-    throw new StoreError(`There is no token ${id}: "courtd token list" shows them.`);
-  }
+/**
+ * Ends a token at once. One that has ended already is told as before: the revocation is noted all the same, since to a
+ * daemon whose clock was set meanwhile it may not be over (guard.ts).
+ * @returns the token as it was.
+ * @throws {StoreError} where there is no such token.
+ */
+export function revokeToken(db: Database, id: number, nowMs: number): Token {
+  const token = listTokens(db).find((token) => token.id === id);
+  if (token === undefined) throw new StoreError(`There is no token ${id}: "courtd token list" shows them.`);
+  db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?').run(nowMs, id);
+  return token;
 }
 
+const COLUMNS = 'id, created_ms, expires_ms, revoked_ms, last_used_ms, last_used_from';
+
 export function listTokens(db: Database): Token[] {
-  const columns = 'id, created_ms, expires_ms, revoked_ms, last_used_ms, last_used_from';
-  return db.prepare<[], Token>(`SELECT ${columns} FROM token ORDER BY id`).all();
+  return db.prepare<[], Token>(`SELECT ${COLUMNS} FROM token ORDER BY id`).all();
 }
 
 /** @returns the hashes of all tokens that have not been revoked, expired ones too. */
 export function tokenHashes(db: Database): TokenHash[] {
   return db.prepare<[], TokenHash>('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL').all();
+}
+
+/**
+ * @returns a way to look up any token that there ever was, by an index. Not in constant time, which could tell bits of
+ * the SHA-256 of one at most, and from those nobody comes to 32 random bytes.
+ */
+export function tokenFinder(db: Database): (token: string) => Token | undefined {
+  const find = db.prepare<[Buffer], Token>(`SELECT ${COLUMNS} FROM token WHERE hash = ?`);
+  return (token) => find.get(hashOf(token));
 }
 
 /** @returns the one that `token` is, compared in constant time, or undefined. */

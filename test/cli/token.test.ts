@@ -199,6 +199,30 @@ t.test('a revoked token stays revoked from its first revocation on, whatever is 
   t.strictSame((await rows(data))[0], first);
 });
 
+t.test('a revocation leaves the history of a token that has ended as it is, and says so', async (t) => {
+  const data = temporaryFolder(t);
+  await rotate(data);
+  await rotate(data, '--grace', '0');
+  const [expired] = await rows(data);
+  const again = await courtd(['token', 'revoke', '1', '--data', data]);
+  t.match(again, {
+    status: 0,
+    stdout: '',
+    stderr: `Token 1 had expired already, at ${expired?.expires_at}: `,
+  });
+  t.strictSame((await rows(data))[0], expired);
+  t.match(await courtd(['token', 'revoke', '2', '--data', data]), {
+    status: 0,
+    stderr: /^Token 2 is revoked: /,
+  });
+  const [, revoked] = await rows(data);
+  t.match(await courtd(['token', 'revoke', '2', '--data', data]), {
+    status: 0,
+    stderr: `Token 2 had been revoked already, at ${revoked?.expires_at}: `,
+  });
+  t.strictSame((await rows(data))[1], revoked);
+});
+
 t.test('the last use of a token is written with a commit: when, and from which address', async (t) => {
   const daemon = await Daemon.start(t);
   t.equal((await daemon.post('{}')).status, 400);
