@@ -19,7 +19,7 @@ export interface ProblemBody {
 }
 
 const MEMBERS = ['type', 'title', 'status', 'code', 'error', 'request_id', 'retryable'];
-const RETRYABLE = [408, 429, 500, 503];
+const RETRYABLE = [401, 408, 429, 500, 503];
 
 /**
  * Holds an error against design 2: status, media type, and the members of its body, these and no others.

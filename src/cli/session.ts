@@ -35,7 +35,7 @@ export async function show(name: string, options: DataOption & JsonOption): Prom
   ]);
   if (summary.conflicts > 0) {
     say(
-      `${summary.conflicts} events came again with other content; the first is kept. A camera that corrects an event must raise its revision.`,
+      `${summary.conflicts} events came again with other content; the first is kept. A camera that corrects an event must raise its revision, and two cameras must not share an event_id: a UUID is unique.`,
     );
   }
 }

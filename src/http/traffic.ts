@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
-import { RATE_ADDRESSES, REFUSALS_LOGGED, SUMMARY_MS } from '../protocol/limits.ts';
+import { SUMMARY_MS } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
+import { Clients } from './clients.ts';
 
 /** Of one request, for its line in the log. */
 export interface RequestMark {
@@ -23,6 +24,12 @@ function emptySummary() {
   };
 }
 
+const CONFLICT =
+  'events came again with other content: the first is kept; a camera that corrects an event must raise its revision';
+const SHARED_ID =
+  'two cameras share an event_id: the event of the first is kept, that of the other is lost; make event_ids unique ' +
+  'within the session, over all cameras: use a UUID';
+
 /**
  * What the log says of requests: each one at level debug; at the usual level info a camera's first events, what was
  * refused, and a summary a minute: a line for each request would wear out the flash of the box. Never a token.
@@ -30,9 +37,8 @@ function emptySummary() {
 export class Traffic {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
-  readonly #clients = new Set<string>();
+  readonly #clients = new Clients();
   #summary = emptySummary();
-  #refusalsLogged = 0;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -40,19 +46,18 @@ export class Traffic {
   }
 
   accepted(mark: RequestMark, counts: Counts): void {
-    const { accepted, duplicates, conflicts } = counts;
-    const summary = this.#summary;
+    const { accepted, duplicates, conflicts, sharedIds = 0 } = counts;
     const ms = this.#count(mark);
-    summary.accepted += accepted;
-    summary.duplicates += duplicates;
-    summary.conflicts += conflicts;
+    for (const sum of [this.#summary, this.#clients.of(mark.client).counts]) {
+      sum.accepted += accepted;
+      sum.duplicates += duplicates;
+      sum.conflicts += conflicts;
+    }
     const line = { request_id: mark.id, client: mark.client, accepted, duplicates, conflicts, ms };
-    if (conflicts > 0) {
-      this.#logSome(
-        line,
-        'events came again with other content: the first is kept (did a camera forget to raise revision?)',
-      );
-    } else if (this.#isNew(mark.client)) {
+    if (sharedIds > 0)
+      this.#logSome(mark.client, 'shared_ids', { ...line, shared_ids: sharedIds }, SHARED_ID);
+    else if (conflicts > 0) this.#logSome(mark.client, 'conflicts', line, CONFLICT);
+    else if (this.#clients.isNew(mark.client)) {
       this.#log.info(line, 'first events from this client');
     } else {
       this.#log.debug(line, 'stored');
@@ -60,11 +65,13 @@ export class Traffic {
   }
 
   refused(mark: RequestMark, problem: Problem): void {
-    const { code, status } = problem;
+    const { code, status, logged } = problem;
     const ms = this.#count(mark);
     this.#summary.refused[code] = (this.#summary.refused[code] ?? 0) + 1;
-    const line = { request_id: mark.id, client: mark.client, status, code, ms };
-    this.#logSome(line, `refused: ${problem.message}`);
+    this.#clients.of(mark.client).counts.refused++;
+    const line = { request_id: mark.id, client: mark.client, status, code, ...logged, ms };
+    const kind = `${code} ${logged.source ?? logged.reason ?? ''}`;
+    this.#logSome(mark.client, kind, line, `refused: ${problem.message}`);
   }
 
   /** The sender went away before its request was complete. */
@@ -81,15 +88,15 @@ export class Traffic {
         'the client went away before TLS was set up (does it trust the certificate?)',
       );
     } else {
-      this.#logSome({ client, code: failure }, 'no TLS with this client');
+      this.#logSome(client, failure, { client, code: failure }, 'no TLS with this client');
     }
   }
 
   /** Writes the summary of the time since the last one, if there was anything. */
   sumUp(): void {
-    if (this.#summary.requests > 0) this.#log.info(this.#summary, 'summary');
+    const clients = this.#clients.sumUp();
+    if (this.#summary.requests > 0) this.#log.info({ ...this.#summary, clients }, 'summary');
     this.#summary = emptySummary();
-    this.#refusalsLogged = 0;
   }
 
   stop(): void {
@@ -101,20 +108,14 @@ export class Traffic {
   #count(mark: RequestMark): number {
     const ms = Math.round((performance.now() - mark.startedAt) * 10) / 10;
     this.#summary.requests++;
+    this.#clients.of(mark.client).counts.requests++;
     this.#summary.slowest_ms = Math.max(this.#summary.slowest_ms, ms);
     return ms;
   }
 
-  #logSome(line: object, message: string): void {
-    this.#refusalsLogged++;
-    if (this.#refusalsLogged <= REFUSALS_LOGGED) this.#log.warn(line, message);
+  /** As a warning while the client has lines left of this kind. */
+  #logSome(client: string, kind: string, line: object, message: string): void {
+    if (this.#clients.of(client).mayLog(kind)) this.#log.warn(line, message);
     else this.#log.debug(line, message);
-  }
-
-  #isNew(client: string): boolean {
-    if (this.#clients.has(client)) return false;
-    if (this.#clients.size >= RATE_ADDRESSES) this.#clients.clear();
-    this.#clients.add(client);
-    return true;
   }
 }

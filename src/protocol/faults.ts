@@ -1,8 +1,9 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { eotFault, eotToNs } from './eot.ts';
+import { isName } from './event.ts';
 import { eachInfinite } from './json.ts';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from './limits.ts';
-import { type Fault, type InvalidEvent, Problem } from './problems.ts';
+import { type Fault, type InvalidEvent, type LoggedOnly, Problem } from './problems.ts';
 import type { Checked } from './sketch.ts';
 import { EventSchema, type WireEvent } from './wire.ts';
 
@@ -36,18 +37,26 @@ export function explainEvent(event: Checked, rules: EventRules): Problem {
   const { listed, total } = faultsOf(event, rules);
   const sentence = `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
   const details_total = total > listed.length ? { details_total: total } : {};
-  return new Problem('invalid_event', sentence, { details: listed, ...details_total });
+  return new Problem(
+    'invalid_event',
+    sentence,
+    { details: listed, ...details_total },
+    {},
+    senderOf(event.sent),
+  );
 }
 
 /** The same of a batch whose events come one by one. */
 export function explainBatch(batch: Iterable<Checked>, rules: EventRules): Problem {
   const invalid: InvalidEvent[] = [];
+  let sender: LoggedOnly = {};
   let total = 0;
   let count = 0;
   for (const event of batch) {
     const index = count++;
     const faults = faultsOf(event, rules);
     if (faults.total === 0 || ++total > LISTED_EVENTS) continue;
+    if (total === 1) sender = senderOf(event.sent);
     const issues_total = faults.total > faults.listed.length ? { issues_total: faults.total } : {};
     invalid.push({ index, event_id: eventIdOf(event.sent), issues: faults.listed, ...issues_total });
   }
@@ -56,7 +65,7 @@ export function explainBatch(batch: Iterable<Checked>, rules: EventRules): Probl
   const sentence =
     `${total} of ${count} events ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
-  return new Problem('invalid_event', sentence, { invalid, invalid_total: total });
+  return new Problem('invalid_event', sentence, { invalid, invalid_total: total }, {}, sender);
 }
 
 interface Faults {
@@ -122,6 +131,13 @@ function quote(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value !== 'string' || value.length <= QUOTED_CHARS) return JSON.stringify(value);
   return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${[...value].length} characters)`;
+}
+
+/** Which camera it is, for the log: as sent, where it could be a name. */
+function senderOf(event: unknown): LoggedOnly {
+  const { source, court_id } = (event ?? {}) as Record<string, unknown>;
+  const isSent = (name: unknown): name is string => typeof name === 'string' && isName(name);
+  return { ...(isSent(source) && { source }), ...(isSent(court_id) && { court_id }) };
 }
 
 function eventIdOf(event: unknown): string | null {

@@ -190,11 +190,18 @@ export const BACKUPS_KEPT_MAX = 100_000;
 /** Random bytes in a token, and how long older tokens go on working after a rotation (design 3). */
 export const TOKEN_BYTES = 32;
 export const TOKEN_GRACE_S = 86_400;
+/** What a camera without a valid token is told to wait: soon after it has been given the new one, it sends again (design 2). */
+export const UNAUTHORIZED_RETRY_S = 30;
 /** The last use of a token is written at most this often (design 3). */
 export const TOKEN_USE_WRITE_MS = 60_000;
 
-/** Lines that the log takes of refused requests in a minute; the rest is counted. */
-export const REFUSALS_LOGGED = 60;
+/** Lines that the log takes of one client's refusals and conflicts in a minute, in all and of one kind; the rest is counted. */
+export const CLIENT_LOG_LINES = 20;
+export const CLIENT_LOG_LINES_OF_A_KIND = 3;
+/** Clients without a token that are told apart in a minute: with 20 lines each, 0.5 MB of log at most. */
+export const TALLIED_STRANGERS = 100;
+/** Clients that the summary of a minute names. */
+export const SUMMARY_CLIENTS = 20;
 /** Lines of the log that wait for a slow reader; what does not fit is dropped. */
 export const LOG_BUFFER_BYTES = 4 * MIB;
 /** How long the last lines have at the end. */

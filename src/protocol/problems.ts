@@ -6,7 +6,7 @@
 interface Kind {
   readonly status: number;
   readonly title: string;
-  /** Whether the same request, sent again unchanged, may succeed. */
+  /** Whether the same events, sent again unchanged, may be taken: after a 401 with the venue's new token. */
   readonly retryable: boolean;
 }
 
@@ -17,7 +17,7 @@ export const PROBLEMS = {
   too_deep: { status: 400, title: 'Event nested too deep', retryable: false },
   too_many_events: { status: 400, title: 'Too many events', retryable: false },
   invalid_event: { status: 400, title: 'Invalid event', retryable: false },
-  unauthorized: { status: 401, title: 'Token missing or invalid', retryable: false },
+  unauthorized: { status: 401, title: 'Token missing or invalid', retryable: true },
   not_found: { status: 404, title: 'No such path', retryable: false },
   method_not_allowed: { status: 405, title: 'Method not allowed', retryable: false },
   request_timeout: { status: 408, title: 'Request too slow', retryable: true },
@@ -56,6 +56,15 @@ export interface ProblemMembers {
   readonly size_bytes?: number;
 }
 
+/** What the log says of a refusal beyond its answer, where it is known. */
+export interface LoggedOnly {
+  /** Why a token was not accepted: its sender is not told. */
+  readonly reason?: string;
+  /** Of the first invalid event. */
+  readonly source?: string;
+  readonly court_id?: string;
+}
+
 export interface InvalidEvent {
   /** Position in the request's array, from 0. */
   readonly index: number;
@@ -72,17 +81,21 @@ export class Problem extends Error {
   readonly members: ProblemMembers;
   /** Header fields that belong to this answer, such as Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Never in the answer. */
+  readonly logged: LoggedOnly;
 
   constructor(
     code: ProblemCode,
     sentence: string,
     members: ProblemMembers = {},
     headers: Readonly<Record<string, string>> = {},
+    logged: LoggedOnly = {},
   ) {
     super(sentence);
     this.code = code;
     this.members = members;
     this.headers = headers;
+    this.logged = logged;
   }
 
   get status(): number {

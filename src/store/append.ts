@@ -13,6 +13,8 @@ export interface Counts {
   readonly duplicates: number;
   /** Of the duplicates, those with another content than the event that is stored. */
   readonly conflicts: number;
+  /** Of the conflicts, those where court or source differs: two cameras share an event_id. Absent where there are none. */
+  readonly sharedIds?: number;
 }
 
 /** The events of a request. */
@@ -28,7 +30,7 @@ interface NewEvent extends KeyOfEvent {
   readonly event: CourtEvent;
   readonly receivedMs: number;
   /** Of the request that it came with. */
-  readonly counts: { accepted: number; duplicates: number; conflicts: number };
+  readonly counts: { -readonly [Name in keyof Counts]: Counts[Name] };
 }
 
 const COLUMNS =
@@ -73,7 +75,11 @@ export class Appender {
    * @returns what became of each request's events.
    */
   append(arrivals: readonly Arrival[]): Counts[] {
-    const counts = arrivals.map(({ events }) => ({ accepted: events.length, duplicates: 0, conflicts: 0 }));
+    const counts = arrivals.map(({ events }): NewEvent['counts'] => ({
+      accepted: events.length,
+      duplicates: 0,
+      conflicts: 0,
+    }));
     const candidates: NewEvent[] = [];
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
@@ -101,6 +107,8 @@ export class Appender {
     this.#countDuplicates.run(1, session);
     if (sameContent(first, event)) return;
     counts.conflicts++;
+    const isShared = first.courtId !== event.courtId || first.source !== event.source;
+    if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#noteConflict.run(session, first.seq, receivedMs);
   }
 

@@ -32,13 +32,7 @@ t.test(
     const sent = event({ event_id: 'e', payload: { x_ft: 1, y_ft: 2 } });
     t.strictSame(store.append(...court(sent)), NEW);
     t.strictSame(store.append(...court({ ...sent, payload: { y_ft: 2, x_ft: 1 } } as typeof sent)), KNOWN);
-    const changes = [
-      { payload: {} },
-      { confidence: 0.5 },
-      { court_id: 'c' },
-      { eot: '2026-03-14T15:09:26.5350Z' },
-      { more: 1 },
-    ];
+    const changes = [{ payload: {} }, { confidence: 0.5 }, { eot: '2026-03-14T15:09:26.5350Z' }, { more: 1 }];
     for (const change of changes) t.strictSame(store.append(...court({ ...sent, ...change })), IN_CONFLICT);
     const [found, ...none] = findRevisions(db, 'session-1', 'e');
     t.match(found, { payload: '{"x_ft":1,"y_ft":2}', conflictingCopies: changes.length });
@@ -47,6 +41,17 @@ t.test(
     t.end();
   },
 );
+
+t.test('a copy from another court or source is told apart: two cameras share its event_id', (t) => {
+  const store = new Committer(scratch(t).db);
+  const sent = event({ event_id: '1' });
+  t.strictSame(store.append(...court(sent)), NEW);
+  for (const change of [{ court_id: 'c' }, { source: 's' }, { court_id: 'c', payload: {} }])
+    t.strictSame(store.append(...court({ ...sent, ...change })), { ...IN_CONFLICT, sharedIds: 1 });
+  const request = court(sent, { ...sent, source: 's' }, { ...sent, confidence: 0.5 });
+  t.strictSame(store.append(...request), { accepted: 0, duplicates: 3, conflicts: 2, sharedIds: 1 });
+  t.end();
+});
 
 t.test('copies inside one request count like copies in another, over more than one INSERT', (t) => {
   const store = new Committer(scratch(t).db);
