@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import t from 'tap';
 import { makeProgram } from '../src/program.ts';
 import { PROBLEMS } from '../src/protocol/problems.ts';
-import { Daemon } from './daemon.ts';
-
-const README = fs.readFileSync(path.resolve(import.meta.dirname, '../README.md'), 'utf8');
+import { cleanEnvironment, Daemon, run as runProgram } from './daemon.ts';
+import { block, README } from './readme.ts';
 
 /** @returns the cells of every table row whose first cell is code, such as `invalid_json`. */
 function rowsWithCode(section: string): string[][] {
@@ -22,11 +19,6 @@ function rowsWithCode(section: string): string[][] {
         .slice(1, -1)
         .map((cell) => cell.trim()),
     );
-}
-
-/** @returns the first code block of a language. */
-function block(language: string): string {
-  return new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(README)?.[1] ?? '';
 }
 
 t.test('the README lists every problem, with its status and whether to try again', async (t) => {
@@ -68,15 +60,16 @@ t.test('the README names every dependency', async (t) => {
 
 t.test('the examples for camera vendors run as they are written', async (t) => {
   const daemon = await Daemon.start(t);
-  const env = { ...process.env, BOX: '127.0.0.1', TOKEN: daemon.token };
+  const env = cleanEnvironment({ BOX: '127.0.0.1', TOKEN: daemon.token });
   const run = async (shell: string, code: string) => {
-    const file = path.join(daemon.data, 'example');
-    fs.writeFileSync(file, code.replace(':4000', `:${daemon.port}`));
-    return (await promisify(execFile)(shell, [file], { env })).stdout;
+    const file = path.join(daemon.data, 'example.mjs');
+    fs.writeFileSync(file, code.replace('4000', `${daemon.port}`));
+    return (await runProgram(shell, [file], { env })).stdout;
   };
   t.equal(await run('sh', block('sh')), '{"accepted":1,"duplicates":0}');
   t.equal(await run('sh', block('sh')), '{"accepted":0,"duplicates":1}', 'sent again');
   t.equal(await run('python3', block('python')), "{'accepted': 1, 'duplicates': 0}\n");
+  t.equal(await run(process.execPath, block('js')), '{ accepted: 1, duplicates: 0 }\n');
 });
 
 t.test('the error in the README is the error that is answered', async (t) => {

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import net from 'node:net';
+
+/** A box, or what is in front of it, at its worst: it cuts, delays and garbles the answers to one request after another. */
+
+/** What a test needs of tap's `t`. */
+interface Cleanup {
+  teardown(end: () => unknown): void;
+}
+
+/** What becomes of one request. */
+export interface Trouble {
+  readonly name: string;
+  /** Before the answer is lost, or left out. */
+  readonly isStored?: boolean;
+  /** Sent in place of an answer. */
+  readonly bytes?: string;
+  /** How it goes on: nothing (the default), the end of the connection, or a reset. Where it hangs, the client has to give up. */
+  readonly how?: 'end' | 'reset' | 'hang';
+}
+
+interface SentEvent {
+  readonly session_id: string;
+  readonly event_id: string;
+  readonly revision?: number;
+}
+
+/** @returns an answer of a box or of a proxy. */
+export function answer(status: number, body: string, ...headers: string[]): string {
+  const lines = [`HTTP/1.1 ${status} Words`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+export class HostileBox {
+  /** By key: as it came first. */
+  readonly stored = new Map<string, unknown>();
+  /** The text of every request's body. */
+  readonly bodies: string[] = [];
+  connections = 0;
+  readonly #server = net.createServer((socket) => this.#serve(socket));
+  readonly #sockets = new Set<net.Socket>();
+  readonly #troubles: (Trouble | undefined)[];
+
+  private constructor(troubles: readonly (Trouble | undefined)[]) {
+    this.#troubles = [...troubles];
+  }
+
+  /** @param troubles one a request; where there is none, and after the last one, it answers as courtd does. */
+  static async start(t: Cleanup, troubles: readonly (Trouble | undefined)[]): Promise<HostileBox> {
+    const box = new HostileBox(troubles);
+    box.#server.listen(0, '127.0.0.1');
+    await once(box.#server, 'listening');
+    t.teardown(() => {
+      for (const socket of box.#sockets) socket.destroy();
+      box.#server.close();
+    });
+    return box;
+  }
+
+  get port(): number {
+    return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  /** Whether all of the troubles have come. */
+  get isDone(): boolean {
+    return this.#troubles.length === 0;
+  }
+
+  #serve(socket: net.Socket): void {
+    this.connections++;
+    this.#sockets.add(socket);
+    socket.setNoDelay(true);
+    let received: Buffer = Buffer.alloc(0);
+    socket.on('error', () => {});
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      const headEnd = received.indexOf('\r\n\r\n');
+      const length = /^content-length: (\d+)/im.exec(received.toString('latin1', 0, headEnd))?.[1];
+      const end = headEnd + 4 + Number(length);
+      if (headEnd < 0 || received.length < end) return;
+      const body = received.toString('utf8', headEnd + 4, end);
+      received = received.subarray(end);
+      this.#answer(socket, body);
+    });
+  }
+
+  #answer(socket: net.Socket, body: string): void {
+    this.bodies.push(body);
+    const trouble = this.#troubles.shift();
+    if (trouble === undefined) {
+      socket.write(answer(202, this.#store(body)));
+      return;
+    }
+    if (trouble.isStored) this.#store(body);
+    if (trouble.bytes !== undefined) socket.write(trouble.bytes);
+    if (trouble.how === 'end') socket.end();
+    if (trouble.how === 'reset') socket.resetAndDestroy();
+  }
+
+  #store(body: string): string {
+    let [accepted, duplicates] = [0, 0];
+    for (const event of JSON.parse(body) as SentEvent[]) {
+      const key = JSON.stringify([event.session_id, event.event_id, event.revision ?? 0]);
+      if (this.stored.has(key)) duplicates++;
+      else accepted++;
+      if (!this.stored.has(key)) this.stored.set(key, event);
+    }
+    return JSON.stringify({ accepted, duplicates });
+  }
+}
