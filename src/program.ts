@@ -119,7 +119,10 @@ function addServe(program: Command): void {
           '--tls-cert and --tls-key (COURTD_TLS_CERT, COURTD_TLS_KEY) go together: give both or neither.';
         command.error(`error: ${message}`, { exitCode: 2 });
       }
-      await (await import('./cli/serve.ts')).serve(command.optsWithGlobals());
+      // Most of a start is reading the rest of the program: from here on SIGHUP ends nothing (cli/serve.ts has what it does).
+      process.on('SIGHUP', () => {});
+      const given = ['host', 'port'].filter((name) => command.getOptionValueSource(name) !== 'default');
+      await (await import('./cli/serve.ts')).serve({ ...command.optsWithGlobals(), given });
     });
 }
 

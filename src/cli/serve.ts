@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
 import { Certificate } from '../host/certificate.ts';
 import { DiskWatch } from '../host/disk.ts';
 import type { LogLevel } from '../host/levels.ts';
@@ -9,6 +10,7 @@ import { RateLimit } from '../http/rate.ts';
 import { CourtServer } from '../http/server.ts';
 import { Traffic } from '../http/traffic.ts';
 import { isDamage, StoreError, sqliteCode } from '../store/failure.ts';
+import { keptDatabases } from '../store/kept.ts';
 import { Store, type StoreEvents } from '../store/store.ts';
 import type { DataOption } from './data.ts';
 
@@ -26,6 +28,8 @@ export interface ServeOptions extends DataOption {
   /** Both or neither: PEM files for TLS. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  /** The options that were given, as flags or variables, and not left at their defaults. */
+  readonly given?: readonly string[];
 }
 
 /**
@@ -46,8 +50,16 @@ export async function serve(options: ServeOptions): Promise<number> {
 
 async function start(options: ServeOptions, log: Log, notifier: Notifier): Promise<number> {
   const { logger } = log;
+  let server: CourtServer | undefined;
+  let certificate: Certificate | undefined;
+  // Before anything that takes time: without it SIGHUP ends a process. SIGTERM and SIGINT may do so until requests are taken; systemd counts that
+  // as a clean end, and it works at once, also in the middle of an upgrade.
+  process.on('SIGHUP', () => {
+    if (certificate === undefined) logger.info('SIGHUP: there is no TLS certificate to read again');
+    else certificate.reload((pair) => server?.renew(pair));
+  });
   process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
-  const certificate = certificateOf(options, log);
+  certificate = certificateOf(options, log);
   const socket = takeSocket();
   notifier.starting();
   let isFull = false;
@@ -57,7 +69,7 @@ async function start(options: ServeOptions, log: Log, notifier: Notifier): Promi
   const store = await Store.open(options.data, storeEvents(log, noteFull));
   const disk = new DiskWatch(options.data, options.minFree, logger);
   const traffic = new Traffic(logger);
-  const server = new CourtServer({
+  server = new CourtServer({
     gate: {
       tokens: store.tokens,
       rate: new RateLimit(options.rateLimit),
@@ -69,15 +81,11 @@ async function start(options: ServeOptions, log: Log, notifier: Notifier): Promi
     append: (events) => store.append(events),
     pair: certificate?.pair,
   });
-  process.on('SIGHUP', () => {
-    if (certificate === undefined) logger.info('SIGHUP: there is no TLS certificate to read again');
-    else certificate.reload((pair) => server.renew(pair));
-  });
   const { address, port } = await listen(server, store, options, socket);
   const stop = async (signal: NodeJS.Signals) => {
     logger.info({ signal }, 'stopping: what was accepted is answered first');
     notifier.stopping();
-    await server.close();
+    await server?.close();
     await store.close();
     disk.stop();
     certificate?.stop();
@@ -93,18 +101,40 @@ async function start(options: ServeOptions, log: Log, notifier: Notifier): Promi
       isStopping = true;
     });
   }
-  const inherited = socket && { socket: `${socket.name}, from systemd: --host and --port are not used` };
+  const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
   logger.info(
     { host: address, port, ...inherited, tls: certificate !== undefined, data, venue },
     'listening',
   );
+  if (socket !== undefined) warnOfUnused(options, socket, logger);
+  tellOfKept(options.data, logger);
   notifier.ready({ status: () => status(store, isFull), proof: () => store.answers() });
   await disk.check();
   if (!store.tokens.isOpen) {
     logger.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
   }
   return port;
+}
+
+/** Whoever moves the port in courtd.env is told where it is moved. */
+function warnOfUnused({ given = [] }: ServeOptions, { name }: InheritedSocket, logger: Logger): void {
+  for (const option of given.filter((option) => ['host', 'port'].includes(option))) {
+    logger.warn(
+      `--${option} (COURTD_${option.toUpperCase()}) is not used: ${name}, from systemd, says where to listen; ` +
+        '"systemctl edit courtd.socket" changes it',
+    );
+  }
+}
+
+/** Restores and upgrades leave the database as it was; only a person knows when it may go. */
+function tellOfKept(data: string, logger: Logger): void {
+  const { names, bytes } = keptDatabases(data);
+  if (names.length === 0) return;
+  logger.info(
+    { files: names, mib: mebibytes(bytes) },
+    'older databases are kept in the data directory: remove those that nobody needs any more',
+  );
 }
 
 /** One line for whoever asks systemd. */

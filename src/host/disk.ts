@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { DISK_CHECK_MS, MIN_FREE_SLACK_PERCENT } from '../protocol/limits.ts';
+import { keptDatabases } from '../store/kept.ts';
 
 /** Says when the disk is filling up, long before it is full, and when there is room again: once each. */
 export class DiskWatch {
@@ -41,8 +42,12 @@ export class DiskWatch {
       free_mib: Math.floor(freeBytes / 1024 ** 2),
       floor_mib: Math.floor(this.#floorBytes / 1024 ** 2),
     };
-    if (isLow)
-      this.#log.warn(line, 'the disk is filling up: make room, or events will be refused when it is full');
-    else this.#log.info(line, 'there is room on the disk again');
+    if (!isLow) return this.#log.info(line, 'there is room on the disk again');
+    const { names, bytes } = keptDatabases(this.#directory);
+    const old = names.length === 0 ? {} : { may_go: names, may_go_mib: Math.floor(bytes / 1024 ** 2) };
+    this.#log.warn(
+      { ...line, ...old },
+      'the disk is filling up: make room, or events will be refused when it is full',
+    );
   }
 }

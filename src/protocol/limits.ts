@@ -213,8 +213,8 @@ export const SUMMARY_MS = 60_000;
 export const WATCHDOG_FEEDS = 3;
 /** Until ready, systemd is asked this often to wait this long from then on: the barrier takes 30 s, copying more. */
 export const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
-/** How soon `systemctl status` shows that there is a token, or no room. */
-export const STATUS_CHECK_MS = 5_000;
+/** How soon `systemctl status` shows that there is a token, or no room: before who has just made one looks. A look costs microseconds. */
+export const STATUS_CHECK_MS = 1_000;
 /** systemd-notify itself waits 5 s at most until its message has been read. */
 export const NOTIFY_TIMEOUT_MS = 10_000;
 /** A TLS certificate with less than this left is warned of: at start, when it is read again, and once a day. */

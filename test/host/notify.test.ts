@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { mock } from 'node:test';
 import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import t from 'tap';
@@ -172,4 +173,22 @@ t.test('what systemd has put into the environment is not handed on', async (t) =
   const text = fs.readFileSync(seen, 'utf8');
   t.match(text, /^NOTIFY_SOCKET=/m);
   t.notMatch(text, /WATCHDOG|LISTEN_|SECRET/);
+});
+
+t.test('a status that has changed is told within a second', async (t) => {
+  const systemd = new FakeSystemd(t);
+  process.env.PATH = systemd.env.PATH;
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const notifier = new Notifier({} as unknown as Logger, { ...systemd.env });
+  let status = 'no token';
+  notifier.ready({ status: () => status, proof: () => Promise.resolve() });
+  await systemd.messages.find((message) => message.endsWith('STATUS=no token'));
+  status = 'listening';
+  mock.timers.tick(1_000);
+  await systemd.messages.find((message) => message.endsWith('STATUS=listening'));
+  mock.timers.tick(10_000);
+  notifier.stopping();
+  await systemd.messages.find((message) => message.includes('STOPPING=1'));
+  t.equal(systemd.messages.all.length, 3, 'told once');
 });

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import { makePair, withoutOpenssl } from '../certificate.ts';
+import { BIN, cleanEnvironment, Daemon, type LogLine, start, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { FakeSystemd, Lines } from '../host/supervisor.ts';
+import { trust } from '../transport.ts';
+
+/** Signals that come while courtd starts: it waits for another program, which reads what a crash has left in the log. */
+
+/** @returns a start that is held up, with what lets it go on. */
+async function heldUp(t: Test, args: readonly string[] = []) {
+  const killed = await Daemon.start(t);
+  t.equal((await killed.post(event())).status, 202);
+  const reader = new Database(path.join(killed.data, 'courtd.db'));
+  t.teardown(() => reader.close());
+  reader.exec('BEGIN');
+  t.equal(reader.prepare('SELECT count(*) FROM event').pluck().get(), 1);
+  t.equal((await killed.post(event())).status, 202);
+  await killed.stop('SIGKILL');
+  const systemd = new FakeSystemd(t);
+  const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', killed.data];
+  const child = start(BIN, [...serve, ...args], { env: cleanEnvironment(systemd.env) });
+  const exited = once(child, 'close');
+  t.teardown(() => {
+    child.kill('SIGKILL');
+    return exited;
+  });
+  const log = new Lines(child.stdout, (text) => JSON.parse(text) as LogLine);
+  await systemd.messages.find((message) => message.endsWith('STATUS=starting'));
+  const { data, token } = killed;
+  return { child, exited, log, data, token, goOn: () => reader.exec('ROLLBACK') };
+}
+
+t.test('SIGHUP while it starts ends nothing', async (t) => {
+  const { child, exited, log, goOn } = await heldUp(t);
+  child.kill('SIGHUP');
+  await log.find(({ msg }) => msg.startsWith('SIGHUP'));
+  t.notOk(log.all.some(({ msg }) => msg === 'listening'));
+  goOn();
+  await log.find(({ msg }) => msg === 'listening');
+  child.kill('SIGTERM');
+  t.strictSame(await exited, [0, null]);
+});
+
+t.test('a certificate that is replaced while it starts is served', { skip: withoutOpenssl }, async (t) => {
+  const folder = temporaryFolder(t);
+  const [old, renewed] = await Promise.all([makePair(folder, 'old'), makePair(folder, 'renewed')]);
+  const { child, log, token, goOn } = await heldUp(t, ['--tls-cert', old.cert, '--tls-key', old.key]);
+  fs.copyFileSync(renewed.cert, old.cert);
+  fs.copyFileSync(renewed.key, old.key);
+  child.kill('SIGHUP');
+  await log.find(({ msg, subject }) => msg === 'TLS certificate in use' && subject === 'CN=renewed');
+  goOn();
+  const { port } = await log.find(({ msg }) => msg === 'listening');
+  trust(renewed);
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const url = `https://127.0.0.1:${port}/v1/events`;
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(event()) });
+  t.equal(response.status, 202);
+});
+
+t.test('SIGTERM and SIGINT while it starts end it at once, in a way that systemd calls clean', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const { child, exited, data, token, goOn } = await heldUp(t);
+    child.kill(signal);
+    t.strictSame(await exited, [null, signal]);
+    goOn();
+    const daemon = await Daemon.run(t, data, token);
+    t.equal((await daemon.exported('session-1')).length, 2);
+  }
+});

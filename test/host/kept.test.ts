@@ -1,0 +1,28 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { Daemon, temporaryFolder } from '../daemon.ts';
+import { event } from '../event.ts';
+import { logged } from '../failures/logged.ts';
+
+const KEPT = /^older databases are kept in the data directory: remove /;
+
+t.test('the log names the older databases that may go: at a start, and when the disk fills up', async (t) => {
+  const first = await Daemon.start(t);
+  t.equal((await first.post(event())).status, 202);
+  const backup = path.join(temporaryFolder(t), 'backup.db');
+  t.equal((await first.command('backup', backup)).status, 0);
+  await first.stop();
+  t.notOk(
+    first.log.some(({ msg }) => KEPT.test(msg)),
+    'there is none yet',
+  );
+  const { stderr } = await first.command('restore', backup);
+  const replaced = path.basename(/is kept as (\S+):/.exec(stderr)?.[1] ?? '');
+  fs.writeFileSync(path.join(first.data, `${replaced}-wal`), Buffer.alloc(1024 ** 2));
+  fs.writeFileSync(path.join(first.data, 'courtd.db.layout-1'), Buffer.alloc(2 * 1024 ** 2));
+  const daemon = await Daemon.run(t, first.data, first.token, ['--min-free', '1000000GiB']);
+  const files = ['courtd.db.layout-1', replaced];
+  t.match(await logged(daemon, KEPT), { level: 'info', files, mib: 3 });
+  t.match(await logged(daemon, /^the disk is filling up/), { may_go: files, may_go_mib: 3 });
+});
