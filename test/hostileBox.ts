@@ -15,6 +15,8 @@ export interface Trouble {
   readonly isStored?: boolean;
   /** Sent in place of an answer. */
   readonly bytes?: string;
+  /** Sent a little later, when the client may have gone on. */
+  readonly late?: string;
   /** How it goes on: nothing (the default), the end of the connection, or a reset. Where it hangs, the client has to give up. */
   readonly how?: 'end' | 'reset' | 'hang';
 }
@@ -30,6 +32,8 @@ export function answer(status: number, body: string, ...headers: string[]): stri
   const lines = [`HTTP/1.1 ${status} Words`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers];
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
+
+const LATE_MS = 50;
 
 export class HostileBox {
   /** By key: as it came first. */
@@ -94,6 +98,7 @@ export class HostileBox {
     }
     if (trouble.isStored) this.#store(body);
     if (trouble.bytes !== undefined) socket.write(trouble.bytes);
+    if (trouble.late !== undefined) setTimeout(() => socket.write(trouble.late!), LATE_MS);
     if (trouble.how === 'end') socket.end();
     if (trouble.how === 'reset') socket.resetAndDestroy();
   }

@@ -245,6 +245,20 @@ for (const sample of SAMPLES) {
       t.strictSame([...closed.stored.values()], requests.flat());
     });
 
+    t.test('never takes the late answer to one request for that to the next', async (t) => {
+      const early = 'HTTP/1.1 103 Early Hints\r\n\r\n';
+      const late = answer(202, '{"accepted":3,"duplicates":0}');
+      const troubles: Trouble[] = [
+        { name: 'an interim answer', isStored: true, bytes: early, late },
+        { name: 'stored again', isStored: true, bytes: answer(202, '{"accepted":0,"duplicates":3}') },
+        { name: 'no answer', how: 'hang' },
+      ];
+      const box = await HostileBox.start(t, troubles);
+      const requests = Array.from({ length: 4 }, request);
+      t.equal((await send(sample, temporaryFolder(t), box.port, 'x', requests)).stored, 4);
+      t.strictSame([...box.stored.values()], requests.flat());
+    });
+
     t.test('tells what will never be taken, with the answer that says why', async (t) => {
       const never: Trouble[] = [
         { name: 'an invalid event', bytes: problem(400, 'invalid_event', false) },
