@@ -57,11 +57,13 @@ t.test('a client that invents sources, and any number of strangers, get few line
   accept('10.0.0.1');
   for (let i = 0; i < 1_000; i++) refuse('10.0.0.2', 'invalid_event', { source: `source-${i}` });
   t.equal(warned().length, 20);
-  for (let i = 0; i < 20_000; i++) refuse(`2001:db8::${i.toString(16)}`, 'unauthorized');
+  for (let i = 0; i < 20_000; i++)
+    refuse(`2001:db8::${i.toString(16)}`, 'unauthorized', { reason: `reason ${i}` });
   const strangers = warned().length;
   t.ok(strangers < 200, `${strangers} lines`);
   summary();
-  for (let i = 0; i < 20_000; i++) refuse(`2001:db8::${i.toString(16)}`, 'unauthorized');
+  for (let i = 0; i < 20_000; i++)
+    refuse(`2001:db8::${i.toString(16)}`, 'unauthorized', { reason: `reason ${i}` });
   const before = warned().length;
   refuse('10.0.0.1', 'invalid_event');
   t.equal(warned().length, before + 1, 'a camera that has sent events is told beside them');
