@@ -2,9 +2,8 @@ import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { AttackOrder } from './attacks.ts';
 import type { CameraOrder, CameraReport } from './camera.ts';
-import type { Tally, Target } from './wire.ts';
+import type { AttackOrder, Tally, Target } from './wire.ts';
 
 /** Cameras and attackers as the measuring side sees them: processes that report. */
 

@@ -1,6 +1,6 @@
-import { ATTACKS, type AttackOrder } from './attacks.ts';
+import { ATTACKS } from './attacks.ts';
 import { giveWay } from './process.ts';
-import type { Tally } from './wire.ts';
+import type { AttackOrder, Tally } from './wire.ts';
 
 /**
  * One attack in a process of its own: `fork(attacker.ts, [JSON])`. It says 'ready' when it is in full swing, and

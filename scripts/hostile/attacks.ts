@@ -1,18 +1,10 @@
 import { addresses, Crowd } from './crowd.ts';
 import { openLoop } from './open-loop.ts';
 import { Batches, head, LARGE_BODIES, type LargeKind } from './requests.ts';
-import { count, type Tally, type Target, type Wire } from './wire.ts';
+import { notFound, STRANGERS, unread } from './strangers.ts';
+import { type Attack, count, type Wire } from './wire.ts';
 
-/** Everything that can stand between a camera and its 202. Each begins and goes on until its process ends. */
-
-export interface AttackOrder {
-  readonly target: Target;
-  readonly name: string;
-  /** Requests a second, for those that have a rate. */
-  readonly perSecond?: number;
-}
-
-type Attack = (target: Target, tally: Tally, order: AttackOrder) => Promise<void>;
+/** Everything that can stand between a camera and its 202. */
 
 const RETRY_MS = 1_000;
 const KIB = 1024;
@@ -77,7 +69,8 @@ function large(kinds: readonly LargeKind[], more: readonly string[] = []): Attac
     const answered = (wire: Wire, status: number, index: number) => {
       setTimeout(() => ask(wire, index), status === 202 ? 0 : RETRY_MS);
     };
-    return new Crowd(target, tally, { size: 200, addresses: addresses(8) }, { open: ask, answered }).gather();
+    const options = { size: 200, addresses: addresses(8), againMs: RETRY_MS };
+    return new Crowd(target, tally, options, { open: ask, answered }).gather();
   };
 }
 
@@ -142,6 +135,9 @@ const churn: Attack = (target, tally) => {
   return new Crowd(target, tally, { size: 100, addresses: addresses(8), againMs: 20 }, { open }).gather();
 };
 
+/** Requests to a path that is not there, by somebody with a token who takes no answer. */
+const unreadNotFound: Attack = (target, tally) => unread(target, tally, notFound(target));
+
 const GZIP = ['Content-Encoding: gzip'];
 
 export const ATTACKS: Readonly<Record<string, Attack>> = {
@@ -159,4 +155,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   saturation,
   overload,
   churn,
+  ...STRANGERS,
+  'large-strangers': (target, tally, order) => large(['numbers'])({ ...target, token: '' }, tally, order),
+  'unread-404': unreadNotFound,
 };

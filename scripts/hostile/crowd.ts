@@ -13,11 +13,15 @@ export interface CrowdOptions {
   readonly addresses: readonly string[];
   /** Until a connection that has ended is opened again. */
   readonly againMs?: number;
+  /** Whether answers are read. */
+  readonly isReading?: boolean;
 }
 
 /** Connections opened at a time: more would only wait in the kernel's queue. */
 const OPENED_AT_A_TIME = 100;
 const OPENING_MS = 50;
+/** Until it is tried again where nobody listens. */
+const REFUSED_MS = 1_000;
 
 /** Keeps as many connections as are asked for, each of which behaves the same way. */
 export class Crowd {
@@ -43,23 +47,28 @@ export class Crowd {
   }
 
   #open(index: number): void {
-    const { addresses, againMs = 100 } = this.#options;
+    const { addresses, againMs = 100, isReading = true } = this.#options;
     const { open, answered } = this.#behaviour;
+    const take = (status: number) => {
+      count(this.#tally, status);
+      answered?.(wire, status, index);
+    };
+    let isConnected = false;
     const wire: Wire = new Wire(
       this.#target,
       addresses[index % addresses.length]!,
-      (status) => {
-        count(this.#tally, status);
-        answered?.(wire, status, index);
-      },
+      isReading ? take : undefined,
       () => {
         this.wires.delete(wire);
         if (wire.owed > 0) count(this.#tally, 'lost');
-        setTimeout(() => this.#open(index), againMs);
+        setTimeout(() => this.#open(index), isConnected ? againMs : REFUSED_MS);
       },
     );
     this.wires.add(wire);
-    wire.socket.once('connect', () => open(wire, index));
+    wire.socket.once('connect', () => {
+      isConnected = true;
+      open(wire, index);
+    });
   }
 }
 

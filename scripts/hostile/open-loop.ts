@@ -13,7 +13,8 @@ export interface OpenLoopOptions {
 }
 
 const TICK_MS = 5;
-const CONNECTIONS_OF_ONE = 500;
+/** Less than what courtd takes of one address. */
+const CONNECTIONS_OF_ONE = 250;
 
 export async function openLoop(target: Target, tally: Tally, options: OpenLoopOptions): Promise<void> {
   const { perSecond, addresses } = options;

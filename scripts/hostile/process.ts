@@ -8,16 +8,35 @@ export function residentBytes(pid: number): number {
   return statusKib(pid, 'VmRSS') * 1024;
 }
 
-/** @returns the most memory that it has had since `forgetPeak`, in bytes. */
-export function peakBytes(pid: number): number {
-  return statusKib(pid, 'VmHWM') * 1024;
-}
+/**
+ * The most memory that a process has from now on, or in its whole life where it is not allowed to tell the two apart. It is
+ * looked at all the while: a process that has ended has none.
+ */
+export class PeakMemory {
+  readonly #pid: number;
+  readonly #timer: NodeJS.Timeout;
+  #bytes = 0;
 
-/** From now on the peak is that of what follows; without the right to it, it stays that of the whole life. */
-export function forgetPeak(pid: number): void {
-  try {
-    fs.writeFileSync(`/proc/${pid}/clear_refs`, '5');
-  } catch {}
+  constructor(pid: number) {
+    this.#pid = pid;
+    try {
+      fs.writeFileSync(`/proc/${pid}/clear_refs`, '5');
+    } catch {}
+    this.#timer = setInterval(() => this.#look(), 100);
+  }
+
+  /** @returns bytes. */
+  end(): number {
+    clearInterval(this.#timer);
+    this.#look();
+    return this.#bytes;
+  }
+
+  #look(): void {
+    try {
+      this.#bytes = Math.max(this.#bytes, statusKib(this.#pid, 'VmHWM') * 1024 || 0);
+    } catch {}
+  }
 }
 
 export function openFiles(pid: number): number {

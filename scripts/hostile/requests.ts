@@ -16,7 +16,7 @@ export function head(target: Target, bodyBytes: number | 'chunked', more: readon
   const lines = [
     'POST /v1/events HTTP/1.1',
     'Host: box:4000',
-    `Authorization: Bearer ${target.token}`,
+    ...(target.token === '' ? [] : [`Authorization: Bearer ${target.token}`]),
     'Content-Type: application/json',
     bodyBytes === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${bodyBytes}`,
     ...more,
