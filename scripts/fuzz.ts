@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { integer } from '../src/cli/arguments.ts';
 import { say } from '../src/cli/output.ts';
 import { Daemon } from '../test/daemon.ts';
-import { FUZZ_ARGS, Fuzzer, fuzzCase } from '../test/fuzz/fuzzer.ts';
+import { fuzzCase } from '../test/fuzz/case.ts';
+import { FUZZ_ARGS, Fuzzer } from '../test/fuzz/fuzzer.ts';
 import { residentBytes } from './hostile/process.ts';
 
 /**

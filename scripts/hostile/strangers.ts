@@ -87,7 +87,12 @@ const manyFields: Attack = (target, tally) => {
     count(tally, 'connections');
     socket.write(head);
   };
-  return new Crowd(target, tally, { size: 8_000, addresses: addresses(40) }, { open }).gather();
+  return new Crowd(
+    target,
+    tally,
+    { size: 8_000, addresses: addresses(40), againMs: 4_000 },
+    { open },
+  ).gather();
 };
 
 /** As many connections as courtd has, from one address; each that is closed is opened again. */

@@ -170,7 +170,16 @@ export const fuzzBody: fc.Arbitrary<FuzzBody> = fc.record({
   ),
 });
 
-/** @param unique is in every event_id and session_id that the body does not choose itself. */
+export const PLAIN_BODY: FuzzBody = {
+  events: [[]],
+  more: 0,
+  isArray: false,
+  spaces: 0,
+  edits: [],
+  packing: 'none',
+};
+
+/** @param unique is in every event_id and payload that the body does not choose itself. */
 export function renderBody(body: FuzzBody, unique: string): Rendered {
   const all = [...body.events, ...Array.from({ length: body.more }, () => [])];
   const texts = all.map((fields, i) => eventText(fields, unique, i));
@@ -183,7 +192,7 @@ export function renderBody(body: FuzzBody, unique: string): Rendered {
 function eventText(fields: readonly Field[], unique: string, index: number): string {
   const members = new Map<string, string | undefined>([
     ['event_id', `"e${index}-${unique}"`],
-    ['session_id', `"s-${unique}"`],
+    ['session_id', '"fuzz"'],
     ['venue_id', '"v"'],
     ['court_id', '"c"'],
     ['eot', '"2026-03-14T15:09:26.535Z"'],
@@ -191,7 +200,7 @@ function eventText(fields: readonly Field[], unique: string, index: number): str
     ['confidence', '0.97'],
     ['source', '"fuzz"'],
     ['schema_version', '"1.0"'],
-    ['payload', '{"x_ft":12.5,"is_in":true}'],
+    ['payload', `{"x_ft":12.5,"is_in":true,"of":"e${index}-${unique}"}`],
     ...fields,
   ]);
   const kept = [...members].filter(([, text]) => text !== undefined);

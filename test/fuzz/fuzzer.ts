@@ -1,35 +1,20 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import fc from 'fast-check';
 import { readBatch } from '../../src/protocol/batch.ts';
 import { Problem } from '../../src/protocol/problems.ts';
 import type { Daemon } from '../daemon.ts';
-import { type FuzzBody, fuzzBody, renderBody } from './body.ts';
-import { type FuzzHead, fuzzHead, isPlain, renderRequest } from './head.ts';
+import { renderBody } from './body.ts';
+import { carried, type FuzzCase, type FuzzRequest, PLAIN } from './case.ts';
+import { answerToHead, isAmbiguous, isFramed, isLast, isPlain, renderRequest } from './head.ts';
+import { keyOf, Ledger } from './ledger.ts';
 import { FUZZ_BODY_LIMIT_BYTES, type Rendered } from './packing.ts';
-import { type FuzzAnswer, play, quoted, type Script } from './play.ts';
+import { type FuzzAnswer, type Played, play, quoted } from './play.ts';
 
 /**
  * A structure-aware fuzzer: connections with one or several requests that were good once, at a daemon, and what must
  * hold whatever is sent. It knows what must be stored, and asks for it.
  */
-
-export interface FuzzCase {
-  readonly requests: readonly { readonly head: FuzzHead; readonly body: FuzzBody }[];
-  readonly cuts: readonly number[];
-  readonly ending: Script['ending'];
-}
-
-const part = fc.double({ min: 0, max: 1, noNaN: true });
-export const fuzzCase: fc.Arbitrary<FuzzCase> = fc.record({
-  requests: fc.array(fc.record({ head: fuzzHead, body: fuzzBody }), { minLength: 1, maxLength: 4 }),
-  cuts: fc.array(part, { maxLength: 4 }),
-  ending: fc.oneof(
-    { weight: 4, arbitrary: fc.constant<Script['ending']>('end') },
-    { weight: 1, arbitrary: fc.record({ how: fc.constantFrom('reset', 'destroy'), at: part }) },
-  ),
-});
 
 /** What the daemon that is fuzzed is started with. */
 export const FUZZ_ARGS = ['--rate-limit', '0', '--body-limit', `${FUZZ_BODY_LIMIT_BYTES}`];
@@ -41,6 +26,7 @@ const LOOK_EVERY = 1_000;
 
 interface Expected {
   readonly rendered: Rendered;
+  readonly bytes: Buffer;
   /** The keys of its events; undefined where it must not be stored. */
   readonly keys: readonly string[] | undefined;
   /** What a plain request with it must be answered; undefined where that is not known. */
@@ -49,8 +35,7 @@ interface Expected {
 
 export class Fuzzer {
   readonly #daemon: Daemon;
-  /** Of every event that must be stored. */
-  readonly #known = new Set<string>();
+  readonly #ledger = new Ledger();
   #cases = 0;
   #logged = 0;
   /** How often each answer came. */
@@ -67,57 +52,96 @@ export class Fuzzer {
   /** @throws {Error} with the bytes, where something does not hold. */
   async try(fuzzed: FuzzCase): Promise<void> {
     const unique = `${process.pid}-${++this.#cases}`;
-    const expected = fuzzed.requests.map(({ body }, i) => expect(renderBody(body, `${unique}-${i}`)));
-    const bytes = Buffer.concat(
-      fuzzed.requests.map(({ head, body }, i) =>
-        renderRequest(head, this.#daemon.token, body.packing !== 'none', expected[i]!.rendered.sent),
-      ),
-    );
+    const requests = [...fuzzed.requests, ...Array.from({ length: fuzzed.behind }, () => PLAIN)];
+    const expected = requests.map((request, i) => this.#expect(request, `${unique}-${i}`));
+    const parts = requests.map(({ waits }, i) => ({ waits, bytes: expected[i]!.bytes }));
     try {
-      const answers = await play(this.#daemon.port, { ...fuzzed, bytes });
-      for (const { status, code } of answers) {
+      const played = await play(this.#daemon.port, { ...fuzzed, parts });
+      for (const { status, code } of played.answers) {
         this.answers[code ?? status] = (this.answers[code ?? status] ?? 0) + 1;
       }
-      if (fuzzed.requests.every(({ head }) => isPlain(head)) && fuzzed.ending === 'end')
-        check(expected, answers);
-      await this.#settle(expected);
+      const acknowledged = acknowledgedOf(requests, expected, played.answers);
+      this.#noteCarried(requests, unique);
+      await this.#settle(expected.slice(0, fuzzed.requests.length), acknowledged);
+      await this.#settleBehind(expected.slice(fuzzed.requests.length), acknowledged);
+      if (requests.every(({ head }) => isPlain(head)) && fuzzed.ending === 'end')
+        check(requests, expected, played);
       this.#readLog();
-      if (this.#cases % LOOK_EVERY === 0) await this.look();
+      if (this.#cases % LOOK_EVERY === 0) await this.#ledger.count(this.#daemon);
     } catch (error) {
-      const end = fuzzed.ending === 'end' ? '' : `, ${JSON.stringify(fuzzed.ending)}`;
+      const how = JSON.stringify({ ...fuzzed, requests: fuzzed.requests.map(({ waits }) => ({ waits })) });
       throw new Error(
-        `${(error as Error).message}\nof these bytes, cut at ${fuzzed.cuts}${end}:\n${printed(bytes)}`,
+        `${(error as Error).message}\nof these bytes, ${how}:\n${printed(Buffer.concat(parts.map(({ bytes }) => bytes)))}`,
       );
     }
   }
 
   /** @throws {Error} where the daemon does not hold what it must. */
   async look(): Promise<void> {
-    const { status, stdout, stderr } = await this.#daemon.command('session', 'list', '--json');
-    if (status !== 0) throw new Error(stderr);
-    const sessions: { events: number }[] = JSON.parse(stdout);
-    const stored = sessions.reduce((sum, { events }) => sum + events, 0);
-    if (stored !== this.#known.size)
-      throw new Error(`${stored} events are stored, and ${this.#known.size} were.`);
+    await this.#ledger.count(this.#daemon);
+    await this.#ledger.compare(this.#daemon);
   }
 
-  /** Sent again, plainly: all of its events are there, or none was. */
-  async #settle(expected: readonly Expected[]): Promise<void> {
-    for (const { rendered, keys } of expected) {
+  #expect({ head, body, isCarrier }: FuzzRequest, unique: string): Expected {
+    const { token } = this.#daemon;
+    const sent = isCarrier ? carried(token, unique).bytes : undefined;
+    const rendered = sent === undefined ? renderBody(body, unique) : { sent, decoded: sent };
+    const isPacked = !isCarrier && body.packing !== 'none';
+    const own = expect(rendered);
+    const answer = isAmbiguous(head) ? undefined : (answerToHead(head) ?? own.answer);
+    return { ...own, answer, bytes: renderRequest(head, token, isPacked, rendered.sent) };
+  }
+
+  /** Behind a request that does not end where it was meant to, what the body of one carries may be a request. */
+  #noteCarried(requests: readonly FuzzRequest[], unique: string): void {
+    const odd = requests.findIndex(({ head }) => !isFramed(head));
+    for (const [i, { isCarrier }] of requests.entries()) {
+      if (isCarrier && odd >= 0 && i >= odd)
+        this.#ledger.mayHold(carried(this.#daemon.token, `${unique}-${i}`).body);
+    }
+  }
+
+  /** Sent again, plainly: all of its events are there, or none was; and all that were acknowledged are. */
+  async #settle(expected: readonly Expected[], acknowledged: ReadonlySet<Expected>): Promise<void> {
+    for (const one of expected) {
+      const { keys, rendered } = one;
       if (keys === undefined) continue;
       const others = new Set(expected.flatMap((other) => (other.keys === keys ? [] : (other.keys ?? []))));
-      const fresh = new Set(keys.filter((key) => !this.#known.has(key))).size;
-      const response = await this.#daemon.post(rendered.decoded ?? rendered.sent);
-      if (response.status !== 202) throw new Error(`Sent again: ${response.status} ${await response.text()}`);
-      const { accepted, duplicates } = (await response.json()) as FuzzAnswer;
-      if (accepted + duplicates !== keys.length)
-        throw new Error(`Of ${keys.length}: ${accepted} + ${duplicates}.`);
+      const fresh = new Set(keys.filter((key) => !this.#ledger.holds(key))).size;
+      const accepted = await this.#resend(rendered.decoded ?? rendered.sent, keys);
+      if (accepted > 0 && acknowledged.has(one))
+        throw new Error(`Answered 202, and ${accepted} of ${keys.length} events were not stored.`);
       // Of those that other requests have as well, a part may have come with them.
       if (accepted !== 0 && accepted !== fresh && !keys.some((key) => others.has(key))) {
         throw new Error(`A part of it was stored: ${accepted} of ${fresh} was new.`);
       }
-      for (const key of keys) this.#known.add(key);
     }
+  }
+
+  /** The same for requests of one event each, many at a time. */
+  async #settleBehind(expected: readonly Expected[], acknowledged: ReadonlySet<Expected>): Promise<void> {
+    for (const isAcknowledged of [true, false]) {
+      const some = expected.filter((one) => acknowledged.has(one) === isAcknowledged);
+      const body = Buffer.from(`[${some.map(({ rendered }) => rendered.sent.toString()).join(',')}]`);
+      const accepted = await this.#resend(
+        body,
+        some.flatMap(({ keys }) => keys ?? []),
+      );
+      if (accepted > 0 && isAcknowledged)
+        throw new Error(`${some.length} requests behind were answered 202, and ${accepted} not stored.`);
+    }
+  }
+
+  /** @returns how many of its events were not stored. */
+  async #resend(body: Buffer, keys: readonly string[]): Promise<number> {
+    this.#ledger.mayHold(body);
+    const response = await this.#daemon.post(body);
+    if (response.status !== 202) throw new Error(`Sent again: ${response.status} ${await response.text()}`);
+    const { accepted, duplicates } = (await response.json()) as FuzzAnswer;
+    if (accepted + duplicates !== keys.length)
+      throw new Error(`Of ${keys.length}: ${accepted} + ${duplicates}.`);
+    this.#ledger.mustHold(keys);
+    return accepted;
   }
 
   #readLog(): void {
@@ -132,16 +156,15 @@ export class Fuzzer {
   }
 }
 
-function expect(rendered: Rendered): Expected {
+function expect(rendered: Rendered): Omit<Expected, 'bytes'> {
   const { sent, decoded } = rendered;
   if (sent.length > FUZZ_BODY_LIMIT_BYTES) return { rendered, keys: undefined, answer: 'body_too_large' };
   // What is called packed and is not may be stored, where its head has lost that word.
   if (decoded === undefined) return { ...expect({ sent, decoded: sent }), rendered, answer: undefined };
   if (decoded.length > FUZZ_BODY_LIMIT_BYTES) return { rendered, keys: undefined, answer: 'body_too_large' };
   try {
-    const events = readBatch(decoded);
-    const keys = events.map(({ sessionId, eventId, revision }) =>
-      JSON.stringify([sessionId, eventId, revision]),
+    const keys = readBatch(decoded).map(({ sessionId, eventId, revision }) =>
+      keyOf({ session_id: sessionId, event_id: eventId, revision }),
     );
     return { rendered, keys, answer: '202' };
   } catch (error) {
@@ -150,17 +173,41 @@ function expect(rendered: Rendered): Expected {
   }
 }
 
-/** Plain requests are answered one by one, as their bodies deserve. */
-function check(expected: readonly Expected[], answers: readonly FuzzAnswer[]): void {
-  const told = answers.map(({ status, code }) => code ?? `${status}`);
-  const wanted = expected.map(({ answer }, i) => answer ?? told[i]);
-  if (`${told}` !== `${wanted}`) throw new Error(`Answered ${told} instead of ${wanted}.`);
-  for (const [i, { keys }] of expected.entries()) {
-    const { accepted, duplicates } = answers[i]!;
-    if (told[i] === '202' && keys !== undefined && accepted + duplicates !== keys.length) {
+/** @returns those that were answered 202: as long as it is certain where each request ends, an answer is that of its own one. */
+function acknowledgedOf(
+  requests: readonly FuzzRequest[],
+  expected: readonly Expected[],
+  answers: readonly FuzzAnswer[],
+): Set<Expected> {
+  const acknowledged = new Set<Expected>();
+  for (const [i, { head }] of requests.entries()) {
+    if (!isFramed(head)) break;
+    if (answers[i]?.status !== 202) continue;
+    const { keys, answer } = expected[i]!;
+    const { accepted, duplicates } = answers[i];
+    if (keys === undefined) throw new Error(`Request ${i} was answered 202 instead of ${answer}.`);
+    if (accepted + duplicates !== keys.length) {
       throw new Error(`Of ${keys.length} events: ${accepted} accepted, ${duplicates} duplicates.`);
     }
+    acknowledged.add(expected[i]!);
   }
+  return acknowledged;
+}
+
+/**
+ * Plain requests are answered in their order, as their bodies deserve, and none is answered behind one that is the last on its
+ * connection. What comes before the answer to the one in front of it may be left without (design 2).
+ */
+function check(requests: readonly FuzzRequest[], expected: readonly Expected[], played: Played): void {
+  const { answers, isReset, isOneByOne } = played;
+  const end = requests.findIndex(({ head }) => isLast(head));
+  const most = end < 0 ? requests.length : end + 1;
+  const least = isReset ? 0 : isOneByOne ? most : 1;
+  const told = answers.map(({ status, code }) => code ?? `${status}`);
+  const wanted = expected.slice(0, told.length).map(({ answer }, i) => answer ?? told[i]);
+  if (`${told}` !== `${wanted}`) throw new Error(`Answered ${told} instead of ${wanted}.`);
+  if (told.length > most || told.length < least)
+    throw new Error(`${told.length} answers instead of ${least} to ${most}.`);
 }
 
 function printed(bytes: Buffer): string {

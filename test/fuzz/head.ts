@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type Framing, framedBody, framing, framingLines } from './framing.ts';
+import { MANNERS, type Manner, type MannerName } from './manner.ts';
 
 /** Heads of requests that were good once. All of it is data, to be shrunk. */
 
@@ -7,6 +8,7 @@ import { type Framing, framedBody, framing, framingLines } from './framing.ts';
 type Edit = readonly [name: string, how: 'remove' | 'twice' | 'replace' | 'add', value: string];
 
 export interface FuzzHead {
+  readonly manner: MannerName;
   readonly edits: readonly Edit[];
   readonly framing: Framing;
   readonly lineEnd: '\r\n' | '\n';
@@ -66,7 +68,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
     `application/json;${' '.repeat(5_000)}`,
   ],
   'Content-Encoding': ['', 'identity', 'br', 'gzip, gzip', 'GZIP', 'x'],
-  Expect: ['100-continue', '100-Continue', '200-ok', ''],
+  Expect: ['100-continue', '100-Continue', '200-ok', '', 'foo', '100-continue, foo', '100-continue;a=b'],
   Connection: ['close', 'keep-alive', 'upgrade', 'x', 'close, keep-alive'],
   Upgrade: ['websocket', 'h2c', ''],
   'X-Odd': ['', 'a\tb', '\xff\xfe', 'a\0b', 'a\rb', 'a\x7fb', 'x'.repeat(20_000), 'a\r\n folded'],
@@ -87,7 +89,13 @@ const edit: fc.Arbitrary<Edit> = fc
     ),
   );
 
+export const manner: fc.Arbitrary<MannerName> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<MannerName>('plain') },
+  { weight: 2, arbitrary: fc.constantFrom(...(Object.keys(MANNERS) as MannerName[])) },
+);
+
 export const fuzzHead: fc.Arbitrary<FuzzHead> = fc.record({
+  manner,
   edits: fc.oneof(
     { weight: 3, arbitrary: fc.constant<Edit[]>([]) },
     { weight: 2, arbitrary: fc.array(edit, { minLength: 1, maxLength: 3 }) },
@@ -96,23 +104,55 @@ export const fuzzHead: fc.Arbitrary<FuzzHead> = fc.record({
   lineEnd: fc.oneof({ weight: 30, arbitrary: fc.constant('\r\n' as const) }, fc.constant('\n' as const)),
 });
 
+export const PLAIN_HEAD: FuzzHead = {
+  manner: 'plain',
+  edits: [],
+  framing: { kind: 'length' },
+  lineEnd: '\r\n',
+};
+
 /** @returns whether the request means what it would have meant without the fuzzer. */
-export function isPlain({ edits, framing, lineEnd }: FuzzHead): boolean {
-  return (
-    edits.length === 0 && lineEnd === '\r\n' && (framing.kind === 'length' || framing.kind === 'chunked')
-  );
+export function isPlain(head: FuzzHead): boolean {
+  return head.edits.length === 0 && isFramed(head);
+}
+
+/** @returns whether its end is where it is meant to be, whatever else is wrong with it. */
+export function isFramed({ edits, framing, lineEnd }: FuzzHead): boolean {
+  const isMoved = edits.some(([name]) => ['', 'Content-Length', 'Transfer-Encoding'].includes(name));
+  return !isMoved && lineEnd === '\r\n' && (framing.kind === 'length' || framing.kind === 'chunked');
+}
+
+/** @returns whether nothing that comes behind it may be served. */
+export function isLast(head: FuzzHead): boolean {
+  const { isLast }: Manner = MANNERS[head.manner];
+  return isLast === true || isAmbiguous(head);
+}
+
+/** HTTP/1.0 knows no chunks: the two sides may not agree on where it ends (RFC 9112, section 6.1). */
+export function isAmbiguous({ manner, framing }: FuzzHead): boolean {
+  const { version }: Manner = MANNERS[manner];
+  return version === '1.0' && framing.kind === 'chunked';
+}
+
+/** @returns what it is answered, whatever its body is; undefined where that depends on the body. */
+export function answerToHead({ manner }: FuzzHead): string | undefined {
+  const { answer }: Manner = MANNERS[manner];
+  return answer;
 }
 
 /** @returns a whole request. */
 export function renderRequest(head: FuzzHead, token: string, isPacked: boolean, body: Buffer): Buffer {
   const { framing, edits, lineEnd } = head;
+  const manner: Manner = { host: 'box', ...MANNERS[head.manner] };
+  const named = (line: string): [string, string] => [line.split(':')[0]!, line];
   const lines: [name: string, line: string][] = [
-    ['', 'POST /v1/events HTTP/1.1'],
-    ['Host', 'Host: box'],
-    ['Authorization', `Authorization: Bearer ${token}`],
-    ['Content-Type', 'Content-Type: application/json'],
-    ...(isPacked ? [['Content-Encoding', 'Content-Encoding: gzip'] as [string, string]] : []),
-    ...framingLines(framing, body.length).map((line): [string, string] => [line.split(':')[0]!, line]),
+    ['', `POST /v1/events HTTP/${manner.version ?? '1.1'}`],
+    ...(manner.host === undefined ? [] : [named(`Host: ${manner.host}`)]),
+    named(`Authorization: Bearer ${token}`),
+    named('Content-Type: application/json'),
+    ...(isPacked ? [named('Content-Encoding: gzip')] : []),
+    ...(manner.lines ?? []).map(named),
+    ...framingLines(framing, body.length).map(named),
   ];
   for (const one of edits) applyEdit(lines, one);
   const text = lines.map(([, line]) => line + lineEnd).join('') + lineEnd;

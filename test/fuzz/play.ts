@@ -1,15 +1,31 @@
 import net from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/problems.ts';
 
 /** One connection: what is said on it, in which pieces, how it ends; and whether what comes back is what it must be. */
 
 export interface Script {
-  readonly bytes: Buffer;
+  readonly parts: readonly Part[];
   /** Parts of the length at which it is cut into pieces. */
   readonly cuts: readonly number[];
-  /** After the last piece the sender says that it is done; or it goes away at a part of the length. */
-  readonly ending: 'end' | { readonly how: 'reset' | 'destroy'; readonly at: number };
+  /** After the last piece the sender says that it is done; or, at a part of the length, that it is, or it goes away. */
+  readonly ending: 'end' | { readonly how: 'end' | 'reset' | 'destroy'; readonly at: number };
+  /** Nothing is read before all has been written. */
+  readonly isReadLate: boolean;
+}
+
+interface Part {
+  readonly bytes: Buffer;
+  /** It is sent when all parts before it have been answered, or long enough has been waited for that. */
+  readonly waits: boolean;
+}
+
+export interface Played {
+  readonly answers: readonly FuzzAnswer[];
+  /** The connection was reset: answers may be missing. */
+  readonly isReset: boolean;
+  /** Each part was sent after the answer to the one before it had come. */
+  readonly isOneByOne: boolean;
 }
 
 export interface FuzzAnswer {
@@ -22,48 +38,109 @@ export interface FuzzAnswer {
 
 /** No timeout of the server is longer than this. */
 const HANG_MS = 20_000;
+/** For an answer that may never come, because of what its request looks like. */
+const ANSWER_MS = 150;
+const LATE_MS = 50;
 
 /**
  * Plays it.
- * @returns the answers.
  * @throws {Error} where the connection hangs, or what came back is not HTTP with our bodies.
  */
-export async function play(port: number, script: Script): Promise<FuzzAnswer[]> {
-  const { bytes, cuts, ending } = script;
+export async function play(port: number, script: Script): Promise<Played> {
+  const { parts, cuts, ending, isReadLate } = script;
+  const bytes = Buffer.concat(parts.map((part) => part.bytes));
   const socket = net.connect({ host: '127.0.0.1', port, noDelay: true, allowHalfOpen: true });
-  const chunks: Buffer[] = [];
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  socket.on('end', () => socket.end());
-  socket.on('error', () => {});
+  const received = new Received(socket);
+  if (isReadLate) socket.pause();
   const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   const stop = ending === 'end' ? bytes.length : Math.floor(ending.at * bytes.length);
-  const ends = [...new Set(cuts.map((cut) => Math.floor(cut * stop)))].sort((a, b) => a - b);
+  const waits = waitsOf(parts);
+  const ends = [...cuts.map((cut) => Math.floor(cut * stop)), ...[...waits.keys()].filter((at) => at < stop)];
   let at = 0;
-  for (const end of [...ends, stop]) {
+  let isOneByOne = waits.size === parts.length - 1 && ending === 'end';
+  for (const end of [...new Set(ends).add(stop)].sort((a, b) => a - b)) {
+    if (!socket.writable) break;
     if (end > at) socket.write(bytes.subarray(at, end));
     at = end;
-    await nextTurn();
+    if (!waits.has(at)) await nextTurn();
+    else if (!(await received.answers(waits.get(at)!, ANSWER_MS))) isOneByOne = false;
   }
-  if (ending === 'end') socket.end();
+  if (isReadLate) {
+    await sleep(LATE_MS);
+    socket.resume();
+  }
+  if (ending === 'end' || ending.how === 'end') socket.end();
   else socket.write('', () => (ending.how === 'reset' ? socket.resetAndDestroy() : socket.destroy()));
   const timer = setTimeout(() => socket.destroy(new Error('hangs')), HANG_MS);
   const startedAt = performance.now();
   await over;
   clearTimeout(timer);
   if (performance.now() - startedAt >= HANG_MS) throw new Error('The connection hangs.');
-  const mayBeCut = ending !== 'end' || socket.errored !== null;
-  return answersIn(Buffer.concat(chunks), bytes.includes('HEAD '), mayBeCut);
+  const isReset = (ending !== 'end' && ending.how !== 'end') || socket.errored !== null;
+  return { answers: answersIn(received.bytes, bytes.includes('HEAD '), isReset), isReset, isOneByOne };
+}
+
+/** @returns where it waits, and for how many answers. */
+function waitsOf(parts: readonly Part[]): Map<number, number> {
+  const waits = new Map<number, number>();
+  let at = 0;
+  for (const [i, { bytes, waits: isWaiting }] of parts.entries()) {
+    if (i > 0 && isWaiting) waits.set(at, i);
+    at += bytes.length;
+  }
+  return waits;
+}
+
+const STATUS = /HTTP\/1\.1 [2-5]\d\d /g;
+
+/** What comes back. */
+class Received {
+  readonly #socket: net.Socket;
+  readonly #chunks: Buffer[] = [];
+  #wake = () => {};
+
+  constructor(socket: net.Socket) {
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.#chunks.push(chunk);
+      this.#wake();
+    });
+    socket.on('end', () => socket.end());
+    socket.on('error', () => {});
+    socket.on('close', () => this.#wake());
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  /** @returns whether so many have begun to come, once they have, or no more can come, or the time is over. */
+  async answers(count: number, withinMs: number): Promise<boolean> {
+    const isThere = () => (this.bytes.toString('latin1').match(STATUS)?.length ?? 0) >= count;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.#wake();
+    }, withinMs);
+    while (!isThere() && !isLate && this.#socket.writable) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    clearTimeout(timer);
+    return isThere();
+  }
 }
 
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) [ -~]+$/;
 const HEADER = /^([!#$%&'*+.^_`|~\w-]+): ([\t -~]*)$/;
 
-function answersIn(received: Buffer, hasHead: boolean, mayBeCut: boolean): FuzzAnswer[] {
+function answersIn(received: Buffer, hasHead: boolean, isReset: boolean): FuzzAnswer[] {
   const answers: FuzzAnswer[] = [];
   for (let at = 0; at < received.length; ) {
     const headEnd = received.indexOf('\r\n\r\n', at);
     if (headEnd < 0) {
-      if (mayBeCut) break;
+      if (isReset) break;
       throw new Error(`This is not HTTP: ${quoted(received.subarray(at))}`);
     }
     const [line = '', ...lines] = received.toString('latin1', at, headEnd).split('\r\n');
@@ -80,7 +157,7 @@ function answersIn(received: Buffer, hasHead: boolean, mayBeCut: boolean): FuzzA
       answers.push({ status, code: undefined, accepted: 0, duplicates: 0 });
       continue;
     }
-    if (at + length > received.length && mayBeCut) break;
+    if (at + length > received.length && isReset) break;
     answers.push(answerOf(status, headers, received.toString('utf8', at, at + length)));
     at += length;
   }

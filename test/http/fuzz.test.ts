@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { Daemon } from '../daemon.ts';
-import { FUZZ_ARGS, Fuzzer, fuzzCase } from '../fuzz/fuzzer.ts';
+import { fuzzCase } from '../fuzz/case.ts';
+import { FUZZ_ARGS, Fuzzer } from '../fuzz/fuzzer.ts';
 
 /** `node scripts/fuzz.ts` does the same for as long as one likes. */
 const CASES = 400;

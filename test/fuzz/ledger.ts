@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { courtd, type Daemon } from '../daemon.ts';
+
+/** What must be stored, what may be, and what is. */
+
+interface WireKey {
+  readonly session_id: string;
+  readonly event_id: string;
+  readonly revision?: number;
+}
+
+/** Exports that run at a time. */
+const EXPORTS = 2;
+
+export class Ledger {
+  /** Every content that was sent under a key in a body that is valid. */
+  readonly #contents = new Map<string, Set<string>>();
+  readonly #stored = new Set<string>();
+
+  /** Its events are stored, or may be. */
+  mayHold(body: Buffer): void {
+    const sent: WireKey | WireKey[] = JSON.parse(body.toString());
+    for (const event of [sent].flat()) {
+      const key = keyOf(event);
+      const contents = this.#contents.get(key) ?? new Set();
+      this.#contents.set(key, contents.add(digest(event)));
+    }
+  }
+
+  mustHold(keys: readonly string[]): void {
+    for (const key of keys) this.#stored.add(key);
+  }
+
+  holds(key: string): boolean {
+    return this.#stored.has(key);
+  }
+
+  /** @throws {Error} where fewer events are stored than must be, or more than may be. */
+  async count(daemon: Daemon): Promise<void> {
+    const stored = (await sessionsOf(daemon)).reduce((sum, { events }) => sum + events, 0);
+    if (stored < this.#stored.size || stored > this.#contents.size) {
+      throw new Error(
+        `${stored} events are stored: ${this.#stored.size} must be, ${this.#contents.size} may be.`,
+      );
+    }
+  }
+
+  /** Compares every event in the store. @throws {Error} where one is missing, or was never sent like that. */
+  async compare(daemon: Daemon): Promise<void> {
+    const missing = new Set(this.#stored);
+    const sessions = await sessionsOf(daemon);
+    const readOne = async () => {
+      for (let next = sessions.pop(); next !== undefined; next = sessions.pop()) {
+        for (const line of await exported(daemon, next.session_id)) {
+          const event = JSON.parse(line);
+          const key = keyOf(event);
+          missing.delete(key);
+          if (!this.#contents.get(key)?.has(digest(event))) throw new Error(`Nobody sent this: ${line}`);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: EXPORTS }, readOne));
+    if (missing.size > 0) throw new Error(`${missing.size} events are missing: ${[...missing].slice(0, 3)}`);
+  }
+}
+
+/** @returns what an event is known by (spec 2.3). */
+export function keyOf({ session_id, event_id, revision = 0 }: WireKey): string {
+  return JSON.stringify([session_id, event_id, revision]);
+}
+
+/** The order of members, the spelling of a number and a revision of 0 make no difference. */
+function digest(event: WireKey): string {
+  const members = Object.entries({ revision: 0, ...event }).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(members)).digest('base64').slice(0, 16);
+}
+
+async function sessionsOf(daemon: Daemon): Promise<{ session_id: string; events: number }[]> {
+  const { status, stdout, stderr } = await daemon.command('session', 'list', '--json');
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+async function exported({ data }: Daemon, session: string): Promise<string[]> {
+  // A session's name may look like an option.
+  const { status, stdout, stderr } = await courtd([
+    'export',
+    '--format',
+    'ndjson',
+    '--data',
+    data,
+    '--',
+    session,
+  ]);
+  if (status !== 0) throw new Error(stderr);
+  return stdout.split('\n').slice(0, -1);
+}
