@@ -13,9 +13,9 @@ import { Workshop } from './workshop.ts';
 
 /**
  * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N --sealing N`). Two recorded
- * runs of the real program under load, on a disk whose every write is logged; then simulated cuts, each at some write,
+ * runs of the real program under load, with prunes in the middle, on a disk whose every write is logged; then simulated cuts, each at some write,
  * with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
- * and everything that was acknowledged by then must be there, once. Exit status 1 where anything is not.
+ * and everything that was acknowledged by then must be there, once; what was pruned may be. Exit status 1 where anything is not.
  *
  * The second run is on a store that is about to seal (src/store/keys.ts): LIVE_KEYS events are there before it, so
  * each of its cuts takes ten times as long, and there are fewer of them.
@@ -105,9 +105,11 @@ async function cutAll(
 }
 
 function tellRecording(name: string, { log, history }: Recording, ms: number): void {
+  const pruned = history.prunes.reduce((sum, { events }) => sum + events, 0);
   const flushes = log.entries.filter(({ isFlush }) => isFlush).length;
   console.log(
     `${name}: recorded ${history.texts.size} events in ${history.requests.length} requests and ${history.resends} resends, ` +
+      `${pruned} events deleted by ${history.prunes.length} prunes, ` +
       `${log.entries.length} writes and flushes (${flushes} of them) in ${(ms / 1000).toFixed(1)} s`,
   );
 }

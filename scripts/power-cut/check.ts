@@ -17,7 +17,7 @@ export interface Finding {
   readonly sealed: number;
 }
 
-/** Requests that are sent once more after a cut: the last ones that were answered, and any. */
+/** Requests that are sent once more after a cut where not all of them are: the last ones that were answered, and any. */
 const RESENT = { last: 3, any: 3, unanswered: 3 };
 
 /** Starts courtd on a disk after a cut, and holds what it finds there against what was acknowledged. */
@@ -67,12 +67,12 @@ export class Check {
     let stored: Stored | undefined;
     try {
       stored = this.#reader.read(data);
-      faults.push(...compareStored(stored, this.#history, answered));
+      faults.push(...compareStored(stored, this.#history, answered, cut));
       for (const token of tokens) {
         if (!(await opened.accepts(token))) faults.push({ kind: 'lost', what: 'a token that was shown' });
       }
       const sound = faults.length === 0;
-      if (sound) faults.push(...(await this.#goOn(opened, data, answered, cut, stored)));
+      if (sound) faults.push(...(await this.#goOn(opened, data, this.#resent(cut, byDaemon), stored)));
     } catch (error) {
       faults.push({ kind: 'stopped', what: String(error) });
     } finally {
@@ -81,39 +81,31 @@ export class Check {
     return { faults, stored: stored?.keys.size ?? 0, sealed: stored?.sealed ?? 0 };
   }
 
-  /** The senders come back: with what was answered, with what was not, and with something new. */
-  async #goOn(
-    opened: Opened,
-    data: string,
-    answered: readonly Sent[],
-    cut: number,
-    stored: Stored,
-  ): Promise<Fault[]> {
+  /** What was answered and what was not. */
+  #resent(cut: number, isAll: boolean): readonly Sent[] {
+    const { requests } = this.#history;
+    if (isAll) return requests;
+    const answered = [...this.#history.answered(cut)].sort((a, b) => b.answeredAt! - a.answeredAt!);
+    const open = requests.filter(({ answeredAt }) => answeredAt === undefined || answeredAt > cut);
+    const any = (sent: readonly Sent[], count: number) =>
+      sent.length > 0 ? times(count, () => this.#random.pick(sent)) : [];
+    return [...answered.slice(0, RESENT.last), ...any(answered, RESENT.any), ...any(open, RESENT.unanswered)];
+  }
+
+  /**
+   * The senders come back, and with something new. What is there is a duplicate; of what was acknowledged only what was pruned
+   * is not there, or `compareStored` has told.
+   */
+  async #goOn(opened: Opened, data: string, resent: readonly Sent[], stored: Stored): Promise<Fault[]> {
     const faults: Fault[] = [];
-    const latest = [...answered].sort((a, b) => b.answeredAt! - a.answeredAt!).slice(0, RESENT.last);
-    const any = answered.length > 0 ? times(RESENT.any, () => this.#random.pick(answered)) : [];
-    for (const { body, events } of [...latest, ...any]) {
-      const { accepted, duplicates } = await opened.append(body);
-      if (duplicates !== events.length) {
-        tell(faults, 'lost', events.slice(0, accepted), 'were acknowledged and are taken for new');
-      }
-    }
-    const open = this.#history.requests.filter(
-      ({ answeredAt }) => answeredAt === undefined || answeredAt > cut,
-    );
-    const resent = open.length > 0 ? times(RESENT.unanswered, () => this.#random.pick(open)) : [];
     const fresh = this.#history.addAside(this.#traffic.fresh(2));
     const expected = new Set(stored.keys);
     for (const { body, events } of [...resent, fresh]) {
       const news = new Set(events.map(({ key }) => key).filter((key) => !expected.has(key)));
       const { accepted, duplicates } = await opened.append(body);
       if (accepted !== news.size || accepted + duplicates !== events.length) {
-        tell(
-          faults,
-          'half',
-          events,
-          `of which ${news.size} are new: ${accepted} accepted, ${duplicates} duplicates`,
-        );
+        const what = `of which ${news.size} are new: ${accepted} accepted, ${duplicates} duplicates`;
+        tell(faults, accepted > news.size ? 'lost' : 'half', events, what);
       }
       for (const key of news) expected.add(key);
     }

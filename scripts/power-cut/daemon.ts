@@ -13,11 +13,16 @@ export interface Answer {
   readonly duplicates: number;
 }
 
+/** Runs a command to its end. @returns what it writes. @throws where its exit status is not 0. */
+export async function run(...args: string[]): Promise<string> {
+  const running = promisify(execFile)(BIN, args);
+  neverOutliveUs(running.child);
+  return (await running).stdout.trim();
+}
+
 /** Runs `courtd token rotate`. @returns the token that it shows. */
-export async function rotateToken(data: string): Promise<string> {
-  const rotating = promisify(execFile)(BIN, ['token', 'rotate', '--data', data]);
-  neverOutliveUs(rotating.child);
-  return (await rotating).stdout.trim();
+export function rotateToken(data: string): Promise<string> {
+  return run('token', 'rotate', '--data', data);
 }
 
 /** It ends before its disk is taken away. */

@@ -10,6 +10,7 @@ import type { Workshop } from '../workshop.ts';
 import { Daemon, rotateToken } from './daemon.ts';
 import { makeImage, RecordedDisk } from './disk.ts';
 import { History } from './history.ts';
+import { pruneUntil } from './prune.ts';
 import type { Random } from './random.ts';
 import { Senders } from './senders.ts';
 import { Traffic } from './traffic.ts';
@@ -51,7 +52,7 @@ export const QUIET = {
 
 /**
  * Records courtd under load from several senders: a first start, a second token, a `kill -9` while another program
- * has the database open, another one while none has, and a stop in good order at the end.
+ * has the database open, another one while none has, and a stop in good order at the end; and one prune after the other.
  */
 export async function record(
   workshop: Workshop,
@@ -92,6 +93,7 @@ export async function record(
   const running = senders.run();
   await senders.sent(0.25);
   senders.token = await rotate();
+  const pruning = pruneUntil(running, data, history, () => log.length());
   await senders.sent(0.45);
   const other = new Database(databaseFile(data), { readonly: true });
   other.prepare('SELECT count(*) FROM event').get();
@@ -102,6 +104,7 @@ export async function record(
   daemon = await restart(daemon);
   senders.target = daemon;
   await running;
+  await pruning;
   history.moments.push(log.length());
   await daemon.stop('SIGTERM');
   log.length();

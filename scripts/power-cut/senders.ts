@@ -106,6 +106,8 @@ export class Senders {
         `${sent.events.length} events were answered ${accepted} accepted, ${duplicates} duplicates`,
       );
     }
-    if (wasAnswered && accepted > 0) faults.push(`${accepted} acknowledged events were accepted once more`);
+    const pruned = sent.events.filter(({ key }) => this.#history.mayBePruned(key, 0, this.#clock()));
+    if (wasAnswered && accepted > pruned.length)
+      faults.push(`${accepted} acknowledged events were accepted once more, ${pruned.length} of them pruned`);
   }
 }

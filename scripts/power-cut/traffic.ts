@@ -80,7 +80,7 @@ export class Traffic {
 }
 
 function toSent(event: WireEvent & Record<string, unknown>): SentEvent {
-  return { key: keyOf(event), text: JSON.stringify(event) };
+  return { key: keyOf(event), text: JSON.stringify(event), type: event.type };
 }
 
 export function keyOf(event: { session_id: string; event_id: string; revision?: number }): string {
