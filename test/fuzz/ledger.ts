@@ -71,8 +71,16 @@ export function keyOf({ session_id, event_id, revision = 0 }: WireKey): string {
 
 /** The order of members, the spelling of a number and a revision of 0 make no difference. */
 function digest(event: WireKey): string {
-  const members = Object.entries({ revision: 0, ...event }).sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify(members)).digest('base64').slice(0, 16);
+  const text = JSON.stringify(sorted({ revision: 0, ...event }));
+  return createHash('sha256').update(text).digest('base64').slice(0, 16);
+}
+
+/** @returns the value with its objects as lists of members, by name. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { members: members.map(([name, member]) => [name, sorted(member)]) };
 }
 
 async function sessionsOf(daemon: Daemon): Promise<{ session_id: string; events: number }[]> {
