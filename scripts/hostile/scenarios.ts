@@ -36,7 +36,7 @@ const TABLE: Readonly<Record<string, Scenario>> = {
   'reconnecting-strangers': { title: 'no token: 8 x 64 KiB of requests, each on a new connection' },
   'many-fields': { title: 'no token: 8,000 unfinished heads of 985 fields', leastSeconds: 15 },
   'all-connections': { title: 'no token: 8,192 connections from one address' },
-  overload: { title: 'twice saturation, 8 addresses' },
+  overload: { title: 'twice saturation, 4 addresses' },
 };
 export const SCENARIOS = Object.keys(TABLE);
 
