@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseJson } from '../src/protocol/exact.ts';
+import { parseJson } from './json.ts';
 
 /** JSON text with what it means, reckoned while it was made and not by parsing it. */
 export interface JsonText {

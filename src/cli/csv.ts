@@ -1,5 +1,6 @@
-import { parseExact } from '../protocol/json.ts';
+import { JsonReader } from '../protocol/json.ts';
 import { NAMES_CACHED } from '../protocol/limits.ts';
+import { readPayload } from '../protocol/sent.ts';
 import type { ReadEvent } from '../store/reader.ts';
 import { isoTime } from './output.ts';
 
@@ -28,11 +29,6 @@ export const CSV_COLUMNS = [
   'extra',
 ] as const;
 
-/** Numbers that a double may not hold (long, with an exponent, a zero with a minus), or names with a backslash. */
-const NEEDS_EXACT = /\\|\d(?:[eE]|\d{15}|\.\d{13})|-0/;
-
-type Payload = Readonly<Record<string, unknown>>;
-
 /** What must be quoted (RFC 4180, section 2.6). */
 const SPECIAL = /[",\r\n]/;
 /** Faster than replaceAll. */
@@ -51,7 +47,7 @@ export class CsvWriter {
 
   /** @returns the record of one event, in the order of CSV_COLUMNS. Only texts that can need it are looked at for quoting. */
   line(event: ReadEvent): string {
-    const payload = parsePayload(event.payload);
+    const payload = readPayload(new JsonReader(Buffer.from(event.payload), 'texts'));
     const origin = this.#origins.get(event.origin) ?? this.#addOrigin(event);
     // Joined, not added up: V8 keeps a sum as a tree of its parts, and collecting those took as long as all the rest.
     return [
@@ -116,13 +112,8 @@ function quoted(text: string): string {
   return SPECIAL.test(text) ? `"${text.replace(QUOTES, '""')}"` : text;
 }
 
-function parsePayload(text: string): Payload {
-  return (NEEDS_EXACT.test(text) ? parseExact(text) : JSON.parse(text)) as Payload;
-}
-
-/** Absent is empty; a number that a double cannot hold is its source text. */
+/** Absent is empty; a number is the text that was sent. */
 function cell(value: unknown): string {
   if (value === undefined) return '';
-  if (typeof value === 'string') return quoted(value);
-  return typeof value === 'number' ? `${value}` : JSON.stringify(value);
+  return typeof value === 'string' ? quoted(value) : JSON.stringify(value);
 }

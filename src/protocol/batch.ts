@@ -1,108 +1,129 @@
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 import { eotToNs } from './eot.ts';
 import type { CourtEvent } from './event.ts';
-import { checkJson, JsonError } from './exact.ts';
-import { type EventRules, explainBatch, explainEvent, explainFaults, isValidEvent } from './faults.ts';
-import { keptTexts, outlinesOf } from './large.ts';
-import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, PARSED_HERE_BYTES } from './limits.ts';
-import { compact, hasInfinity, parseBoth, trim } from './pieces.ts';
+import { type EventRules, explainBatch, explainEvent, type InvalidSent, isValidEvent } from './faults.ts';
+import { JsonReader } from './json.ts';
+import { BATCH_EVENTS, BODY_VALUES, EVENT_DEPTH_LEVELS } from './limits.ts';
 import { Problem } from './problems.ts';
-import { type Scan, scanJson } from './scan.ts';
+import { readEvent } from './sent.ts';
+import { JsonError } from './text.ts';
 import type { WireEvent } from './wire.ts';
 
 /**
  * A request's body, from bytes to events that the store can keep, or to a problem that names every fault: all of
- * them or none (spec 4.1, batch rule).
+ * them or none (spec 4.1, batch rule). It is read once, from front to back.
+ *
+ * The events' texts are parts of the body's: who keeps one for longer than the request must copy it.
  *
  * @param body the decoded body.
  * @returns the events in the order of the request; none for an empty array.
- * @throws {Problem} 400: invalid_json, too_deep, too_many_events or invalid_event.
+ * @throws {Problem} 400: invalid_json, too_deep, too_many_events or invalid_event; 413: body_too_large.
  */
 export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
   if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without.');
   }
-  const scan = scanJson(body);
-  if (scan.tooDeepAt >= 0) {
-    const which = scan.top === 'array' ? `Event ${scan.tooDeepAt} of the array` : 'The event';
-    throw new Problem('too_deep', `${which} is nested deeper than ${EVENT_DEPTH_LEVELS} levels.`);
+  return new BatchReader(body, rules).read();
+}
+
+class BatchReader {
+  readonly #json: JsonReader;
+  readonly #rules: EventRules;
+  readonly #events: CourtEvent[] = [];
+  readonly #invalid: InvalidSent[] = [];
+  #isArray = false;
+  /** Of the event that is being read. */
+  #index = -1;
+
+  constructor(body: Buffer, rules: EventRules) {
+    this.#json = new JsonReader(body);
+    this.#rules = rules;
   }
-  if (scan.count > BATCH_EVENTS) {
-    const sentence = `The array holds ${scan.count} events; at most ${BATCH_EVENTS} are allowed in one request.`;
-    throw new Problem('too_many_events', sentence);
+
+  read(): CourtEvent[] {
+    try {
+      this.#body();
+    } catch (error) {
+      throw error instanceof JsonError ? this.#problemOf(error) : error;
+    }
+    const count = this.#index + 1;
+    if (count > BATCH_EVENTS) {
+      const sentence = `The array holds ${count} events; at most ${BATCH_EVENTS} are allowed in one request.`;
+      throw new Problem('too_many_events', sentence);
+    }
+    const [first] = this.#invalid;
+    if (first === undefined) return this.#events;
+    throw this.#isArray
+      ? explainBatch(this.#invalid, count, this.#json, this.#rules)
+      : explainEvent(first.event, this.#json, this.#rules);
   }
-  const text = body.toString(isAscii(body) ? 'latin1' : 'utf8');
-  try {
-    return text.length > PARSED_HERE_BYTES ? readInPieces(text, scan, rules) : readAtOnce(text, scan, rules);
-  } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new Problem('invalid_json', `The body is not JSON${whereBroken(text)}.`);
-    throw error;
+
+  #body(): void {
+    const json = this.#json;
+    json.space();
+    if (json.isAtEnd)
+      throw new Problem('invalid_json', 'The body is empty: send one event, or an array of events.');
+    this.#isArray = json.isAtArray;
+    const isEvent = json.isAtObject;
+    if (this.#isArray) for (let more = json.enterBatch(); more; more = json.nextElement()) this.#next();
+    else if (isEvent) this.#next();
+    else json.value();
+    json.space();
+    if (!json.isAtEnd) throw new JsonError('syntax', json.at);
+    if (!this.#isArray && !isEvent) {
+      throw new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
+    }
+  }
+
+  #next(): void {
+    this.#index++;
+    if (this.#index >= BATCH_EVENTS) {
+      this.#json.value();
+      return;
+    }
+    const event = readEvent(this.#json);
+    const { sent, tooLarge, payload, extra } = event;
+    const eotNs = isValidEvent(sent, this.#rules) && tooLarge.length === 0 ? eotToNs(sent.eot) : undefined;
+    if (eotNs === undefined) this.#invalid.push({ index: this.#index, event });
+    else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
+  }
+
+  #problemOf({ reason, at }: JsonError): Problem {
+    if (reason === 'syntax') return new Problem('invalid_json', `The body is not JSON${this.#whatIsAt(at)}`);
+    if (reason === 'values') return this.#tooManyValues();
+    const which = this.#isArray ? `Event ${this.#index} of the array` : 'The event';
+    return new Problem('too_deep', `${which} is nested deeper than ${EVENT_DEPTH_LEVELS} levels.`);
+  }
+
+  #tooManyValues(): Problem {
+    const values = `more than ${BODY_VALUES} JSON values (numbers, strings, literals, arrays and objects)`;
+    const sentence =
+      this.#index > 0
+        ? `The body holds ${values}: send fewer events in one request.`
+        : `One event holds ${values}: its payload must be smaller, or become several events.`;
+    return new Problem('body_too_large', `${sentence} Nothing was stored.`, { limit_values: BODY_VALUES });
+  }
+
+  /** The end of a sentence. Nothing of the body is quoted but words that are known. */
+  #whatIsAt(at: number): string {
+    const json = this.#json;
+    const isWhole = json.isAtTop && this.#index >= 0;
+    json.at = at;
+    if (json.isAtEnd) return ': it ends too early.';
+    if (isWhole && (json.isAtObject || json.isAtArray)) {
+      return `: a second value follows the first at byte ${at}. Send one array of events, [{...}, {...}].`;
+    }
+    const word = NOT_NUMBERS.find((word) => json.isAt(word));
+    if (word !== undefined) {
+      return `: ${word} at byte ${at}. JSON has no such number: leave the member out.`;
+    }
+    return `: unexpected text at byte ${at}.`;
   }
 }
 
-function readAtOnce(text: string, scan: Scan, rules: EventRules): CourtEvent[] {
-  const { sent, kept } = parseBoth(text, scan);
-  if (typeof sent !== 'object' || sent === null) throw neither();
-  const events = hasInfinity(sent, scan) ? undefined : toEvents(asArray(sent), asArray(kept), rules);
-  if (events === undefined) throw explainFaults(sent, rules);
-  return events;
-}
-
-function readInPieces(text: string, scan: Scan, rules: EventRules): CourtEvent[] {
-  const bare = trim(text);
-  if (scan.top === 'other') {
-    compact(bare, scan);
-    throw neither();
-  }
-  const events: CourtEvent[] = [];
-  for (const { sent, payload, extra } of outlinesOf(bare, scan)) {
-    const eotNs = isValidEvent(sent, rules) && !hasInfinity(sent, scan) ? eotToNs(sent.eot) : undefined;
-    if (eotNs === undefined) throw explainPieces(bare, scan, rules);
-    events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
-  }
-  return events;
-}
-
-/** From the first event on, once more: they have not been kept. */
-function explainPieces(text: string, scan: Scan, rules: EventRules): Problem {
-  const events = outlinesOf(text, scan);
-  return scan.top === 'array' ? explainBatch(events, rules) : explainEvent([...events][0]!, rules);
-}
-
-function neither(): Problem {
-  return new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
-}
-
-/** V8 tells the place in some of its messages only, and quotes the body in others. */
-function whereBroken(text: string): string {
-  try {
-    checkJson(text);
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    return error.at < text.length ? `: unexpected text at character ${error.at}` : ': it ends too early';
-  }
-  return '';
-}
-
-function asArray(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [value];
-}
-
-/** The good path: nothing is described here, the first fault ends it. */
-function toEvents(sent: unknown[], kept: unknown[], rules: EventRules): CourtEvent[] | undefined {
-  const events: CourtEvent[] = [];
-  for (let i = 0; i < sent.length; i++) {
-    const event = sent[i];
-    if (!isValidEvent(event, rules)) return undefined;
-    const eotNs = eotToNs(event.eot);
-    if (eotNs === undefined) return undefined;
-    const { payload, extra } = keptTexts(kept[i]);
-    events.push(toEvent(event, eotNs, payload, extra));
-  }
-  return events;
-}
+/** What some libraries write for numbers that JSON does not have. */
+const NOT_NUMBERS = ['NaN', 'Infinity', '-Infinity'];
 
 function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string | null): CourtEvent {
   return {

@@ -1,10 +1,10 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { eotFault, eotToNs } from './eot.ts';
 import { isName } from './event.ts';
-import { eachInfinite } from './json.ts';
+import { JsonReader } from './json.ts';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from './limits.ts';
 import { type Fault, type InvalidEvent, type LoggedOnly, Problem } from './problems.ts';
-import type { Checked } from './sketch.ts';
+import type { SentEvent } from './sent.ts';
 import { EventSchema, type WireEvent } from './wire.ts';
 
 /** What this box asks of an event beyond the protocol. */
@@ -22,20 +22,10 @@ export function isValidEvent(event: unknown, rules: EventRules): event is WireEv
   return isValidWire(event) && (rules.venue === undefined || event.venue_id === rules.venue);
 }
 
-/**
- * The second pass, for a request with at least one fault: every fault of every event, with its path and a message
- * that a camera vendor understands.
- * @param sent one event or an array of events, as JSON.parse gives it.
- */
-export function explainFaults(sent: unknown, rules: EventRules): Problem {
-  const checked = (sent: unknown): Checked => ({ sent, unlisted: 0 });
-  return Array.isArray(sent) ? explainBatch(sent.map(checked), rules) : explainEvent(checked(sent), rules);
-}
-
-/** The same of one event that may be large. */
-export function explainEvent(event: Checked, rules: EventRules): Problem {
-  const { listed, total } = faultsOf(event, rules);
-  const sentence = `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
+/** Every fault of an event that is not valid, with its path and a message that a camera vendor understands. */
+export function explainEvent(event: SentEvent, json: JsonReader, rules: EventRules): Problem {
+  const { listed, total } = faultsOf(event, json, rules);
+  const sentence = wrapperOf(event) ?? `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
   const details_total = total > listed.length ? { details_total: total } : {};
   return new Problem(
     'invalid_event',
@@ -46,26 +36,37 @@ export function explainEvent(event: Checked, rules: EventRules): Problem {
   );
 }
 
-/** The same of a batch whose events come one by one. */
-export function explainBatch(batch: Iterable<Checked>, rules: EventRules): Problem {
-  const invalid: InvalidEvent[] = [];
-  let sender: LoggedOnly = {};
-  let total = 0;
-  let count = 0;
-  for (const event of batch) {
-    const index = count++;
-    const faults = faultsOf(event, rules);
-    if (faults.total === 0 || ++total > LISTED_EVENTS) continue;
-    if (total === 1) sender = senderOf(event.sent);
-    const issues_total = faults.total > faults.listed.length ? { issues_total: faults.total } : {};
-    invalid.push({ index, event_id: eventIdOf(event.sent), issues: faults.listed, ...issues_total });
-  }
+/** An event of an array that is not valid. */
+export interface InvalidSent {
+  readonly index: number;
+  readonly event: SentEvent;
+}
+
+/** The same of an array. @param all of its events that are not valid. @param count of all its events. */
+export function explainBatch(
+  all: readonly InvalidSent[],
+  count: number,
+  json: JsonReader,
+  rules: EventRules,
+): Problem {
+  const total = all.length;
+  const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event }) => {
+    const { listed, total } = faultsOf(event, json, rules);
+    const issues_total = total > listed.length ? { issues_total: total } : {};
+    return { index, event_id: eventIdOf(event.sent), issues: listed, ...issues_total };
+  });
   const first = invalid[0];
   const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
   const sentence =
     `${total} of ${count} events ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
-  return new Problem('invalid_event', sentence, { invalid, invalid_total: total }, {}, sender);
+  return new Problem(
+    'invalid_event',
+    sentence,
+    { invalid, invalid_total: total },
+    {},
+    senderOf(all[0]?.event.sent),
+  );
 }
 
 interface Faults {
@@ -73,38 +74,24 @@ interface Faults {
   readonly total: number;
 }
 
-function faultsOf({ sent: event, unlisted }: Checked, rules: EventRules): Faults {
-  const listed: Fault[] = [];
-  let total = 0;
-  const add = (path: string, message: string) => {
-    if (++total <= LISTED_FAULTS) listed.push({ path, message });
-  };
-  const errors = findAll(event) ? [] : (findAll.errors ?? []);
-  for (const error of errors) add(pathOf(error), messageOf(error));
-  const { eot, venue_id } = (event ?? {}) as Record<string, unknown>;
+function faultsOf({ sent, tooLarge }: SentEvent, json: JsonReader, rules: EventRules): Faults {
+  const all: Fault[] = [];
+  for (const error of findAll(sent) ? [] : (findAll.errors ?? []))
+    all.push({ path: pathOf(error), message: messageOf(error) });
+  const { eot, venue_id } = (sent ?? {}) as Record<string, unknown>;
   if (typeof eot === 'string' && eotToNs(eot) === undefined)
-    add('eot', `${eotFault(eot)}, was ${quote(eot)}`);
+    all.push({ path: 'eot', message: `${eotFault(eot)}, was ${quote(eot)}` });
   if (rules.venue !== undefined && typeof venue_id === 'string' && venue_id !== rules.venue) {
-    add('venue_id', `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue_id)}`);
+    const message = `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue_id)}`;
+    all.push({ path: 'venue_id', message });
   }
-  // The schema has already named the known numbers, none of which stands deeper.
-  const named = new Set(errors.map(pathOf));
-  eachInfinite(event, (names) => {
-    if (names.length <= NAMED_DEPTH && named.has(dotted(names))) return true;
-    if (total >= LISTED_FAULTS) total++;
-    else add(dotted(names), 'must be a number that a double can hold');
-    return true;
-  });
-  return { listed, total: total + unlisted };
-}
-
-/** `payload.x_ft` */
-const NAMED_DEPTH = 2;
-
-/** Long names are cut: a body can say the same one of 100 KiB before each of 20,000 numbers. */
-function dotted(names: readonly string[]): string {
-  const cut = (name: string) => (name.length <= QUOTED_CHARS ? name : `${name.slice(0, QUOTED_CHARS)}…`);
-  return names.map(cut).join('.');
+  let total = all.length;
+  for (const numbers of tooLarge) {
+    total += numbers.total;
+    for (const path of numbers.paths)
+      all.push({ path: json.dotted(path), message: 'must be a number that a double can hold' });
+  }
+  return { listed: all.slice(0, LISTED_FAULTS), total };
 }
 
 function sentenceOf(fault: Fault | undefined): string {
@@ -121,7 +108,9 @@ function pathOf(error: ErrorObject): string {
 
 function messageOf(error: ErrorObject): string {
   if (error.keyword === 'required') return 'is required';
-  return `${error.parentSchema?.description}, was ${quote(error.data)}`;
+  // Who sends a number as an id need not read what a string may hold.
+  const isNoString = error.keyword === 'type' && error.params.type === 'string';
+  return `${isNoString ? 'must be a string' : error.parentSchema?.description}, was ${quote(error.data)}`;
 }
 
 /** A bad value as JSON, cut to a length that fits an answer. */
@@ -130,7 +119,7 @@ function quote(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value !== 'string' || value.length <= QUOTED_CHARS) return JSON.stringify(value);
-  return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${[...value].length} characters)`;
+  return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${codePoints(value)} characters)`;
 }
 
 /** Which camera it is, for the log: as sent, where it could be a name. */
@@ -139,6 +128,27 @@ function senderOf(event: unknown): LoggedOnly {
   const isSent = (name: unknown): name is string => typeof name === 'string' && isName(name);
   return { ...(isSent(source) && { source }), ...(isSent(court_id) && { court_id }) };
 }
+
+/** Without making them: there may be eight million. */
+function codePoints(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; count++) at += text.codePointAt(at)! > 0xffff ? 2 : 1;
+  return count;
+}
+
+/** @returns what to say of an object around the events, such as `{"events": [...]}`: it has none of an event's members. */
+function wrapperOf({ sent, extra }: SentEvent): string | undefined {
+  if (extra === null || Object.values(sent as object).some((value) => value !== undefined)) return undefined;
+  const json = new JsonReader(Buffer.from(extra));
+  for (let more = json.enterObject(); more; more = json.nextMember()) {
+    if (json.isAtArray) return WRAPPED;
+    json.value();
+  }
+  return undefined;
+}
+
+const WRAPPED =
+  'The body is an object with an array in it, not an event: send the array itself. Nothing was stored.';
 
 function eventIdOf(event: unknown): string | null {
   const id = (event as { event_id?: unknown } | null)?.event_id;

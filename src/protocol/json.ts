@@ -1,93 +1,236 @@
-import { isDeepStrictEqual } from 'node:util';
-import { parseJson } from './exact.ts';
+import { BODY_VALUES, EVENT_DEPTH_LEVELS, LISTED_FAULTS, QUOTED_CHARS } from './limits.ts';
+import type { Names } from './names.ts';
+import { JsonError, JsonText } from './text.ts';
+
+const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const VALUES = { true: true, false: false, null: null } as const;
+
+/** Numbers too large for a double that were stepped over. */
+export interface TooLarge {
+  total: number;
+  /** Where the first of them stand: for each level where the member's name begins, or -1 - the element's index. */
+  readonly paths: (readonly number[])[];
+}
 
 /**
- * Numbers that a double cannot hold (design 2): JSON text keeps them, JSON.parse does not. Here is how their
- * source text gets from the body to the store and back, and how two JSON texts are compared.
+ * Reads JSON text once, from front to back, and checks all of its grammar, its depth and the number of its values. It
+ * makes values only of what its caller reads, and steps over the rest. JSON.parse is not asked: it rounds numbers, and
+ * gives members the names of others (nodejs/node#63785). It stands on a value, or behind one.
  */
+export class JsonReader {
+  /** The byte on which it stands. */
+  at = 0;
+  /** Where the name of the member begins whose value it stands on. */
+  nameFrom = 0;
+  /** What was found since this was set to undefined. */
+  tooLarge: TooLarge | undefined;
+  readonly #text: JsonText;
+  readonly #keepsDigits: boolean;
+  #nameTo = 0;
+  #values = 0;
+  #depth = 0;
+  #depthMax = EVENT_DEPTH_LEVELS;
+  /** The path of the value on which it stands: see TooLarge. */
+  readonly #path: number[] = [];
 
-declare global {
-  // ECMAScript 2026 "JSON.parse source text access", in V8 since 11.4 and not yet in TypeScript's library.
-  interface JSON {
-    rawJSON(source: string): object;
+  /** @param bytes UTF-8, which is not looked at. @param numbers what `read` gives for a number: a double, or its text. */
+  constructor(bytes: Buffer, numbers: 'doubles' | 'texts' = 'doubles') {
+    this.#text = new JsonText(bytes);
+    this.#keepsDigits = numbers === 'texts';
   }
-}
 
-/** @returns whether a double holds this JSON number: 0.10 and 1e2 are held, 2^53 + 1, 1e400 and -0 are not (as text). */
-export function isExactNumber(source: string): boolean {
-  if (isPlain(source)) return true;
-  const asWritten = String(Number(source));
-  return asWritten === source || decimal(asWritten) === decimal(source);
-}
+  get isAtEnd(): boolean {
+    return this.at >= this.#text.length;
+  }
 
-/**
- * Like JSON.parse, but a number that a double cannot hold becomes JSON.rawJSON of its source text, which
- * JSON.stringify writes back unchanged.
- * @throws {SyntaxError}
- */
-export function parseExact(text: string): unknown {
-  return parseJson(text, (source) => (isExactNumber(source) ? Number(source) : JSON.rawJSON(source)));
-}
+  /** Whether it stands in no list. */
+  get isAtTop(): boolean {
+    return this.#depth === 0;
+  }
 
-/** @returns whether two JSON texts mean the same value: member order and the spelling of numbers aside. */
-export function sameJson(a: string, b: string): boolean {
-  return a === b || isDeepStrictEqual(parseComparable(a), parseComparable(b));
-}
+  get isAtObject(): boolean {
+    return this.#text.code(this.at) === OPEN_OBJECT;
+  }
 
-/**
- * Visits every number too large for a double (1e400 parses as Infinity).
- * @param found gets the names that lead there, in a list that changes behind it, since a body can hold a million of
- * them and few are listed; it returns whether to go on.
- */
-export function eachInfinite(value: unknown, found: (names: readonly string[]) => boolean): void {
-  const names: string[] = [];
-  const visit = (part: unknown): boolean => {
-    if (typeof part === 'number' && !Number.isFinite(part)) return found(names);
-    if (typeof part !== 'object' || part === null) return true;
-    for (const name of Object.keys(part)) {
-      names.push(name);
-      if (!visit((part as Record<string, unknown>)[name])) return false;
-      names.pop();
+  get isAtArray(): boolean {
+    return this.#text.code(this.at) === OPEN_ARRAY;
+  }
+
+  /** Steps over one value. @throws {JsonError} */
+  value(): void {
+    const from = this.at;
+    const code = this.#text.code(from);
+    if (code === OPEN_OBJECT) {
+      for (let more = this.enterObject(); more; more = this.nextMember()) this.value();
+    } else if (code === OPEN_ARRAY) {
+      for (let more = this.enterArray(); more; more = this.nextElement()) this.value();
+    } else {
+      this.#count();
+      if (code === QUOTE) this.at = this.#text.string(from);
+      else if (this.#text.isNumber(from)) this.#number();
+      else this.at += this.#text.literal(from).length;
     }
+  }
+
+  /** Steps over one value. @returns it; but an object without its members, and of an array only the length. @throws {JsonError} */
+  read(): unknown {
+    const from = this.at;
+    const code = this.#text.code(from);
+    if (code === OPEN_OBJECT) {
+      this.value();
+      return {};
+    }
+    if (code === OPEN_ARRAY) {
+      let length = 0;
+      for (let more = this.enterArray(); more; more = this.nextElement()) {
+        this.value();
+        length++;
+      }
+      return new Array(length);
+    }
+    this.#count();
+    if (code === QUOTE) {
+      this.at = this.#text.string(from);
+      return this.#text.content(from, this.at);
+    }
+    if (this.#text.isNumber(from)) {
+      this.at = this.#text.number(from);
+      const digits = this.#text.slice(from, this.at);
+      return this.#keepsDigits ? digits : Number(digits);
+    }
+    const literal = this.#text.literal(from);
+    this.at += literal.length;
+    return VALUES[literal];
+  }
+
+  /** As `enterArray`, for a body's array of events: each of them may be as deep as one that comes alone. */
+  enterBatch(): boolean {
+    this.#depthMax++;
+    return this.enterArray();
+  }
+
+  /** Steps from an array's bracket to the first element. @returns whether there is one; if not, it is behind the array. */
+  enterArray(): boolean {
+    const at = this.#open();
+    if (this.#text.code(at) === CLOSE_ARRAY) return this.#close(at);
+    this.#path[this.#depth] = -1;
+    this.at = at;
     return true;
-  };
-  visit(value);
-}
+  }
 
-/** Up to 15 digits, no exponent, no minus before a zero: any such decimal survives a double (IEEE 754, DBL_DIG). */
-function isPlain(source: string): boolean {
-  return source.length <= 16 && PLAIN.test(source);
-}
+  /** Steps from behind an element to the next one. @returns whether there is one; if not, it is behind the array. */
+  nextElement(): boolean {
+    const at = this.#text.space(this.at);
+    const code = this.#text.code(at);
+    if (code === CLOSE_ARRAY) return this.#close(at);
+    if (code !== COMMA) throw new JsonError('syntax', at);
+    this.#path[this.#depth]!--;
+    this.at = this.#text.space(at + 1);
+    return true;
+  }
 
-const PLAIN = /^-?[1-9]\d{0,14}$|^(?=[\d.]{1,16}$)\d+\.\d+$|^0$/;
+  /** Steps from an object's brace to the first member's value. @returns whether there is one; if not, it is behind the object. */
+  enterObject(): boolean {
+    const at = this.#open();
+    return this.#text.code(at) === CLOSE_OBJECT ? this.#close(at) : this.#name(at);
+  }
 
-/** A number's value in a form that two spellings share: sign, significant digits, power of ten. */
-function decimal(source: string): string {
-  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source);
-  if (match === null) return source;
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const all = whole + fraction;
-  // Loops, not /0+$/: that is quadratic in a long run of zeros, and the text comes from a stranger.
-  let first = 0;
-  while (all[first] === '0') first++;
-  let last = all.length;
-  while (last > first && all[last - 1] === '0') last--;
-  if (first === last) return `${sign}0`;
-  const power = Number(exponent) - fraction.length + (all.length - last);
-  return `${sign}${all.slice(first, last)}e${power}`;
-}
+  /** Steps from behind a member to the next one's value. @returns whether there is one; if not, it is behind the object. */
+  nextMember(): boolean {
+    const at = this.#text.space(this.at);
+    const code = this.#text.code(at);
+    if (code === CLOSE_OBJECT) return this.#close(at);
+    if (code !== COMMA) throw new JsonError('syntax', at);
+    return this.#name(this.#text.space(at + 1));
+  }
 
-/** Exact numbers stay numbers; others become an object that no JSON value can be equal to by accident. */
-function parseComparable(text: string): unknown {
-  return parseJson(text, (source) =>
-    isExactNumber(source) ? Number(source) : new InexactNumber(decimal(source)),
-  );
-}
+  /** Steps over white space. */
+  space(): void {
+    this.at = this.#text.space(this.at);
+  }
 
-class InexactNumber {
-  readonly decimal: string;
+  /** The name of the member whose value it stands on. */
+  get name(): string {
+    return this.#text.content(this.nameFrom, this.#nameTo);
+  }
 
-  constructor(value: string) {
-    this.decimal = value;
+  /** @returns which of these is the name of the member whose value it stands on, or -1. */
+  nameIn(names: Names): number {
+    const { bytes, hasEscapes } = this.#text;
+    const from = this.nameFrom + 1;
+    const index = names.find(bytes, from, this.#nameTo - 1 - from);
+    // A name that is spelled with escapes is the one that it spells.
+    return index < 0 && hasEscapes ? names.indexOf(this.name) : index;
+  }
+
+  /** Whether this stands here. */
+  isAt(words: string): boolean {
+    return this.#text.slice(this.at, this.at + words.length) === words;
+  }
+
+  /** Before what `bare` will be asked for is stepped over. */
+  forgetSpace(): void {
+    this.#text.forgetSpace();
+  }
+
+  /** @returns what stands in these places (from and to, by turns), with commas between them, without white space outside of strings. */
+  bare(places: readonly number[]): string {
+    return this.#text.bare(places);
+  }
+
+  /** A path for people, such as `payload.x_ft`. */
+  dotted(path: readonly number[]): string {
+    return path.map((step) => (step < 0 ? `${-1 - step}` : this.#shortName(step))).join('.');
+  }
+
+  /** Long names are cut before they are decoded: a body can say one of 100 KiB before each of 20,000 numbers. */
+  #shortName(from: number): string {
+    const [start = ''] = NAME_START.exec(this.#text.slice(from + 1, from + NAME_START_BYTES)) ?? [];
+    const name = JSON.parse(`"${start}"`) as string;
+    return name.length <= QUOTED_CHARS ? name : `${name.slice(0, QUOTED_CHARS)}…`;
+  }
+
+  #name(from: number): true {
+    if (this.#text.code(from) !== QUOTE) throw new JsonError('syntax', from);
+    const to = this.#text.string(from);
+    const colon = this.#text.space(to);
+    if (this.#text.code(colon) !== COLON) throw new JsonError('syntax', colon);
+    this.nameFrom = from;
+    this.#nameTo = to;
+    this.#path[this.#depth] = from;
+    this.at = this.#text.space(colon + 1);
+    return true;
+  }
+
+  #number(): void {
+    const from = this.at;
+    this.at = this.#text.number(from);
+    if (!this.#text.isTooLarge(from, this.at)) return;
+    this.tooLarge ??= { total: 0, paths: [] };
+    if (++this.tooLarge.total > LISTED_FAULTS) return;
+    const eventDepth = 1 + this.#depthMax - EVENT_DEPTH_LEVELS;
+    this.tooLarge.paths.push(this.#path.slice(eventDepth, this.#depth + 1));
+  }
+
+  /** @returns the place behind the bracket and the white space there. */
+  #open(): number {
+    this.#count();
+    if (++this.#depth > this.#depthMax) throw new JsonError('depth', this.at);
+    return this.#text.space(this.at + 1);
+  }
+
+  #close(at: number): false {
+    this.#depth--;
+    this.at = at + 1;
+    return false;
+  }
+
+  #count(): void {
+    if (++this.#values > BODY_VALUES) throw new JsonError('values', this.at);
   }
 }
+
+/** As many characters of a name as a path shows, and one that says that there are more; each takes up to six bytes. */
+const NAME_START = new RegExp(`^(?:[^"\\\\]|\\\\u.{4}|\\\\[^u]){0,${QUOTED_CHARS + 1}}`);
+const NAME_START_BYTES = 1 + 6 * (QUOTED_CHARS + 1);

@@ -8,6 +8,11 @@ const MIB = 1024 * KIB;
 
 /** Events in one request (spec 4.1). */
 export const BATCH_EVENTS = 500;
+/**
+ * JSON values in one body, counted while it is read, at whatever depth: numbers, strings, literals, arrays and objects (design 2).
+ * 500 events with a skeleton of 33 points each have 70,000. It bounds how long one body keeps the others waiting.
+ */
+export const BODY_VALUES = 250_000;
 /** Containers inside each other in one event, the event itself counted (design 2). */
 export const EVENT_DEPTH_LEVELS = 32;
 /** Code points in event_id, session_id, venue_id, court_id and source (design 2). */
@@ -53,8 +58,6 @@ export const PARSER_HEAP = { baseMib: 32, perBodyByte: 12, nurseryMib: 4 } as co
 export const PARSER_SECONDS = { base: 10, perBodyMib: 1.25 } as const;
 /** How long it stays without a body. It starts in 50 ms, and holds up to 60 MiB while it is there. */
 export const PARSER_IDLE_MS = 2_000;
-/** A body with more is parsed in pieces of this size, so that its values are never there all at once (pieces.ts). */
-export const PIECE_CHARS = 64 * KIB;
 /**
  * Requests being served at once; above it a client that has its share of them is refused, and one with none never. More than
  * come with one read of a connection (64 KiB), even empty ones: with 250, one that pipelined them was refused. And few, because

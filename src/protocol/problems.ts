@@ -54,6 +54,8 @@ export interface ProblemMembers {
   /** For `body_too_large`: both in bytes; the size where it was declared. */
   readonly limit_bytes?: number;
   readonly size_bytes?: number;
+  /** For `body_too_large`, where the body has too many JSON values. */
+  readonly limit_values?: number;
 }
 
 /** What the log says of a refusal beyond its answer, where it is known. */

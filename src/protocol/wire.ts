@@ -56,11 +56,5 @@ export const EventSchema = Type.Object(
   { description: 'must be an object' },
 );
 
-/** What the protocol names; everything else is kept as it is. */
-export const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(Object.keys(EventSchema.properties));
-export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(
-  Object.keys(EventSchema.properties.payload.properties),
-);
-
-/** An event as JSON.parse gives it, once it is known to be valid. */
+/** A valid event; of its payload only what the protocol names. */
 export type WireEvent = Static<typeof EventSchema>;

@@ -16,7 +16,6 @@ t.test('501 events are too many, whatever they are', async (t) => {
     '501 good ones',
   );
   await table.isRefused(t, `[${'0,'.repeat(500)}0]`, 'too_many_events', '501 zeros');
-  await table.isRefused(t, `[${','.repeat(500)}]`, 'too_many_events', '500 commas');
 });
 
 t.test('JSON cut off at any byte is refused', async (t) => {

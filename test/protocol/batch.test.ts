@@ -3,25 +3,13 @@ import fc from 'fast-check';
 import t from 'tap';
 import { readBatch } from '../../src/protocol/batch.ts';
 import { type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
-import type { EventRules } from '../../src/protocol/faults.ts';
 import { BATCH_EVENTS } from '../../src/protocol/limits.ts';
-import { Problem } from '../../src/protocol/problems.ts';
 import { canonical, jsonObject } from '../arbitrary.ts';
 import { event, events } from '../event.ts';
+import { refusal } from '../refusal.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const readText = (text: string) => readBatch(Buffer.from(text));
-
-/** @returns the problem that a body is refused with; fails where there is none. */
-function refusal(body: Buffer | string, rules: EventRules = {}): Problem {
-  try {
-    readBatch(Buffer.from(body), rules);
-  } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
-  }
-  throw new Error('the body was accepted');
-}
 
 /** A valid event's JSON text with further members before its last brace. */
 const withMembers = (members: string, sent: unknown = event({ payload: undefined })) =>
@@ -84,7 +72,7 @@ t.test('32 levels in one event pass, 33 are refused', async (t) => {
   });
 });
 
-t.test('a bomb of brackets is refused before JSON.parse sees it', async (t) => {
+t.test('a bomb of brackets is refused where it is too deep', async (t) => {
   for (const bomb of ['[', '[[', '{"a":', '[{"a":']) {
     t.equal(refusal(bomb.repeat(1_000_000)).code, 'too_deep', bomb);
   }
@@ -93,8 +81,24 @@ t.test('a bomb of brackets is refused before JSON.parse sees it', async (t) => {
 t.test('what is not JSON is refused, with the place where it is known, and not quoted', async (t) => {
   const one = JSON.stringify(event());
   const cases: [message: RegExp, ...bodies: (string | Buffer)[]][] = [
-    [/^The body is not JSON: it ends too early\.$/, '', ' \n', '['],
-    [/^The body is not JSON: unexpected text at character \d+\.$/, `${one}x`, one + one, `${one}\n${one}`],
+    [/^The body is empty: send one event, or an array of events\.$/, '', ' \n'],
+    [
+      /^The body is not JSON: it ends too early\.$/,
+      '[',
+      one.slice(0, -1),
+      one.slice(0, -2),
+      '[1,',
+      '{"a',
+      '{"a":"\\u00',
+    ],
+    [
+      /^The body is not JSON: unexpected text at byte \d+\.$/,
+      `${one}x`,
+      `${one},`,
+      `[${one}]]`,
+      '{"a":1,}',
+      'nul',
+    ],
     [
       /^The body is not JSON/,
       one.slice(0, -1),
@@ -166,9 +170,35 @@ t.test('of duplicate members the last wins, in the envelope and in the payload',
   const [read] = readText(
     withMembers('"payload":1,"eot":7,"payload":{"x_ft":"no","x_ft":2},"eot":"2026-03-14T15:09Z"'),
   );
-  t.match(read, { payload: '{"x_ft":2}', eot: '2026-03-14T15:09Z', extra: null });
+  t.match(read, { payload: '{"x_ft":"no","x_ft":2}', eot: '2026-03-14T15:09Z', extra: null });
   t.match(refusal(withMembers('"payload":{},"confidence":2')).members.details, [{ path: 'confidence' }]);
 });
+
+t.test('a member that is spelled with escapes is the one that it spells', async (t) => {
+  const [head, tail] = JSON.stringify(event()).split('"event_id"') as [string, string];
+  const spelled = ['"event\\u005fid"', '"\\u0065vent_id"', '"\\u0065\\u0076\\u0065nt_id"'];
+  for (const name of spelled) t.match(readText(head + name + tail), [{ extra: null }], name);
+  // As long as event_id, and with its first letter.
+  const [read] = readText(
+    withMembers('"payload":{"\\u0078_ft":1},"e\\u006ft":"2026-03-14T15:09Z","event\\tid":1'),
+  );
+  t.match(read, { payload: '{"\\u0078_ft":1}', eot: '2026-03-14T15:09Z', extra: '{"event\\tid":1}' });
+  t.match(refusal(withMembers('"payload":{"\\u0078_ft":"a"}')).members.details, [{ path: 'payload.x_ft' }]);
+});
+
+t.test(
+  '1e400 in a member that a later one replaces does not matter, unless its bytes are kept',
+  async (t) => {
+    const replaced =
+      '"confidence":1e400,"eot":[1e400],"payload":{"a":1e400},"payload":{"x_ft":1e400,"x_ft":1}';
+    const { confidence, eot, ...rest } = event({ payload: undefined });
+    const sent = withMembers(`${replaced},"confidence":1,"eot":"${eot}"`, rest);
+    t.match(readText(sent), [{ confidence: 1, payload: '{"x_ft":1e400,"x_ft":1}' }]);
+    const kept = refusal(withMembers('"payload":{"a":1e400,"a":1},"camera":1e400,"camera":1'));
+    t.strictSame(kept.members.details?.map(({ path }) => path).sort(), ['camera', 'payload.a']);
+    t.equal(typeof confidence, 'number');
+  },
+);
 
 t.test('1e400 is refused at every place of an event', async (t) => {
   const places: [path: string, members: string][] = [

@@ -1,36 +1,12 @@
 /**
- * A JSON parser (RFC 8259) for the few bodies that JSON.parse would damage. Two kinds of them:
- * - a number that a double cannot hold: JSON.parse rounds it; here its source text is at hand.
- * - a member's name with a backslash in it: after one, V8's JSON.parse gives that name to members of *later* texts
- *   whose names are spelled with escapes (nodejs/node#63785). Such text must never reach it in this process.
- * Ten times slower than JSON.parse, and the same value otherwise: of duplicate members the last one, `__proto__` an
- * ordinary member.
+ * The tests' own JSON parser (RFC 8259), slow and plain: JSON.parse rounds numbers, and after a name with a backslash it
+ * gives that name to members of later texts (nodejs/node#63785). Of duplicate members the last one counts.
  *
- * @param text nested no deeper than the stack bears: scanJson has bounded it.
  * @param number makes the value of a number from its source text.
- * @throws {JsonError}
+ * @throws {SyntaxError}
  */
 export function parseJson(text: string, number: (source: string) => unknown): unknown {
-  const parser = new Parser(text, number);
-  return parser.whole();
-}
-
-/**
- * Only looks whether it is JSON, and keeps nothing of it.
- * @throws {JsonError}
- */
-export function checkJson(text: string): void {
-  new Parser(text, () => 0, false).whole();
-}
-
-/** Not JSON, and where: a character's position from 0, the text's length where it ends too early. */
-export class JsonError extends SyntaxError {
-  readonly at: number;
-
-  constructor(at: number) {
-    super(`not JSON at character ${at}`);
-    this.at = at;
-  }
+  return new Parser(text, number).whole();
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -44,13 +20,11 @@ const LITERALS: readonly (readonly [text: string, value: unknown])[] = [
 class Parser {
   readonly #text: string;
   readonly #number: (source: string) => unknown;
-  readonly #keeps: boolean;
   #at = 0;
 
-  constructor(text: string, number: (source: string) => unknown, keeps = true) {
+  constructor(text: string, number: (source: string) => unknown) {
     this.#text = text;
     this.#number = number;
-    this.#keeps = keeps;
   }
 
   whole(): unknown {
@@ -90,18 +64,14 @@ class Parser {
       const name = this.#string();
       this.#skipSpace();
       if (!this.#take(':')) this.#fail();
-      const value = this.#value();
-      if (this.#keeps) object[name] = value;
+      object[name] = this.#value();
     });
     return object;
   }
 
   #array(): unknown[] {
     const array: unknown[] = [];
-    this.#list(']', () => {
-      const value = this.#value();
-      if (this.#keeps) array.push(value);
-    });
+    this.#list(']', () => array.push(this.#value()));
     return array;
   }
 
@@ -166,6 +136,6 @@ class Parser {
   }
 
   #fail(): never {
-    throw new JsonError(this.#at);
+    throw new SyntaxError(`not JSON at character ${this.#at}`);
   }
 }
