@@ -47,7 +47,7 @@ export class CsvWriter {
 
   /** @returns the record of one event, in the order of CSV_COLUMNS. Only texts that can need it are looked at for quoting. */
   line(event: ReadEvent): string {
-    const payload = readPayload(new JsonReader(Buffer.from(event.payload), 'texts'));
+    const payload = readPayload(new JsonReader(event.payload, 'texts'));
     const origin = this.#origins.get(event.origin) ?? this.#addOrigin(event);
     // Joined, not added up: V8 keeps a sum as a tree of its parts, and collecting those took as long as all the rest.
     return [

@@ -139,7 +139,7 @@ function codePoints(text: string): number {
 /** @returns what to say of an object around the events, such as `{"events": [...]}`: it has none of an event's members. */
 function wrapperOf({ sent, extra }: SentEvent): string | undefined {
   if (extra === null || Object.values(sent as object).some((value) => value !== undefined)) return undefined;
-  const json = new JsonReader(Buffer.from(extra));
+  const json = new JsonReader(extra);
   for (let more = json.enterObject(); more; more = json.nextMember()) {
     if (json.isAtArray) return WRAPPED;
     json.value();

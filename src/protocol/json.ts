@@ -18,14 +18,13 @@ export interface TooLarge {
  * makes values only of what its caller reads, and steps over the rest. JSON.parse is not asked: it rounds numbers, and
  * gives members the names of others (nodejs/node#63785). It stands on a value, or behind one.
  */
-export class JsonReader {
+export class JsonReader extends JsonText {
   /** The byte on which it stands. */
   at = 0;
   /** Where the name of the member begins whose value it stands on. */
   nameFrom = 0;
   /** What was found since this was set to undefined. */
   tooLarge: TooLarge | undefined;
-  readonly #text: JsonText;
   readonly #keepsDigits: boolean;
   #nameTo = 0;
   #values = 0;
@@ -34,14 +33,14 @@ export class JsonReader {
   /** The path of the value on which it stands: see TooLarge. */
   readonly #path: number[] = [];
 
-  /** @param bytes UTF-8, which is not looked at. @param numbers what `read` gives for a number: a double, or its text. */
-  constructor(bytes: Buffer, numbers: 'doubles' | 'texts' = 'doubles') {
-    this.#text = new JsonText(bytes);
+  /** @param text as a string, or in UTF-8, which is not looked at. @param numbers what `read` gives for a number: a double, or its text. */
+  constructor(text: Buffer | string, numbers: 'doubles' | 'texts' = 'doubles') {
+    super(text);
     this.#keepsDigits = numbers === 'texts';
   }
 
   get isAtEnd(): boolean {
-    return this.at >= this.#text.length;
+    return this.at >= this.end;
   }
 
   /** Whether it stands in no list. */
@@ -50,33 +49,33 @@ export class JsonReader {
   }
 
   get isAtObject(): boolean {
-    return this.#text.code(this.at) === OPEN_OBJECT;
+    return this.code(this.at) === OPEN_OBJECT;
   }
 
   get isAtArray(): boolean {
-    return this.#text.code(this.at) === OPEN_ARRAY;
+    return this.code(this.at) === OPEN_ARRAY;
   }
 
   /** Steps over one value. @throws {JsonError} */
   value(): void {
     const from = this.at;
-    const code = this.#text.code(from);
+    const code = this.code(from);
     if (code === OPEN_OBJECT) {
       for (let more = this.enterObject(); more; more = this.nextMember()) this.value();
     } else if (code === OPEN_ARRAY) {
       for (let more = this.enterArray(); more; more = this.nextElement()) this.value();
     } else {
       this.#count();
-      if (code === QUOTE) this.at = this.#text.string(from);
-      else if (this.#text.isNumber(from)) this.#number();
-      else this.at += this.#text.literal(from).length;
+      if (code === QUOTE) this.at = this.endOfString(from);
+      else if (this.isNumber(from)) this.#number();
+      else this.at += this.literalAt(from).length;
     }
   }
 
   /** Steps over one value. @returns it; but an object without its members, and of an array only the length. @throws {JsonError} */
   read(): unknown {
     const from = this.at;
-    const code = this.#text.code(from);
+    const code = this.code(from);
     if (code === OPEN_OBJECT) {
       this.value();
       return {};
@@ -91,15 +90,15 @@ export class JsonReader {
     }
     this.#count();
     if (code === QUOTE) {
-      this.at = this.#text.string(from);
-      return this.#text.content(from, this.at);
+      this.at = this.endOfString(from);
+      return this.contentOf(from, this.at);
     }
-    if (this.#text.isNumber(from)) {
-      this.at = this.#text.number(from);
-      const digits = this.#text.slice(from, this.at);
+    if (this.isNumber(from)) {
+      this.at = this.endOfNumber(from);
+      const digits = this.slice(from, this.at);
       return this.#keepsDigits ? digits : Number(digits);
     }
-    const literal = this.#text.literal(from);
+    const literal = this.literalAt(from);
     this.at += literal.length;
     return VALUES[literal];
   }
@@ -113,7 +112,7 @@ export class JsonReader {
   /** Steps from an array's bracket to the first element. @returns whether there is one; if not, it is behind the array. */
   enterArray(): boolean {
     const at = this.#open();
-    if (this.#text.code(at) === CLOSE_ARRAY) return this.#close(at);
+    if (this.code(at) === CLOSE_ARRAY) return this.#close(at);
     this.#path[this.#depth] = -1;
     this.at = at;
     return true;
@@ -121,43 +120,43 @@ export class JsonReader {
 
   /** Steps from behind an element to the next one. @returns whether there is one; if not, it is behind the array. */
   nextElement(): boolean {
-    const at = this.#text.space(this.at);
-    const code = this.#text.code(at);
+    const at = this.skipSpace(this.at);
+    const code = this.code(at);
     if (code === CLOSE_ARRAY) return this.#close(at);
     if (code !== COMMA) throw new JsonError('syntax', at);
     this.#path[this.#depth]!--;
-    this.at = this.#text.space(at + 1);
+    this.at = this.skipSpace(at + 1);
     return true;
   }
 
   /** Steps from an object's brace to the first member's value. @returns whether there is one; if not, it is behind the object. */
   enterObject(): boolean {
     const at = this.#open();
-    return this.#text.code(at) === CLOSE_OBJECT ? this.#close(at) : this.#name(at);
+    return this.code(at) === CLOSE_OBJECT ? this.#close(at) : this.#name(at);
   }
 
   /** Steps from behind a member to the next one's value. @returns whether there is one; if not, it is behind the object. */
   nextMember(): boolean {
-    const at = this.#text.space(this.at);
-    const code = this.#text.code(at);
+    const at = this.skipSpace(this.at);
+    const code = this.code(at);
     if (code === CLOSE_OBJECT) return this.#close(at);
     if (code !== COMMA) throw new JsonError('syntax', at);
-    return this.#name(this.#text.space(at + 1));
+    return this.#name(this.skipSpace(at + 1));
   }
 
   /** Steps over white space. */
   space(): void {
-    this.at = this.#text.space(this.at);
+    this.at = this.skipSpace(this.at);
   }
 
   /** The name of the member whose value it stands on. */
   get name(): string {
-    return this.#text.content(this.nameFrom, this.#nameTo);
+    return this.contentOf(this.nameFrom, this.#nameTo);
   }
 
   /** @returns which of these is the name of the member whose value it stands on, or -1. */
   nameIn(names: Names): number {
-    const { bytes, hasEscapes } = this.#text;
+    const { bytes, hasEscapes } = this;
     const from = this.nameFrom + 1;
     const index = names.find(bytes, from, this.#nameTo - 1 - from);
     // A name that is spelled with escapes is the one that it spells.
@@ -166,17 +165,7 @@ export class JsonReader {
 
   /** Whether this stands here. */
   isAt(words: string): boolean {
-    return this.#text.slice(this.at, this.at + words.length) === words;
-  }
-
-  /** Before what `bare` will be asked for is stepped over. */
-  forgetSpace(): void {
-    this.#text.forgetSpace();
-  }
-
-  /** @returns what stands in these places (from and to, by turns), with commas between them, without white space outside of strings. */
-  bare(places: readonly number[]): string {
-    return this.#text.bare(places);
+    return this.slice(this.at, this.at + words.length) === words;
   }
 
   /** A path for people, such as `payload.x_ft`. */
@@ -186,27 +175,27 @@ export class JsonReader {
 
   /** Long names are cut before they are decoded: a body can say one of 100 KiB before each of 20,000 numbers. */
   #shortName(from: number): string {
-    const [start = ''] = NAME_START.exec(this.#text.slice(from + 1, from + NAME_START_BYTES)) ?? [];
+    const [start = ''] = NAME_START.exec(this.slice(from + 1, from + NAME_START_BYTES)) ?? [];
     const name = JSON.parse(`"${start}"`) as string;
     return name.length <= QUOTED_CHARS ? name : `${name.slice(0, QUOTED_CHARS)}…`;
   }
 
   #name(from: number): true {
-    if (this.#text.code(from) !== QUOTE) throw new JsonError('syntax', from);
-    const to = this.#text.string(from);
-    const colon = this.#text.space(to);
-    if (this.#text.code(colon) !== COLON) throw new JsonError('syntax', colon);
+    if (this.code(from) !== QUOTE) throw new JsonError('syntax', from);
+    const to = this.endOfString(from);
+    const colon = this.skipSpace(to);
+    if (this.code(colon) !== COLON) throw new JsonError('syntax', colon);
     this.nameFrom = from;
     this.#nameTo = to;
     this.#path[this.#depth] = from;
-    this.at = this.#text.space(colon + 1);
+    this.at = this.skipSpace(colon + 1);
     return true;
   }
 
   #number(): void {
     const from = this.at;
-    this.at = this.#text.number(from);
-    if (!this.#text.isTooLarge(from, this.at)) return;
+    this.at = this.endOfNumber(from);
+    if (!this.isTooLarge(from, this.at)) return;
     this.tooLarge ??= { total: 0, paths: [] };
     if (++this.tooLarge.total > LISTED_FAULTS) return;
     const eventDepth = 1 + this.#depthMax - EVENT_DEPTH_LEVELS;
@@ -217,7 +206,7 @@ export class JsonReader {
   #open(): number {
     this.#count();
     if (++this.#depth > this.#depthMax) throw new JsonError('depth', this.at);
-    return this.#text.space(this.at + 1);
+    return this.skipSpace(this.at + 1);
   }
 
   #close(at: number): false {

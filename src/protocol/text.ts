@@ -23,38 +23,35 @@ export class JsonError extends Error {
 }
 
 /** The smallest parts of JSON text (RFC 8259): strings, numbers, literals and the white space between them. Places are bytes. */
-export class JsonText {
-  readonly bytes: Buffer;
-  readonly #end: number;
+export abstract class JsonText {
+  protected readonly bytes: Buffer;
+  protected readonly end: number;
   /** A character for each byte: slices of it cost little, and are right where all is ASCII. */
   readonly #latin1: string;
   readonly #isAscii: boolean;
-  readonly hasEscapes: boolean;
+  protected readonly hasEscapes: boolean;
   /** White space that was stepped over: where it begins and ends, by turns. Used again and again, so it does not shrink. */
   readonly #gaps: number[] = [];
   #gapCount = 0;
   #room: Buffer | undefined;
 
-  /** @param bytes UTF-8, which is not looked at. */
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-    this.#end = bytes.length;
-    this.#latin1 = bytes.toString('latin1');
-    this.#isAscii = isAscii(bytes);
+  /** @param text as a string, or in UTF-8, which is not looked at. */
+  constructor(text: Buffer | string) {
+    const isString = typeof text === 'string';
+    this.bytes = isString ? Buffer.from(text) : text;
+    this.end = this.bytes.length;
+    this.#isAscii = isString ? this.end === text.length : isAscii(text);
+    this.#latin1 = isString && this.#isAscii ? text : this.bytes.toString('latin1');
     this.hasEscapes = this.#latin1.includes('\\');
   }
 
-  get length(): number {
-    return this.#end;
-  }
-
   /** @returns the byte here, -1 behind the end. */
-  code(at: number): number {
-    return at < this.#end ? this.bytes[at]! : -1;
+  protected code(at: number): number {
+    return at < this.end ? this.bytes[at]! : -1;
   }
 
   /** @returns where the next is that is no white space. */
-  space(at: number): number {
+  protected skipSpace(at: number): number {
     const code = this.code(at);
     if (code > SPACE || !isSpace(code)) return at;
     let to = at + 1;
@@ -65,9 +62,9 @@ export class JsonText {
   }
 
   /** @returns the place behind a string. @throws {JsonError} */
-  string(from: number): number {
+  protected endOfString(from: number): number {
     const { bytes } = this;
-    const end = this.#end;
+    const end = this.end;
     let at = from + 1;
     for (; at < end; at++) {
       const code = bytes[at]!;
@@ -86,16 +83,16 @@ export class JsonText {
     while (code === LOWER_U && digits < 4 && isHex(this.code(at + 2 + digits))) digits++;
     if (digits === 4) return 5;
     const wrong = code === LOWER_U ? at + 2 + digits : at + 1;
-    throw new JsonError('syntax', wrong >= this.#end ? this.#end : at);
+    throw new JsonError('syntax', wrong >= this.end ? this.end : at);
   }
 
-  isNumber(at: number): boolean {
+  protected isNumber(at: number): boolean {
     const code = this.code(at);
     return code === MINUS || isDigit(code);
   }
 
   /** @returns the place behind a number. @throws {JsonError} */
-  number(from: number): number {
+  protected endOfNumber(from: number): number {
     let at = this.code(from) === MINUS ? from + 1 : from;
     at = this.code(at) === ZERO ? at + 1 : this.#digits(at, from);
     if (this.code(at) === DOT) at = this.#digits(at + 1);
@@ -109,12 +106,12 @@ export class JsonText {
   #digits(from: number, begin = from): number {
     let at = from;
     while (isDigit(this.code(at))) at++;
-    if (at === from) throw new JsonError('syntax', from < this.#end ? begin : from);
+    if (at === from) throw new JsonError('syntax', from < this.end ? begin : from);
     return at;
   }
 
   /** Whether a double cannot hold this number, such as 1e400. */
-  isTooLarge(from: number, to: number): boolean {
+  protected isTooLarge(from: number, to: number): boolean {
     let mayBe = to - from > LARGE_BYTES;
     for (let at = from; at < to && !mayBe; at++) {
       const code = this.bytes[at]!;
@@ -124,12 +121,12 @@ export class JsonText {
   }
 
   /** @returns the literal here. @throws {JsonError} */
-  literal(at: number): (typeof LITERALS)[number] {
+  protected literalAt(at: number): (typeof LITERALS)[number] {
     for (const literal of LITERALS) if (this.#latin1.startsWith(literal, at)) return literal;
     throw new JsonError('syntax', at);
   }
 
-  slice(from: number, to: number): string {
+  protected slice(from: number, to: number): string {
     const isSame = this.#isAscii || this.#isAsciiIn(from, to);
     return isSame ? this.#latin1.slice(from, to) : this.bytes.toString('utf8', from, to);
   }
@@ -140,7 +137,7 @@ export class JsonText {
   }
 
   /** @returns what a string says, from its opening quote to behind its closing one. */
-  content(from: number, to: number): string {
+  protected contentOf(from: number, to: number): string {
     const text = this.slice(from + 1, to - 1);
     // A string alone has no members whose names could be wrong.
     return this.hasEscapes && text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
@@ -180,7 +177,7 @@ export class JsonText {
 
   /** Room for all of the text: made when it is first needed. */
   get #scratch(): Buffer {
-    this.#room ??= Buffer.allocUnsafe(this.#end);
+    this.#room ??= Buffer.allocUnsafe(this.end);
     return this.#room;
   }
 }

@@ -110,13 +110,17 @@ t.test('any text survives the quoting: separators, quotes, line ends, every plan
   });
 });
 
-t.test('numbers that a double cannot hold are written digit for digit, in both formats', async (t) => {
+t.test('numbers are written as they were sent, digit for digit, in both formats', async (t) => {
   const payload =
     '{"kmh":123.45678901234567890123,"x_ft":-0,"y_ft":18446744073709551615,"id":9007199254740993}';
   await store(eventText({ payload, frame: '9223372036854775807' }, { session_id: 'wide' }));
   const [row] = csvObjects(await exported('wide'));
   const columns = { kmh: '123.45678901234567890123', x_ft: '-0', y_ft: '18446744073709551615' };
   t.match(row, { ...columns, payload, extra: '{"frame":9223372036854775807}' });
+  await store(eventText({ payload: '{"x_ft":12.50,"kmh":1e2}' }, { session_id: 'as sent' }));
+  t.match(csvObjects(await exported('as sent')), [
+    { x_ft: '12.50', kmh: '1e2', payload: '{"x_ft":12.50,"kmh":1e2}' },
+  ]);
   const ndjson = await exported('wide', '--format', 'ndjson');
   t.ok(ndjson.includes(payload) && ndjson.includes('"frame":9223372036854775807'), ndjson);
 });
