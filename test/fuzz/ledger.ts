@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { courtd, type Daemon } from '../daemon.ts';
+import { parseJson } from '../json.ts';
 
 /** What must be stored, what may be, and what is. */
 
@@ -19,7 +20,8 @@ export class Ledger {
 
   /** Its events are stored, or may be. */
   mayHold(body: Buffer): void {
-    const sent: WireKey | WireKey[] = JSON.parse(body.toString());
+    // Not by JSON.parse: it may give members the names of others (nodejs/node#63785).
+    const sent = parseJson(body.toString(), Number) as WireKey | WireKey[];
     for (const event of [sent].flat()) {
       const key = keyOf(event);
       const contents = this.#contents.get(key) ?? new Set();
@@ -52,7 +54,7 @@ export class Ledger {
     const readOne = async () => {
       for (let next = sessions.pop(); next !== undefined; next = sessions.pop()) {
         for (const line of await exported(daemon, next.session_id)) {
-          const event = JSON.parse(line);
+          const event = parseJson(line, Number) as WireKey;
           const key = keyOf(event);
           missing.delete(key);
           if (!this.#contents.get(key)?.has(digest(event))) throw new Error(`Nobody sent this: ${line}`);
