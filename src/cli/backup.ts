@@ -4,6 +4,7 @@ import path from 'node:path';
 import { asideOf, removeAside, removeLeftovers, telling, unusedName } from '../store/aside.ts';
 import { type Copy, copyDatabase } from '../store/copy.ts';
 import { StoreError } from '../store/failure.ts';
+import { actAsWriter, asCaller } from '../store/identity.ts';
 import { databaseFile } from '../store/open.ts';
 import { type DataOption, withDatabase } from './data.ts';
 import { atEnd, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
@@ -25,8 +26,14 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
   const startedAt = performance.now();
   const directory = isDirectory(place) ? place : undefined;
   const file = directory === undefined ? place : newName(directory);
-  const copy = await withDatabase(options, () => copyTo(file, options));
-  const removed = directory === undefined ? [] : removeOlder(directory, path.basename(file), options.keep);
+  const work = async () => {
+    const copy = await copyTo(file, options);
+    const removed = directory === undefined ? [] : removeOlder(directory, path.basename(file), options.keep);
+    return { copy, removed };
+  };
+  const { copy, removed } = await withDatabase(options, () => writingTo(path.dirname(file), work), {
+    staysRoot: true,
+  });
   const seconds = Math.round(performance.now() - startedAt) / 1000;
   if (options.json) {
     const { bytes, events, sessions, newestMs } = copy;
@@ -47,13 +54,23 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
   if (removed.length > 0) say(`Removed, to keep ${options.keep}: ${removed.join(', ')}.`);
 }
 
+/** Root writes as the owner of the place, who may be another one than the database's. */
+async function writingTo<Result>(place: string, work: () => Promise<Result>): Promise<Result> {
+  const back = telling(place, () => actAsWriter(place));
+  try {
+    return await work();
+  } finally {
+    back();
+  }
+}
+
 async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
   refuseTaken(file, data);
   const directory = path.dirname(file);
   const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
   telling(file, () => removeLeftovers(directory, isOurs));
   const progress = new Progress();
-  const calledOff = atEnd(() => removeAside(asideOf(file)));
+  const calledOff = atEnd(() => asCaller(() => removeAside(asideOf(file))));
   try {
     return await copyDatabase(databaseFile(data), file, (bytes) =>
       progress.show(() => `${mebibytes(bytes)} copied`),

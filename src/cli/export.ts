@@ -76,7 +76,7 @@ export function withExportedDatabase<Result>(
 ): Promise<Result> {
   // Without it V8 lets garbage grow, or not, as it happens.
   setFlagsFromString('--heap-growing-percent=50');
-  return withDatabase(options, work);
+  return withDatabase(options, work, { staysRoot: options.output !== undefined });
 }
 
 export interface ExportSink extends Sink {

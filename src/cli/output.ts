@@ -5,6 +5,7 @@ import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { asideOf, fsync } from '../store/aside.ts';
 import { cannotWrite, StoreError } from '../store/failure.ts';
+import { asCaller } from '../store/identity.ts';
 import { visible, visibleLines } from './terminal.ts';
 
 /** Data goes to standard output, words for people to standard error (design 3). */
@@ -126,19 +127,27 @@ export function stdoutSink(): Sink {
 /**
  * Writes aside, fsyncs and renames, so that a file of this name is always complete. However the process ends before
  * `commit`, nothing half-written stays; only SIGKILL leaves the file aside.
+ * Root does so as root, whoever it is in the data directory.
  * @throws {StoreError} from each step: why the file cannot be written.
  */
 export function fileSink(name: string): Sink {
+  const isLink = refuseForeignLink(name);
   const existing = telling(name, () => fs.statSync(name, { throwIfNoEntry: false }));
   if (existing?.isDirectory()) throw new StoreError(`${name} is a directory: name a file in it.`);
   // A device or a pipe cannot be replaced, only written to.
   const isSpecial = existing !== undefined && !existing.isFile();
   // Behind a link, or the link would be replaced: /dev/stdout is one.
-  const file = existing === undefined ? name : fs.realpathSync(name);
+  const file = existing === undefined ? name : telling(name, () => fs.realpathSync(name));
   const aside = isSpecial ? name : asideOf(file);
   let isOpen = false;
-  const calledOff = isSpecial ? () => {} : atEnd(() => isOpen && fs.rmSync(aside, { force: true }));
-  const fd = telling(name, () => fs.openSync(aside, 'w'));
+  const remove = () => asCaller(() => isOpen && fs.rmSync(aside, { force: true }));
+  const calledOff = isSpecial ? () => {} : atEnd(remove);
+  // No link that somebody has put there meanwhile, and no file of his.
+  const how = isSpecial ? O_WRONLY | (isLink ? 0 : O_NOFOLLOW) : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const fd = telling(name, () => {
+    if (!isSpecial) fs.rmSync(aside, { force: true });
+    return fs.openSync(aside, how);
+  });
   isOpen = true;
   return {
     replaces: existing?.isFile() === true,
@@ -166,6 +175,18 @@ export function makeDirectory(place: string): void {
   telling(place, () => fs.mkdirSync(place));
 }
 
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
+
+/** A link of another user's would have whoever follows it write where that user may not. @returns whether it is a link. */
+function refuseForeignLink(name: string): boolean {
+  const stat = telling(name, () => fs.lstatSync(name, { throwIfNoEntry: false }));
+  if (stat?.isSymbolicLink() !== true) return false;
+  if (![0, process.getuid?.()].includes(stat.uid)) {
+    throw new StoreError(`${name} is a link of another user's: remove it, or name the file itself with -o.`);
+  }
+  return true;
+}
+
 /** Does something before the process ends, by itself or by a signal. @returns what calls that off. */
 export function atEnd(work: () => void): () => void {
   const stop = (signal: NodeJS.Signals) => {
@@ -183,7 +204,7 @@ export function atEnd(work: () => void): () => void {
 
 function telling<Result>(file: string, work: () => Result): Result {
   try {
-    return work();
+    return asCaller(work);
   } catch (error) {
     throw new StoreError(
       `${cannotWrite(file, error as NodeJS.ErrnoException)} Mend that, or choose another place with -o.`,

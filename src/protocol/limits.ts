@@ -167,6 +167,8 @@ export const FULL_QUIET_MS = 5_000;
 export const START_BARRIER_MS = 30_000;
 export const COMMAND_BUSY_MS = 5_000;
 
+/** A piece of a file that is copied: signals are seen between two of them. */
+export const COPY_BYTES = 1024 ** 2;
 /** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
 export const COPY_SYNC_MS = 100;
 /**

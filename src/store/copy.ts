@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { COPY_SYNC_MS } from '../protocol/limits.ts';
 import { makeAside, putInPlace, removeAside } from './aside.ts';
 import { cannotWrite, failureKind, StoreError } from './failure.ts';
+import { actAsOwner } from './identity.ts';
 import type { Contents } from './inspect.ts';
 import { threadFile } from './thread.ts';
 
@@ -57,17 +58,24 @@ async function copyInThread(
   target: string,
   copied: (bytes: number) => void,
 ): Promise<CopyAnswer> {
-  const thread = new Worker(threadFile('copyThread'), { workerData: [file, aside] });
+  // Closed only when the thread has closed its connection: that would drop SQLite's locks.
+  const fd = fs.openSync(aside, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
+  // Root reads as the owner of the database, and writes as the caller of this does.
+  const back = actAsOwner(path.dirname(file));
   let isDone = false;
+  const thread = new Worker(threadFile('copyThread'), { workerData: [file, aside] });
   const answer = new Promise<CopyAnswer>((resolve, reject) => {
-    thread.once('message', resolve);
+    thread.on('message', (message: CopyAnswer | 'opened') => {
+      if (message !== 'opened') return resolve(message);
+      back();
+      thread.postMessage('write');
+    });
     thread.once('error', reject);
     thread.once('exit', () => reject(new Error('the thread that copies has ended')));
   }).finally(() => {
+    back();
     isDone = true;
   });
-  // Closed only when the thread has closed its connection: that would drop SQLite's locks.
-  const fd = fs.openSync(aside, 'r+');
   try {
     while (!isDone) {
       await Promise.race([answer, sleep(COPY_SYNC_MS)]);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../protocol/limits.ts';
@@ -13,6 +14,9 @@ let answer: CopyAnswer;
 try {
   const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();
   const before = lastSeq.get()!;
+  // By now SQLite has all of the database open: who it is from here on counts for the copy.
+  parentPort!.postMessage('opened');
+  await once(parentPort!, 'message');
   db.prepare('VACUUM INTO ?').run(copy);
   const contents = inspectCopy(copy);
   // Only a prune could have taken the newest event away meanwhile, and then it is gone from both.

@@ -1,10 +1,20 @@
 import fs from 'node:fs';
 import os from 'node:os';
+import { isActing } from './identity.ts';
 
-/** @returns how this user gets at a directory that is closed to it: with sudo, or as a member of its group. */
-export function howToEnter(directory: string): string {
+/** @returns how this user gets at a data directory that is closed to it, or at a file in it. */
+export function howToOpen(closed: string, directory: string): string {
+  if (closed !== directory) {
+    return `give it the owner and group of its directory ("sudo chown --reference=${directory} ${closed} && sudo chmod 660 ${closed}")`;
+  }
+  if (!isActing()) return howToEnter(directory);
+  return `root works there as its owner, user ${process.geteuid?.()}, to whom it must be open, and every directory above it`;
+}
+
+/** With sudo, or as a member of its group. */
+function howToEnter(directory: string): string {
   try {
-    const group = nameOf(fs.statSync(directory).gid);
+    const [group] = lineOf('/etc/group', fs.statSync(directory).gid) ?? [];
     const { username } = os.userInfo();
     // Members of root's group can do more than this.
     if (group === undefined || group === 'root') return 'use sudo';
@@ -15,10 +25,16 @@ export function howToEnter(directory: string): string {
   }
 }
 
-function nameOf(gid: number): string | undefined {
-  const line = fs
-    .readFileSync('/etc/group', 'utf8')
-    .split('\n')
-    .find((line) => line.split(':')[2] === String(gid));
-  return line?.split(':')[0];
+/** @returns whether the user is in the group; also where that cannot be told, because the box does not list the user. */
+export function isMember(uid: number, gid: number): boolean {
+  const user = lineOf('/etc/passwd', uid);
+  if (user === undefined || Number(user[3]) === gid) return true;
+  const members = lineOf('/etc/group', gid)?.[3]?.split(',') ?? [];
+  return members.includes(user[0]!);
+}
+
+/** @returns the fields of a user's or a group's line, whose number is the third. */
+function lineOf(file: string, id: number): string[] | undefined {
+  const lines = fs.readFileSync(file, 'utf8').split('\n');
+  return lines.map((line) => line.split(':')).find((fields) => fields[2] === String(id));
 }

@@ -14,17 +14,21 @@ export interface Header {
 
 /** Closing the descriptor drops the locks of any connection to the file in this process: there must be none. */
 export function readHeader(file: string): Header {
-  const bytes = Buffer.alloc(HEADER_BYTES);
   const fd = fs.openSync(file, 'r');
   try {
-    const isBlank = fs.readSync(fd, bytes, 0, HEADER_BYTES, 0) === 0;
-    const isSqlite = bytes.toString('latin1', 0, 16) === 'SQLite format 3\0';
-    const isOurs = isSqlite && bytes.readUInt32BE(68) === APPLICATION_ID;
-    const isEmpty = isBlank || (isSqlite && isUnmarked(bytes));
-    return { isEmpty, isOurs, version: bytes.readUInt32BE(60) };
+    return headerOf(fd);
   } finally {
     fs.closeSync(fd);
   }
+}
+
+export function headerOf(fd: number): Header {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  const isBlank = fs.readSync(fd, bytes, 0, HEADER_BYTES, 0) === 0;
+  const isSqlite = bytes.toString('latin1', 0, 16) === 'SQLite format 3\0';
+  const isOurs = isSqlite && bytes.readUInt32BE(68) === APPLICATION_ID;
+  const isEmpty = isBlank || (isSqlite && isUnmarked(bytes));
+  return { isEmpty, isOurs, version: bytes.readUInt32BE(60) };
 }
 
 /** One page without a table, a layout or a mark, as `PRAGMA auto_vacuum = INCREMENTAL` writes it at once (open.ts). */

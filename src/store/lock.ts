@@ -1,7 +1,6 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
-import { createClosed } from './closed.ts';
+import { createMissing } from './closed.ts';
 import { StoreError, sqliteCode } from './failure.ts';
 
 /**
@@ -27,8 +26,8 @@ export function lockPrune(directory: string): Database.Database {
 
 /** SQLite's own lock on a file of its own does it: the kernel lets go of it however the process ends. */
 function lockFile(file: string, sentence: string): Database.Database {
-  if (!fs.existsSync(file)) createClosed(file);
-  const lock = new Database(file, { timeout: 0 });
+  createMissing(file);
+  const lock = new Database(file, { fileMustExist: true, timeout: 0 });
   try {
     // Nothing is ever written: no journal file beside it.
     lock.pragma('journal_mode = MEMORY');

@@ -2,24 +2,23 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS, JOURNAL_SIZE_BYTES, PAGE_CACHE_KIB } from '../protocol/limits.ts';
-import { createClosed } from './closed.ts';
+import { createMissing } from './closed.ts';
+import { enterDirectory, makeDataDirectory } from './directory.ts';
 import { StoreError, sqliteCode } from './failure.ts';
-import { howToEnter } from './group.ts';
+import { howToOpen } from './group.ts';
 import { readHeader } from './header.ts';
 import { UNSEALED } from './keys.ts';
 import { copyBeforeUpgrade } from './layoutCopy.ts';
 import { ORDERED_SINCE } from './order.ts';
 import { migrate, SCHEMA_VERSION } from './schema.ts';
 
-const DIRECTORY_MODE = 0o2770;
-/** What a start opens; who may open what else is there, such as an export that root has made, does not matter. */
-const OPENED = ['courtd.db', 'courtd.db-wal', 'courtd.db-shm', 'courtd.lock'];
-
 export interface OpenOptions {
   /** Make the directory and the database where there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
   /** Look for damage first, in the tables that every event needs: only `serve` does. Others get out what can be read. */
   readonly check?: boolean;
+  /** Root has something to write elsewhere and stays root under the owner that it acts as: `backup` and `export -o`. */
+  readonly staysRoot?: boolean;
   /** Open a database of an older layout too: only `serve` does, which brings it up to date (upgrade.ts). */
   readonly older?: boolean;
 }
@@ -34,12 +33,12 @@ export function databaseFile(directory: string): string {
  */
 export function openDatabase(
   directory: string,
-  { create = false, check = false, older = false }: OpenOptions = {},
+  { create = false, check = false, older = false, staysRoot = false }: OpenOptions = {},
 ): Database.Database {
   const file = databaseFile(directory);
   try {
+    enterDirectory(directory, staysRoot);
     if (create) createEmpty(directory, file);
-    if (create) refuseClosed(directory);
     refuseOthers(file, directory);
     if (check) refuseDamaged(file);
     const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
@@ -57,30 +56,7 @@ export function openDatabase(
 
 function createEmpty(directory: string, file: string): void {
   makeDataDirectory(directory);
-  if (!fs.existsSync(file)) createClosed(file);
-}
-
-/** Makes the data directory where there is none. */
-export function makeDataDirectory(directory: string): void {
-  if (fs.existsSync(directory)) return;
-  makeDirectory(directory);
-  fs.chmodSync(directory, DIRECTORY_MODE);
-}
-
-/** With its parents. Node's own recursive mkdir never ends where none can be made, such as in /proc. */
-function makeDirectory(directory: string): void {
-  const parent = path.dirname(directory);
-  if (!fs.existsSync(parent)) makeDirectory(parent);
-  fs.mkdirSync(directory);
-}
-
-/** SQLite opens a file that it may not write all the same, and makes others beside it. @throws naming what is closed. */
-function refuseClosed(directory: string): void {
-  const { R_OK, W_OK, X_OK } = fs.constants;
-  fs.accessSync(directory, R_OK | W_OK | X_OK);
-  for (const name of fs.readdirSync(directory)) {
-    if (OPENED.includes(name)) fs.accessSync(path.join(directory, name), R_OK | W_OK);
-  }
+  createMissing(file);
 }
 
 /**
@@ -223,7 +199,7 @@ type Sentence = (directory: string, code: string, closed: string) => string;
 const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
-    (directory, _code, closed) => `${closed} is closed to this user: ${howToEnter(directory)}.`,
+    (directory, _code, closed) => `${closed} is closed to this user: ${howToOpen(closed, directory)}.`,
   ],
   [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
   [/^EISDIR/, (directory) => `${databaseFile(directory)} is a directory: name another one with --data.`],

@@ -1,10 +1,9 @@
 import fs from 'node:fs';
-import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { getSystemErrorMessage } from 'node:util';
 import Database from 'better-sqlite3';
-import { COMMAND_BUSY_MS } from '../protocol/limits.ts';
+import { COMMAND_BUSY_MS, COPY_BYTES } from '../protocol/limits.ts';
 import {
   asideOf,
   fsync,
@@ -16,17 +15,20 @@ import {
   unusedName,
 } from './aside.ts';
 import { createClosed } from './closed.ts';
+import { enterDirectory, makeDataDirectory } from './directory.ts';
 import { failureKind, StoreError } from './failure.ts';
-import { readHeader } from './header.ts';
+import { type Header, headerOf, readHeader } from './header.ts';
 import { type Contents, inspectCopy } from './inspect.ts';
 import { lockDirectory } from './lock.ts';
-import { databaseFile, explain, makeDataDirectory } from './open.ts';
+import { databaseFile, explain } from './open.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 
 export interface Restored extends Contents {
   /** Where the replaced database is; null where there was none. */
   readonly keptAs: string | null;
 }
+
+const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 /** What a database can have beside it that belongs to it; `-shm` holds nothing. */
 const LOGS = ['-wal', '-journal'] as const;
@@ -41,17 +43,17 @@ const LOGS = ['-wal', '-journal'] as const;
  */
 export async function restoreDatabase(directory: string, file: string): Promise<Restored> {
   const target = databaseFile(directory);
-  refuseForeign(file);
+  // As whoever calls: root may read what the owner of the data directory may not.
+  const source = openBackup(file);
   try {
+    if (isSame(source[0]!.fd, target)) throw new StoreError(`${file} is the database itself: name a backup.`);
+    enterDirectory(directory);
     makeDataDirectory(directory);
-    if (fs.existsSync(target) && fs.realpathSync(target) === fs.realpathSync(file)) {
-      throw new StoreError(`${file} is the database itself: name a backup.`);
-    }
     const lock = lockDirectory(directory);
     try {
       removeLeftovers(directory, (name) => name === path.basename(target));
       const aside = makeAside(target);
-      const contents = await copyChecked(file, aside);
+      const contents = await copyChecked(file, source, aside);
       // A signal that came meanwhile is seen now, or not before the end.
       await setImmediate();
       const keptAs = replace(target, aside);
@@ -62,15 +64,52 @@ export async function restoreDatabase(directory: string, file: string): Promise<
     }
   } catch (error) {
     throw explain(error, directory);
+  } finally {
+    for (const { fd } of source) fs.closeSync(fd);
   }
 }
 
-/** Copies the file, with a log that it may have, into one file without a log. */
-async function copyChecked(file: string, aside: string): Promise<Contents> {
-  for (const companion of ['', ...LOGS]) {
-    if (companion !== '' && !hasContent(file + companion)) continue;
-    await copyFile(file + companion, aside + companion);
-    createClosed(aside + companion);
+/** A file of the backup: the database, or a log beside it. */
+interface Part {
+  readonly companion: string;
+  readonly fd: number;
+}
+
+/**
+ * Looks at the first bytes, so that nothing is made or copied for a file that cannot be meant.
+ * @returns the backup and the logs that it may have.
+ */
+function openBackup(file: string): Part[] {
+  const source: Part[] = [];
+  try {
+    source.push({ companion: '', fd: fs.openSync(file, O_RDONLY | O_NONBLOCK) });
+    refuseForeign(file, headerOf(source[0]!.fd));
+    for (const companion of LOGS) {
+      if (!hasContent(file + companion)) continue;
+      // No link: whoever may write beside the backup could have root read anything out of it.
+      source.push({ companion, fd: fs.openSync(file + companion, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) });
+    }
+    return source;
+  } catch (error) {
+    for (const { fd } of source) fs.closeSync(fd);
+    if (error instanceof StoreError) throw error;
+    const { errno, message, path: named = file } = error as NodeJS.ErrnoException;
+    const reason = errno === undefined ? message : getSystemErrorMessage(errno);
+    throw new StoreError(`Cannot read ${named}: ${reason}.`);
+  }
+}
+
+function isSame(fd: number, file: string): boolean {
+  const [one, other] = [fs.fstatSync(fd), fs.statSync(file, { throwIfNoEntry: false })];
+  return one.dev === other?.dev && one.ino === other.ino;
+}
+
+/** Copies the backup, with a log that it may have, into one file without a log. */
+async function copyChecked(file: string, source: readonly Part[], aside: string): Promise<Contents> {
+  for (const { companion, fd } of source) {
+    if (companion !== '') createClosed(aside + companion);
+    // Signals are seen between the turns of the event loop.
+    for (const _ of copying(fd, aside + companion)) await setImmediate();
   }
   try {
     joinLog(aside);
@@ -86,18 +125,21 @@ async function copyChecked(file: string, aside: string): Promise<Contents> {
 function replace(target: string, aside: string): string | null {
   // One that cannot be read is kept as it is, with its logs.
   const held = hasContent(target) && readHeader(target).isOurs ? tryHolding(target) : undefined;
+  const opened: number[] = [];
   try {
-    return exchange(target, aside);
+    return exchange(target, aside, opened);
   } finally {
     held?.close();
+    for (const fd of opened) fs.closeSync(fd);
   }
 }
 
-function exchange(target: string, aside: string): string | null {
+/** @param opened takes descriptors of the database: one that is closed takes the locks of `held` along. */
+function exchange(target: string, aside: string, opened: number[]): string | null {
   const directory = path.dirname(target);
   const parts = ['', ...LOGS].filter((part) => hasContent(target + part));
   const kept = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
-  for (const part of parts) keep(target + part, kept + part);
+  for (const part of parts) keep(target + part, kept + part, opened);
   fsync(directory);
   for (const part of [...LOGS, '-shm']) fs.rmSync(target + part, { force: true });
   fsync(directory);
@@ -106,17 +148,38 @@ function exchange(target: string, aside: string): string | null {
 }
 
 /** A second name for one file: the first one stays until another file takes it. */
-function keep(file: string, kept: string): void {
+function keep(file: string, kept: string, opened: number[]): void {
   telling(kept, () => {
     try {
       fs.linkSync(file, kept);
     } catch {
       // A file system without links.
-      fs.copyFileSync(file, kept);
+      const fd = fs.openSync(file, O_RDONLY);
+      opened.push(fd);
       createClosed(kept);
+      for (const _ of copying(fd, kept));
       fsync(kept);
     }
   });
+}
+
+/** Copies an open file from its beginning into one that is there, a piece a step. */
+function* copying(from: number, to: string): Generator<void> {
+  const fd = fs.openSync(to, O_WRONLY | O_NOFOLLOW);
+  try {
+    const piece = Buffer.alloc(COPY_BYTES);
+    for (let at = 0; ; ) {
+      const read = fs.readSync(from, piece, 0, COPY_BYTES, at);
+      if (read === 0) return;
+      for (let written = 0; written < read; ) {
+        written += fs.writeSync(fd, piece, written, read - written, at + written);
+      }
+      at += read;
+      yield;
+    }
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 /** @throws where another program has it open, which would go on with the replaced one. */
@@ -156,16 +219,7 @@ function hold(file: string): Database.Database {
   }
 }
 
-/** Looks at the first bytes, so that nothing is made or copied for a file that cannot be meant. */
-function refuseForeign(file: string): void {
-  let header: ReturnType<typeof readHeader>;
-  try {
-    header = readHeader(file);
-  } catch (error) {
-    const { errno, message } = error as NodeJS.ErrnoException;
-    const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-    throw new StoreError(`Cannot read ${file}: ${reason}.`);
-  }
+function refuseForeign(file: string, header: Header): void {
   if (!header.isOurs || header.version === 0) {
     throw new StoreError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
   }

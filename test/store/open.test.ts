@@ -1,6 +1,9 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { databaseFile, explain } from '../../src/store/open.ts';
+import { makeDataDirectory } from '../../src/store/directory.ts';
+import { databaseFile, explain, openDatabase } from '../../src/store/open.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../src/store/schema.ts';
 import { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -83,5 +86,40 @@ t.test('who has waited for a restore is told to try again, and not that the dire
   const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
   const sentence = /is locked by another program: try again when it is done/;
   t.match(explain(error, temporaryFolder(t)), { message: sentence });
+  t.end();
+});
+
+t.test('a command that ends beside the start, and takes its files away, is no failure', (t) => {
+  const folder = temporaryFolder(t);
+  openDatabase(folder, { create: true }).close();
+  const { accessSync } = fs;
+  t.teardown(() => Object.assign(fs, { accessSync }));
+  for (const companion of ['-shm', '-wal']) {
+    const file = `${databaseFile(folder)}${companion}`;
+    fs.writeFileSync(file, '');
+    let looks = 0;
+    // Between two looks.
+    fs.accessSync = (name, mode) => {
+      if (name === file && looks++ === 0) fs.rmSync(file);
+      accessSync(name, mode);
+    };
+    openDatabase(folder, { create: true, check: true }).close();
+    t.equal(looks, 1, companion);
+  }
+  t.end();
+});
+
+t.test('a new data directory and each parent that is made with it are synced where they are named', (t) => {
+  const folder = temporaryFolder(t);
+  const { fsyncSync } = fs;
+  t.teardown(() => Object.assign(fs, { fsyncSync }));
+  const synced: string[] = [];
+  fs.fsyncSync = (fd) => {
+    synced.push(path.relative(folder, fs.readlinkSync(`/proc/self/fd/${fd}`)));
+    fsyncSync(fd);
+  };
+  makeDataDirectory(path.join(folder, 'one', 'two', 'data'));
+  t.strictSame(synced, ['', 'one', path.join('one', 'two')]);
+  t.equal(fs.statSync(path.join(folder, 'one', 'two', 'data')).mode & 0o7777, 0o2770);
   t.end();
 });
