@@ -1,33 +1,63 @@
 import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
 import path from 'node:path';
 import { type ServeOptions, serve } from '../src/cli/serve.ts';
 import { makeProgram, runProgram } from '../src/program.ts';
 import { TOKEN_GRACE_S } from '../src/protocol/limits.ts';
+import { lockDirectory } from '../src/store/lock.ts';
 import { openDatabase } from '../src/store/open.ts';
-import { rotateToken } from '../src/store/tokens.ts';
+import { matchToken, rotateToken, tokenHashes } from '../src/store/tokens.ts';
 
 /**
- * `npm start`: courtd on this machine with its data in ./data, a fresh token at each start, and a command to try it
- * with. Takes the flags and variables of `courtd serve`.
+ * `npm start`: courtd for this machine alone, with its data in ./data, and a command to try it with. Takes the flags and
+ * variables of `courtd serve`.
  */
+
+/** Beside the database, which has only its hash: the next start uses it again. */
+const TOKEN_FILE = 'npm-start.token';
+const LOCAL = '127.0.0.1';
 
 const program = makeProgram();
 const serveCommand = program.commands.find((command) => command.name() === 'serve');
-serveCommand?.action(async (_options, command) => start(command.optsWithGlobals()));
+serveCommand?.action(async (_options, command) => {
+  const isTold = command.getOptionValueSource('host') !== 'default';
+  await start({ ...command.optsWithGlobals(), ...(isTold ? {} : { host: LOCAL }) });
+});
 const ownData = process.env.COURTD_DATA ? [] : ['--data', path.resolve(import.meta.dirname, '../data')];
 await runProgram(program, ['serve', ...ownData, ...process.argv.slice(2)]);
 
 async function start(options: ServeOptions): Promise<void> {
-  const db = openDatabase(options.data, { create: true });
-  const { token } = rotateToken(db, TOKEN_GRACE_S, Date.now());
-  // Closed before the daemon opens it: two connections of one process would share SQLite's locks.
-  db.close();
+  const token = prepare(options.data);
   const port = await serve(options);
   const headers = `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json'`;
   const event = JSON.stringify(sampleEvent(options.venue ?? 'venue-1')).replaceAll("'", `'\\''`);
-  const host = options.host === '0.0.0.0' ? '127.0.0.1' : options.host;
+  const host = options.host === '0.0.0.0' ? LOCAL : options.host;
   const curl = options.tlsCert === undefined ? 'curl -sS http' : `curl -sS --cacert ${options.tlsCert} https`;
   process.stdout.write(`\n${curl}://${host}:${port}/v1/events ${headers} -d '${event}'\n\n`);
+}
+
+/** Makes the database where there is none. @returns a token. @throws {StoreError} where a daemon runs already. */
+function prepare(data: string): string {
+  const db = openDatabase(data, { create: true });
+  try {
+    const lock = lockDirectory(data);
+    try {
+      const file = path.join(data, TOKEN_FILE);
+      const known = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
+      const endsMs = matchToken(tokenHashes(db), known)?.expires_ms;
+      if (endsMs === null || Number(endsMs) > Date.now()) return known;
+      // Expired, revoked, of another database, or none yet.
+      const { token } = rotateToken(db, TOKEN_GRACE_S, Date.now());
+      fs.rmSync(file, { force: true });
+      fs.writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
+      return token;
+    } finally {
+      lock.close();
+    }
+  } finally {
+    // Before the daemon opens it: two connections of one process would share SQLite's locks.
+    db.close();
+  }
 }
 
 /** A ball that has just bounced. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
 import t from 'tap';
@@ -10,8 +11,8 @@ const COMMAND = [path.join(ROOT, 'node_modules/.bin/node'), [path.join(ROOT, 'sc
 const withCurl = { skip: (await run('curl', ['--version'])).status !== 0 && 'there is no curl here' };
 
 /** `npm start` on a data directory, until it has printed its command and the line after that. */
-async function started(t: Parameters<typeof temporaryFolder>[0], data: string) {
-  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0', COURTD_HOST: '127.0.0.1' });
+async function started(t: Parameters<typeof temporaryFolder>[0], data: string, told = {}) {
+  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0', ...told });
   const child = start(...COMMAND, { env });
   const exited = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
@@ -25,6 +26,10 @@ async function started(t: Parameters<typeof temporaryFolder>[0], data: string) {
     }
   }
   return { curl, lines, child, exited };
+}
+
+function tokenIn(curl: string): string {
+  return /Bearer ([\w-]{43})'/.exec(curl)?.[1] ?? '';
 }
 
 t.test(
@@ -45,30 +50,63 @@ t.test(
 );
 
 t.test(
-  'each start issues a fresh token and a fresh event_id; the older token keeps 24 h',
+  'each start has a fresh event_id and the token of the first one, which is kept in a file of its own',
   withCurl,
   async (t) => {
     const data = path.join(temporaryFolder(t), 'data');
-    const secrets: string[] = [];
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const [tokens, ids] = [new Set<string>(), new Set<string>()];
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) {
       const { curl, child, exited } = await started(t, data);
-      secrets.push(
-        /Bearer ([\w-]{43})'/.exec(curl)?.[1] ?? '',
-        /"event_id":"([0-9a-f]{24})"/.exec(curl)?.[1] ?? '',
-      );
+      tokens.add(tokenIn(curl));
+      ids.add(/"event_id":"([0-9a-f]{24})"/.exec(curl)?.[1] ?? '');
       const { stdout } = await run('/bin/sh', ['-c', curl]);
       t.equal(stdout, '{"accepted":1,"duplicates":0}', signal);
       child.kill(signal);
       t.strictSame(await exited, [0, null], signal);
     }
-    t.equal(new Set(secrets).size, 4);
-    t.notOk(secrets.includes(''));
+    t.equal(ids.size, 3);
+    t.equal(tokens.size, 1);
+    const file = path.join(data, 'npm-start.token');
+    t.equal(fs.readFileSync(file, 'utf8'), `${[...tokens][0]}\n`);
+    t.equal(fs.statSync(file).mode & 0o777, 0o600);
     const { stdout } = await courtd(['token', 'list', '--json', '--data', data]);
-    const [older, newest] = JSON.parse(stdout);
-    t.match([older.state, newest.state], ['retiring', 'active']);
-    t.equal(Date.parse(older.expires_at) - Date.parse(newest.created_at), 86_400_000);
+    t.match(JSON.parse(stdout), [{ id: 1, state: 'active' }]);
+    t.equal(JSON.parse(stdout).length, 1);
+
+    await courtd(['token', 'revoke', '1', '--data', data]);
+    const { curl, child } = await started(t, data);
+    t.notOk(tokens.has(tokenIn(curl)), 'one that does not work any more is replaced');
+    const again = await run('/bin/sh', ['-c', curl]);
+    t.equal(again.stdout, '{"accepted":1,"duplicates":0}');
+    child.kill('SIGKILL');
   },
 );
+
+t.test('it listens on this machine alone, unless it is told otherwise', async (t) => {
+  for (const [told, host] of [
+    [{}, '127.0.0.1'],
+    [{ COURTD_HOST: '0.0.0.0' }, '0.0.0.0'],
+  ] as const) {
+    const { lines, child } = await started(t, path.join(temporaryFolder(t), 'data'), told);
+    const listening = lines.find((line) => line.includes('"listening"')) ?? '{}';
+    t.equal(JSON.parse(listening).host, host);
+    child.kill('SIGKILL');
+  }
+});
+
+t.test('a second one beside it says that there is one, and changes no token', async (t) => {
+  const data = path.join(temporaryFolder(t), 'data');
+  const { child, exited } = await started(t, data);
+  const tokens = await courtd(['token', 'list', '--json', '--data', data]);
+  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0' });
+  const { status, stdout, stderr } = await run(...COMMAND, { env });
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+  t.match(stderr, /^courtd: Another "courtd serve" uses [^\n]+: stop it first [^\n]+\n$/);
+  t.strictSame(await courtd(['token', 'list', '--json', '--data', data]), tokens);
+  t.equal(JSON.parse(tokens.stdout).length, 1);
+  child.kill('SIGTERM');
+  t.strictSame(await exited, [0, null]);
+});
 
 t.test('npm start takes the flags of serve, and tells what is wrong with them', async (t) => {
   const { status, stdout, stderr } = await run(COMMAND[0], [
