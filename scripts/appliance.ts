@@ -7,6 +7,7 @@ import { crashes } from './appliance/steps/crash.ts';
 import { ending } from './appliance/steps/end.ts';
 import { firstHour } from './appliance/steps/install.ts';
 import { keeping } from './appliance/steps/keeping.ts';
+import { links } from './appliance/steps/links.ts';
 import { overTls } from './appliance/steps/tls.ts';
 import { upgrades } from './appliance/steps/upgrade.ts';
 import { users } from './appliance/steps/users.ts';
@@ -85,6 +86,7 @@ async function walkThrough(suite: Suite, packages: Packages): Promise<boolean> {
     await crashes(walk, venue!);
     await upgrades(walk, venue!, packages);
     await users(walk, venue!);
+    await links(walk, venue!);
     await keeping(walk, venue!);
     await overTls(walk, venue!, workshop);
     await ending(walk, venue!, packages.now);

@@ -49,9 +49,27 @@ t.test('no line of hardening takes from V8 what it needs', (t) => {
   t.end();
 });
 
+t.test(
+  'nothing that others on the host share can be written or reached: /run, /dev/shm, message queues',
+  (t) => {
+    for (const name of SERVICES) {
+      const settings = fs.readFileSync(path.join(UNITS, name), 'utf8').replaceAll(/^#.*$/gm, '');
+      const of = (key: string) =>
+        [...settings.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value);
+      t.strictSame(of('TemporaryFileSystem'), ['/run:ro'], name);
+      t.strictSame(of('PrivateIPC'), ['yes'], name);
+      t.strictSame(of('InaccessiblePaths'), ['-/dev/shm -/dev/mqueue'], name);
+      t.strictSame(of('BindPaths'), [], name);
+      const shown = name === 'courtd.service' ? ['/run/systemd/notify'] : [];
+      t.strictSame(of('BindReadOnlyPaths'), shown, name);
+    }
+    t.end();
+  },
+);
+
 /** @returns what a unit would have courtd do: the arguments of each call. */
 async function calls(name: string, settings: Record<string, string>): Promise<string[]> {
-  const text = fs.readFileSync(path.join(UNITS, name), 'utf8').replaceAll('$$', '$');
+  const text = fs.readFileSync(path.join(UNITS, name), 'utf8').replaceAll('$$', '$').replaceAll('%%', '%');
   const scripts = [...text.matchAll(/^ExecStart=\/bin\/sh -c '(.+)'$/gm)].map(([, script]) => script!);
   t.ok(scripts.length > 0, name);
   const all: string[] = [];
@@ -78,10 +96,13 @@ t.test('the timers: an empty setting counts as unset, and 0 never means every ev
     '<prune><--older-than><30d><--type><PLAYER_POSITION>',
     '<prune><--older-than><365d>',
   ]);
-  for (const off of ['', '0', '0d']) t.strictSame(await prune(off, off), [], `"${off}"`);
-  t.strictSame(
-    await prune('', '1 d'),
-    ['<prune><--older-than><1 d>'],
-    'what is wrong is left to courtd to say',
-  );
+  for (const off of ['', '0', '0d', '00', '00d', '0000s'])
+    t.strictSame(await prune(off, off), [], `"${off}"`);
+  for (const wrong of ['1 d', '0 d', '0dd', 'never']) {
+    t.strictSame(
+      await prune('', wrong),
+      [`<prune><--older-than><${wrong}>`],
+      'what is wrong is left to courtd to say',
+    );
+  }
 });
