@@ -93,7 +93,10 @@ function openBackup(file: string): Part[] {
   } catch (error) {
     for (const { fd } of source) fs.closeSync(fd);
     if (error instanceof StoreError) throw error;
-    const { errno, message, path: named = file } = error as NodeJS.ErrnoException;
+    const { code, errno, message, path: named = file } = error as NodeJS.ErrnoException;
+    if (code === 'ELOOP' && named !== file) {
+      throw new StoreError(`${named} is a link: nothing was changed. Remove it, or restore another backup.`);
+    }
     const reason = errno === undefined ? message : getSystemErrorMessage(errno);
     throw new StoreError(`Cannot read ${named}: ${reason}.`);
   }

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { fileSink } from '../../src/cli/output.ts';
 import { READ_CHUNK_ROWS } from '../../src/protocol/limits.ts';
+import { asideOf } from '../../src/store/aside.ts';
 import { BIN, Daemon, run, start, temporaryFolder } from '../daemon.ts';
 import { events } from '../event.ts';
 
@@ -121,6 +123,22 @@ t.test('a link stays one: what it leads to is replaced', async (t) => {
   t.ok(read() === whole.stdout);
   t.equal(fs.readlinkSync(link), 'out.ndjson');
   t.strictSame(fs.readdirSync(folder), ['link', path.basename(file)]);
+});
+
+t.test('a link or a file that lies where it is written aside is not written to', async (t) => {
+  for (const make of [fs.symlinkSync, fs.linkSync]) {
+    const { folder, file, read } = folderWith(t);
+    const precious = path.join(temporaryFolder(t), 'precious');
+    fs.writeFileSync(precious, OLD);
+    make(precious, asideOf(file));
+    const sink = fileSink(file);
+    await sink.write('new\n');
+    sink.commit();
+    t.equal(fs.readFileSync(precious, 'utf8'), OLD);
+    t.equal(read(), 'new\n');
+    t.ok(fs.lstatSync(file).isFile());
+    t.strictSame(fs.readdirSync(folder), [path.basename(file)]);
+  }
 });
 
 t.test('a pipe with a name is written to and stays one', async (t) => {
