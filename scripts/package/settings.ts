@@ -6,7 +6,8 @@ const PORT_NOTE = "Not under systemd: there it is the socket's, see above.";
 /** What is different from the command line where systemd starts courtd. */
 const UNDER_SYSTEMD: Readonly<Record<string, readonly string[]>> = {
   COURTD_DATA: [
-    'Another one must belong to courtd:courtd, and the units may write to it only after "sudo systemctl edit courtd.service",',
+    'Another one must belong to courtd:courtd with mode 2770, so that what members of the group make is open to the daemon, and',
+    'the units may write to it only after "sudo systemctl edit courtd.service",',
     'courtd-backup.service and courtd-prune.service, each with the lines  [Service]  ReadWritePaths=DIR',
   ],
   COURTD_HOST: [PORT_NOTE],
