@@ -3,7 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { makeNewer } from '../scripts/newer.ts';
-import { MIGRATIONS, migrate, SCHEMA_VERSION } from '../src/store/schema.ts';
+import { migrate, SCHEMA_VERSION } from '../src/store/schema.ts';
 import { BIN, courtd, Daemon, run, temporaryFolder } from './daemon.ts';
 import { event, events } from './event.ts';
 import { SmallDisk, withoutMount } from './failures/smallDisk.ts';
@@ -102,83 +102,45 @@ t.test(
   },
 );
 
-/** @returns a data directory of an older layout that holds what a database of this one does, its keys unsealed. */
-function asLayout(t: Test, layout: number, file: string): string {
-  const data = temporaryFolder(t);
-  const db = new Database(path.join(data, 'courtd.db'));
-  db.pragma('auto_vacuum = INCREMENTAL');
-  db.pragma('journal_mode = WAL');
-  db.transaction(() => migrate(db, MIGRATIONS.slice(0, layout))).immediate();
-  db.prepare('ATTACH ? AS now').run(file);
-  const list = (sql: string) => db.prepare<[], string>(sql).pluck().all();
-  const tables = list(
-    "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT IN ('key', 'sealed', 'sqlite_sequence')",
+t.test('upgraded and gone back, the same export, and nothing is forgotten', async (t) => {
+  const daemon = await Daemon.start(t);
+  const { data, token } = daemon;
+  const sent = Array.from({ length: 500 }, (_, i) =>
+    event({
+      session_id: `s-${i % 2}`,
+      eot: new Date(Date.UTC(2026, 2, 14) + ((i * 7) % 90) * 1000).toISOString(),
+    }),
   );
-  for (const table of tables) {
-    const columns = list(
-      `SELECT name FROM pragma_table_info('${table}', 'main') INTERSECT SELECT name FROM pragma_table_info('${table}', 'now')`,
-    );
-    if (columns.length === 0) continue;
-    db.exec(
-      `DELETE FROM main.${table}; INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM now.${table}`,
-    );
-  }
-  db.close();
-  return data;
-}
+  await (await daemon.post(sent)).text();
+  await (await daemon.post(sent.slice(0, 100).map((each) => ({ ...each, revision: 1 })))).text();
+  /** What people see of it. */
+  const seen = async (bin: string, data: string) => {
+    const commands = [
+      ['export', 's-0'],
+      ['export', 's-1'],
+      ['session', 'show', 's-1'],
+      ['session', 'list'],
+    ];
+    const results = commands.map((command) => run(bin, [...command, '--data', data]));
+    return (await Promise.all(results)).map(({ status, stdout }) => ({ status, stdout }));
+  };
+  const before = await seen(BIN, data);
+  t.ok(before.every(({ status, stdout }) => status === 0 && stdout.includes('s-')));
+  await daemon.stop();
 
-for (const older of [1, 2]) {
-  t.test(`from layout ${older}: the same export, and nothing is forgotten`, async (t) => {
-    const daemon = await Daemon.start(t);
-    const { token } = daemon;
-    const sent = Array.from({ length: 500 }, (_, i) =>
-      event({
-        session_id: `s-${i % 2}`,
-        eot: new Date(Date.UTC(2026, 2, 14) + ((i * 7) % 90) * 1000).toISOString(),
-      }),
-    );
-    await (await daemon.post(sent)).text();
-    await (await daemon.post(sent.slice(0, 100).map((each) => ({ ...each, revision: 1 })))).text();
-    /** What people see of it. */
-    const seen = async (data: string) => {
-      const commands = [
-        ['export', 's-0'],
-        ['export', 's-1'],
-        ['session', 'show', 's-1'],
-        ['session', 'list'],
-      ];
-      const results = commands.map((command) => courtd([...command, '--data', data]));
-      return (await Promise.all(results)).map(({ status, stdout }) => ({ status, stdout }));
-    };
-    const before = await seen(daemon.data);
-    t.ok(before.every(({ status, stdout }) => status === 0 && stdout.includes('s-')));
-    await daemon.stop();
+  const upgraded = await newer(t, data, token);
+  t.strictSame(await seen(NEWER_BIN, data), before);
+  t.strictSame(await (await upgraded.post(sent)).json(), { accepted: 0, duplicates: 500 });
+  await (await upgraded.post(events(500, { session_id: 's-1' }))).text();
+  t.match((await seen(NEWER_BIN, data))[2], { stdout: /events +800/ });
+  await upgraded.stop();
 
-    const data = asLayout(t, older, path.join(daemon.data, 'courtd.db'));
-    const upgraded = await Daemon.run(t, data, token);
-    t.match(
-      upgraded.log.find(({ msg }) => msg === 'the database is up to date'),
-      { from: older, to: SCHEMA_VERSION },
-    );
-    t.strictSame(await seen(data), before);
-    t.strictSame(await (await upgraded.post(sent)).json(), { accepted: 0, duplicates: 500 });
-    await (await upgraded.post(events(500, { session_id: 's-1' }))).text();
-    t.equal((await upgraded.exported('s-1')).length, 800);
-    await upgraded.stop();
-
-    const elsewhere = path.join(temporaryFolder(t), 'data');
-    const restored = await courtd([
-      'restore',
-      path.join(data, `courtd.db.layout-${older}`),
-      '--json',
-      '--data',
-      elsewhere,
-    ]);
-    t.match(JSON.parse(restored.stdout), { events: 600, sessions: 2 });
-    await (await Daemon.run(t, elsewhere, token)).stop();
-    t.strictSame(await seen(elsewhere), before, 'and from its copy again');
-  });
-}
+  const elsewhere = path.join(temporaryFolder(t), 'data');
+  const restored = await courtd(['restore', path.join(data, COPY), '--json', '--data', elsewhere]);
+  t.match(JSON.parse(restored.stdout), { events: 600, sessions: 2 });
+  await (await Daemon.run(t, elsewhere, token)).stop();
+  t.strictSame(await seen(BIN, elsewhere), before, 'and from its copy again');
+});
 
 t.test('no room for the copy: nothing is changed, and it says so', { skip: withoutMount }, async (t) => {
   const disk = await SmallDisk.mount(t, 8);

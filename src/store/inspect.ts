@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../protocol/limits.ts';
 import { StoreError } from './failure.ts';
-import { isOrderRight, ORDERED_SINCE } from './order.ts';
+import { isOrderRight } from './order.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from './schema.ts';
 
 /** What a database holds. */
@@ -31,7 +31,7 @@ export function inspectCopy(file: string, { indexes = false } = {}): Contents {
     if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
       throw new StoreError('is damaged');
     }
-    if (version >= ORDERED_SINCE && !isOrderRight(db)) {
+    if (!isOrderRight(db)) {
       throw new StoreError('is damaged (its events are not in order)');
     }
     const contents = db.prepare<[], Contents>(`

@@ -49,10 +49,3 @@ export function readKeyHash(db: Database): KeyHash {
   if (secret === undefined) throw new Error('the secret of the keys is missing');
   return keyHash(secret);
 }
-
-/** Makes the hash known to the SQL of this connection: `key_hash(secret, event_id)`. */
-export function addKeyHash(db: Database): void {
-  db.function('key_hash', { deterministic: true }, (secret: Buffer, eventId: string) =>
-    keyHash(secret)(eventId),
-  );
-}

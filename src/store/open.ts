@@ -9,7 +9,6 @@ import { howToOpen } from './group.ts';
 import { readHeader } from './header.ts';
 import { UNSEALED } from './keys.ts';
 import { copyBeforeUpgrade } from './layoutCopy.ts';
-import { ORDERED_SINCE } from './order.ts';
 import { migrate, SCHEMA_VERSION } from './schema.ts';
 
 export interface OpenOptions {
@@ -89,10 +88,8 @@ function refuseDamaged(file: string): void {
   const db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
     // A power cut while it was being set up.
-    const layout = layoutOf(db);
-    if (layout === 0) return;
-    const tables = layout < ORDERED_SINCE ? CHECKED_TABLES : [...CHECKED_TABLES, 'ordered'];
-    for (const table of tables) {
+    if (layoutOf(db) === 0) return;
+    for (const table of CHECKED_TABLES) {
       const rows = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
       const isWhole = db.pragma(`quick_check(${table})`, { simple: true }) === 'ok';
       if (isWhole && (!ONE_ROW.includes(table) || rows.get() === 1)) continue;
@@ -105,7 +102,7 @@ function refuseDamaged(file: string): void {
 }
 
 const ONE_ROW = ['sealed', 'ordered'];
-const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'sealed', 'token'];
+const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'sealed', 'ordered', 'token'];
 
 /** @throws where that cannot be told: existsSync takes a file in a directory that is closed to us for a missing one. */
 function isThere(file: string): boolean {

@@ -8,9 +8,6 @@ import { ORDER_STEP_EVENTS } from '../protocol/limits.ts';
  * all of them are in it. Those after that are the tail: every reader takes them from `event`, by their seq.
  */
 
-/** The first layout that has these tables (schema.ts). */
-export const ORDERED_SINCE = 2;
-
 const TAIL = 'FROM event WHERE seq > (SELECT up_to_seq FROM ordered)';
 
 /** Puts the tail in order, for the daemon: between commits, never inside one. A crash between two steps loses nothing. */

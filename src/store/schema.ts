@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { EVENT_TYPES } from '../protocol/event.ts';
-import { addKeyHash, SECRET_BYTES } from './keyHash.ts';
+import { SECRET_BYTES } from './keyHash.ts';
 
 /**
  * The layout of courtd.db (design 5). `user_version` is the number of the last migration that the file has seen.
@@ -17,11 +17,10 @@ import { addKeyHash, SECRET_BYTES } from './keyHash.ts';
 /** "crtd" in ASCII: tells our files from others (SQLite file format, offset 68). */
 export const APPLICATION_ID = 0x63727464;
 
-const V1 = `
+const LAYOUT = `
   CREATE TABLE session (
     id         INTEGER PRIMARY KEY,
     name       TEXT    NOT NULL UNIQUE,
-    sealed_seq INTEGER NOT NULL DEFAULT 0,  -- the keys of its events up to here are in "key"
     duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that came again and were ignored
     pruned_seq INTEGER NOT NULL DEFAULT 0,  -- its events up to here may be gone: see prune.ts
     unswept    INTEGER NOT NULL DEFAULT 0   -- 1: keys of events that are gone may be in "key"
@@ -50,21 +49,36 @@ const V1 = `
     payload     TEXT,                       -- JSON object, as sent
     extra       TEXT                        -- JSON object of unknown envelope fields, or NULL
   ) STRICT;
-  CREATE INDEX event_order ON event (session, eot_ns);
   CREATE INDEX event_revised ON event (session) WHERE revision > 0;
 
   CREATE TABLE key (
     session  INTEGER,
-    event_id TEXT,
+    hash     INTEGER,                       -- of the event_id: see keyHash.ts
     revision INTEGER,
     seq      INTEGER,
-    PRIMARY KEY (session, event_id, revision)
+    PRIMARY KEY (session, hash, revision, seq)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE sealed (                     -- one row
-    up_to_seq INTEGER NOT NULL              -- the keys of all events up to here are in "key"
+    up_to_seq INTEGER NOT NULL,             -- the keys of all events up to here are in "key"
+    secret    BLOB    NOT NULL              -- of the hash: see keyHash.ts
   ) STRICT;
-  INSERT INTO sealed VALUES (0);
+  INSERT INTO sealed VALUES (0, randomblob(${SECRET_BYTES}));
+
+  CREATE TABLE eot_order (
+    session INTEGER,
+    eot_ns  INTEGER,
+    seq     INTEGER,
+    PRIMARY KEY (session, eot_ns, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER event_pruned AFTER DELETE ON event BEGIN
+    DELETE FROM eot_order WHERE session = old.session AND eot_ns = old.eot_ns AND seq = old.seq;
+  END;
+
+  CREATE TABLE ordered (                    -- one row
+    up_to_seq INTEGER NOT NULL              -- all events up to here are in "eot_order"
+  ) STRICT;
+  INSERT INTO ordered VALUES (0);
 
   CREATE TABLE conflict (                   -- events of which a copy with other content came and was ignored
     session INTEGER,
@@ -92,53 +106,8 @@ const V1 = `
       FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin;
 `;
 
-/** The order by eot is no index any more, because an index is kept up with every commit: see order.ts. */
-const V2 = `
-  CREATE TABLE eot_order (
-    session INTEGER,
-    eot_ns  INTEGER,
-    seq     INTEGER,
-    PRIMARY KEY (session, eot_ns, seq)
-  ) STRICT, WITHOUT ROWID;
-  INSERT INTO eot_order SELECT session, eot_ns, seq FROM event INDEXED BY event_order ORDER BY session, eot_ns, seq;
-  DROP INDEX event_order;
-  -- Here and not in prune.ts: a prune of the version before this one may still be running while a package is upgraded.
-  CREATE TRIGGER event_pruned AFTER DELETE ON event BEGIN
-    DELETE FROM eot_order WHERE session = old.session AND eot_ns = old.eot_ns AND seq = old.seq;
-  END;
-
-  CREATE TABLE ordered (                    -- one row
-    up_to_seq INTEGER NOT NULL              -- all events up to here are in "eot_order"
-  ) STRICT;
-  INSERT INTO ordered SELECT coalesce(max(seq), 0) FROM event;
-`;
-
-/**
- * Keys have a hash instead of the event_id, and move to the file by the age of the event, whatever its session: see keys.ts.
- * They are made in the order of arrival: sorting all of them would take a temporary file. A prune of the version before this
- * one that is still running ends with an error when it comes to the keys; the next one sweeps them.
- */
-const V3 = `
-  DROP TABLE sealed;
-  CREATE TABLE sealed (                     -- one row
-    up_to_seq INTEGER NOT NULL,             -- the keys of all events up to here are in "key"
-    secret    BLOB    NOT NULL              -- of the hash: see keyHash.ts
-  ) STRICT;
-  INSERT INTO sealed SELECT coalesce(max(seq), 0), randomblob(${SECRET_BYTES}) FROM event;
-  DROP TABLE key;
-  CREATE TABLE key (
-    session  INTEGER,
-    hash     INTEGER,
-    revision INTEGER,
-    seq      INTEGER,
-    PRIMARY KEY (session, hash, revision, seq)
-  ) STRICT, WITHOUT ROWID;
-  INSERT INTO key SELECT session, key_hash((SELECT secret FROM sealed), event_id), revision, seq FROM event;
-  ALTER TABLE session DROP COLUMN sealed_seq;
-`;
-
-/** Migration n takes a file from user_version n to n + 1. */
-export const MIGRATIONS: readonly string[] = [V1, V2, V3];
+/** Nothing older was ever released. Migration n takes a file from user_version n to n + 1. */
+export const MIGRATIONS: readonly string[] = [LAYOUT];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
@@ -148,7 +117,6 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
  */
 export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
   const from = db.pragma('user_version', { simple: true }) as number;
-  addKeyHash(db);
   for (const step of migrations.slice(from)) db.exec(step);
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${migrations.length}`);

@@ -4,7 +4,7 @@ import type { CourtEvent } from '../../src/protocol/event.ts';
 import { Problem } from '../../src/protocol/problems.ts';
 import type { WireEvent } from '../../src/protocol/wire.ts';
 import { Appender, type Counts } from '../../src/store/append.ts';
-import { addKeyHash, type KeyHash } from '../../src/store/keyHash.ts';
+import { type KeyHash, keyHash } from '../../src/store/keyHash.ts';
 import { databaseFile, openDatabase } from '../../src/store/open.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -121,7 +121,9 @@ export interface KeyState {
 }
 
 export function keyState(db: Database.Database): KeyState {
-  addKeyHash(db);
+  db.function('key_hash', { deterministic: true }, (secret: Buffer, eventId: string) =>
+    keyHash(secret)(eventId),
+  );
   const sql = `
     WITH state AS (
       SELECT EXISTS (SELECT 1 FROM key k WHERE k.session = e.session AND k.revision = e.revision AND k.seq = e.seq
