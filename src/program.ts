@@ -24,6 +24,7 @@ import {
   PORT,
   RATE_LIMIT_MAX_PER_S,
   RATE_PER_S,
+  SESSIONS_LISTED_MAX,
   TOKEN_GRACE_S,
 } from './protocol/limits.ts';
 import { StoreError } from './store/failure.ts';
@@ -160,7 +161,8 @@ function addSession(program: Command): void {
   const session = program.command('session').description('what has been stored of each session');
   session
     .command('list')
-    .description('show every session, in the order of its first event')
+    .description('show every session, the one that began last first')
+    .addOption(new Option('--last <n>', 'the newest so many').argParser(integer(1, SESSIONS_LISTED_MAX)))
     .addOption(json())
     .action(async (_options, command) => (await import('./cli/session.ts')).list(command.optsWithGlobals()));
   session

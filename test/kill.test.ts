@@ -11,7 +11,6 @@ import { LIVE_KEYS } from '../src/protocol/limits.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../src/store/events.ts';
 import { Keys } from '../src/store/keys.ts';
 import { openDatabase } from '../src/store/open.ts';
-import { Ordering } from '../src/store/order.ts';
 import { courtd, Daemon, temporaryFolder } from './daemon.ts';
 
 const KILLS = 15;
@@ -88,8 +87,6 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
   while (keys.wantsSealing) keys.sealStep();
   insert(events - LIVE_KEYS + 1, events);
   t.equal(new Keys(db).count, LIVE_KEYS - 1);
-  const order = new Ordering(db);
-  while (order.isDue) order.step();
   const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
   const seqs = [1, events / 2, events - LIVE_KEYS, events];
   const old = seqs.map((seq) => eventToJson(toStoredEvent(row.get(seq)!)));

@@ -13,14 +13,13 @@ const TURNS = 5;
 const MIB = 1024 ** 2;
 
 /**
- * The columns of the view `events`; courtd also takes the payload apart, tells which revision is current, and reads the few
- * thousand events that are not in `eot_order` yet (src/store/order.ts). By that table, because to sort takes the shell longer.
+ * The columns of the view `events`; courtd also takes the payload apart, and tells which revision is current. Both sort.
  */
 const SHELL_QUERY = `
   SELECT s.name, e.event_id, e.revision, e.eot, o.type, o.court, o.venue, e.confidence, o.source, o.schema_version,
          strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch'), e.payload, e.extra
-    FROM eot_order p CROSS JOIN event e ON e.seq = p.seq JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin
-   ORDER BY p.session, p.eot_ns, p.seq`;
+    FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin
+   ORDER BY e.session, e.eot_ns, e.seq`;
 
 export const exports: Section = {
   name: 'export',

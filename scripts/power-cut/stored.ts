@@ -3,13 +3,13 @@ import Database from 'better-sqlite3';
 import { eventToJson } from '../../src/protocol/event.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/events.ts';
 import { databaseFile } from '../../src/store/open.ts';
-import { isOrderRight } from '../../src/store/order.ts';
+import { HAS_EDGES } from '../../src/store/sessionEdges.ts';
 import type { History } from './history.ts';
 import { keyOf } from './traffic.ts';
 
 /** What a database holds, compared with what was ever sent. */
 export interface Stored {
-  /** What `PRAGMA integrity_check` says, and what is seen of the order (src/store/order.ts): "ok". */
+  /** What `PRAGMA integrity_check` says, and what is seen of the counts of the sessions: "ok". */
   readonly integrity: string;
   readonly keys: ReadonlySet<string>;
   /** Keys of events that are there more than once. */
@@ -34,7 +34,7 @@ export class StoredReader {
     const db = new Database(databaseFile(data), { readonly: true });
     try {
       const pages = db.pragma('integrity_check', { simple: true }) as string;
-      const integrity = isOrderRight(db) ? pages : 'the order is wrong';
+      const integrity = countsAreRight(db) ? pages : 'a session has counted wrongly';
       const sealed = db.prepare<[], number>('SELECT count(*) FROM key').pluck().get() ?? 0;
       const keys = new Set<string>();
       const [twice, changed]: [string[], string[]] = [[], []];
@@ -59,4 +59,20 @@ export class StoredReader {
     this.#known.set(key, text);
     return true;
   }
+}
+
+/** Looks at every event. @returns whether each session knows how many it has, the first and the last (sessionCounts.ts). */
+export function countsAreRight(db: Database.Database): boolean {
+  const wrong = db.prepare<[], number>(`
+    WITH own AS (
+      SELECT DISTINCT session, count(*) OVER whole AS events,
+             first_value(seq) OVER (whole ORDER BY eot_ns, seq) AS first, first_value(eot_ns) OVER (whole ORDER BY eot_ns, seq) AS firstNs,
+             first_value(seq) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS last,
+             first_value(eot_ns) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS lastNs
+        FROM event WINDOW whole AS (PARTITION BY session)),
+    told AS (SELECT s.*, ${HAS_EDGES} AS hasEdges FROM session s)
+    SELECT (SELECT count(*) FROM own LEFT JOIN told ON told.id = own.session
+             WHERE told.events IS NOT own.events OR (hasEdges AND (first_seq, first_ns, last_seq, last_ns) IS NOT (first, firstNs, last, lastNs)))
+         + (SELECT count(*) FROM told WHERE events <> 0 AND id NOT IN (SELECT session FROM own))`);
+  return wrong.pluck().get() === 0;
 }

@@ -55,7 +55,7 @@ function isDirectory(place: string): boolean {
 async function sessionsOf(day: Day, options: ExportOptions): Promise<string[]> {
   const near = await withExportedDatabase(options, (db) => {
     const found: SessionLine[] = [];
-    for (const line of listSessions(db)) if (touches(line, day)) found.push(line);
+    for (const lines of listSessions(db)) found.push(...lines.filter((line) => touches(line, day)));
     return found;
   });
   const names: string[] = [];

@@ -47,23 +47,25 @@ export function endQuietlyOnBrokenPipe(): void {
   }
 }
 
-/** Prints rows under headings, columns as wide as their widest cell, numbers to the right. */
-export function printTable(
-  headings: readonly string[],
-  cells: readonly (readonly (string | number)[])[],
-): void {
-  const rows = cells.map((row) => row.map((cell) => (typeof cell === 'number' ? cell : visible(cell))));
-  const widths = headings.map((heading, i) =>
-    Math.max(heading.length, ...rows.map((row) => String(row[i]).length)),
-  );
-  const line = (cells: readonly (string | number)[]) =>
+export type Cells = readonly (string | number)[];
+
+/** @returns how a row is written, with columns as wide as the widest cell of some rows, numbers to the right. */
+export function tableLine(rows: readonly Cells[]): (cells: Cells) => string {
+  const text = (cell: string | number) => (typeof cell === 'number' ? `${cell}` : visible(cell));
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => text(row[i]!).length)));
+  return (cells) =>
     cells
       .map((cell, i) =>
-        typeof cell === 'number' ? String(cell).padStart(widths[i]!) : cell.padEnd(widths[i]!),
+        typeof cell === 'number' ? text(cell).padStart(widths[i]!) : text(cell).padEnd(widths[i]!),
       )
       .join('  ')
       .trimEnd();
-  process.stdout.write(`${[headings, ...rows].map(line).join('\n')}\n`);
+}
+
+/** Prints rows under headings; not more than some thousand. */
+export function printTable(headings: Cells, rows: readonly Cells[]): void {
+  const all = [headings, ...rows];
+  process.stdout.write(`${all.map(tableLine(all)).join('\n')}\n`);
 }
 
 /** Prints one thing a line: what it is, and its value. */

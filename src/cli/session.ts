@@ -1,14 +1,58 @@
-import { listSessions, summarizeSession } from '../store/sessions.ts';
+import { listSessions, type SessionLine, summarizeSession } from '../store/sessions.ts';
 import { type DataOption, withDatabase } from './data.ts';
-import { type JsonOption, printJson, printPairs, printTable, say } from './output.ts';
+import { type Cells, type JsonOption, printJson, printPairs, say, stdoutSink, tableLine } from './output.ts';
 
-/** `courtd session list`. */
-export async function list(options: DataOption & JsonOption): Promise<void> {
-  const sessions = await withDatabase(options, (db) => [...listSessions(db)]);
-  if (options.json) return printJson(sessions);
-  if (sessions.length === 0) return say('No event has been stored yet.');
-  const rows = sessions.map((session) => Object.values(session).map((cell) => cell ?? '-'));
-  printTable(Object.keys(sessions[0]!), rows);
+export interface ListOptions extends DataOption, JsonOption {
+  readonly last?: number;
+}
+
+/** `courtd session list`: written as it is read, because there may be a million. */
+export async function list({ last, json, ...options }: ListOptions): Promise<void> {
+  const isEmpty = await withDatabase(options, async (db) => {
+    const { write } = stdoutSink();
+    const print = json ? jsonList(write) : table(write);
+    for (const sessions of listSessions(db, last)) await print.some(sessions);
+    return await print.end();
+  });
+  if (isEmpty && !json) say('No event has been stored yet.');
+}
+
+interface Printer {
+  some(sessions: readonly SessionLine[]): Promise<void>;
+  /** @returns whether there was none. */
+  end(): Promise<boolean>;
+}
+
+type Write = (text: string) => Promise<void>;
+
+/** One array, also of none. */
+function jsonList(write: Write): Printer {
+  let before = '[';
+  return {
+    async some(sessions) {
+      const texts = sessions.map((session) => `\n  ${JSON.stringify(session)}`);
+      await write(`${before}${texts.join()}`);
+      before = ',';
+    },
+    async end() {
+      await write(before === '[' ? '[]\n' : '\n]\n');
+      return before === '[';
+    },
+  };
+}
+
+/** Columns are as wide as the first sessions need; a longer name further down shifts its own line. */
+function table(write: Write): Printer {
+  let line: ((cells: Cells) => string) | undefined;
+  return {
+    async some(sessions) {
+      const rows = sessions.map((session) => Object.values(session).map((cell) => cell ?? '-'));
+      const headings = line === undefined ? [Object.keys(sessions[0]!)] : [];
+      line ??= tableLine([...headings, ...rows]);
+      await write([...headings, ...rows].map((row) => `${line?.(row)}\n`).join(''));
+    },
+    end: async () => line === undefined,
+  };
 }
 
 /** `courtd session show S`. */

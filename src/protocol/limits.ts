@@ -124,10 +124,20 @@ export const LIVE_KEYS_MAX = 1_000_000;
 export const KEY_FILTER = { bits: 2 ** 25, keys: 4_000_000 } as const;
 /** Keys that move to the file with one commit: 5 to 15 ms. Before the first they are sorted by session, which takes 30 ms. */
 export const SEAL_STEP_KEYS = 4_000;
-/** Events that are put in the order of eot with one commit, and from how many on: see order.ts. A few milliseconds. */
-export const ORDER_STEP_EVENTS = 5_000;
-/** After a step of either that failed, on a full disk; on a locked file it is BUSY_RETRY_MS. */
+/** After a step of it that failed, on a full disk; on a locked file it is BUSY_RETRY_MS. */
 export const TIDY_RETRY_MS = 1_000;
+/** Keys, and eots, that a reader which sorts a session takes at a time: a millisecond or two (eotOrder.ts). */
+export const SORT_READ_KEYS = 5_000;
+export const SORT_READ_ROWS = 2_000;
+/**
+ * Sessions whose first and last event a prune looks for at a time; and events that it looks at in a transaction because they
+ * came while it read their session: ten milliseconds (sessionEdges.ts).
+ */
+export const EDGE_READ_SESSIONS = 1_000;
+export const EDGE_UNSEEN_EVENTS = 20_000;
+/** Sessions that `session list` reads at a time, and the most that `--last` takes. */
+export const LISTED_SESSIONS = 1_000;
+export const SESSIONS_LISTED_MAX = 1_000_000_000;
 /** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;

@@ -4,8 +4,8 @@ import { EventFinder, type StoredEvent } from './events.ts';
 import { Keys } from './keys.ts';
 import type { KeyOfEvent } from './keyTable.ts';
 import { Names } from './names.ts';
-import { Ordering } from './order.ts';
 import { inRows, RowsStatement } from './rows.ts';
+import { SessionCounts } from './sessionCounts.ts';
 
 /** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
 export interface Counts {
@@ -40,19 +40,18 @@ const COLUMNS =
 export class Appender {
   readonly keys: Keys;
   readonly #names: Names;
-  readonly #order: Ordering;
+  readonly #sessions: SessionCounts;
   readonly #stored: EventFinder;
   readonly #insert: RowsStatement;
-  readonly #countDuplicates: Statement<[number, number]>;
   readonly #noteConflict: Statement<[number, number, number]>;
   #nextSeq: number;
 
   constructor(db: Database) {
-    // What SQLite notes to undo a statement of many rows, such as a step of the order, it would write to /var/tmp.
+    // What SQLite notes to undo a statement of many rows, such as of a step of sealing, it would write to /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#names = new Names(db);
     this.keys = new Keys(db);
-    this.#order = new Ordering(db);
+    this.#sessions = new SessionCounts(db);
     this.#stored = new EventFinder(db);
     // A row that fails ends the transaction, so SQLite need not be able to undo the statement alone: for that it would
     // copy every page that it changes first.
@@ -61,7 +60,6 @@ export class Appender {
       11,
       (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,
     );
-    this.#countDuplicates = db.prepare('UPDATE session SET duplicates = duplicates + ? WHERE id = ?');
     this.#noteConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
@@ -89,6 +87,7 @@ export class Appender {
     for (const [i, candidate] of candidates.entries()) {
       if (found[i]!.length > 0) this.#meetAgain(candidate, found[i]!);
     }
+    this.#sessions.write();
     return counts;
   }
 
@@ -104,7 +103,7 @@ export class Appender {
     const { counts, session, event, receivedMs } = candidate;
     counts.accepted--;
     counts.duplicates++;
-    this.#countDuplicates.run(1, session);
+    this.#sessions.duplicate(session);
     if (sameContent(first, event)) return;
     counts.conflicts++;
     const isShared = first.courtId !== event.courtId || first.source !== event.source;
@@ -126,19 +125,19 @@ export class Appender {
   }
 
   rolledBack(): void {
+    this.#sessions.rolledBack();
     this.#names.rolledBack();
     this.keys.rolledBack();
   }
 
   /** Whether `tidyStep` has something to do. */
   get wantsTidying(): boolean {
-    return this.#order.isDue || this.keys.wantsSealing;
+    return this.keys.wantsSealing;
   }
 
-  /** Puts some thousand events in order, and moves as many keys to the file, where that is due: between commits. */
+  /** Moves some thousand keys to the file, where that is due: between commits. */
   tidyStep(): void {
     if (this.keys.wantsSealing) this.keys.sealStep();
-    if (this.#order.isDue) this.#order.step();
   }
 
   #candidate(event: CourtEvent, receivedMs: number, counts: NewEvent['counts']): NewEvent {
@@ -154,6 +153,7 @@ export class Appender {
       const values: (string | number | bigint | null)[] = [];
       for (const { seq, session, origin, event, receivedMs } of rows) {
         const { eventId, revision, eotNs, eot, confidence, payload, extra } = event;
+        this.#sessions.event(session, { eotNs, seq });
         values.push(
           seq,
           session,
@@ -170,7 +170,6 @@ export class Appender {
       }
       this.#insert.run(values);
     }
-    this.#order.note(fresh.length);
   }
 }
 

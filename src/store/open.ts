@@ -92,7 +92,7 @@ function refuseDamaged(file: string): void {
     for (const table of CHECKED_TABLES) {
       const rows = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
       const isWhole = db.pragma(`quick_check(${table})`, { simple: true }) === 'ok';
-      if (isWhole && (!ONE_ROW.includes(table) || rows.get() === 1)) continue;
+      if (isWhole && (table !== 'sealed' || rows.get() === 1)) continue;
       throw new Database.SqliteError(`${table} is damaged`, 'SQLITE_CORRUPT');
     }
     db.prepare(`SELECT max(event_id), max(seq) ${UNSEALED}`).get();
@@ -101,8 +101,7 @@ function refuseDamaged(file: string): void {
   }
 }
 
-const ONE_ROW = ['sealed', 'ordered'];
-const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'sealed', 'ordered', 'token'];
+const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'sealed', 'token'];
 
 /** @throws where that cannot be told: existsSync takes a file in a directory that is closed to us for a missing one. */
 function isThere(file: string): boolean {

@@ -9,7 +9,7 @@ import {
 } from '../protocol/limits.ts';
 import { failureKind } from './failure.ts';
 import { type OldEvent, type OldEvents, oldEvents } from './old.ts';
-import { HAS_EVENTS } from './order.ts';
+import { lostEdges } from './sessionEdges.ts';
 import { deadKeys } from './sweep.ts';
 
 export interface Pruned {
@@ -29,8 +29,7 @@ export type PruneProgress = (doing: 'events' | 'keys' | 'pages', count: number) 
  * do is noted in the same transactions (`session.unswept`), and the next prune does it.
  *
  * The keys come second, because they are in the order of their hashes: deleted with its event, each would dirty a page of its
- * own. Until then they lead nowhere, which append.ts bears. Keys that are in the daemon's memory never reach the file
- * (seal.ts). Sessions and names stay: the daemon remembers their ids.
+ * own. Until then they lead nowhere, which append.ts bears. Sessions and names stay: the daemon remembers their ids.
  */
 export async function pruneEvents(db: Database, which: OldEvents, on: PruneProgress): Promise<Pruned> {
   // No fsync while a step holds the lock. The daemon's next commit syncs what came before it, and what a power cut undoes
@@ -39,6 +38,7 @@ export async function pruneEvents(db: Database, which: OldEvents, on: PruneProgr
   const pruner = new Pruner(db, on);
   const { events, sessions } = await pruner.deleteEvents(which);
   await pruner.sweepKeys();
+  await pruner.findEdges();
   return { events, sessions, bytes: await pruner.giveBack() };
 }
 
@@ -54,21 +54,22 @@ class Pruner {
   async deleteEvents(which: OldEvents): Promise<{ events: number; sessions: number }> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
     const forget = this.#db.prepare<[number, number]>('DELETE FROM conflict WHERE session = ? AND seq = ?');
-    const note = this.#db.prepare<[number, number]>(
-      'UPDATE session SET pruned_seq = max(pruned_seq, ?), unswept = 1 WHERE id = ?',
+    const note = this.#db.prepare<[number, number, number]>(
+      'UPDATE session SET events = events - ?, pruned_seq = max(pruned_seq, ?), unswept = 1 WHERE id = ?',
     );
     const sessions = new Set<number>();
     let events = 0;
     for (const old of oldEvents(this.#db, which)) {
       await this.#inSteps(old, (steps) => {
-        const last = new Map<number, number>();
+        const gone = new Map<number, { events: number; last: number }>();
         for (const { seq, session } of steps) {
-          events += remove.run(seq).changes;
+          const { changes } = remove.run(seq);
+          events += changes;
           forget.run(session, seq);
-          last.set(session, seq);
+          gone.set(session, { events: (gone.get(session)?.events ?? 0) + changes, last: seq });
           sessions.add(session);
         }
-        for (const [session, seq] of last) note.run(seq, session);
+        for (const [session, { events, last }] of gone) note.run(events, last, session);
       });
       this.#on('events', events);
     }
@@ -84,9 +85,7 @@ class Pruner {
       'DELETE FROM key WHERE session = ? AND hash = ? AND revision = ? AND seq = ?',
     );
     const swept = this.#db.prepare<[number]>('UPDATE session SET unswept = 0 WHERE id = ?');
-    const empty = this.#db.prepare<[number]>(
-      `UPDATE session SET duplicates = 0 WHERE id = ? AND NOT ${HAS_EVENTS}`,
-    );
+    const empty = this.#db.prepare<[number]>('UPDATE session SET duplicates = 0 WHERE id = ? AND events = 0');
     let keys = 0;
     for (const { session, seq: prunedSeq } of unswept.all()) {
       for (const dead of deadKeys(this.#db, session, prunedSeq)) {
@@ -102,6 +101,11 @@ class Pruner {
         empty.run(session);
       });
     }
+  }
+
+  /** Of the sessions whose first or last event is gone. */
+  async findEdges(): Promise<void> {
+    for (const note of lostEdges(this.#db)) await this.#step(note);
   }
 
   /** @returns bytes. The file itself gets shorter when the log is brought into it. */

@@ -5,10 +5,11 @@ import {
   READ_CHUNK_ROWS,
   READ_WITH_ROW_BYTES,
 } from '../protocol/limits.ts';
+import { ALWAYS, sortByEot } from './eotOrder.ts';
 import type { StoredEvent } from './events.ts';
 import { LatestRevisions } from './latest.ts';
-import { noteOrder } from './order.ts';
 import { type OriginNames, OriginReader } from './origins.ts';
+import { list, parameters } from './rows.ts';
 
 /** What a reader leaves out; absent: nothing. */
 export interface EventFilter {
@@ -35,14 +36,13 @@ export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
   readonly current: boolean;
 }
 
-/** In the order of SELECT. `eot_ns` comes in two parts, because a JavaScript number cannot hold it. */
+/** In the order of CHUNK. */
 type Row = readonly [
   seq: number,
   eventId: string,
   revision: number,
   eot: string,
   eotMs: number,
-  eotRestNs: number,
   origin: number,
   confidence: number,
   receivedMs: number,
@@ -59,23 +59,15 @@ const COMES_WITH_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 
  * by one, so that rows can be taken all at once and are bounded nevertheless: taking each alone took half as long again.
  */
 const CHUNK = `
-  SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.eot_ns % 1000000, e.origin, e.confidence,
-         e.received_ms, iif(${COMES_WITH_ROW}, e.payload, NULL), iif(${COMES_WITH_ROW}, e.extra, NULL)
-    FROM (SELECT eot_ns, seq FROM temp.in_order
-           WHERE session = @session AND (eot_ns, seq) > (@eotNs, @seq) AND eot_ns < @toNs
-           ORDER BY eot_ns, seq LIMIT ${READ_CHUNK_ROWS}) o
-   CROSS JOIN event e ON e.seq = o.seq
-   ORDER BY o.eot_ns, o.seq`;
-
-const NS_PER_MS = 1_000_000n;
-
-/** Above every eot_ns; below all of them with a minus. */
-const END_NS = 2n ** 63n - 1n;
+  SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.origin, e.confidence, e.received_ms,
+         iif(${COMES_WITH_ROW}, e.payload, NULL), iif(${COMES_WITH_ROW}, e.extra, NULL)
+    FROM event e WHERE e.seq IN ${list(READ_CHUNK_ROWS)}`;
 
 /**
- * Reads a session in the order of eot, then of arrival (design 2): what was stored when it began, no more.
- * Constant memory; a chunk at a time, so that the daemon's log is never pinned for long.
- * @param db a connection of its own: temporary tables are made in it.
+ * Reads a session in the order of eot, then of arrival (design 2): what was stored when it began, no more, and less what is
+ * pruned meanwhile. 16 bytes an event for the order (eotOrder.ts), and a chunk of events at a time, so that the daemon's log is
+ * never pinned for long.
+ * @param db a connection of its own: a temporary table is made in it.
  * @yields chunks of events that pass the filter, some of them empty, and how many rows were looked at.
  */
 export function* readSession(
@@ -83,41 +75,36 @@ export function* readSession(
   session: number,
   filter: EventFilter = {},
 ): Generator<{ readonly events: readonly ReadEvent[]; readonly scanned: number }> {
-  const lastSeq = noteOrder(db);
   // It goes through the file once.
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
+  const { fromNs = ALWAYS.fromNs, toNs = ALWAYS.toNs } = filter;
+  const { seqs, lastSeq } = sortByEot(db, session, { fromNs, toNs });
   const latest = new LatestRevisions(db, session, lastSeq);
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
   const sessionId = name.get(session) ?? '';
   const origins = new OriginReader(db);
-  const chunk = db.prepare<object, Row>(CHUNK).raw();
-  const bounds = { session, toNs: filter.toNs ?? END_NS };
-  // Nothing is left of the eot before the first.
-  let after = { eotNs: (filter.fromNs ?? 0n - END_NS) - 1n, seq: Number.MAX_SAFE_INTEGER };
+  const find = db.prepare<number[], Row>(CHUNK).raw();
   const large = db.prepare<[number], Texts>('SELECT payload, extra FROM event WHERE seq = ?');
-  const take = db.transaction((): Chunk => {
-    const rows = chunk.all({ ...bounds, ...after });
+  const take = db.transaction((from: number): { events: Draft[]; next: number } => {
+    const wanted = seqs.subarray(from, from + READ_CHUNK_ROWS);
+    const rows = new Map(find.all(...parameters(wanted, READ_CHUNK_ROWS)).map((row) => [row[0], row]));
     const events: Draft[] = [];
-    for (let bytes = 0; events.length < rows.length && bytes <= READ_CHUNK_BYTES; ) {
-      const row = rows[events.length]!;
-      const texts = row[9] === null ? large.get(row[0])! : { payload: row[9], extra: row[10] };
-      events.push(toReadEvent(row, texts, sessionId, origins.names(row[6])));
+    let [next, bytes] = [from, 0];
+    while (next < from + wanted.length && bytes <= READ_CHUNK_BYTES) {
+      const row = rows.get(seqs[next++]!);
+      if (row === undefined) continue;
+      const texts = row[8] === null ? large.get(row[0])! : { payload: row[8], extra: row[9] };
+      events.push(toReadEvent(row, texts, sessionId, origins.names(row[5])));
       bytes += texts.payload.length + (texts.extra?.length ?? 0);
     }
-    return { events, last: rows[events.length - 1] };
+    return { events, next };
   });
-  for (;;) {
-    const { events, last } = take();
-    if (last === undefined) return;
+  for (let at = 0; at < seqs.length; ) {
+    const { events, next } = take(at);
     latest.mark(events);
-    yield { events: events.filter((event) => passes(event, filter)), scanned: events.length };
-    after = { eotNs: BigInt(last[4]) * NS_PER_MS + BigInt(last[5]), seq: last[0] };
+    yield { events: events.filter((event) => passes(event, filter)), scanned: next - at };
+    at = next;
   }
-}
-
-interface Chunk {
-  readonly events: readonly Draft[];
-  readonly last: Row | undefined;
 }
 
 /** `current` is told later. */
@@ -131,14 +118,14 @@ function toReadEvent(row: Row, { payload, extra }: Texts, sessionId: string, nam
     revision: row[2],
     eot: row[3],
     eotMs: row[4],
-    origin: row[6],
+    origin: row[5],
     type: names.type,
     courtId: names.courtId,
     venueId: names.venueId,
-    confidence: row[7],
+    confidence: row[6],
     source: names.source,
     schemaVersion: names.schemaVersion,
-    receivedMs: row[8],
+    receivedMs: row[7],
     payload,
     extra,
     current: true,

@@ -33,7 +33,7 @@ export class RowsStatement<Answer = unknown> {
   }
 
   #prepare(rows: number): Statement<Value[], Answer> {
-    const row = `(${Array(this.#columns).fill('?').join(', ')})`;
+    const row = list(this.#columns);
     return this.#db.prepare(this.#sql(Array(rows).fill(row).join(', ')));
   }
 }
@@ -44,4 +44,16 @@ export function inRows<Item>(items: readonly Item[]): readonly (readonly Item[])
   const lists: Item[][] = [];
   for (let at = 0; at < items.length; at += INSERT_ROWS) lists.push(items.slice(at, at + INSERT_ROWS));
   return lists;
+}
+
+/** @returns SQL for `seq IN …`, with so many parameters. */
+export function list(length: number): string {
+  return `(${Array(length).fill('?').join(', ')})`;
+}
+
+/** @returns as many parameters as such a list has; there is no event 0. */
+export function parameters(seqs: Float64Array, length: number): number[] {
+  const all = Array<number>(length).fill(0);
+  for (let i = 0; i < seqs.length; i++) all[i] = seqs[i]!;
+  return all;
 }

@@ -6,9 +6,9 @@ import { SECRET_BYTES } from './keyHash.ts';
  * The layout of courtd.db (design 5). `user_version` is the number of the last migration that the file has seen.
  *
  * - Names are interned: a camera says the same venue, court, source, type and version with every event, so the
- *   five together are one `origin`.
+ *   five together are one `origin`. No id is given twice: readers and the daemon remember them.
  * - `event` is appended to, and pruned: `seq` is the order of arrival.
- * - `eot_order` holds the events of each session in the order of eot, up to `ordered`: see order.ts.
+ * - No index is in the order of eot: readers sort (eotOrder.ts). A session counts its events (sessionCounts.ts).
  * - `key` tells where an event may be that comes again. The keys of events after `sealed` are in the memory of the
  *   daemon, and in `event` itself: see keys.ts.
  * - No table that takes events has a constraint that OR IGNORE could swallow, but its key.
@@ -19,15 +19,20 @@ export const APPLICATION_ID = 0x63727464;
 
 const LAYOUT = `
   CREATE TABLE session (
-    id         INTEGER PRIMARY KEY,
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
     name       TEXT    NOT NULL UNIQUE,
+    events     INTEGER NOT NULL DEFAULT 0,
+    first_ns   INTEGER,                     -- eot_ns of its first event in the order of eot, and its seq;
+    first_seq  INTEGER,                     -- no event has it where that one was pruned: see sessionEdges.ts
+    last_ns    INTEGER,
+    last_seq   INTEGER,
     duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that came again and were ignored
     pruned_seq INTEGER NOT NULL DEFAULT 0,  -- its events up to here may be gone: see prune.ts
     unswept    INTEGER NOT NULL DEFAULT 0   -- 1: keys of events that are gone may be in "key"
   ) STRICT;
 
   CREATE TABLE origin (
-    id             INTEGER PRIMARY KEY,
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
     venue          TEXT NOT NULL,
     court          TEXT NOT NULL,
     source         TEXT NOT NULL,
@@ -64,21 +69,6 @@ const LAYOUT = `
     secret    BLOB    NOT NULL              -- of the hash: see keyHash.ts
   ) STRICT;
   INSERT INTO sealed VALUES (0, randomblob(${SECRET_BYTES}));
-
-  CREATE TABLE eot_order (
-    session INTEGER,
-    eot_ns  INTEGER,
-    seq     INTEGER,
-    PRIMARY KEY (session, eot_ns, seq)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER event_pruned AFTER DELETE ON event BEGIN
-    DELETE FROM eot_order WHERE session = old.session AND eot_ns = old.eot_ns AND seq = old.seq;
-  END;
-
-  CREATE TABLE ordered (                    -- one row
-    up_to_seq INTEGER NOT NULL              -- all events up to here are in "eot_order"
-  ) STRICT;
-  INSERT INTO ordered VALUES (0);
 
   CREATE TABLE conflict (                   -- events of which a copy with other content came and was ignored
     session INTEGER,

@@ -13,20 +13,17 @@ interface Move {
 
 /**
  * Moves keys from memory to the file (keys.ts says why): by session and in key order, so that a page takes many of them,
- * and in steps, so that ingest does not notice. A crash between two steps leaves keys in both places, which does no harm.
+ * and in steps, so that ingest does not notice. A crash between two steps leaves keys in both places, which does no
+ * harm; neither do keys of events that a prune has deleted meanwhile: they lead nowhere.
  */
 export class Seal {
   readonly #copy: RowsStatement;
-  readonly #prunedUpTo: Statement<[number], number>;
-  readonly #isThere: Statement<[number], number>;
   readonly #sealUpTo: Statement<[number]>;
   readonly #runStep: Transaction<(move: Move) => void>;
   #move: Move | undefined;
 
   constructor(db: Database) {
     this.#copy = new RowsStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
-    this.#prunedUpTo = db.prepare<[number], number>('SELECT pruned_seq FROM session WHERE id = ?').pluck();
-    this.#isThere = db.prepare<[number], number>('SELECT 1 FROM event WHERE seq = ?').pluck();
     this.#sealUpTo = db.prepare('UPDATE sealed SET up_to_seq = ?');
     this.#runStep = db.transaction((move) => this.#moveBatch(move));
   }
@@ -55,22 +52,12 @@ export class Seal {
   }
 
   #moveBatch({ keys, batch }: Move): void {
-    for (const rows of inRows(this.#alive(batch))) {
+    for (const rows of inRows(batch)) {
       const values: number[] = [];
       for (const { session, hash, revision, seq } of rows) values.push(session, hash, revision, seq);
       this.#copy.run(values);
     }
     if (batch.length < SEAL_STEP_KEYS) this.#sealUpTo.run(keys.lastSeq);
-  }
-
-  /** Only where a prune has been are the events asked for, one by one. */
-  #alive(batch: readonly KeyOfEvent[]): readonly KeyOfEvent[] {
-    let [asked, prunedSeq] = [0, 0];
-    return batch.filter(({ session, seq }) => {
-      if (session !== asked) prunedSeq = this.#prunedUpTo.get(session) ?? 0;
-      asked = session;
-      return seq > prunedSeq || this.#isThere.get(seq) !== undefined;
-    });
   }
 }
 

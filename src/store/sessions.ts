@@ -1,7 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { LISTED_SESSIONS } from '../protocol/limits.ts';
 import { StoreError } from './failure.ts';
-import { HAS_EVENTS, noteOrder } from './order.ts';
 import { readSession } from './reader.ts';
+import { findEdges, HAS_EDGES } from './sessionEdges.ts';
 
 /** A line of `courtd session list`. */
 export interface SessionLine {
@@ -41,35 +42,50 @@ export interface Lateness {
  * @throws {StoreError} where no event of this session is stored.
  */
 export function sessionId(db: Database, name: string): number {
-  const find = `SELECT id FROM session WHERE name = ? AND ${HAS_EVENTS}`;
-  const id = db.prepare<[string], number>(find).pluck().get(name);
+  const find = db.prepare<[string], number>('SELECT id FROM session WHERE name = ? AND events > 0');
+  const id = find.pluck().get(name);
   if (id === undefined) {
     throw new StoreError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
   }
   return id;
 }
 
-/** @yields every session in the order of its first arrival: a short query each, so that none pins the log for long. */
-export function* listSessions(db: Database): Generator<SessionLine> {
-  const find = `SELECT id FROM session WHERE ${HAS_EVENTS} ORDER BY id`;
-  const ids = db.prepare<[], number>(find).pluck().all();
-  // After them, so that none of them is without events.
-  noteOrder(db);
-  const line = sessionLine(db);
-  for (const id of ids) yield line.get({ id })!;
+/**
+ * @param last only so many; absent: all.
+ * @yields sessions with events, the one that began last first; some at a time, so that no read pins the log for long.
+ */
+export function* listSessions(
+  db: Database,
+  last = Number.POSITIVE_INFINITY,
+): Generator<readonly SessionLine[]> {
+  const find = lineStatement(db, 's.id < @before AND s.events > 0 ORDER BY s.id DESC LIMIT @most');
+  let [before, left] = [Number.MAX_SAFE_INTEGER, last];
+  while (left > 0) {
+    const rows = find.all({ before, most: Math.min(left, LISTED_SESSIONS) });
+    if (rows.length === 0) return;
+    yield rows.map((row) => toLine(db, row));
+    left -= rows.length;
+    before = rows.at(-1)!.id;
+  }
 }
 
-/** @param db has the order noted. */
-function sessionLine(db: Database): Statement<[{ id: number }], SessionLine> {
-  // Both columns are asked for, or SQLite would sort the whole session.
-  const edge = (direction: 'ASC' | 'DESC') =>
-    `(SELECT eot FROM event WHERE seq = (SELECT seq FROM (
-       SELECT eot_ns, seq FROM temp.in_order WHERE session = @id ORDER BY eot_ns ${direction}, seq ${direction} LIMIT 1)))`;
-  return db.prepare<[{ id: number }], SessionLine>(`
-      SELECT s.name AS session_id, (SELECT count(*) FROM temp.in_order WHERE session = @id) AS events,
-             ${edge('ASC')} AS first_eot, ${edge('DESC')} AS last_eot, s.duplicates,
-             (SELECT count(*) FROM conflict WHERE session = @id) AS conflicts
-        FROM session s WHERE s.id = @id`);
+type LineRow = SessionLine & { readonly id: number; readonly hasEdges: number };
+
+function lineStatement(db: Database, where: string): Statement<[object], LineRow> {
+  const eot = (seq: string) => `(SELECT eot FROM event WHERE seq = ${seq})`;
+  return db.prepare<[object], LineRow>(`
+    SELECT s.id, ${HAS_EDGES} AS hasEdges, s.name AS session_id, s.events, ${eot('s.first_seq')} AS first_eot,
+           ${eot('s.last_seq')} AS last_eot, s.duplicates,
+           (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
+      FROM session s WHERE ${where}`);
+}
+
+/** Where a prune has deleted the first or the last event and has not come to its end, the whole session is read. */
+function toLine(db: Database, { id, hasEdges, ...line }: LineRow): SessionLine {
+  if (hasEdges === 1) return line;
+  const edges = findEdges(db, id);
+  const eot = db.prepare<[number | undefined], string>('SELECT eot FROM event WHERE seq = ?').pluck();
+  return { ...line, first_eot: eot.get(edges?.first) ?? null, last_eot: eot.get(edges?.last) ?? null };
 }
 
 /** @throws {StoreError} where no event of this session is stored. */
@@ -94,7 +110,7 @@ export function summarizeSession(db: Database, name: string): SessionSummary {
   }
   const seconds = (ms: number) => (events === 0 ? null : Math.round(ms) / 1000);
   return {
-    ...sessionLine(db).get({ id })!,
+    ...toLine(db, lineStatement(db, 's.id = @id').get({ id })!),
     events,
     current_events: current,
     by_type: byType.counts(),

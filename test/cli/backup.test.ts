@@ -221,21 +221,6 @@ t.test('who runs it with less urgency than it takes itself is not refused', asyn
   t.match(await run(program!, args), { status: 0, stderr: /^Backup written to / });
 });
 
-t.test('events that an export would leave out: no backup is left that has the same fault', async (t) => {
-  const daemon = await stored(t);
-  const db = new Database(path.join(daemon.data, 'courtd.db'));
-  db.exec('UPDATE ordered SET up_to_seq = 7');
-  db.close();
-  const folder = temporaryFolder(t);
-  const { status, stderr } = await daemon.command('backup', path.join(folder, 'one.db'));
-  t.equal(status, 1);
-  t.match(
-    stderr,
-    /^courtd: The copy for \S+one\.db is damaged \(its events are not in order\): it was removed\. /,
-  );
-  t.strictSame(fs.readdirSync(folder), []);
-});
-
 t.test('wrong usage: no place, a number of backups that cannot be', async (t) => {
   for (const args of [['backup'], ['backup', '/tmp', '--keep', '0'], ['backup', '']]) {
     t.match(await courtd(args), { status: 2, stdout: '', stderr: SENTENCE }, args.join(' '));

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
+import { openDatabase } from '../../src/store/open.ts';
+import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
 import { event, events } from '../event.ts';
 
 const LATE_MS = 3_600_000;
@@ -42,15 +43,6 @@ t.test('session list and show tell what was sent, for people and for programs', 
   const line = { session_id, events: 6, first_eot: firstEot, last_eot: lastEot, duplicates: 4, conflicts: 1 };
   const all = [
     {
-      session_id: 'z-first',
-      events: 1,
-      first_eot: '2026-03-14T16:00:00+02:00',
-      last_eot: '2026-03-14T16:00:00+02:00',
-      duplicates: 0,
-      conflicts: 0,
-    },
-    line,
-    {
       session_id: 'a-last',
       events: 3,
       first_eot: '2026-03-14T16:30:00+02:00',
@@ -58,15 +50,34 @@ t.test('session list and show tell what was sent, for people and for programs', 
       duplicates: 0,
       conflicts: 0,
     },
+    line,
+    {
+      session_id: 'z-first',
+      events: 1,
+      first_eot: '2026-03-14T16:00:00+02:00',
+      last_eot: '2026-03-14T16:00:00+02:00',
+      duplicates: 0,
+      conflicts: 0,
+    },
   ];
 
   t.test(
-    'list: one array, in the order of the first arrival, with the first and last eot as sent',
+    'list: one array, the session that began last first, with the first and last eot as sent',
     async (t) => {
       const { status, stdout, stderr } = await daemon.command('session', 'list', '--json');
       t.strictSame({ status, stderr, list: JSON.parse(stdout) }, { status: 0, stderr: '', list: all });
     },
   );
+
+  t.test('list --last: the newest so many', async (t) => {
+    for (const last of [1, 2, 3, 4]) {
+      const { stdout } = await daemon.command('session', 'list', '--json', '--last', String(last));
+      t.strictSame(JSON.parse(stdout), all.slice(0, last));
+    }
+    const { status, stderr } = await daemon.command('session', 'list', '--last', '0');
+    t.equal(status, 2);
+    t.match(stderr, /Give a whole number from 1/);
+  });
 
   t.test('list for people holds the same, a session a line', async (t) => {
     const { stdout, stderr } = await daemon.command('session', 'list');
@@ -126,4 +137,37 @@ t.test('before the first event, list says so to people and is an empty array to 
   const daemon = await Daemon.start(t);
   t.match(await daemon.command('session', 'list'), { status: 0, stdout: '', stderr: /No event/ });
   t.strictSame(JSON.parse((await daemon.command('session', 'list', '--json')).stdout), []);
+});
+
+t.test('two hundred thousand sessions are listed, for people and for programs', async (t) => {
+  const count = 200_000;
+  const data = temporaryFolder(t);
+  await courtd(['token', 'rotate', '--data', data]);
+  const db = openDatabase(data);
+  db.pragma('synchronous = OFF');
+  db.exec(`
+    INSERT INTO origin VALUES (1, 'venue-1', 'court-1', 'camera-1', 'BALL_HIT', '1.0');
+    WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+      INSERT INTO session (id, name, events, first_ns, first_seq, last_ns, last_seq)
+        SELECT i, 'session-' || i, 1, 1773500966535000000, i, 1773500966535000000, i FROM n;
+    INSERT INTO event SELECT id, id, 'e', 0, first_ns, '2026-03-14T15:09:26.535Z', 1, 0.97, 1773500966600, '{}', NULL FROM session;`);
+  db.close();
+  const list = (...args: string[]) => courtd(['session', 'list', ...args, '--data', data]);
+  const { status, stdout, stderr } = await list('--json');
+  t.match({ status, stderr }, { status: 0, stderr: '' });
+  const sessions = JSON.parse(stdout);
+  t.equal(sessions.length, count);
+  t.strictSame(sessions[0], {
+    session_id: `session-${count}`,
+    events: 1,
+    first_eot: '2026-03-14T15:09:26.535Z',
+    last_eot: '2026-03-14T15:09:26.535Z',
+    duplicates: 0,
+    conflicts: 0,
+  });
+  t.equal(sessions.at(-1).session_id, 'session-1');
+  const people = await list();
+  t.match({ status: people.status, stderr: people.stderr }, { status: 0, stderr: '' });
+  t.equal(people.stdout.trimEnd().split('\n').length, count + 1);
+  t.strictSame(JSON.parse((await list('--last', '1500', '--json')).stdout), sessions.slice(0, 1500));
 });

@@ -1,249 +1,264 @@
 import type { Database } from 'better-sqlite3';
+import fc from 'fast-check';
 import t from 'tap';
+import { countsAreRight } from '../../scripts/power-cut/stored.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import { BATCH_EVENTS, GROUP_EVENTS, ORDER_STEP_EVENTS, READ_CHUNK_ROWS } from '../../src/protocol/limits.ts';
-import { isOrderRight } from '../../src/store/order.ts';
+import { LIVE_KEYS, READ_CHUNK_ROWS, SORT_READ_ROWS } from '../../src/protocol/limits.ts';
 import { pruneEvents } from '../../src/store/prune.ts';
-import { type ReadEvent, readSession } from '../../src/store/reader.ts';
+import { type EventFilter, readSession } from '../../src/store/reader.ts';
+import { lostEdges } from '../../src/store/sessionEdges.ts';
 import { listSessions, sessionId } from '../../src/store/sessions.ts';
-import { Store } from '../../src/store/store.ts';
-import { temporaryFolder } from '../daemon.ts';
 import { event } from '../event.ts';
-import { Committer, court, otherConnection, recorder, scratch, unbindable } from './scratch.ts';
+import { Committer, court, otherConnection, scratch, unbindable } from './scratch.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
-const NOW_MS = Date.UTC(2026, 2, 14, 15);
 const BEFORE_ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
+const HIT = 'BALL_HIT' as const;
+
+function at(eotNs: bigint, sessionId = 's'): CourtEvent {
+  return { ...SAMPLE!, sessionId, eventId: event().event_id, eotNs, eot: `${eotNs}` };
+}
 
 /** Fresh events whose eots go up and down, several to one eot. */
-function batch(sessionName: string, count = BATCH_EVENTS): CourtEvent[] {
-  return Array.from({ length: count }, (_, i) => {
-    const ms = NOW_MS + ((i * 7919) % 200) * 10;
-    const eot = new Date(ms).toISOString();
-    return {
-      ...SAMPLE!,
-      sessionId: sessionName,
-      eventId: event().event_id,
-      eot,
-      eotNs: BigInt(ms) * 1_000_000n,
-    };
-  });
+function batch(count: number, sessionId = 's'): CourtEvent[] {
+  return Array.from({ length: count }, (_, i) => at(BigInt((i * 7919) % 200), sessionId));
 }
 
 /** In the order of eot, then of arrival. */
-function inOrder(sent: readonly CourtEvent[], sessionName: string): string[] {
-  const own = sent.filter((each) => each.sessionId === sessionName);
-  return own.sort((a, b) => Number(a.eotNs - b.eotNs)).map(({ eventId }) => eventId);
+function inOrder(sent: readonly CourtEvent[], sessionId = 's'): string[] {
+  const own = sent.filter((each) => each.sessionId === sessionId);
+  // Stable, so those of one eot stay in the order of arrival.
+  return own
+    .sort((a, b) => (a.eotNs < b.eotNs ? -1 : Number(a.eotNs > b.eotNs)))
+    .map(({ eventId }) => eventId);
 }
 
-function readIds(db: Database, sessionName: string): string[] {
-  const chunks = [...readSession(db, sessionId(db, sessionName))];
+function read(db: Database, name = 's', filter?: EventFilter): string[] {
+  const chunks = [...readSession(db, sessionId(db, name), filter)];
   return chunks.flatMap(({ events }) => events.map(({ eventId }) => eventId));
 }
 
-/** How many events are in the order, and how many are not. */
-function state(db: Database): { placed: number; tail: number } {
-  const sql = `SELECT (SELECT count(*) FROM eot_order) AS placed,
-    (SELECT count(*) FROM event WHERE seq > (SELECT up_to_seq FROM ordered)) AS tail`;
-  return db.prepare<[], { placed: number; tail: number }>(sql).get()!;
-}
+t.test('events come by eot, to the nanosecond, then by arrival, whenever they came, before 1970 too', (t) => {
+  const { db } = scratch(t);
+  const store = new Committer(db);
+  const base = 1_773_500_966_535_000_000n;
+  const eots = [
+    base + 1n,
+    base,
+    base,
+    -1n,
+    -(2n ** 32n),
+    -(2n ** 32n) - 1n,
+    0n,
+    base - 1n,
+    2n ** 63n - 2n,
+    -(2n ** 63n),
+    base,
+  ];
+  const sent = [...eots, ...eots.toReversed()].map((eotNs) => at(eotNs));
+  store.append(...sent.slice(0, 5));
+  store.sealAll();
+  store.append(...sent.slice(5));
+  t.strictSame(read(db), inOrder(sent));
+  const from = (fromNs: bigint, toNs?: bigint) =>
+    read(db, 's', toNs === undefined ? { fromNs } : { fromNs, toNs });
+  t.strictSame(from(base).length, 10, 'from is inclusive');
+  t.strictSame(from(-1n, base).length, 6, 'to is exclusive');
+  t.strictSame(from(base + 2n, base), []);
+  t.end();
+});
 
-/** Puts all in order that can be. */
-function tidy({ appender }: Committer): void {
-  while (appender.wantsTidying) appender.tidyStep();
-}
-
-t.test('a session is whole and in order at every moment, and the tail stays short', async (t) => {
-  const folder = temporaryFolder(t);
-  const { on, told } = recorder();
-  let store = await Store.open(folder, on);
-  t.teardown(() => store.close());
+t.test('ten thousand events in any order, and interleaved with other sessions', (t) => {
+  const { folder, db } = scratch(t);
+  const store = new Committer(db);
   const look = otherConnection(t, folder);
   const sent: CourtEvent[] = [];
-  const seen = new Set<boolean>();
-  const batches = (3 * ORDER_STEP_EVENTS) / BATCH_EVENTS;
-  for (let i = 0; i < batches; i++) {
-    const fresh = batch(i % 3 === 0 ? 'second' : 'first');
-    sent.push(...fresh);
-    await store.append(fresh);
-    if (i === batches / 2) {
-      await store.close();
-      store = await Store.open(folder, on);
-    }
-    const { placed, tail } = state(look);
-    seen.add(placed > 0 && tail > 0);
-    t.equal(placed + tail, sent.length);
-    t.ok(tail <= ORDER_STEP_EVENTS + GROUP_EVENTS + BATCH_EVENTS, `a tail of ${tail}`);
-    if (i < 2) continue;
-    for (const name of ['first', 'second']) {
-      const expected = inOrder(sent, name);
-      if (readIds(look, name).join() !== expected.join()) t.fail(`${name} after ${sent.length} events`);
-      const line = [...listSessions(look)].find(({ session_id }) => session_id === name);
-      const edge = (at: number) => sent.find(({ eventId }) => eventId === expected.at(at))!.eot;
-      t.match(line, { events: expected.length, first_eot: edge(0), last_eot: edge(-1) });
-    }
+  const count = 10_000;
+  for (let i = 0; i < count; i++) {
+    const eotNs = BigInt(Math.floor(Math.random() * 2 ** 40)) * 1_000n + BigInt(i % 3);
+    sent.push(at(eotNs, i % 5 === 0 ? 'other' : 's'));
   }
-  t.strictSame([...seen].sort(), [false, true], 'with events in both places, and in one');
-  t.ok(isOrderRight(look));
-  t.strictSame(told, []);
+  store.append(...sent.slice(0, count / 2));
+  t.strictSame(read(look), inOrder(sent.slice(0, count / 2)), 'all keys in memory');
+  store.sealAll();
+  t.strictSame(read(look), inOrder(sent.slice(0, count / 2)), 'all keys in the file');
+  store.append(...sent.slice(count / 2));
+  t.strictSame(read(look), inOrder(sent), 'one half there, one here');
+  t.strictSame(read(look, 'other'), inOrder(sent, 'other'));
+  t.ok(count / 2 > SORT_READ_ROWS && LIVE_KEYS > count);
+  t.end();
 });
 
-t.test('what the daemon puts in order while a session is read is read once', (t) => {
+t.test('whatever eots come in whatever order', (t) => {
+  const eots = fc.array(fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 2n }), fc.bigInt(-2n, 2n)), {
+    maxLength: 99,
+  });
+  const property = fc.property(eots, fc.nat(99), (eots, flushed) => {
+    const { db } = scratch(t);
+    const store = new Committer(db);
+    const sent = [...eots, 0n].map((eotNs) => at(eotNs));
+    const early = sent.slice(0, flushed);
+    if (early.length > 0) store.append(...early);
+    store.sealAll();
+    if (early.length < sent.length) store.append(...sent.slice(flushed));
+    const ids = read(db);
+    const isRight = ids.join() === inOrder(sent).join() && countsAreRight(db);
+    db.close();
+    return isRight;
+  });
+  fc.assert(property, { numRuns: 60 });
+  t.end();
+});
+
+t.test('what comes, and is flushed, while a session is read is left out, and nothing is read twice', (t) => {
   const { folder, db } = scratch(t);
   const store = new Committer(db);
   const look = otherConnection(t, folder);
-  const sent = [...batch('s', 3 * READ_CHUNK_ROWS), ...batch('s', 3 * READ_CHUNK_ROWS)];
-  store.append(...sent);
-  const expected = inOrder(sent, 's');
-  for (const already of [0, ORDER_STEP_EVENTS - sent.length]) {
-    // The second time with half of them in order.
-    if (already > 0) store.append(...batch('other', already));
-    const chunks = readSession(look, sessionId(look, 's'));
+  const sent: CourtEvent[] = [];
+  const add = () => {
+    const fresh = [...batch(2 * READ_CHUNK_ROWS), ...batch(READ_CHUNK_ROWS, 'other')];
+    sent.push(...fresh);
+    store.append(...fresh);
+  };
+  add();
+  for (let round = 0; round < 3; round++) {
+    const expected = inOrder(sent);
     const ids: string[] = [];
-    const take = ({ events }: { events: readonly ReadEvent[] }) =>
-      void ids.push(...events.map(({ eventId }) => eventId));
-    take(chunks.next().value!);
-    const { placed } = state(db);
-    const late = already === 0 ? batch('other', ORDER_STEP_EVENTS) : batch('s', 2 * ORDER_STEP_EVENTS);
-    store.append(...late);
-    if (already > 0) sent.push(...late);
-    tidy(store);
-    t.ok(state(db).placed >= placed + ORDER_STEP_EVENTS);
-    for (const chunk of chunks) take(chunk);
+    for (const { events } of readSession(look, sessionId(look, 's'))) {
+      if (ids.length === 0) add();
+      store.sealAll();
+      ids.push(...events.map(({ eventId }) => eventId));
+    }
     t.strictSame(ids, expected);
   }
-  t.strictSame(readIds(look, 's'), inOrder(sent, 's'));
   t.end();
 });
 
-t.test('a reader takes the tail in the moment in which it learns where it begins', (t) => {
-  const { folder, db } = scratch(t);
-  const store = new Committer(db);
-  const look = otherConnection(t, folder);
-  const sent = batch('s', ORDER_STEP_EVENTS);
-  store.append(...sent);
-  const { exec } = look;
-  look.exec = (sql) => {
-    tidy(store);
-    return exec.call(look, sql);
-  };
-  t.strictSame(readIds(look, 's'), inOrder(sent, 's'));
-  t.match(state(db), { placed: ORDER_STEP_EVENTS, tail: 0 });
-  t.end();
-});
+t.test(
+  'an event whose key moves to the file between two looks of a reader is in one place or in the other',
+  (t) => {
+    const { folder, db } = scratch(t);
+    const store = new Committer(db);
+    const look = otherConnection(t, folder);
+    const sent = batch(20_000);
+    store.append(...sent);
+    const { prepare, transaction } = look;
+    const flush = () => store.appender.keys.count > 0 && store.appender.keys.sealStep();
+    look.prepare = ((sql: string) => {
+      flush();
+      return prepare.call(look, sql);
+    }) as typeof look.prepare;
+    look.transaction = ((work: () => unknown) => {
+      const run = transaction.call(look, work);
+      return (...args: []) => {
+        const result = run(...args);
+        flush();
+        return result;
+      };
+    }) as typeof look.transaction;
+    t.strictSame(read(look), inOrder(sent));
+    t.equal(store.appender.keys.count, 0, 'all have moved meanwhile');
+    t.end();
+  },
+);
 
-t.test('a prune takes events wherever they are, and a reader goes on behind them', async (t) => {
+t.test('a prune takes events while a session is read: the reader goes on behind them', async (t) => {
   const { folder, db } = scratch(t);
   const store = new Committer(db);
   const look = otherConnection(t, folder);
-  const kept = batch('s', 10).map((each) => ({
-    ...each,
-    eot: '2026-03-14T16:00:00Z',
-    eotNs: 10n ** 18n * 2n,
-  }));
-  const old = () => batch('s', ORDER_STEP_EVENTS).map((each) => ({ ...each, type: 'BALL_HIT' as const }));
-  store.append(...old());
-  tidy(store);
-  store.append(...old().slice(0, 4 * READ_CHUNK_ROWS), ...kept);
-  t.match(state(db), { placed: ORDER_STEP_EVENTS, tail: 4 * READ_CHUNK_ROWS + kept.length });
+  const hits = batch(8 * READ_CHUNK_ROWS).map((each) => ({ ...each, type: HIT }));
+  const kept = batch(10).map((each, i) => ({ ...each, eotNs: 10n ** 18n + BigInt(i) }));
+  store.append(...hits.slice(0, 4 * READ_CHUNK_ROWS));
+  store.sealAll();
+  store.append(...hits.slice(4 * READ_CHUNK_ROWS), ...kept);
   const chunks = readSession(look, sessionId(look, 's'));
   chunks.next();
-  const pruned = await pruneEvents(db, { ...BEFORE_ALL, type: 'BALL_HIT' }, () => {});
-  t.equal(pruned.events, ORDER_STEP_EVENTS + 4 * READ_CHUNK_ROWS);
+  const pruned = await pruneEvents(db, { ...BEFORE_ALL, type: HIT }, () => {});
+  t.equal(pruned.events, hits.length);
   const rest = [...chunks].flatMap(({ events }) => events.map(({ eventId }) => eventId));
-  const ids = kept.map(({ eventId }) => eventId);
-  t.strictSame(rest, ids, 'what is left');
-  t.strictSame(readIds(look, 's'), ids);
-  t.match([...listSessions(look)], [{ events: 10, first_eot: kept[0]!.eot }]);
-  t.match(state(db), { placed: 0, tail: 10 });
-  await pruneEvents(db, BEFORE_ALL, () => {});
-  t.strictSame([...listSessions(look)], []);
-  t.throws(() => sessionId(look, 's'), /There is no session/);
-  t.match(state(db), { placed: 0, tail: 0 });
-
-  const again = batch('s', 2 * ORDER_STEP_EVENTS + 7);
-  store.append(...again);
-  tidy(store);
-  t.match(state(db), { placed: 2 * ORDER_STEP_EVENTS, tail: 7 });
-  t.strictSame(readIds(look, 's'), inOrder(again, 's'));
-  t.ok(isOrderRight(db));
+  t.strictSame(rest, inOrder(kept), 'what is left');
+  t.strictSame(read(look), inOrder(kept));
 });
 
-t.test('a session counts its duplicates from the beginning only when all its events are gone', async (t) => {
+t.test(
+  'a session tells its events, the first and the last, also after prunes, and after one that was cut short',
+  async (t) => {
+    const { folder, db } = scratch(t);
+    const store = new Committer(db);
+    const look = otherConnection(t, folder);
+    const sent = [5, 3, 9, 3, 9, 1, 12].map((ns) => at(BigInt(ns)));
+    const line = (events: number, first: number, last: number) => ({
+      session_id: 's',
+      events,
+      first_eot: String(first),
+      last_eot: String(last),
+    });
+    const told = () => [...listSessions(look)].flat();
+    store.append(...sent.slice(0, 2));
+    t.match(told(), [line(2, 3, 5)]);
+    t.throws(() => store.append(at(0n), at(99n), unbindable(SAMPLE!)));
+    t.match(told(), [line(2, 3, 5)], 'not what was rolled back');
+    store.append({ ...sent[2]!, type: HIT }, sent[3]!);
+    store.append({ ...sent[4]!, eot: 'the later one of two' }, { ...sent[5]!, type: HIT });
+    t.match(told(), [{ ...line(6, 1, 9), last_eot: 'the later one of two' }]);
+    store.append({ ...sent[6]!, type: HIT });
+    store.append(sent[3]!, sent[3]!);
+    t.match(told(), [{ ...line(7, 1, 12), duplicates: 2 }]);
+    const hits = { ...BEFORE_ALL, type: HIT };
+    const cut = pruneEvents(db, hits, () => {
+      throw new Error('power cut');
+    });
+    await t.rejects(cut, /power cut/);
+    const left = { ...line(4, 3, 9), last_eot: 'the later one of two' };
+    t.match(told(), [left], 'the first and the last are gone, and not noted yet');
+    t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
+      events: 4,
+      first_ns: 1,
+      last_ns: 12,
+    });
+    await pruneEvents(db, hits, () => {});
+    t.match(told(), [left]);
+    t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
+      events: 4,
+      first_ns: 3,
+      last_ns: 9,
+    });
+    t.ok(countsAreRight(db));
+    await pruneEvents(db, BEFORE_ALL, () => {});
+    t.strictSame(told(), []);
+    t.throws(() => sessionId(db, 's'), /There is no session/);
+    store.append(at(6n));
+    t.match(told(), [line(1, 6, 6)], 'it begins anew');
+    t.ok(countsAreRight(db));
+  },
+);
+
+t.test('events that come while the first and the last are looked for count, too', async (t) => {
   const { db } = scratch(t);
   const store = new Committer(db);
-  const duplicates = () => db.prepare('SELECT duplicates FROM session').pluck().get();
-  const hits = batch('s', ORDER_STEP_EVENTS).map((each) => ({ ...each, type: 'BALL_HIT' as const }));
-  store.append(...hits);
-  tidy(store);
-  const [last] = batch('s', 1);
-  store.append(last!);
-  store.append(last!);
-  await pruneEvents(db, { ...BEFORE_ALL, type: 'BALL_HIT' }, () => {});
-  t.equal(duplicates(), 1, 'one is left, in the tail');
-  await pruneEvents(db, BEFORE_ALL, () => {});
-  t.equal(duplicates(), 0);
-});
-
-t.test('a seq that was rolled back, and is given again after a crash, is not taken for one in order', (t) => {
-  const { folder, db } = scratch(t);
-  const before = new Committer(db);
-  const sent = batch('s', ORDER_STEP_EVENTS);
-  before.append(...sent);
-  t.throws(() => before.append(...batch('s', 100), unbindable(SAMPLE!)));
-  tidy(before);
-  t.match(state(db), { placed: ORDER_STEP_EVENTS, tail: 0 });
-  db.close();
-  const { db: reopened } = scratch(t, folder);
-  const after = new Committer(reopened);
-  const more = batch('s', 50);
-  after.append(...more);
-  t.match(state(reopened), { placed: ORDER_STEP_EVENTS, tail: 50 });
-  t.strictSame(readIds(reopened, 's'), inOrder([...sent, ...more], 's'));
-  t.end();
-});
-
-t.test('a step that fails loses nothing, and is taken again', (t) => {
-  const { folder, db } = scratch(t);
-  db.pragma('busy_timeout = 0');
-  const store = new Committer(db);
-  const other = otherConnection(t, folder);
-  const sent = batch('s', ORDER_STEP_EVENTS);
-  store.append(...sent);
-  other.exec('BEGIN IMMEDIATE');
-  t.throws(() => store.appender.tidyStep(), { code: 'SQLITE_BUSY' });
-  t.ok(store.appender.wantsTidying);
-  t.strictSame(readIds(other, 's'), inOrder(sent, 's'));
-  other.exec('ROLLBACK');
-  tidy(store);
-  t.match(state(db), { placed: ORDER_STEP_EVENTS, tail: 0 });
-  t.strictSame(readIds(other, 's'), inOrder(sent, 's'));
-  t.end();
-});
-
-t.test('an order that does not agree with the events is seen', (t) => {
-  const { db } = scratch(t);
-  const store = new Committer(db);
-  store.append(...batch('s', ORDER_STEP_EVENTS));
-  tidy(store);
-  store.append(...batch('s', 5));
-  t.ok(isOrderRight(db));
-  const wrong = [
-    'DELETE FROM eot_order WHERE seq = 17',
-    'UPDATE eot_order SET eot_ns = eot_ns + 1 WHERE seq = 17',
-    'UPDATE eot_order SET session = 2 WHERE seq = 17',
-    'UPDATE eot_order SET seq = 1000000 WHERE seq = 17',
-    `INSERT INTO eot_order VALUES (1, 1, ${ORDER_STEP_EVENTS + 1})`,
-    'UPDATE ordered SET up_to_seq = up_to_seq + 1',
-    'UPDATE ordered SET up_to_seq = up_to_seq - 1',
-    'DELETE FROM ordered',
-    'INSERT INTO ordered SELECT * FROM ordered',
-  ];
-  for (const sql of wrong) {
-    db.exec(`BEGIN; ${sql}`);
-    t.notOk(isOrderRight(db), sql);
-    db.exec('ROLLBACK');
+  store.append(
+    ...[50, 40, 60].map((ns) => at(BigInt(ns))),
+    ...[1, 99].map((ns) => ({ ...at(BigInt(ns)), type: HIT })),
+  );
+  db.exec(`DELETE FROM event WHERE seq > 3; UPDATE session SET events = 3`);
+  for (const note of lostEdges(db)) {
+    store.append(at(30n), at(70n));
+    db.transaction(note)();
   }
-  t.ok(isOrderRight(db));
-  t.end();
+  t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
+    events: 5,
+    first_ns: 30,
+    last_ns: 70,
+  });
+  t.ok(countsAreRight(db));
+  db.exec(`DELETE FROM event WHERE eot_ns = 30; UPDATE session SET events = 4`);
+  for (const note of lostEdges(db)) {
+    // Another prune.
+    db.exec(`DELETE FROM event WHERE eot_ns = 40; UPDATE session SET events = 3`);
+    db.transaction(note)();
+  }
+  t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
+  for (const note of lostEdges(db)) db.transaction(note)();
+  t.ok(countsAreRight(db));
+  t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
 });

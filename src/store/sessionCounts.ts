@@ -1,0 +1,78 @@
+import type { Database, Statement } from 'better-sqlite3';
+
+/** Where an event stands in its session: by eot, then by arrival (design 2). */
+interface Place {
+  /** Nanoseconds since 1970-01-01T00:00:00Z. */
+  readonly eotNs: bigint;
+  readonly seq: number;
+}
+
+/** What came to a session since the last `write`. */
+interface Added {
+  events: number;
+  duplicates: number;
+  first: Place | undefined;
+  last: Place | undefined;
+}
+
+/**
+ * Counts what comes to each session, and notes its first and its last event, in the transaction that stores them: so
+ * `courtd session list` need not look at events. A prune counts down what it deletes (prune.ts). Where it deletes the first
+ * or the last one, no event has that seq any more: that is how it is seen (sessionEdges.ts).
+ */
+export class SessionCounts {
+  readonly #added = new Map<number, Added>();
+  readonly #addEvents: Statement<[object]>;
+  readonly #addDuplicates: Statement<[number, number]>;
+
+  constructor(db: Database) {
+    this.#addEvents = db.prepare(`
+      UPDATE session
+         SET events = events + @events,
+             first_ns = iif(events = 0, @firstNs, min(first_ns, @firstNs)),
+             first_seq = iif(events = 0 OR @firstNs < first_ns, @firstSeq, first_seq),
+             last_ns = iif(events = 0, @lastNs, max(last_ns, @lastNs)),
+             last_seq = iif(events = 0 OR @lastNs >= last_ns, @lastSeq, last_seq)
+       WHERE id = @session`);
+    this.#addDuplicates = db.prepare('UPDATE session SET duplicates = duplicates + ? WHERE id = ?');
+  }
+
+  event(session: number, place: Place): void {
+    const added = this.#of(session);
+    added.events++;
+    if (added.first === undefined || isBefore(place, added.first)) added.first = place;
+    if (added.last === undefined || isBefore(added.last, place)) added.last = place;
+  }
+
+  duplicate(session: number): void {
+    this.#of(session).duplicates++;
+  }
+
+  /** Call before the commit. */
+  write(): void {
+    for (const [session, { events, duplicates, first, last }] of this.#added) {
+      if (first !== undefined && last !== undefined) {
+        const [firstNs, firstSeq, lastNs, lastSeq] = [first.eotNs, first.seq, last.eotNs, last.seq];
+        this.#addEvents.run({ session, events, firstNs, firstSeq, lastNs, lastSeq });
+      }
+      if (duplicates > 0) this.#addDuplicates.run(duplicates, session);
+    }
+    this.#added.clear();
+  }
+
+  rolledBack(): void {
+    this.#added.clear();
+  }
+
+  #of(session: number): Added {
+    const known = this.#added.get(session);
+    if (known !== undefined) return known;
+    const added = { events: 0, duplicates: 0, first: undefined, last: undefined };
+    this.#added.set(session, added);
+    return added;
+  }
+}
+
+function isBefore(a: Place, b: Place): boolean {
+  return a.eotNs < b.eotNs || (a.eotNs === b.eotNs && a.seq < b.seq);
+}
