@@ -60,7 +60,6 @@ export class Writer {
   #mustWait = false;
   #isFailed = false;
   #isClosed = false;
-  #isTidyingDue = false;
   #tidyNotBefore = 0;
   readonly #holds = new Set<Refusal>();
   #whenIdle: (() => void) | undefined;
@@ -92,7 +91,11 @@ export class Writer {
       if (this.#isFailed) return reject(refusal('failed'));
       const [held] = this.#holds;
       if (held !== undefined) return reject(refusal(held));
-      if (this.#appender.keys.count >= this.#liveKeysMax) return reject(refusal('behind'));
+      if (this.#appender.keys.count >= this.#liveKeysMax) {
+        // No commit comes, after which keys would be flushed.
+        if (!this.#mustWait) this.#schedule();
+        return reject(refusal('behind'));
+      }
       if (this.#full.refuses) return reject(refusal('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(refusal('overloaded'));
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt: performance.now(), resolve, reject });
@@ -131,13 +134,12 @@ export class Writer {
   #turn(): void {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the last one have left.
-    if (this.#isTidyingDue) this.#tidy();
+    if (this.#wantsTidying()) this.#tidy();
     if (this.#isFailed) return;
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
     if (this.#mustWait || this.#isFailed) return;
-    this.#isTidyingDue = this.#wantsTidying();
-    if (this.#queue.length > 0 || this.#isTidyingDue) this.#schedule();
+    if (this.#queue.length > 0 || this.#wantsTidying()) this.#schedule();
     if (this.#queue.length === 0) this.#whenIdle?.();
   }
 

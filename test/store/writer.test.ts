@@ -1,7 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../src/protocol/limits.ts';
+import {
+  BUSY_GIVE_UP_MS,
+  BUSY_RETRY_MS,
+  LIVE_KEYS,
+  QUEUED_REQUESTS,
+  TIDY_RETRY_MS,
+} from '../../src/protocol/limits.ts';
 import { Store } from '../../src/store/store.ts';
 import { Writer, type WriterOptions } from '../../src/store/writer.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -204,6 +210,32 @@ t.test(
     t.strictSame(await writer.append(court(...events(10))), stored(10));
     t.strictSame(await refusal(writer.append(one())), ['storage_busy', 503, '5']);
     t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 10);
+  },
+);
+
+t.test(
+  'keys that could not be flushed, because the disk was full, are flushed when there is room again',
+  async (t) => {
+    const { writer, db } = makeWriter(t, { liveKeysMax: LIVE_KEYS });
+    const [sample] = one();
+    const batch = () => Array.from({ length: 500 }, () => ({ ...sample!, eventId: event().event_id }));
+    for (let i = 500; i < LIVE_KEYS; i += 500) await writer.append(batch());
+    const last = writer.append(batch());
+    db.pragma('wal_autocheckpoint = 0');
+    await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));
+    const refused = ['storage_busy', 503, '5'];
+    while (db.prepare('SELECT count(*) FROM key').pluck().get() === 0) {
+      t.strictSame(await refusal(writer.append(one())), refused);
+      // The flush has failed by now, and nothing else is going on.
+      await setTimeout(TIDY_RETRY_MS / 4);
+      db.pragma('max_page_count = 1000000');
+    }
+    let answer: unknown = refused;
+    while (Array.isArray(answer)) {
+      await setTimeout(BUSY_RETRY_MS);
+      answer = await refusal(writer.append(one()));
+    }
+    t.strictSame(answer, stored(1));
   },
 );
 
