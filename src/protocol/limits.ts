@@ -109,8 +109,14 @@ export const QUEUED_REQUESTS = 4_096;
 /** A group that finds the database locked is tried again this often, and this long (design 5). */
 export const BUSY_RETRY_MS = 10;
 export const BUSY_GIVE_UP_MS = 250;
-/** Interned names kept in memory, of each kind. */
+/** Interned names kept in memory, of each kind, and their UTF-16 units: a name may have 512, an origin 2,500. */
 export const NAMES_CACHED = 20_000;
+export const NAMES_CACHED_CHARS = 2 * MIB;
+/** Origins from which on a prune looks for those that no event uses: a venue of thirty courts has 150 (unusedNames.ts). */
+export const ORIGINS_KEPT = 500;
+/** For that it looks at so many seqs at a time, and it deletes so many keys of sessions that are gone: a few milliseconds. */
+export const UNUSED_READ_SEQS = 10_000;
+export const UNUSED_STEP_KEYS = 2_000;
 /** Rows of one INSERT statement: 45 % faster than one by one, and more rows gain nothing (measured). */
 export const INSERT_ROWS = 20;
 /** Keys that the daemon keeps in memory before they go to the file, 40 bytes each; as many more come while they go. */

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { type CourtEvent, sameContent } from '../protocol/event.ts';
-import { EventFinder, type StoredEvent } from './events.ts';
+import type { CourtEvent } from '../protocol/event.ts';
+import { Arbiter } from './events.ts';
 import { Keys } from './keys.ts';
 import type { KeyOfEvent } from './keyTable.ts';
 import { Names } from './names.ts';
@@ -41,7 +41,7 @@ export class Appender {
   readonly keys: Keys;
   readonly #names: Names;
   readonly #sessions: SessionCounts;
-  readonly #stored: EventFinder;
+  readonly #arbiter: Arbiter;
   readonly #insert: RowsStatement;
   readonly #noteConflict: Statement<[number, number, number]>;
   #nextSeq: number;
@@ -52,7 +52,7 @@ export class Appender {
     this.#names = new Names(db);
     this.keys = new Keys(db);
     this.#sessions = new SessionCounts(db);
-    this.#stored = new EventFinder(db);
+    this.#arbiter = new Arbiter(db);
     // A row that fails ends the transaction, so SQLite need not be able to undo the statement alone: for that it would
     // copy every page that it changes first.
     this.#insert = new RowsStatement(
@@ -79,6 +79,7 @@ export class Appender {
       conflicts: 0,
     }));
     const candidates: NewEvent[] = [];
+    this.#names.begin();
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
@@ -93,30 +94,22 @@ export class Appender {
 
   /** @param found where an event with its key may be, at the time of its claim. */
   #meetAgain(candidate: NewEvent, found: readonly number[]): void {
-    const first = this.#find(candidate, [...found, ...this.keys.inMemory(candidate)]);
+    const first = this.#arbiter.find(candidate, [...found, ...this.keys.inMemory(candidate)]);
     if (first === undefined) {
       // Pruned, or another event_id with the same hash: a row that is not there is no duplicate (design 5).
       this.keys.add(candidate);
       this.#store([candidate]);
       return;
     }
-    const { counts, session, event, receivedMs } = candidate;
+    const { counts, session, receivedMs } = candidate;
     counts.accepted--;
     counts.duplicates++;
     this.#sessions.duplicate(session);
-    if (sameContent(first, event)) return;
+    if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
     const isShared = first.courtId !== event.courtId || first.source !== event.source;
     if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#noteConflict.run(session, first.seq, receivedMs);
-  }
-
-  #find({ event }: NewEvent, seqs: readonly number[]): StoredEvent | undefined {
-    for (const seq of seqs) {
-      const stored = this.#stored.bySeq(seq);
-      if (stored !== undefined && isSameEvent(stored, event)) return stored;
-    }
-    return undefined;
   }
 
   committed(): void {
@@ -171,9 +164,4 @@ export class Appender {
       this.#insert.run(values);
     }
   }
-}
-
-/** Spec 2.3. */
-function isSameEvent(a: CourtEvent, b: CourtEvent): boolean {
-  return a.eventId === b.eventId && a.revision === b.revision && a.sessionId === b.sessionId;
 }

@@ -1,6 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { CourtEvent } from '../protocol/event.ts';
+import { type CourtEvent, sameContent } from '../protocol/event.ts';
+import { COMPARED_CHARS } from '../protocol/limits.ts';
 import { readKeyHash } from './keyHash.ts';
+import { namesMissing } from './origins.ts';
 
 /** An event as it lies in the store. */
 export interface StoredEvent extends CourtEvent {
@@ -11,20 +13,28 @@ export interface StoredEvent extends CourtEvent {
 }
 
 /** `eot_ns` comes in two parts, because a JavaScript number cannot hold it. */
-export type EventRow = Omit<StoredEvent, 'eotNs'> & { readonly eotMs: number; readonly eotRestNs: number };
+export type EventRow = Omit<StoredEvent, 'eotNs' | 'type'> & {
+  readonly eotMs: number;
+  readonly eotRestNs: number;
+  readonly type: string | null;
+};
 
 const NS_PER_MS = 1_000_000n;
+/** Of a UTF-16 unit, at most. */
+const UTF8_BYTES = 3;
 
 /** Complete it with WHERE. */
 export const SELECT_EVENT = `
   SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns / 1000000 AS eotMs,
          e.eot_ns % 1000000 AS eotRestNs, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
          o.schema_version AS schemaVersion, e.received_ms AS receivedMs, e.payload, e.extra
-    FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin`;
+    FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin`;
 
+/** @throws {StoreError} where its names are gone. */
 export function toStoredEvent(row: EventRow): StoredEvent {
-  const { eotMs, eotRestNs, ...event } = row;
-  return { ...event, eotNs: BigInt(eotMs) * NS_PER_MS + BigInt(eotRestNs) };
+  const { eotMs, eotRestNs, type, ...event } = row;
+  if (type === null) throw namesMissing();
+  return { ...event, type, eotNs: BigInt(eotMs) * NS_PER_MS + BigInt(eotRestNs) };
 }
 
 export interface FoundEvent extends StoredEvent {
@@ -32,18 +42,63 @@ export interface FoundEvent extends StoredEvent {
   readonly conflictingCopies: number;
 }
 
-/** Finds the event that a key leads to. */
-export class EventFinder {
-  readonly #bySeq: Statement<[number], EventRow>;
+/** An event that a key leads to, without its texts, which may be as large as a body: they are read only to compare them. */
+interface Head {
+  readonly seq: number;
+  readonly session: number;
+  readonly eventId: string;
+  readonly revision: number;
+  readonly eot: string;
+  readonly origin: number;
+  readonly confidence: number;
+  readonly payloadBytes: number;
+  readonly extraBytes: number | null;
+}
+
+/** An event that has come, with the ids of its names. */
+interface Arrived {
+  readonly session: number;
+  readonly origin: number;
+  readonly event: CourtEvent;
+}
+
+/** Tells whether an event is stored already. By the ids of its names alone: what it is does not rest on other rows. */
+export class Arbiter {
+  readonly #head: Statement<[number], Head>;
+  readonly #texts: Statement<[number], Pick<CourtEvent, 'payload' | 'extra'>>;
 
   constructor(db: Database) {
-    this.#bySeq = db.prepare(`${SELECT_EVENT} WHERE e.seq = ?`);
+    this.#head = db.prepare(`
+      SELECT seq, session, event_id AS eventId, revision, eot, origin, confidence, octet_length(payload) AS payloadBytes,
+             octet_length(extra) AS extraBytes
+        FROM event WHERE seq = ?`);
+    this.#texts = db.prepare('SELECT payload, extra FROM event WHERE seq = ?');
   }
 
-  bySeq(seq: number): StoredEvent | undefined {
-    const row = this.#bySeq.get(seq);
-    return row && toStoredEvent(row);
+  /** @returns the one of these events that has the same key (spec 2.3). */
+  find({ session, event }: Arrived, seqs: readonly number[]): Head | undefined {
+    for (const seq of seqs) {
+      const head = this.#head.get(seq);
+      if (head?.eventId !== event.eventId) continue;
+      if (head.revision === event.revision && head.session === session) return head;
+    }
+    return undefined;
   }
+
+  /** @returns whether a stored event is the same JSON value. What is read for that is bounded by the event that came. */
+  isSame(stored: Head, { origin, event }: Arrived): boolean {
+    if (stored.origin !== origin || stored.eot !== event.eot || stored.confidence !== event.confidence)
+      return false;
+    if (!mayBeSame(stored.payloadBytes, event.payload)) return false;
+    if (!mayBeSame(stored.extraBytes ?? 0, event.extra ?? '')) return false;
+    const texts = this.#texts.get(stored.seq);
+    return texts !== undefined && sameContent({ ...event, ...texts }, event);
+  }
+}
+
+/** Texts of other lengths are compared as JSON values only if both are short. */
+function mayBeSame(bytes: number, text: string): boolean {
+  return bytes <= 2 * COMPARED_CHARS * UTF8_BYTES || bytes === Buffer.byteLength(text);
 }
 
 /**

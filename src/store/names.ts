@@ -1,11 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
-import { NAMES_CACHED } from '../protocol/limits.ts';
+import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../protocol/limits.ts';
 
 /** Ids of interned names, in memory. What a transaction adds counts only once it has been committed. */
 class Interned {
   readonly #committed = new Map<string, number>();
   readonly #pending = new Map<string, number>();
+  /** UTF-16 units of the committed ones. */
+  #chars = 0;
 
   get(name: string): number | undefined {
     return this.#committed.get(name) ?? this.#pending.get(name);
@@ -16,11 +18,20 @@ class Interned {
     return id;
   }
 
-  /** Forgets everything rather than the oldest: a venue has far fewer names than the limit. */
+  /** Forgets everything rather than the oldest: a venue has far fewer names than the limits. */
   committed(): void {
-    if (this.#committed.size + this.#pending.size > NAMES_CACHED) this.#committed.clear();
-    for (const [name, id] of this.#pending) this.#committed.set(name, id);
+    for (const [name, id] of this.#pending) {
+      if (this.#committed.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) this.forget();
+      this.#committed.set(name, id);
+      this.#chars += name.length;
+    }
     this.#pending.clear();
+  }
+
+  /** Forgets what was committed. */
+  forget(): void {
+    this.#committed.clear();
+    this.#chars = 0;
   }
 
   rolledBack(): void {
@@ -30,8 +41,16 @@ class Interned {
 
 type OriginNames = Pick<CourtEvent, 'venueId' | 'courtId' | 'source' | 'type' | 'schemaVersion'>;
 
-/** Sessions and origins as integers (design 5). Call inside a transaction, then `committed` or `rolledBack`. */
+/**
+ * Sessions and origins as integers (design 5). Call `begin` and the rest inside a transaction that holds the write lock, then
+ * `committed` or `rolledBack`.
+ *
+ * Another process may prune names that no event uses (unusedNames.ts). So what is remembered counts only as long as no
+ * other connection has committed: SQLite counts that in `data_version`, and inside the transaction no other one can.
+ */
 export class Names {
+  readonly #version: Statement<[], number>;
+  #seenVersion = -1;
   readonly #sessions = new Interned();
   readonly #origins = new Interned();
   readonly #findSession: Statement<[string], number>;
@@ -40,12 +59,21 @@ export class Names {
   readonly #addOrigin: Statement<string[]>;
 
   constructor(db: Database) {
+    this.#version = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#findSession = db.prepare<[string], number>('SELECT id FROM session WHERE name = ?').pluck();
     this.#addSession = db.prepare('INSERT INTO session (name) VALUES (?)');
     const columns = ['venue', 'court', 'source', 'type', 'schema_version'];
     const matches = columns.map((column) => `${column} = ?`).join(' AND ');
     this.#findOrigin = db.prepare<string[], number>(`SELECT id FROM origin WHERE ${matches}`).pluck();
     this.#addOrigin = db.prepare(`INSERT INTO origin (${columns}) VALUES (?, ?, ?, ?, ?)`);
+  }
+
+  begin(): void {
+    const version = this.#version.get() ?? -1;
+    if (version === this.#seenVersion) return;
+    this.#seenVersion = version;
+    this.#sessions.forget();
+    this.#origins.forget();
   }
 
   sessionId(name: string): number {

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
-import { NAMES_CACHED } from '../protocol/limits.ts';
+import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../protocol/limits.ts';
+import { StoreError } from './failure.ts';
 
 /** The names that a camera says with every event (schema.ts). */
 export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
@@ -8,6 +9,8 @@ export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'sou
 /** The names behind the numbers, for readers: asked for once each. */
 export class OriginReader {
   readonly #known = new Map<number, OriginNames>();
+  /** UTF-16 units of them. */
+  #chars = 0;
   readonly #find: Statement<[number], OriginNames>;
 
   constructor(db: Database) {
@@ -22,9 +25,20 @@ export class OriginReader {
 
   #ask(id: number): OriginNames {
     const names = this.#find.get(id);
-    if (names === undefined) throw new Error(`origin ${id} is missing`);
-    if (this.#known.size >= NAMES_CACHED) this.#known.clear();
+    if (names === undefined) throw namesMissing();
+    if (this.#known.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) {
+      this.#known.clear();
+      this.#chars = 0;
+    }
     this.#known.set(id, names);
+    this.#chars += names.courtId.length + names.venueId.length + names.source.length;
     return names;
   }
+}
+
+/** @returns why an event cannot be read whose row of names is gone. */
+export function namesMissing(): StoreError {
+  return new StoreError(
+    'The database is damaged: the venue, court, source and type of some events are missing. Keep a copy of it, and restore a backup.',
+  );
 }

@@ -93,7 +93,7 @@ const LAYOUT = `
     SELECT e.seq, s.name AS session_id, e.event_id, e.revision, e.eot, o.type, o.court AS court_id,
            o.venue AS venue_id, e.confidence, o.source, o.schema_version,
            strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch') AS received_at, e.payload, e.extra
-      FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin;
+      FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin;
 `;
 
 /** Nothing older was ever released. Migration n takes a file from user_version n to n + 1. */

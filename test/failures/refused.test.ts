@@ -73,7 +73,7 @@ t.test('a damaged database is not touched, not even by the log beside it', async
   const last = (pages: number[]) => pages.at(-1) ?? 0;
   // None of these pages is in the log, which would mend it.
   const damages: [string, number][] = [
-    ['sessions', last(pagesOf(copy, 'session'))],
+    ['sessions', last(pagesOf(copy, 'sqlite_autoindex_session_1'))],
     ['names', last(pagesOf(copy, 'sqlite_autoindex_origin_1'))],
     ['up to where keys are flushed', last(pagesOf(copy, 'sealed'))],
     ['a page of events in the middle', pagesOf(copy, 'event')[40] ?? 0],

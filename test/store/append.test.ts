@@ -1,6 +1,9 @@
 import t from 'tap';
+import type { CourtEvent } from '../../src/protocol/event.ts';
 import { findRevisions } from '../../src/store/events.ts';
 import { readKeyHash } from '../../src/store/keyHash.ts';
+import { readSession } from '../../src/store/reader.ts';
+import { sessionId } from '../../src/store/sessions.ts';
 import { event, events } from '../event.ts';
 import { Committer, collidingIds, court, keyState, scratch, unbindable } from './scratch.ts';
 
@@ -108,6 +111,55 @@ t.test('a key that a crash left in both places leads to the event of its copy, o
   t.match(keyState(after), { unknown: 0, twice: 0, astray: 1 });
   t.end();
 });
+
+t.test('an event whose names have been damaged is a duplicate all the same', (t) => {
+  const { folder, db } = scratch(t);
+  const sent = event({ event_id: 'e' });
+  new Committer(db).append(...court(sent));
+  db.exec('DELETE FROM origin');
+  db.close();
+  const { db: reopened } = scratch(t, folder);
+  // Whether it is the same cannot be told any more.
+  t.strictSame(new Committer(reopened).append(...court(sent)), IN_CONFLICT);
+  t.equal(reopened.prepare('SELECT count(*) FROM event').pluck().get(), 1);
+  const damaged = /The database is damaged: the venue, court, source and type of some events are missing/;
+  t.throws(() => findRevisions(reopened, 'session-1', 'e'), damaged);
+  t.throws(() => [...readSession(reopened, sessionId(reopened, 'session-1'))], damaged);
+  t.end();
+});
+
+t.test(
+  'copies of a long event are told from it by their lengths, and read only where those are the same',
+  (t) => {
+    const { db } = scratch(t);
+    const text = 'x'.repeat(100_000);
+    const like = (overrides: Record<string, unknown>) =>
+      court(event({ event_id: 'e', payload: { text }, more: 'y'.repeat(50_000), ...overrides }));
+    let bytes = 0;
+    const { prepare } = db;
+    db.prepare = ((sql: string) => {
+      const statement = prepare.call(db, sql);
+      if (!/^\s*SELECT payload/.test(sql)) return statement;
+      const get = statement.get as (...args: unknown[]) => unknown;
+      statement.get = (...args: unknown[]) => {
+        const row = get.apply(statement, args) as { payload: string; extra: string };
+        bytes += row.payload.length + row.extra.length;
+        return row;
+      };
+      return statement;
+    }) as typeof db.prepare;
+    const store = new Committer(db);
+    store.append(...like({}));
+    const copies = Array<CourtEvent>(500).fill(like({ payload: {} })[0]!);
+    t.strictSame(store.append(...copies), { accepted: 0, duplicates: 500, conflicts: 500 });
+    t.strictSame(store.append(...like({ more: '' })), IN_CONFLICT);
+    t.equal(bytes, 0);
+    t.strictSame(store.append(...like({})), KNOWN);
+    t.strictSame(store.append(...like({ payload: { text: `${text.slice(1)}z` } })), IN_CONFLICT);
+    t.ok(bytes > 300_000 && bytes < 301_000, 'two reads');
+    t.end();
+  },
+);
 
 t.test('names that a rollback took back are made again, not remembered', (t) => {
   const { db } = scratch(t);
