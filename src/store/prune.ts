@@ -11,6 +11,7 @@ import { failureKind } from './failure.ts';
 import { type OldEvent, type OldEvents, oldEvents } from './old.ts';
 import { lostEdges } from './sessionEdges.ts';
 import { deadKeys } from './sweep.ts';
+import { unusedNames } from './unusedNames.ts';
 
 export interface Pruned {
   readonly events: number;
@@ -29,7 +30,7 @@ export type PruneProgress = (doing: 'events' | 'keys' | 'pages', count: number) 
  * do is noted in the same transactions (`session.unswept`), and the next prune does it.
  *
  * The keys come second, because they are in the order of their hashes: deleted with its event, each would dirty a page of its
- * own. Until then they lead nowhere, which append.ts bears. Sessions and names stay: the daemon remembers their ids.
+ * own. Until then they lead nowhere, which append.ts bears. Names that no event uses go as well.
  */
 export async function pruneEvents(db: Database, which: OldEvents, on: PruneProgress): Promise<Pruned> {
   // No fsync while a step holds the lock. The daemon's next commit syncs what came before it, and what a power cut undoes
@@ -37,6 +38,7 @@ export async function pruneEvents(db: Database, which: OldEvents, on: PruneProgr
   db.pragma('synchronous = NORMAL');
   const pruner = new Pruner(db, on);
   const { events, sessions } = await pruner.deleteEvents(which);
+  await pruner.forgetNames();
   await pruner.sweepKeys();
   await pruner.findEdges();
   return { events, sessions, bytes: await pruner.giveBack() };
@@ -101,6 +103,11 @@ class Pruner {
         empty.run(session);
       });
     }
+  }
+
+  /** Before the sweep: a session without events needs none. */
+  async forgetNames(): Promise<void> {
+    for (const forget of unusedNames(this.#db)) await this.#step(forget);
   }
 
   /** Of the sessions whose first or last event is gone. */

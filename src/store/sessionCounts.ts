@@ -53,7 +53,9 @@ export class SessionCounts {
     for (const [session, { events, duplicates, first, last }] of this.#added) {
       if (first !== undefined && last !== undefined) {
         const [firstNs, firstSeq, lastNs, lastSeq] = [first.eotNs, first.seq, last.eotNs, last.seq];
-        this.#addEvents.run({ session, events, firstNs, firstSeq, lastNs, lastSeq });
+        const { changes } = this.#addEvents.run({ session, events, firstNs, firstSeq, lastNs, lastSeq });
+        // Nobody could find them (names.ts).
+        if (changes !== 1) throw new Error('events of a session that is not there');
       }
       if (duplicates > 0) this.#addDuplicates.run(duplicates, session);
     }

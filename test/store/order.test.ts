@@ -205,7 +205,7 @@ t.test(
     store.append(sent[3]!, sent[3]!);
     t.match(told(), [{ ...line(7, 1, 12), duplicates: 2 }]);
     const hits = { ...BEFORE_ALL, type: HIT };
-    const cut = pruneEvents(db, hits, () => {
+    const cut = pruneEvents(look, hits, () => {
       throw new Error('power cut');
     });
     await t.rejects(cut, /power cut/);
@@ -216,7 +216,7 @@ t.test(
       first_ns: 1,
       last_ns: 12,
     });
-    await pruneEvents(db, hits, () => {});
+    await pruneEvents(look, hits, () => {});
     t.match(told(), [left]);
     t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
       events: 4,
@@ -224,7 +224,7 @@ t.test(
       last_ns: 9,
     });
     t.ok(countsAreRight(db));
-    await pruneEvents(db, BEFORE_ALL, () => {});
+    await pruneEvents(look, BEFORE_ALL, () => {});
     t.strictSame(told(), []);
     t.throws(() => sessionId(db, 's'), /There is no session/);
     store.append(at(6n));
