@@ -36,7 +36,8 @@ export function sortByEot(db: Database, session: number, range: EotRange): EotOr
   const flushed = flushedSeqs(db, session, flushedSeq);
   // By seq first, because events lie in the file in that order.
   flushed.sort();
-  const sorter = new Sorter(flushed.length);
+  // In its place: never more have been added than have been read.
+  const sorter = new Sorter(flushed);
   const where = 'session = @session AND eot_ns >= @fromNs AND eot_ns < @toNs';
   const bounds = { session, ...range };
   const find = db.prepare<unknown[], Row>(
@@ -88,10 +89,10 @@ class Columns {
   highs: Int32Array;
   lows: Uint32Array;
 
-  constructor(length: number) {
-    this.seqs = new Float64Array(length);
-    this.highs = new Int32Array(length);
-    this.lows = new Uint32Array(length);
+  constructor(seqs: Float64Array) {
+    this.seqs = seqs;
+    this.highs = new Int32Array(seqs.length);
+    this.lows = new Uint32Array(seqs.length);
   }
 
   get capacity(): number {
@@ -128,10 +129,11 @@ class Sorter {
   readonly #rows: Columns;
   #length = 0;
   /** The left half of what is being merged, from the first that is not at its place. */
-  readonly #left = new Columns(0);
+  readonly #left = new Columns(new Float64Array(0));
 
-  constructor(expected: number) {
-    this.#rows = new Columns(expected);
+  /** @param room is written over. */
+  constructor(room: Float64Array) {
+    this.#rows = new Columns(room);
   }
 
   add(rows: readonly Row[]): void {

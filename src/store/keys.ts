@@ -23,6 +23,10 @@ const NONE: readonly number[] = [];
  * Nothing is lost with the memory: the keys of all events after the last that were sealed are read back at start. To bound
  * that, they move to the file when there are LIVE_KEYS of them (seal.ts): sorted, so that a page takes many at once.
  *
+ * A filter of bits tells of most new events that no key of theirs is in the file. Without it, and with only sessions asked for
+ * that have begun to be flushed, 16 sessions that go on for two million events cost 8.7 us an event instead of 5, which is
+ * a quarter of what a request of 500 costs in all.
+ *
  * This holds for one writing process (lock.ts). Other processes work from the file alone.
  */
 export class Keys {
