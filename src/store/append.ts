@@ -107,8 +107,7 @@ export class Appender {
     this.#sessions.duplicate(session);
     if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
-    const isShared = first.courtId !== event.courtId || first.source !== event.source;
-    if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
+    if (!this.#arbiter.isOfSameCamera(first, candidate)) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#noteConflict.run(session, first.seq, receivedMs);
   }
 

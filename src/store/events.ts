@@ -66,6 +66,7 @@ interface Arrived {
 export class Arbiter {
   readonly #head: Statement<[number], Head>;
   readonly #texts: Statement<[number], Pick<CourtEvent, 'payload' | 'extra'>>;
+  readonly #camera: Statement<[number], Pick<CourtEvent, 'courtId' | 'source'>>;
 
   constructor(db: Database) {
     this.#head = db.prepare(`
@@ -73,6 +74,7 @@ export class Arbiter {
              octet_length(extra) AS extraBytes
         FROM event WHERE seq = ?`);
     this.#texts = db.prepare('SELECT payload, extra FROM event WHERE seq = ?');
+    this.#camera = db.prepare('SELECT court AS courtId, source FROM origin WHERE id = ?');
   }
 
   /** @returns the one of these events that has the same key (spec 2.3). */
@@ -83,6 +85,13 @@ export class Arbiter {
       if (head.revision === event.revision && head.session === session) return head;
     }
     return undefined;
+  }
+
+  /** @returns whether two events have court and source in common; if not, two cameras share an id. True where names are gone. */
+  isOfSameCamera(stored: Head, { origin, event }: Arrived): boolean {
+    if (stored.origin === origin) return true;
+    const camera = this.#camera.get(stored.origin);
+    return camera === undefined || (camera.courtId === event.courtId && camera.source === event.source);
   }
 
   /** @returns whether a stored event is the same JSON value. What is read for that is bounded by the event that came. */
