@@ -203,7 +203,7 @@ function storeEvents(log: Log, noteFull: (isFull: boolean) => void): StoreEvents
       logger.info('there is room on the disk again: events are stored');
     },
     unexpected: (err) => logger.error({ err }, 'a fault of courtd: please report it'),
-    fatal: (error) => die(log, error, isDamage(error) ? DAMAGED : DISK_FAILED),
+    fatal: (error) => die(log, error, reasonOf(error)),
   };
 }
 
@@ -212,6 +212,12 @@ const UPGRADE_SENTENCES = {
   changing: 'the database gets its new layout: events are taken when that is done',
   done: 'the database is up to date',
 } as const;
+
+/** @returns why the daemon ends, for people. */
+function reasonOf(error: unknown): string {
+  if (error instanceof StoreError) return error.message;
+  return isDamage(error) ? DAMAGED : DISK_FAILED;
+}
 
 const DISK_FAILED =
   'the disk failed to read or write: nothing can be promised any more; check it, and start again';
@@ -229,7 +235,7 @@ let isDying = false;
 function die({ logger, exit }: Log, error: unknown, message: string): void {
   if (isDying) return;
   isDying = true;
-  logger.fatal({ err: error, code: sqliteCode(error) }, message);
+  logger.fatal(error instanceof StoreError ? {} : { err: error, code: sqliteCode(error) }, message);
   // After the turn, so that those who wait are still told 503.
   setImmediate(() => exit(1));
 }

@@ -170,6 +170,8 @@ export const WAL_WARN_BYTES = 256 * MIB;
 /** The log's size from which events are refused until that reader is gone: the disk is for events. */
 export const WAL_MAX_BYTES = 1024 * MIB;
 export const WAL_CHECK_MS = 1_000;
+/** How often the daemon looks whether the database is still the file of that name: what was answered since then may be lost. */
+export const FILES_CHECK_MS = 1_000;
 /** Free space below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
 export const DISK_CHECK_MS = 30_000;

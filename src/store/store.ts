@@ -7,6 +7,7 @@ import type { Counts } from './append.ts';
 import { failureKind } from './failure.ts';
 import { TokenGuard } from './guard.ts';
 import { lockDirectory } from './lock.ts';
+import { FilesWatch } from './moved.ts';
 import { assertDurable, databaseFile, explain, layoutOf, openDatabase } from './open.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { settle } from './settle.ts';
@@ -31,6 +32,7 @@ export class Store {
   readonly #writer: Writer;
   readonly #newest: Statement<[]>;
   readonly #wal: WalWatch;
+  readonly #files: FilesWatch;
   #isClosed = false;
 
   private constructor(
@@ -49,6 +51,7 @@ export class Store {
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
     this.#wal = new WalWatch(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
+    this.#files = new FilesWatch(databaseFile(directory), (error) => this.#writer.fail(error));
   }
 
   /**
@@ -112,6 +115,7 @@ export class Store {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#wal.stop();
+    this.#files.stop();
     await this.#writer.close();
     await this.#writer.checkpoints.ended();
     this.#writeLastUses();

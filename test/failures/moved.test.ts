@@ -1,0 +1,63 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { Daemon } from '../daemon.ts';
+import { events } from '../event.ts';
+
+/** The files of the database are taken from under the running daemon. */
+
+const GIVE_UP_MS = 20_000;
+
+/** Posts until the daemon has ended. @returns whether it did. */
+async function hasEnded(daemon: Daemon): Promise<boolean> {
+  let isOver = false;
+  void daemon.exited.then(() => {
+    isOver = true;
+  });
+  for (const until = performance.now() + GIVE_UP_MS; !isOver && performance.now() < until; await sleep(50)) {
+    await daemon.post(events(1)).catch(() => {});
+  }
+  return isOver;
+}
+
+const REMOVED =
+  /^\S+ was removed while courtd used it: nothing is stored any more\. Put it back, .* start courtd again\.$/;
+const REPLACED = /^\S+ was replaced by another file while courtd used it: /;
+
+const CASES: readonly (readonly [what: string, move: (file: string) => void, sentence: RegExp])[] = [
+  ['the database is removed', (file) => fs.rmSync(file), REMOVED],
+  [
+    'its directory is renamed',
+    (file) => fs.renameSync(path.dirname(file), `${path.dirname(file)}-old`),
+    REMOVED,
+  ],
+  [
+    'another database is moved into its place',
+    (file) => {
+      fs.copyFileSync(file, `${file}.copy`);
+      fs.renameSync(`${file}.copy`, file);
+    },
+    REPLACED,
+  ],
+  ['its log is removed', (file) => fs.rmSync(`${file}-wal`), REMOVED],
+  ['its shared memory is removed', (file) => fs.rmSync(`${file}-shm`), REMOVED],
+];
+
+for (const [what, move, sentence] of CASES) {
+  t.test(
+    `${what}: within seconds nothing is answered 202, and the daemon ends with a sentence`,
+    async (t) => {
+      const daemon = await Daemon.start(t);
+      t.teardown(() => fs.rmSync(`${daemon.data}-old`, { recursive: true, force: true }));
+      t.equal((await daemon.post(events(3))).status, 202);
+      move(path.join(daemon.data, 'courtd.db'));
+      t.ok(await hasEnded(daemon), 'it has ended');
+      t.equal(await daemon.exited, 1);
+      const fatal = daemon.log.filter(({ level }) => level === 'fatal');
+      t.equal(fatal.length, 1, 'said once');
+      t.match(fatal, [{ msg: sentence }]);
+      t.notOk(fatal[0]?.err, 'without a stack trace');
+    },
+  );
+}
