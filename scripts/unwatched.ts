@@ -9,6 +9,7 @@ const ignore = () => {};
 export const UNWATCHED: StoreEvents = {
   full: fail,
   healed: ignore,
+  damaged: fail,
   unexpected: fail,
   fatal: fail,
   walLarge: ignore,

@@ -44,6 +44,7 @@ export const QUIET = {
   full() {},
   healed() {},
   fatal() {},
+  damaged() {},
   unexpected() {},
   walLarge() {},
   walSmall() {},

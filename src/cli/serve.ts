@@ -202,6 +202,7 @@ function storeEvents(log: Log, noteFull: (isFull: boolean) => void): StoreEvents
       noteFull(false);
       logger.info('there is room on the disk again: events are stored');
     },
+    damaged: (error) => logger.error({ code: sqliteCode((error as Error).cause) }, ROW_DAMAGED),
     unexpected: (err) => logger.error({ err }, 'a fault of courtd: please report it'),
     fatal: (error) => die(log, error, reasonOf(error)),
   };
@@ -221,6 +222,9 @@ function reasonOf(error: unknown): string {
 
 const DISK_FAILED =
   'the disk failed to read or write: nothing can be promised any more; check it, and start again';
+const ROW_DAMAGED =
+  'an event that was sent again is stored in a part of the database that is damaged: its request is refused with 503, all others are ' +
+  'served; check the disk, keep a copy of the database, and restore a backup';
 const DAMAGED =
   'the database is damaged, or the disk failed: nothing can be promised any more; check the disk and start again; ' +
   'if that does not help, keep a copy of the database and restore a backup';

@@ -181,6 +181,8 @@ export const MIN_FREE_SLACK_PERCENT = 5;
 export const FULL_RETRY_MS = 1_000;
 /** How long storing must work before the log says so: on an almost full disk a small request still fits. */
 export const FULL_QUIET_MS = 5_000;
+/** How often the log tells of an old event that cannot be read: its camera sends it again every few seconds. */
+export const DAMAGE_TOLD_MS = 60_000;
 /** How long start waits for others to let go of the log (design 5), and a command for a lock. */
 export const START_BARRIER_MS = 30_000;
 export const COMMAND_BUSY_MS = 5_000;

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
 import { Arbiter } from './events.ts';
+import { readingStored } from './failure.ts';
 import { Keys } from './keys.ts';
 import type { KeyOfEvent } from './keyTable.ts';
 import { Names } from './names.ts';
@@ -83,7 +84,7 @@ export class Appender {
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
-    const found = this.keys.claim(candidates);
+    const found = readingStored(() => this.keys.claim(candidates));
     this.#store(candidates.filter((_, i) => found[i]!.length === 0));
     for (const [i, candidate] of candidates.entries()) {
       if (found[i]!.length > 0) this.#meetAgain(candidate, found[i]!);
@@ -94,7 +95,8 @@ export class Appender {
 
   /** @param found where an event with its key may be, at the time of its claim. */
   #meetAgain(candidate: NewEvent, found: readonly number[]): void {
-    const first = this.#arbiter.find(candidate, [...found, ...this.keys.inMemory(candidate)]);
+    const seqs = [...found, ...this.keys.inMemory(candidate)];
+    const first = readingStored(() => this.#arbiter.find(candidate, seqs));
     if (first === undefined) {
       // Pruned, or another event_id with the same hash: a row that is not there is no duplicate (design 5).
       this.keys.add(candidate);
@@ -105,9 +107,10 @@ export class Appender {
     counts.accepted--;
     counts.duplicates++;
     this.#sessions.duplicate(session);
-    if (this.#arbiter.isSame(first, candidate)) return;
+    if (readingStored(() => this.#arbiter.isSame(first, candidate))) return;
     counts.conflicts++;
-    if (!this.#arbiter.isOfSameCamera(first, candidate)) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
+    if (!readingStored(() => this.#arbiter.isOfSameCamera(first, candidate)))
+      counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#noteConflict.run(session, first.seq, receivedMs);
   }
 

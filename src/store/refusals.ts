@@ -6,6 +6,11 @@ const REFUSALS = {
   busy: ['storage_busy', 'The store is locked by another program.', RETRY_AFTER_S.busy],
   full: ['storage_full', 'The disk is full.', RETRY_AFTER_S.full],
   failed: ['storage_failed', 'The store has failed and is being restarted.', RETRY_AFTER_S.full],
+  damaged: [
+    'storage_failed',
+    'An event of this request is stored where the disk is damaged: tell the operator.',
+    RETRY_AFTER_S.full,
+  ],
   logHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
   behind: ['storage_busy', 'The store has fallen behind.', RETRY_AFTER_S.full],
   overloaded: ['overloaded', 'Too many requests are waiting.', RETRY_AFTER_S.overloaded],

@@ -4,21 +4,24 @@ import type { CourtEvent } from '../protocol/event.ts';
 import {
   BUSY_GIVE_UP_MS,
   BUSY_RETRY_MS,
+  DAMAGE_TOLD_MS,
   GROUP_EVENTS,
   LIVE_KEYS_MAX,
   QUEUED_REQUESTS,
-  TIDY_RETRY_MS,
 } from '../protocol/limits.ts';
 import { Appender, type Arrival, type Counts } from './append.ts';
-import { Checkpoints } from './checkpoint.ts';
+import type { Checkpoints } from './checkpoint.ts';
 import { failureKind } from './failure.ts';
 import { FullDisk, type FullEvents, type FullOptions } from './full.ts';
 import { type Refusal, refusal } from './refusals.ts';
+import { Tidying } from './tidying.ts';
 
 /** What the daemon logs of the store's health. */
 export interface WriterEvents extends FullEvents {
   /** Nothing can be promised any more: say so, and exit without closing the database (design 5). */
   fatal(error: unknown): void;
+  /** An old event cannot be read, and the request that brought it again was refused: told at most once a minute. */
+  damaged(error: unknown): void;
   /** A fault of ours: one request has failed, the others of its group have not. */
   unexpected(error: unknown): void;
 }
@@ -33,6 +36,8 @@ export interface WriterOptions extends FullOptions {
 interface Job extends Arrival {
   /** Milliseconds of the monotonic clock. */
   readonly queuedAt: number;
+  /** It has waited for a locked database before. */
+  isTriedAgain: boolean;
   readonly resolve: (counts: Counts) => void;
   readonly reject: (problem: unknown) => void;
 }
@@ -46,6 +51,7 @@ interface Job extends Arrival {
 export class Writer {
   readonly checkpoints: Checkpoints;
   readonly #appender: Appender;
+  readonly #tidying: Tidying;
   readonly #on: WriterEvents;
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
@@ -60,7 +66,8 @@ export class Writer {
   #mustWait = false;
   #isFailed = false;
   #isClosed = false;
-  #tidyNotBefore = 0;
+  #isTidyingDue = false;
+  #tellDamageFrom = 0;
   readonly #holds = new Set<Refusal>();
   #whenIdle: (() => void) | undefined;
 
@@ -76,8 +83,9 @@ export class Writer {
     this.#groupEvents = groupEvents;
     this.#liveKeysMax = liveKeysMax;
     this.#full = new FullDisk(on, options);
-    this.checkpoints = new Checkpoints(db, (error) => this.#tidyingFailed(error));
     this.#appender = new Appender(db);
+    this.#tidying = new Tidying(db, this.#appender, { ...on, fatal: (error) => this.fail(error) });
+    this.checkpoints = this.#tidying.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
   }
 
@@ -93,12 +101,14 @@ export class Writer {
       if (held !== undefined) return reject(refusal(held));
       if (this.#appender.keys.count >= this.#liveKeysMax) {
         // No commit comes, after which keys would be flushed.
+        this.#isTidyingDue = true;
         if (!this.#mustWait) this.#schedule();
         return reject(refusal('behind'));
       }
       if (this.#full.refuses) return reject(refusal('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(refusal('overloaded'));
-      this.#queue.push({ events, receivedMs: Date.now(), queuedAt: performance.now(), resolve, reject });
+      const queuedAt = performance.now();
+      this.#queue.push({ events, receivedMs: Date.now(), queuedAt, isTriedAgain: false, resolve, reject });
       if (!this.#mustWait) this.#schedule();
     });
   }
@@ -134,12 +144,13 @@ export class Writer {
   #turn(): void {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the last one have left.
-    if (this.#wantsTidying()) this.#tidy();
+    if (this.#isTidyingDue && !this.#isClosed) this.#tidying.step();
     if (this.#isFailed) return;
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
     if (this.#mustWait || this.#isFailed) return;
-    if (this.#queue.length > 0 || this.#wantsTidying()) this.#schedule();
+    this.#isTidyingDue = !this.#isClosed && this.#tidying.isDue;
+    if (this.#queue.length > 0 || this.#isTidyingDue) this.#schedule();
     if (this.#queue.length === 0) this.#whenIdle?.();
   }
 
@@ -187,19 +198,35 @@ export class Writer {
       case 'fatal':
         return this.fail(error, group);
       default:
-        this.#on.unexpected(error);
-        if (group.length === 1) return rejectAll(group, error);
+        if (group.length === 1) return this.#failedAlone(group, error);
         // One of them has met it: each gets a transaction of its own, so that it fails alone.
         this.#queue.unshift(...group);
         this.#alone = group.length;
     }
   }
 
-  /** On a timer: waiting inside SQLite would stop the event loop. Each is asked once: late at a second look only, it would be lost. */
+  #failedAlone(group: readonly Job[], error: unknown): void {
+    if (failureKind(error) !== 'damaged') {
+      this.#on.unexpected(error);
+      return rejectAll(group, error);
+    }
+    if (performance.now() >= this.#tellDamageFrom) {
+      this.#tellDamageFrom = performance.now() + DAMAGE_TOLD_MS;
+      this.#on.damaged(error);
+    }
+    rejectAll(group, refusal('damaged'));
+  }
+
+  /**
+   * On a timer: waiting inside SQLite would stop the event loop. What has found the database locked is tried once more at
+   * least, however late: the event loop may have been busy meanwhile, and the lock be gone long since.
+   */
   #tryAgain(waiting: Job[]): void {
-    const late = new Set(waiting.filter(({ queuedAt }) => performance.now() - queuedAt >= BUSY_GIVE_UP_MS));
-    rejectAll(late, refusal('busy'));
-    this.#queue = waiting.filter((job) => !late.has(job));
+    const now = performance.now();
+    const isLate = ({ queuedAt, isTriedAgain }: Job) => isTriedAgain && now - queuedAt >= BUSY_GIVE_UP_MS;
+    rejectAll(waiting.filter(isLate), refusal('busy'));
+    this.#queue = waiting.filter((job) => !isLate(job));
+    for (const job of this.#queue) job.isTriedAgain = true;
     this.#mustWait = true;
     setTimeout(() => {
       this.#mustWait = false;
@@ -213,33 +240,6 @@ export class Writer {
     this.#isFailed = true;
     rejectAll([...group, ...this.#queue.splice(0)], refusal('failed'));
     this.#on.fatal(error);
-  }
-
-  #wantsTidying(): boolean {
-    return !this.#isClosed && (this.checkpoints.isDue || this.#mayTidy());
-  }
-
-  #mayTidy(): boolean {
-    return this.#appender.wantsTidying && performance.now() >= this.#tidyNotBefore;
-  }
-
-  #tidy(): void {
-    if (this.#isClosed) return;
-    try {
-      if (this.checkpoints.isDue) this.checkpoints.step();
-      if (this.#mayTidy()) this.#appender.tidyStep();
-    } catch (error) {
-      const isBusy = failureKind(error) === 'busy';
-      this.#tidyNotBefore = performance.now() + (isBusy ? BUSY_RETRY_MS : TIDY_RETRY_MS);
-      this.#tidyingFailed(error);
-    }
-  }
-
-  /** Checkpoints, the order and sealing can always wait, and fail with nothing lost: on a full disk, on a locked file. */
-  #tidyingFailed(error: unknown): void {
-    const kind = failureKind(error);
-    if (kind === 'fatal') this.fail(error);
-    if (kind === 'unexpected') this.#on.unexpected(error);
   }
 }
 

@@ -76,6 +76,7 @@ export function recorder(): { on: StoreEvents; told: string[] } {
       full: tell('full'),
       healed: tell('healed'),
       fatal: tell('fatal'),
+      damaged: tell('damaged'),
       unexpected: tell('unexpected'),
       walLarge: tell('walLarge'),
       walSmall: tell('walSmall'),
