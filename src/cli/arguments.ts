@@ -21,6 +21,15 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
 }
 
+/** @returns seconds, more than none. */
+export function parsePeriod(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds > 0) return seconds;
+  throw new InvalidArgumentError(
+    'Give a whole number with s, m, h or d, such as 90d: 0 would be every event.',
+  );
+}
+
 /** @returns bytes, of an integer alone or with KiB, MiB or GiB. */
 export function parseSize(text: string): number {
   const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);

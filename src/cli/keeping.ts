@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../protocol/event.ts';
 import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../protocol/limits.ts';
-import { integer, json, notEmpty, parseDuration } from './arguments.ts';
+import { integer, json, notEmpty, parsePeriod } from './arguments.ts';
 
 /** The commands that keep the data: backup, restore, prune. */
 export function addKeeping(program: Command): void {
@@ -29,15 +29,19 @@ export function addKeeping(program: Command): void {
   program
     .command('prune')
     .description(
-      'delete events by time of receipt, beside a daemon that takes events, and give the space back',
+      'delete events by time of receipt, beside a daemon that takes events, and give the space back; with a revision goes what it has replaced',
     )
     .addOption(
       new Option('--older-than <time>', 'events received longer ago than this: a number with s, m, h or d')
         .makeOptionMandatory()
-        .argParser(parseDuration),
+        .argParser(parsePeriod),
     )
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
     .option('--dry-run', 'only say what would be deleted')
+    .option(
+      '--yes',
+      'delete more than half of all events without asking, as the nightly unit does; not within a day after the clock has jumped',
+    )
     .addOption(json())
     .action(async (_options, command) => (await import('./prune.ts')).prune(command.optsWithGlobals()));
 }

@@ -1,6 +1,10 @@
+import readline from 'node:readline/promises';
+import type { Database } from 'better-sqlite3';
+import { hasJustJumped, readMark } from '../store/clockMark.ts';
+import { StoreError } from '../store/failure.ts';
 import { lockPrune } from '../store/lock.ts';
-import { oldEvents } from '../store/old.ts';
-import { pruneEvents } from '../store/prune.ts';
+import type { OldEvents } from '../store/old.ts';
+import { countOld, type Pruned, pruneEvents } from '../store/prune.ts';
 import { type DataOption, withDatabase } from './data.ts';
 import { isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
 
@@ -9,6 +13,8 @@ export interface PruneOptions extends DataOption, JsonOption {
   readonly olderThan: number;
   readonly type?: string;
   readonly dryRun?: boolean;
+  /** Nobody is there to be asked: as the nightly unit says. */
+  readonly yes?: boolean;
 }
 
 /** `courtd prune --older-than TIME`. */
@@ -16,17 +22,12 @@ export async function prune(options: PruneOptions): Promise<void> {
   const nowMs = Date.now();
   const beforeMs = nowMs - options.olderThan * 1000;
   const which = { beforeMs, nowMs, ...(options.type === undefined ? {} : { type: options.type }) };
-  const progress = new Progress();
   const { events, sessions, bytes } = await withDatabase(options, async (db) => {
-    if (options.dryRun) return count(oldEvents(db, which));
-    const lock = lockPrune(options.data);
-    try {
-      return await pruneEvents(db, which, (doing, done) => progress.show(() => PROGRESS[doing](done)));
-    } finally {
-      lock.close();
-    }
+    if (options.dryRun) return { ...countOld(db, which), bytes: 0 };
+    if (options.yes) refuseJumpedClock(options.data, nowMs);
+    else await agree(db, which);
+    return deleteOld(db, which, options);
   });
-  progress.clear();
   if (options.json) {
     const before = isoTime(beforeMs);
     return printJson({ dry_run: options.dryRun ?? false, received_before: before, events, sessions, bytes });
@@ -37,18 +38,51 @@ export async function prune(options: PruneOptions): Promise<void> {
   say(`${what}, ${when}, deleted; ${mebibytes(bytes)} given back to the file system.`);
 }
 
+async function deleteOld(db: Database, which: OldEvents, { data }: DataOption): Promise<Pruned> {
+  const progress = new Progress();
+  let isWaiting = false;
+  const lock = lockPrune(data);
+  try {
+    return await pruneEvents(db, which, (doing, done) => {
+      if (doing === 'reader' && !isWaiting) say(WAITING);
+      isWaiting = doing === 'reader';
+      if (doing !== 'reader') progress.show(() => PROGRESS[doing](done));
+    });
+  } finally {
+    progress.clear();
+    lock.close();
+  }
+}
+
+const WAITING =
+  'Another program is reading the database and does not end: waiting for it. Nothing is lost by ending this prune; the next one goes on.';
+
 const PROGRESS = {
   events: (done: number) => `${done} events deleted`,
   keys: (done: number) => `${done} keys deleted`,
   pages: (done: number) => `${mebibytes(done)} given back`,
 } as const;
 
-function count(lists: ReturnType<typeof oldEvents>) {
-  const sessions = new Set<number>();
-  let events = 0;
-  for (const list of lists) {
-    events += list.length;
-    for (const { session } of list) sessions.add(session);
+/** With nobody there who could look at the clock (clockMark.ts). @throws {StoreError} */
+function refuseJumpedClock(data: string, nowMs: number): void {
+  const mark = readMark(data);
+  if (mark === undefined || !hasJustJumped(mark, nowMs)) return;
+  throw new StoreError(
+    `The clock of this box says ${isoTime(nowMs)}. It has jumped by more than a day, or the box was off for so long, so it is not relied on ` +
+      'for a day: nothing was deleted. If it is right, run this without --yes.',
+  );
+}
+
+/** Where most of all events would go, somebody has to want that. @throws {StoreError} where nobody does. */
+async function agree(db: Database, which: OldEvents): Promise<void> {
+  const { events, of } = countOld(db, which);
+  if (2 * events <= of) return;
+  const what = `${events} of ${of} events, more than half, would be deleted`;
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    throw new StoreError(`${what}: nothing was. If that is right, say so with --yes.`);
   }
-  return { events, sessions: sessions.size, bytes: 0 };
+  const terminal = readline.createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`${what}. Delete them? [y/N] `);
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new StoreError('Nothing was deleted.');
 }

@@ -198,10 +198,25 @@ export const COPY_SYNC_MS = 100;
 export const UPGRADE_ROOM_PERCENT = 170;
 /** How often the log says how far an upgrade of the database is. */
 export const UPGRADE_TOLD_MS = 5_000;
+/**
+ * Nothing can have been received before there was a courtd: its first version is of November 2026. A year earlier, so that one
+ * that is tried with its clock set back by a period of retention prunes as it will.
+ */
+export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
+/** How often the daemon notes what its clock says, and by how much that may differ from one to the next (clockMark.ts). */
+export const CLOCK_MARK_MS = 3_600_000;
+export const CLOCK_JUMP_MS = 86_400_000;
+/** Events that a prune looks at in one query, for whether any of them is old: 20,000 take 3 ms. */
+export const PRUNE_LOOK_ROWS = 20_000;
 /** What a prune reads at a time; and what it deletes at a time, by number and by time, so that no request waits for long. */
 export const PRUNE_READ_ROWS = 1_000;
 export const PRUNE_STEP_ROWS = 200;
 export const PRUNE_STEP_MS = 4;
+/** Keys come in their order, many to a page: a step may take as many as there is time for. */
+export const PRUNE_STEP_KEYS = 5_000;
+/** Frames of the log that are not in the file yet, because another program reads, from which a prune waits: 32 MiB. */
+export const PRUNE_LOG_FRAMES = 8_000;
+export const PRUNE_LOG_WAIT_MS = 500;
 /** How long it leaves the database to others after each step, at least; after a slow one twice as long as that took. */
 export const PRUNE_PAUSE_MS = 5;
 /** Pages that one step gives back to the file system, from and to: as many as take about PRUNE_STEP_MS. */

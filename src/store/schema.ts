@@ -27,8 +27,7 @@ const LAYOUT = `
     last_ns    INTEGER,
     last_seq   INTEGER,
     duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that came again and were ignored
-    pruned_seq INTEGER NOT NULL DEFAULT 0,  -- its events up to here may be gone: see prune.ts
-    unswept    INTEGER NOT NULL DEFAULT 0   -- 1: keys of events that are gone may be in "key"
+    unswept    INTEGER NOT NULL DEFAULT 0   -- its events up to this seq may be gone, and their keys still be in "key"
   ) STRICT;
 
   CREATE TABLE origin (

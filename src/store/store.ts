@@ -4,6 +4,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../protocol/event.ts';
 import { FULL_RETRY_MS } from '../protocol/limits.ts';
 import type { Counts } from './append.ts';
+import { markClock } from './clockMark.ts';
 import { failureKind } from './failure.ts';
 import { TokenGuard } from './guard.ts';
 import { lockDirectory } from './lock.ts';
@@ -33,6 +34,7 @@ export class Store {
   readonly #newest: Statement<[]>;
   readonly #wal: WalWatch;
   readonly #files: FilesWatch;
+  readonly #stopMarking: () => void;
   #isClosed = false;
 
   private constructor(
@@ -52,6 +54,7 @@ export class Store {
     const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
     this.#wal = new WalWatch(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
     this.#files = new FilesWatch(databaseFile(directory), (error) => this.#writer.fail(error));
+    this.#stopMarking = markClock(directory);
   }
 
   /**
@@ -116,6 +119,7 @@ export class Store {
     this.#isClosed = true;
     this.#wal.stop();
     this.#files.stop();
+    this.#stopMarking();
     await this.#writer.close();
     await this.#writer.checkpoints.ended();
     this.#writeLastUses();

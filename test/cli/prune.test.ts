@@ -34,7 +34,7 @@ async function listed(daemon: Daemon): Promise<Record<string, number>> {
 }
 
 async function pruned(daemon: Daemon, ...args: string[]) {
-  const { status, stdout, stderr } = await daemon.command('prune', '--json', ...args);
+  const { status, stdout, stderr } = await daemon.command('prune', '--yes', '--json', ...args);
   if (status !== 0) throw new Error(stderr);
   const { events, sessions, bytes } = JSON.parse(stdout);
   return { events, sessions, bytes };
@@ -58,7 +58,7 @@ t.test(
       stderr: /^5000 events of 2 sessions, received before 20[^ ]+Z, would be deleted\.\n$/,
     });
     t.equal((await listed(daemon)).old, 4_000, 'a dry run deletes nothing');
-    const { stderr, status } = await daemon.command('prune', '--older-than', '90d');
+    const { stderr, status } = await daemon.command('prune', '--older-than', '90d', '--yes');
     t.equal(status, 0);
     t.match(
       stderr,
@@ -122,20 +122,157 @@ t.test('--type: only those, and works without a daemon', async (t) => {
   t.strictSame(await pruned(daemon, ...positions), { events: 0, sessions: 0, bytes: 0 });
 });
 
+/** What the daemon marked so many days ago, as if its clock had jumped since. */
+function marked(daemon: Daemon, days: number): void {
+  const text = (ms: number) => String(ms).padStart(15, '0');
+  fs.writeFileSync(
+    path.join(daemon.data, 'courtd.clock'),
+    `${text(Date.now() - days * DAY_MS)} ${text(0)}\n`,
+  );
+}
+
 t.test(
-  'a clock that was wrong: what came after something young is young, and a future time is kept',
+  'a clock that is right: a prune by hand on a box that was never pruned deletes what is older, at once',
   async (t) => {
-    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    const daemon = await Daemon.start(t);
     await post(daemon, 10, { session_id: 'old' });
-    await post(daemon, 10, { session_id: 'future' });
-    await post(daemon, 10, { session_id: 'old-too' });
     age(daemon, 100);
-    age(daemon, -1_000, 'seq BETWEEN 11 AND 20');
-    await post(daemon, 10, { session_id: 'young' });
-    await post(daemon, 10, { session_id: 'clock-years-behind' });
-    age(daemon, 5_000, 'seq > 40');
-    t.match(await pruned(daemon, '--older-than', '90d'), { events: 20, sessions: 2 });
-    t.strictSame(await listed(daemon), { future: 10, young: 10, 'clock-years-behind': 10 });
+    await post(daemon, 20, { session_id: 'young' });
+    t.match(await daemon.command('prune', '--older-than', '90d'), {
+      status: 0,
+      stderr: /^10 events of 1 sessions/,
+    });
+    t.strictSame(await listed(daemon), { young: 20 });
+  },
+);
+
+t.test(
+  'after a winter the clock was years behind for a day: what came then is as young as what came next',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await post(daemon, 10, { session_id: 'last-autumn' });
+    age(daemon, 150);
+    await post(daemon, 10, { session_id: 'clock-behind' });
+    age(daemon, 5_000, 'seq > 10');
+    await post(daemon, 10, { session_id: 'clock-right' });
+    t.match(await pruned(daemon, '--older-than', '90d'), { events: 10, sessions: 1 });
+    t.strictSame(await listed(daemon), { 'clock-behind': 10, 'clock-right': 10 });
+    age(daemon, 100, 'seq > 20');
+    t.match(await pruned(daemon, '--older-than', '90d'), { events: 20 }, 'and goes with it');
+  },
+);
+
+t.test(
+  'a new box with the clock years behind: what came is kept, also when the clock is right and nothing came since',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await post(daemon, 10, { session_id: 'first' });
+    age(daemon, 5_000);
+    t.match(await pruned(daemon, '--older-than', '90d'), { events: 0 });
+    t.strictSame(await listed(daemon), { first: 10 });
+  },
+);
+
+t.test('an event from a clock that was once ahead stops nothing, and is kept by itself', async (t) => {
+  const daemon = await Daemon.start(t);
+  await post(daemon, 10, { session_id: 'old' });
+  await post(daemon, 1, { session_id: 'ahead-still' });
+  await post(daemon, 1, { session_id: 'ahead-once' });
+  await post(daemon, 10, { session_id: 'old-too' });
+  age(daemon, 100);
+  age(daemon, -1_000, 'seq = 11');
+  age(daemon, -50, 'seq = 12');
+  await post(daemon, 30, { session_id: 'young' });
+  t.match(await pruned(daemon, '--older-than', '90d'), { events: 20, sessions: 2 });
+  t.strictSame(await listed(daemon), { 'ahead-still': 1, 'ahead-once': 1, young: 30 });
+});
+
+t.test(
+  'a clock that has jumped: the nightly prune waits for a day, and by hand nothing goes unasked',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await post(daemon, 10, { session_id: 'this-week' });
+    const prune = ['prune', '--older-than', '90d'];
+    // To the box it is the same whether the clock went a year ahead, or it was right and the events are a year old.
+    age(daemon, 365);
+    for (const days of [365, -365, 1.1]) {
+      marked(daemon, days);
+      t.match(await daemon.command(...prune, '--yes'), {
+        status: 1,
+        stdout: '',
+        stderr:
+          /^courtd: The clock of this box says 20[^ ]+Z\. It has jumped [^\n]* nothing was deleted\. [^\n]+ without --yes\.\n$/,
+      });
+    }
+    t.match(await daemon.command(...prune), {
+      status: 1,
+      stdout: '',
+      stderr: /^courtd: 10 of 10 events, more than half, would be deleted: nothing was\./,
+    });
+    // A start of the daemon with that clock does not make it right.
+    await daemon.stop();
+    const again = await Daemon.run(t, daemon.data, daemon.token);
+    t.match(await again.command(...prune, '--yes'), { status: 1, stderr: /It has jumped/ });
+    t.strictSame(await listed(again), { 'this-week': 10 });
+    marked(daemon, 0.5);
+    t.match(await again.command(...prune, '--yes'), { status: 0, stderr: /^10 events of 1 sessions/ });
+  },
+);
+
+t.test(
+  'more than half of all events: only with --yes, or an answer; the dry run tells the same number',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await post(daemon, 30, { session_id: 'old' });
+    age(daemon, 100);
+    await post(daemon, 29, { session_id: 'young' });
+    t.match(await daemon.command('prune', '--older-than', '90d'), {
+      status: 1,
+      stdout: '',
+      stderr:
+        'courtd: 30 of 59 events, more than half, would be deleted: nothing was. If that is right, say so with --yes.\n',
+    });
+    t.match(await daemon.command('prune', '--older-than', '90d', '--dry-run'), {
+      status: 0,
+      stderr: /^30 events of 1 sessions/,
+    });
+    t.strictSame(await listed(daemon), { old: 30, young: 29 });
+    t.match(await daemon.command('prune', '--older-than', '90d', '--yes'), {
+      status: 0,
+      stderr: /^30 events of 1 sessions/,
+    });
+    t.strictSame(await listed(daemon), { young: 29 });
+  },
+);
+
+t.test(
+  'with a revision goes what it has replaced, whatever its type and age: it would be current again',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const [corrected, first, kept, plain] = events(4, { session_id: 's', type: 'BALL_HIT' });
+    await counts(daemon, [corrected, kept, { ...plain, type: 'PLAYER_POSITION' }]);
+    // The correction says that it was no hit; and of another event the higher revision came first.
+    await counts(daemon, [
+      { ...corrected, revision: 1, type: 'PLAYER_POSITION' },
+      { ...first, revision: 2, type: 'PLAYER_POSITION' },
+      { ...first, revision: 3, type: 'PLAYER_POSITION' },
+    ]);
+    age(daemon, 10, "event_id <> 'young'");
+    await counts(daemon, [
+      { ...first, revision: 1 },
+      first,
+      { ...kept, revision: 1 },
+      ...events(20, { session_id: 's' }),
+    ]);
+    const positions = ['--older-than', '7d', '--type', 'PLAYER_POSITION'];
+    const dry = JSON.parse((await daemon.command('prune', '--dry-run', '--json', ...positions)).stdout);
+    t.match(dry, { events: 7, sessions: 1 });
+    t.match(await pruned(daemon, ...positions), { events: 7, sessions: 1 });
+    const exported = (await daemon.command('export', 's', '--format', 'ndjson', '--current')).stdout;
+    for (const { event_id } of [corrected!, first!, plain!])
+      t.notOk(exported.includes(event_id), 'gone as a whole');
+    t.ok(exported.includes(kept!.event_id));
+    t.match(await daemon.command('event', 'show', 's', first!.event_id), { status: 1 });
   },
 );
 
@@ -145,7 +282,7 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
     await post(daemon, 10_000, { session_id: 'old' });
     age(daemon, 100);
     const kept = await post(daemon, 500, { session_id: 'kept' });
-    const child = start(BIN, ['prune', '--older-than', '90d', '--data', daemon.data]);
+    const child = start(BIN, ['prune', '--older-than', '90d', '--yes', '--data', daemon.data]);
     const exit = once(child, 'exit');
     let left = 10_000;
     const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
@@ -165,10 +302,11 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
   });
 }
 
-t.test('tokens stay, whatever their age; 0 takes all events', async (t) => {
+t.test('tokens stay, whatever their age', async (t) => {
   const daemon = await Daemon.start(t);
   await post(daemon, 10, {});
-  t.match(await pruned(daemon, '--older-than', '0'), { events: 10, sessions: 1 });
+  age(daemon, 300);
+  t.match(await pruned(daemon, '--older-than', '1s'), { events: 10, sessions: 1 });
   t.strictSame(await listed(daemon), {});
   t.strictSame(await counts(daemon, event()), { accepted: 1, duplicates: 0 });
 });
@@ -177,6 +315,9 @@ t.test('wrong usage', async (t) => {
   for (const args of [
     [],
     ['--older-than', '90'],
+    ['--older-than', '0'],
+    ['--older-than', '0d'],
+    ['--older-than', '0s', '--yes'],
     ['--older-than', '90d', '--type', 'X'],
     ['--older-than', '1d', 'extra'],
   ]) {

@@ -93,15 +93,15 @@ t.test('the timers: an empty setting counts as unset, and 0 never means every ev
   const prune = (positions: string, all: string) =>
     calls('courtd-prune.service', { COURTD_KEEP_POSITIONS: positions, COURTD_KEEP: all });
   t.strictSame(await prune('30d', '365d'), [
-    '<prune><--older-than><30d><--type><PLAYER_POSITION>',
-    '<prune><--older-than><365d>',
+    '<prune><--yes><--older-than><30d><--type><PLAYER_POSITION>',
+    '<prune><--yes><--older-than><365d>',
   ]);
   for (const off of ['', '0', '0d', '00', '00d', '0000s'])
     t.strictSame(await prune(off, off), [], `"${off}"`);
   for (const wrong of ['1 d', '0 d', '0dd', 'never']) {
     t.strictSame(
       await prune('', wrong),
-      [`<prune><--older-than><${wrong}>`],
+      [`<prune><--yes><--older-than><${wrong}>`],
       'what is wrong is left to courtd to say',
     );
   }

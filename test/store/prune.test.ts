@@ -1,5 +1,5 @@
 import t from 'tap';
-import { pruneEvents } from '../../src/store/prune.ts';
+import { countOld, pruneEvents } from '../../src/store/prune.ts';
 import { event, events } from '../event.ts';
 import { Committer, court, keyState, scratch } from './scratch.ts';
 
@@ -39,6 +39,19 @@ t.test(
     t.match(keyState(db), { events: 60, sealed: 60, unknown: 0, astray: 0 });
   },
 );
+
+t.test('replaced revisions are found by their keys in the file, and among the latest events', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const [inFile, inMemory, both] = events(3, { type: 'BALL_HIT' });
+  const position = { revision: 7, type: 'PLAYER_POSITION' as const };
+  committer.append(...court(inFile!, { ...inFile!, ...position }, { ...inMemory!, ...position }, both!));
+  committer.sealAll();
+  committer.append(...court(inMemory!, { ...inMemory!, revision: 6 }, { ...both!, ...position }, event()));
+  t.match(countOld(db, POSITIONS), { events: 7, sessions: 1, of: 8 });
+  t.match(await pruneEvents(db, POSITIONS, quietly), { events: 7, sessions: 1 });
+  t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 1);
+});
 
 t.test('a prune that was cut short before the keys: the next one sweeps them', async (t) => {
   const { db } = scratch(t);
