@@ -1,7 +1,8 @@
 import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
+import { RESERVE_BYTES } from '../protocol/limits.ts';
 import { hasJustJumped, readMark } from '../store/clockMark.ts';
-import { StoreError } from '../store/failure.ts';
+import { failureKind, StoreError } from '../store/failure.ts';
 import { lockPrune } from '../store/lock.ts';
 import type { OldEvents } from '../store/old.ts';
 import { countOld, type Pruned, pruneEvents } from '../store/prune.ts';
@@ -48,6 +49,12 @@ async function deleteOld(db: Database, which: OldEvents, { data }: DataOption): 
       isWaiting = doing === 'reader';
       if (doing !== 'reader') progress.show(() => PROGRESS[doing](done));
     });
+  } catch (error) {
+    if (failureKind(error) !== 'full') throw error;
+    throw new StoreError(
+      `The disk of ${data} is full, and a prune needs some room to begin with: remove something else from it, ${mebibytes(2 * RESERVE_BYTES)} ` +
+        'or more, and try again.',
+    );
   } finally {
     progress.clear();
     lock.close();

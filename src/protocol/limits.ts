@@ -181,6 +181,19 @@ export const MIN_FREE_SLACK_PERCENT = 5;
 export const FULL_RETRY_MS = 1_000;
 /** How long storing must work before the log says so: on an almost full disk a small request still fits. */
 export const FULL_QUIET_MS = 5_000;
+/** A full disk is looked at this often where no request comes, and has room again when so much is free: a batch of 500 takes half. */
+export const FULL_LOOK_MS = 1_000;
+export const FULL_ROOM_BYTES = MIB;
+/**
+ * Kept on the disk for a prune when it is full: the log's CHECKPOINT_FRAMES, which the file may have to grow by, and half as much for
+ * the first steps. And what other commands take of it: the shared memory (32 KiB) and a few pages.
+ */
+export const RESERVE_BYTES = 6 * MIB;
+export const RESERVE_SLICE_BYTES = 128 * KIB;
+/** How often the daemon looks whether its reserve is there; a prune that gives it up waits twice as long until it goes on. */
+export const RESERVE_CHECK_MS = 1_000;
+/** Events after which a prune on a full disk gives space back, so that cameras are served before its end. */
+export const PRUNE_SHORT_EVENTS = 20_000;
 /** How often the log tells of an old event that cannot be read: its camera sends it again every few seconds. */
 export const DAMAGE_TOLD_MS = 60_000;
 /** How long start waits for others to let go of the log (design 5), and a command for a lock. */
@@ -214,8 +227,8 @@ export const PRUNE_STEP_ROWS = 200;
 export const PRUNE_STEP_MS = 4;
 /** Keys come in their order, many to a page: a step may take as many as there is time for. */
 export const PRUNE_STEP_KEYS = 5_000;
-/** Frames of the log that are not in the file yet, because another program reads, from which a prune waits: 32 MiB. */
-export const PRUNE_LOG_FRAMES = 8_000;
+/** Frames of the log that are not in the file yet, because another program reads, from which a prune waits: 16 MiB. */
+export const PRUNE_LOG_FRAMES = 4_000;
 export const PRUNE_LOG_WAIT_MS = 500;
 /** How long it leaves the database to others after each step, at least; after a slow one twice as long as that took. */
 export const PRUNE_PAUSE_MS = 5;
@@ -223,6 +236,8 @@ export const PRUNE_PAUSE_MS = 5;
 export const PRUNE_PAGES = { least: 8, most: 512 } as const;
 /** How often a step is tried on a locked database, waiting COMMAND_BUSY_MS each time. */
 export const PRUNE_TRIES = 6;
+/** And on a full disk, where each try begins with making room. */
+export const PRUNE_FULL_TRIES = 4;
 /** Backups that a directory keeps, unless `--keep` says otherwise: a week of nights. */
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;

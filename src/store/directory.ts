@@ -16,6 +16,8 @@ const OPENED = [
   'courtd.db-journal',
   'courtd.lock',
   'courtd.prune',
+  'courtd.clock',
+  'courtd.reserve',
 ];
 
 /**

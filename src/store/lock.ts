@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { createMissing } from './closed.ts';
@@ -19,15 +20,32 @@ export function lockDirectory(directory: string): Database.Database {
 /** One prune at a time: each sweeps after what it has deleted itself (prune.ts). @see lockDirectory */
 export function lockPrune(directory: string): Database.Database {
   return lockFile(
-    path.join(directory, 'courtd.prune'),
+    pruneFile(directory),
     `Another "courtd prune" works on ${directory}: wait until it has ended.`,
+    PRUNE_LOCK_WAIT_MS,
   );
 }
 
+/** For the daemon, while the disk is full. */
+export function isPruning(directory: string): boolean {
+  if (!fs.existsSync(pruneFile(directory))) return false;
+  try {
+    lockFile(pruneFile(directory), '').close();
+    return false;
+  } catch (error) {
+    if (error instanceof StoreError) return true;
+    throw error;
+  }
+}
+
+const pruneFile = (directory: string) => path.join(directory, 'courtd.prune');
+/** The daemon may just be looking whether it is taken. */
+const PRUNE_LOCK_WAIT_MS = 100;
+
 /** SQLite's own lock on a file of its own does it: the kernel lets go of it however the process ends. */
-function lockFile(file: string, sentence: string): Database.Database {
+function lockFile(file: string, sentence: string, waitMs = 0): Database.Database {
   createMissing(file);
-  const lock = new Database(file, { fileMustExist: true, timeout: 0 });
+  const lock = new Database(file, { fileMustExist: true, timeout: waitMs });
   try {
     // Nothing is ever written: no journal file beside it.
     lock.pragma('journal_mode = MEMORY');

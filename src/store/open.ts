@@ -9,6 +9,7 @@ import { howToOpen } from './group.ts';
 import { readHeader } from './header.ts';
 import { UNSEALED } from './keys.ts';
 import { copyBeforeUpgrade } from './layoutCopy.ts';
+import { withRoom } from './reserve.ts';
 import { migrate, SCHEMA_VERSION } from './schema.ts';
 
 export interface OpenOptions {
@@ -39,15 +40,17 @@ export function openDatabase(
     enterDirectory(directory, staysRoot);
     if (create) createEmpty(directory, file);
     refuseOthers(file, directory);
-    if (check) refuseDamaged(file);
-    const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
-    try {
-      prepare(db, file, create, older);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    return db;
+    if (check) withRoom(directory, () => refuseDamaged(file));
+    return withRoom(directory, () => {
+      const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+      try {
+        prepare(db, file, create, older);
+      } catch (error) {
+        db.close();
+        throw error;
+      }
+      return db;
+    });
   } catch (error) {
     throw explain(error, directory);
   }

@@ -4,15 +4,9 @@ import { START_BARRIER_MS } from '../protocol/limits.ts';
 import { fsync } from './aside.ts';
 import { StoreError } from './failure.ts';
 import { databaseFile } from './open.ts';
+import { cutLogOff } from './reserve.ts';
 
 const RETRY_MS = 100;
-
-interface Checkpoint {
-  readonly busy: number;
-  /** Frames in the log, and of them in the file. */
-  readonly log: number;
-  readonly checkpointed: number;
-}
 
 /**
  * The barrier at start (design 5): what a crash left in the page cache is put on the disk before anything is called
@@ -23,7 +17,7 @@ interface Checkpoint {
 export async function settle(db: Database, directory: string): Promise<void> {
   const file = databaseFile(directory);
   const giveUpAt = performance.now() + START_BARRIER_MS;
-  while (!isSettled(db)) {
+  while (!isSettled(db, directory)) {
     if (performance.now() > giveUpAt) {
       throw new StoreError(
         `Another program has been reading ${file} for ${START_BARRIER_MS / 1000} s: stop it and start again.`,
@@ -36,7 +30,7 @@ export async function settle(db: Database, directory: string): Promise<void> {
 }
 
 /** A reader may keep the log from being cut off: that all of it is in the file is enough. */
-function isSettled(db: Database): boolean {
-  const [state] = db.pragma('wal_checkpoint(TRUNCATE)') as Checkpoint[];
-  return state !== undefined && (state.busy === 0 || (state.log === state.checkpointed && state.log >= 0));
+function isSettled(db: Database, directory: string): boolean {
+  const { busy, log, checkpointed } = cutLogOff(db, directory);
+  return busy === 0 || (log === checkpointed && log >= 0);
 }

@@ -10,6 +10,7 @@ import { TokenGuard } from './guard.ts';
 import { lockDirectory } from './lock.ts';
 import { FilesWatch } from './moved.ts';
 import { assertDurable, databaseFile, explain, layoutOf, openDatabase } from './open.ts';
+import { ReserveWatch } from './reserveWatch.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { settle } from './settle.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade.ts';
@@ -35,6 +36,7 @@ export class Store {
   readonly #wal: WalWatch;
   readonly #files: FilesWatch;
   readonly #stopMarking: () => void;
+  readonly #reserve: ReserveWatch;
   #isClosed = false;
 
   private constructor(
@@ -55,6 +57,7 @@ export class Store {
     this.#wal = new WalWatch(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
     this.#files = new FilesWatch(databaseFile(directory), (error) => this.#writer.fail(error));
     this.#stopMarking = markClock(directory);
+    this.#reserve = new ReserveWatch(directory, (isHeld) => this.#writer.full.hold(isHeld));
   }
 
   /**
@@ -120,6 +123,7 @@ export class Store {
     this.#wal.stop();
     this.#files.stop();
     this.#stopMarking();
+    this.#reserve.stop();
     await this.#writer.close();
     await this.#writer.checkpoints.ended();
     this.#writeLastUses();

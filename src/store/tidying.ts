@@ -1,8 +1,10 @@
-import type { Database } from 'better-sqlite3';
-import { BUSY_RETRY_MS, TIDY_RETRY_MS } from '../protocol/limits.ts';
+import path from 'node:path';
+import type { Database, Statement } from 'better-sqlite3';
+import { BUSY_RETRY_MS, FULL_ROOM_BYTES, TIDY_RETRY_MS } from '../protocol/limits.ts';
 import type { Appender } from './append.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { failureKind } from './failure.ts';
+import { cutLogOff, freeBytes, reservedBytes } from './reserve.ts';
 
 /** What cannot wait of what went wrong. */
 export interface TidyingEvents {
@@ -13,12 +15,18 @@ export interface TidyingEvents {
 /** What the writer does between commits: checkpoints, and what is due of the appender. All of it can always wait. */
 export class Tidying {
   readonly checkpoints: Checkpoints;
+  readonly #db: Database;
+  readonly #directory: string;
   readonly #appender: Appender;
+  readonly #writeSomething: Statement<[]>;
   readonly #on: TidyingEvents;
   #notBefore = 0;
 
   constructor(db: Database, appender: Appender, on: TidyingEvents) {
     this.checkpoints = new Checkpoints(db, (error) => this.#failed(error));
+    this.#db = db;
+    this.#directory = path.dirname(db.name);
+    this.#writeSomething = db.prepare('UPDATE sealed SET up_to_seq = up_to_seq');
     this.#appender = appender;
     this.#on = on;
   }
@@ -38,6 +46,18 @@ export class Tidying {
     }
   }
 
+  /** Commits something that changes nothing. @returns whether that works, and there is room for more. */
+  hasRoom(): boolean {
+    try {
+      if (freeBytes(this.#directory) < FULL_ROOM_BYTES) return false;
+      this.#writeSomething.run();
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+  }
+
   #isAppenderDue(): boolean {
     return this.#appender.wantsTidying && performance.now() >= this.#notBefore;
   }
@@ -46,6 +66,16 @@ export class Tidying {
   #failed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'fatal') this.#on.fatal(error);
+    if (kind === 'full' && reservedBytes(this.#directory) > 0) this.#cutLogOff();
     if (kind === 'unexpected') this.#on.unexpected(error);
+  }
+
+  /** So that the log of a full disk is never longer than what the reserve is for. */
+  #cutLogOff(): void {
+    try {
+      cutLogOff(this.#db, this.#directory);
+    } catch (error) {
+      if (failureKind(error) === 'fatal') this.#on.fatal(error);
+    }
   }
 }

@@ -1,7 +1,9 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { TOKEN_BYTES } from '../protocol/limits.ts';
 import { StoreError } from './failure.ts';
+import { withRoom } from './reserve.ts';
 
 /** The venue's shared tokens (spec 5, design 3). Only their SHA-256 is stored: a token is shown once, when it is made. */
 
@@ -63,7 +65,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
     for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), old.id);
     return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
   });
-  const { before, made } = rotate.immediate();
+  const { before, made } = withRoom(path.dirname(db.name), () => rotate.immediate());
   const undo = db.transaction(() => {
     for (const old of before) setEnd.run(old.expires_ms, old.id);
     remove.run(made);
@@ -80,7 +82,8 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
 export function revokeToken(db: Database, id: number, nowMs: number): Token {
   const token = listTokens(db).find((token) => token.id === id);
   if (token === undefined) throw new StoreError(`There is no token ${id}: "courtd token list" shows them.`);
-  db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?').run(nowMs, id);
+  const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
+  withRoom(path.dirname(db.name), () => revoke.run(nowMs, id));
   return token;
 }
 

@@ -50,13 +50,13 @@ interface Job extends Arrival {
  */
 export class Writer {
   readonly checkpoints: Checkpoints;
+  readonly full: FullDisk;
   readonly #appender: Appender;
   readonly #tidying: Tidying;
   readonly #on: WriterEvents;
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
   readonly #liveKeysMax: number;
-  readonly #full: FullDisk;
   readonly #commitGroup: Transaction<(group: Job[]) => Counts[]>;
   #queue: Job[] = [];
   /** So many of the queue are committed one by one. */
@@ -82,7 +82,7 @@ export class Writer {
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
     this.#liveKeysMax = liveKeysMax;
-    this.#full = new FullDisk(on, options);
+    this.full = new FullDisk(on, () => this.#tidying.hasRoom(), options);
     this.#appender = new Appender(db);
     this.#tidying = new Tidying(db, this.#appender, { ...on, fatal: (error) => this.fail(error) });
     this.checkpoints = this.#tidying.checkpoints;
@@ -105,7 +105,7 @@ export class Writer {
         if (!this.#mustWait) this.#schedule();
         return reject(refusal('behind'));
       }
-      if (this.#full.refuses) return reject(refusal('full'));
+      if (this.full.refuses) return reject(refusal('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(refusal('overloaded'));
       const queuedAt = performance.now();
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt, isTriedAgain: false, resolve, reject });
@@ -128,6 +128,7 @@ export class Writer {
   /** From now on everything is refused. @returns when what was appended before has been answered. */
   close(): Promise<void> {
     this.#isClosed = true;
+    this.full.stop();
     if (this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#whenIdle = resolve;
@@ -178,7 +179,7 @@ export class Writer {
       return;
     }
     this.#appender.committed();
-    this.#full.worked();
+    this.full.worked();
     for (const [i, job] of group.entries()) job.resolve(counts[i]!);
   }
 
@@ -193,7 +194,7 @@ export class Writer {
       case 'busy':
         return this.#tryAgain([...group, ...this.#queue]);
       case 'full':
-        this.#full.failed(error);
+        this.full.failed(error);
         return rejectAll(group, refusal('full'));
       case 'fatal':
         return this.fail(error, group);

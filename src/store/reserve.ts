@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { RESERVE_BYTES, RESERVE_SLICE_BYTES } from '../protocol/limits.ts';
+import type { LogState } from './checkpoint.ts';
+import { createMissing } from './closed.ts';
+import { failureKind } from './failure.ts';
+
+/**
+ * A disk that is full of events is emptied by a prune, and that needs room first: for its commits in the log, and for the
+ * log in the file. So a few megabytes are kept in a file, and given up for it.
+ */
+
+const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve');
+/** Given up, but not yet removed: the daemon sees that, and takes nothing of what comes free. */
+const givenUpFile = (directory: string) => path.join(directory, 'courtd.reserve.given-up');
+
+/** @returns bytes; 0 where there is none. */
+export function reservedBytes(directory: string): number {
+  return fs.statSync(reserveFile(directory), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export function freeBytes(directory: string): number {
+  const { bavail, bsize } = fs.statfsSync(directory);
+  return bavail * bsize;
+}
+
+/**
+ * Makes the reserve, or what is missing of it, where as much is left beside it: a disk too small for that does without.
+ * @returns whether it is whole.
+ */
+export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): boolean {
+  const file = reserveFile(directory);
+  const missing = RESERVE_BYTES - reservedBytes(directory);
+  if (missing <= 0) return true;
+  if (freeBytes(directory) < missing + leaveBytes) return false;
+  fs.rmSync(givenUpFile(directory), { force: true });
+  try {
+    createMissing(file);
+    const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_APPEND | fs.constants.O_NOFOLLOW);
+    try {
+      // Zeros would take no room where the file system compresses.
+      return fs.writeSync(fd, randomBytes(missing)) === missing;
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch {
+    return false;
+  }
+}
+
+/** Gives up all of it. @returns whether there was any. */
+function giveUp(directory: string): boolean {
+  const hadAny = reservedBytes(directory) > 0;
+  fs.rmSync(reserveFile(directory), { force: true });
+  return hadAny;
+}
+
+/** For a prune. The daemon takes no event from when it has seen that until the prune has ended. @returns whether there was any. */
+export async function giveUpReserve(directory: string, seen: () => Promise<void>): Promise<boolean> {
+  const hasAny = reservedBytes(directory) > 0;
+  if (hasAny) {
+    fs.renameSync(reserveFile(directory), givenUpFile(directory));
+    await seen();
+  }
+  // Also that of a prune which was cut short.
+  const isLeft = fs.existsSync(givenUpFile(directory));
+  fs.rmSync(givenUpFile(directory), { force: true });
+  return hasAny || isLeft;
+}
+
+/** Does what needs only a few pages, and gives up a part of the reserve for it where the disk is full. */
+export function withRoom<Result>(directory: string, work: () => Result): Result {
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const isFull = failureKind(error) === 'full' || (error as NodeJS.ErrnoException).code === 'ENOSPC';
+      if (!isFull || !giveUpSlice(directory)) throw error;
+    }
+  }
+}
+
+function giveUpSlice(directory: string): boolean {
+  const bytes = reservedBytes(directory);
+  if (bytes <= RESERVE_SLICE_BYTES) return giveUp(directory);
+  fs.truncateSync(reserveFile(directory), bytes - RESERVE_SLICE_BYTES);
+  return true;
+}
+
+/**
+ * Brings all of the log into the file and cuts it off. Where the file cannot grow by what is in the log the reserve is given up
+ * for that moment: the log that is cut off then is larger than what the file has grown by.
+ */
+export function cutLogOff(db: Database, directory: string): LogState {
+  const truncate = () => (db.pragma('wal_checkpoint(TRUNCATE)') as [LogState])[0];
+  try {
+    return truncate();
+  } catch (error) {
+    if (failureKind(error) !== 'full' || !giveUp(directory)) throw error;
+    try {
+      return truncate();
+    } finally {
+      makeReserve(directory, 0);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { RESERVE_BYTES, RESERVE_CHECK_MS } from '../protocol/limits.ts';
+import { isPruning } from './lock.ts';
+import { freeBytes, makeReserve, reservedBytes } from './reserve.ts';
+
+/**
+ * Keeps the daemon's reserve (reserve.ts). Once it is gone, a prune works on a full disk: no event is taken until it has ended, or the
+ * cameras would have used up what it needs.
+ */
+export class ReserveWatch {
+  readonly #directory: string;
+  readonly #hold: (isHeld: boolean) => void;
+  readonly #timer: NodeJS.Timeout;
+  #hadAny = false;
+  #isHeld = false;
+
+  /** @param hold whether events are to be refused. */
+  constructor(directory: string, hold: (isHeld: boolean) => void) {
+    this.#directory = directory;
+    this.#hold = hold;
+    this.#timer = setInterval(() => this.#look(), RESERVE_CHECK_MS).unref();
+    this.#look();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    try {
+      const bytes = reservedBytes(this.#directory);
+      if (bytes === 0 && this.#hadAny) this.#setHeld(true);
+      if (bytes < RESERVE_BYTES) this.#mend();
+      else this.#setHeld(false);
+      this.#hadAny = reservedBytes(this.#directory) > 0;
+    } catch {
+      // The directory cannot be looked at: whoever writes to it will tell.
+    }
+  }
+
+  #mend(): void {
+    const mayFit = freeBytes(this.#directory) > RESERVE_BYTES;
+    if ((!mayFit && !this.#isHeld) || isPruning(this.#directory)) return;
+    makeReserve(this.#directory);
+    this.#setHeld(false);
+  }
+
+  #setHeld(isHeld: boolean): void {
+    if (isHeld !== this.#isHeld) this.#hold(isHeld);
+    this.#isHeld = isHeld;
+  }
+}

@@ -1,0 +1,47 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { BIN, start } from '../daemon.ts';
+import { events } from '../event.ts';
+import { Committer, court, scratch } from '../store/scratch.ts';
+
+const MIB = 1024 ** 2;
+const WAITS = /^Another program is reading the database and does not end: waiting for it\. [^\n]+\n$/;
+
+t.test(
+  'beside a reader that does not end a prune waits, and the log stays small; it goes on after it',
+  async (t) => {
+    const { folder, db } = scratch(t);
+    const committer = new Committer(db);
+    // Every page is changed by it.
+    for (let i = 0; i < 120; i++) {
+      const both = [...events(500), ...events(500, { type: 'PLAYER_POSITION' })];
+      committer.append(...court(...both.sort((a, b) => (a.event_id < b.event_id ? -1 : 1))));
+    }
+    db.exec('UPDATE event SET received_ms = received_ms - 8640000000');
+    db.close();
+    const reader = new Database(path.join(folder, 'courtd.db'), { readonly: true });
+    t.teardown(() => reader.close());
+    reader.exec('BEGIN; SELECT * FROM session');
+    const positions = ['--older-than', '90d', '--type', 'PLAYER_POSITION', '--yes'];
+    const child = start(BIN, ['prune', ...positions, '--data', folder]);
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    t.teardown(() => child.kill('SIGKILL'));
+    let told = '';
+    const waits = new Promise<void>((resolve) => {
+      child.stderr.on('data', (text) => {
+        told += text;
+        resolve();
+      });
+    });
+    await waits;
+    t.match(told, WAITS, 'said once');
+    const bytes = fs.statSync(path.join(folder, 'courtd.db-wal')).size;
+    t.ok(bytes < 20 * MIB, `${bytes} bytes`);
+    reader.exec('COMMIT');
+    t.equal(await ended, 0);
+    t.match(told, /^60000 PLAYER_POSITION events of 1 sessions, .* deleted;/m);
+    t.equal(reader.prepare('SELECT count(*) FROM event').pluck().get(), 60_000);
+  },
+);
