@@ -170,19 +170,18 @@ export const WAL_WARN_BYTES = 256 * MIB;
 /** The log's size from which events are refused until that reader is gone: the disk is for events. */
 export const WAL_MAX_BYTES = 1024 * MIB;
 export const WAL_CHECK_MS = 1_000;
-/** How often the daemon looks whether the database is still the file of that name: what was answered since then may be lost. */
+/** How often the daemon looks for its files: what is answered behind a database that was removed is lost, and a prune waits for it. */
 export const FILES_CHECK_MS = 1_000;
 /** Free space below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
 export const DISK_CHECK_MS = 30_000;
 /** How much of that floor must be free in addition before the log says that there is room again, in percent. */
 export const MIN_FREE_SLACK_PERCENT = 5;
-/** A full disk is tried again this often, by the next request; nothing is stored in between. */
+/** A full disk is tried again this often, by a request or without one; nothing is stored in between. */
 export const FULL_RETRY_MS = 1_000;
 /** How long storing must work before the log says so: on an almost full disk a small request still fits. */
 export const FULL_QUIET_MS = 5_000;
-/** A full disk is looked at this often where no request comes, and has room again when so much is free: a batch of 500 takes half. */
-export const FULL_LOOK_MS = 1_000;
+/** A full disk has room again when so much is free: a batch of 500 takes half. */
 export const FULL_ROOM_BYTES = MIB;
 /**
  * Kept on the disk for a prune when it is full: the log's CHECKPOINT_FRAMES, which the file may have to grow by, and half as much for
@@ -190,8 +189,6 @@ export const FULL_ROOM_BYTES = MIB;
  */
 export const RESERVE_BYTES = 6 * MIB;
 export const RESERVE_SLICE_BYTES = 128 * KIB;
-/** How often the daemon looks whether its reserve is there; a prune that gives it up waits twice as long until it goes on. */
-export const RESERVE_CHECK_MS = 1_000;
 /** Events after which a prune on a full disk gives space back, so that cameras are served before its end. */
 export const PRUNE_SHORT_EVENTS = 20_000;
 /** How often the log tells of an old event that cannot be read: its camera sends it again every few seconds. */
@@ -211,33 +208,25 @@ export const COPY_SYNC_MS = 100;
 export const UPGRADE_ROOM_PERCENT = 170;
 /** How often the log says how far an upgrade of the database is. */
 export const UPGRADE_TOLD_MS = 5_000;
-/**
- * Nothing can have been received before there was a courtd: its first version is of November 2026. A year earlier, so that one
- * that is tried with its clock set back by a period of retention prunes as it will.
- */
+/** No event is older than courtd, whose first version is of November 2026; and a year, for who tries retention with a clock set back. */
 export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
 /** How often the daemon notes what its clock says, and by how much that may differ from one to the next (clockMark.ts). */
-export const CLOCK_MARK_MS = 3_600_000;
-export const CLOCK_JUMP_MS = 86_400_000;
+export const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
 /** Events that a prune looks at in one query, for whether any of them is old: 20,000 take 3 ms. */
 export const PRUNE_LOOK_ROWS = 20_000;
 /** What a prune reads at a time; and what it deletes at a time, by number and by time, so that no request waits for long. */
 export const PRUNE_READ_ROWS = 1_000;
 export const PRUNE_STEP_ROWS = 200;
-export const PRUNE_STEP_MS = 4;
-/** Keys come in their order, many to a page: a step may take as many as there is time for. */
 export const PRUNE_STEP_KEYS = 5_000;
+export const PRUNE_STEP_MS = 4;
 /** Frames of the log that are not in the file yet, because another program reads, from which a prune waits: 16 MiB. */
 export const PRUNE_LOG_FRAMES = 4_000;
-export const PRUNE_LOG_WAIT_MS = 500;
 /** How long it leaves the database to others after each step, at least; after a slow one twice as long as that took. */
 export const PRUNE_PAUSE_MS = 5;
 /** Pages that one step gives back to the file system, from and to: as many as take about PRUNE_STEP_MS. */
 export const PRUNE_PAGES = { least: 8, most: 512 } as const;
-/** How often a step is tried on a locked database, waiting COMMAND_BUSY_MS each time. */
-export const PRUNE_TRIES = 6;
-/** And on a full disk, where each try begins with making room. */
-export const PRUNE_FULL_TRIES = 4;
+/** How often a step is tried on a locked database, waiting COMMAND_BUSY_MS each time; and on a full disk, making room each time. */
+export const PRUNE_TRIES = { busy: 6, full: 4 } as const;
 /** Backups that a directory keeps, unless `--keep` says otherwise: a week of nights. */
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { CLOCK_JUMP_MS, CLOCK_MARK_MS, EARLIEST_RECEIVED_MS } from '../protocol/limits.ts';
+import { CLOCK_MS, EARLIEST_RECEIVED_MS } from '../protocol/limits.ts';
 import { createMissing } from './closed.ts';
 
 /** What the daemon knows of the box's clock. Milliseconds since 1970-01-01T00:00:00Z, as that clock told them. */
@@ -14,7 +14,7 @@ export interface ClockMark {
 /** @returns the mark after another look at the clock. */
 export function nextMark(before: ClockMark | undefined, nowMs: number): ClockMark {
   if (before === undefined) return { lastMs: nowMs, steadySinceMs: 0 };
-  const hasJumped = Math.abs(nowMs - before.lastMs) > CLOCK_JUMP_MS;
+  const hasJumped = Math.abs(nowMs - before.lastMs) > CLOCK_MS.jump;
   return { lastMs: nowMs, steadySinceMs: hasJumped ? nowMs : before.steadySinceMs };
 }
 
@@ -26,7 +26,7 @@ export function nextMark(before: ClockMark | undefined, nowMs: number): ClockMar
  */
 export function hasJustJumped(mark: ClockMark | undefined, nowMs: number): boolean {
   const { steadySinceMs } = nextMark(mark, nowMs);
-  return steadySinceMs > 0 && nowMs - steadySinceMs < CLOCK_JUMP_MS;
+  return steadySinceMs > 0 && nowMs - steadySinceMs < CLOCK_MS.jump;
 }
 
 /**
@@ -73,6 +73,6 @@ export function markClock(directory: string): () => void {
     }
   };
   mark();
-  const timer = setInterval(mark, CLOCK_MARK_MS).unref();
+  const timer = setInterval(mark, CLOCK_MS.mark).unref();
   return () => clearInterval(timer);
 }

@@ -1,4 +1,4 @@
-import { FULL_LOOK_MS, FULL_QUIET_MS, FULL_RETRY_MS } from '../protocol/limits.ts';
+import { FULL_QUIET_MS, FULL_RETRY_MS } from '../protocol/limits.ts';
 import { StoreError } from './failure.ts';
 
 /** What the daemon logs of a full disk. */
@@ -51,7 +51,7 @@ export class FullDisk {
   failed(error: unknown): void {
     if (this.#lastAt === undefined) this.#on.full(error);
     this.#lastAt = performance.now();
-    this.#timer ??= setInterval(() => this.#look(), FULL_LOOK_MS).unref();
+    this.#timer ??= setInterval(() => this.#look(), FULL_RETRY_MS).unref();
   }
 
   worked(): void {

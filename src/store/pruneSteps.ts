@@ -2,17 +2,17 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import {
-  PRUNE_FULL_TRIES,
+  FILES_CHECK_MS,
   PRUNE_LOG_FRAMES,
-  PRUNE_LOG_WAIT_MS,
   PRUNE_PAUSE_MS,
   PRUNE_STEP_MS,
   PRUNE_TRIES,
-  RESERVE_CHECK_MS,
 } from '../protocol/limits.ts';
 import type { LogState } from './checkpoint.ts';
 import { failureKind } from './failure.ts';
 import { giveUpReserve, makeReserve } from './reserve.ts';
+
+const LOG_WAIT_MS = 500;
 
 /**
  * Transactions of a few milliseconds beside a daemon that takes events: with pauses, behind a reader that does not end, and on a full disk.
@@ -93,15 +93,15 @@ export class PruneSteps {
         return work();
       } catch (error) {
         const kind = failureKind(error);
-        if (kind === 'busy' && busy++ < PRUNE_TRIES) await sleep(PRUNE_PAUSE_MS);
-        else if (kind === 'full' && full++ < PRUNE_FULL_TRIES) await this.#makeRoom();
+        if (kind === 'busy' && busy++ < PRUNE_TRIES.busy) await sleep(PRUNE_PAUSE_MS);
+        else if (kind === 'full' && full++ < PRUNE_TRIES.full) await this.#makeRoom();
         else throw error;
       }
     }
   }
 
   async #makeRoom(): Promise<void> {
-    if (!this.#isShort) await giveUpReserve(this.#directory, () => sleep(2 * RESERVE_CHECK_MS));
+    if (!this.#isShort) await giveUpReserve(this.#directory, () => sleep(2 * FILES_CHECK_MS));
     this.#isShort = true;
     this.#cutLogOff();
   }
@@ -126,7 +126,7 @@ export class PruneSteps {
     const isHeld = () => framesLeft('PASSIVE') >= PRUNE_LOG_FRAMES;
     while (await this.#trying(isHeld)) {
       this.#waits();
-      await sleep(PRUNE_LOG_WAIT_MS);
+      await sleep(LOG_WAIT_MS);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { RESERVE_BYTES, RESERVE_CHECK_MS } from '../protocol/limits.ts';
+import { FILES_CHECK_MS, RESERVE_BYTES } from '../protocol/limits.ts';
 import { isPruning } from './lock.ts';
 import { freeBytes, makeReserve, reservedBytes } from './reserve.ts';
 
@@ -17,7 +17,7 @@ export class ReserveWatch {
   constructor(directory: string, hold: (isHeld: boolean) => void) {
     this.#directory = directory;
     this.#hold = hold;
-    this.#timer = setInterval(() => this.#look(), RESERVE_CHECK_MS).unref();
+    this.#timer = setInterval(() => this.#look(), FILES_CHECK_MS).unref();
     this.#look();
   }
 
