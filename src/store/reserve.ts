@@ -16,9 +16,10 @@ const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve'
 /** Given up, but not yet removed: the daemon sees that, and takes nothing of what comes free. */
 const givenUpFile = (directory: string) => path.join(directory, 'courtd.reserve.given-up');
 
-/** @returns bytes; 0 where there is none. */
+/** @returns bytes; 0 where there is none. A link is none: root must not follow what a member of the group has put there. */
 export function reservedBytes(directory: string): number {
-  return fs.statSync(reserveFile(directory), { throwIfNoEntry: false })?.size ?? 0;
+  const stat = fs.lstatSync(reserveFile(directory), { throwIfNoEntry: false });
+  return stat?.isFile() ? stat.size : 0;
 }
 
 export function freeBytes(directory: string): number {
@@ -85,7 +86,9 @@ export function withRoom<Result>(directory: string, work: () => Result): Result 
 function giveUpSlice(directory: string): boolean {
   const bytes = reservedBytes(directory);
   if (bytes <= RESERVE_SLICE_BYTES) return giveUp(directory);
-  fs.truncateSync(reserveFile(directory), bytes - RESERVE_SLICE_BYTES);
+  const fd = fs.openSync(reserveFile(directory), fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW);
+  fs.ftruncateSync(fd, bytes - RESERVE_SLICE_BYTES);
+  fs.closeSync(fd);
   return true;
 }
 

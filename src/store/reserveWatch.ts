@@ -27,9 +27,7 @@ export class ReserveWatch {
 
   #look(): void {
     try {
-      const bytes = reservedBytes(this.#directory);
-      if (bytes === 0 && this.#hadAny) this.#setHeld(true);
-      if (bytes < RESERVE_BYTES) this.#mend();
+      if (reservedBytes(this.#directory) < RESERVE_BYTES) this.#mend();
       else this.#setHeld(false);
       this.#hadAny = reservedBytes(this.#directory) > 0;
     } catch {
@@ -38,10 +36,15 @@ export class ReserveWatch {
   }
 
   #mend(): void {
+    const isGone = this.#hadAny && reservedBytes(this.#directory) === 0;
     const mayFit = freeBytes(this.#directory) > RESERVE_BYTES;
-    if ((!mayFit && !this.#isHeld) || isPruning(this.#directory)) return;
-    makeReserve(this.#directory);
-    this.#setHeld(false);
+    if (!isGone && !mayFit && !this.#isHeld) return;
+    if (!isPruning(this.#directory)) {
+      makeReserve(this.#directory);
+      this.#setHeld(false);
+    } else if (isGone) {
+      this.#setHeld(true);
+    }
   }
 
   #setHeld(isHeld: boolean): void {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { FULL_RETRY_MS } from '../../src/protocol/limits.ts';
 import type { WireEvent } from '../../src/protocol/wire.ts';
 import type { Daemon } from '../daemon.ts';
 import { events } from '../event.ts';
@@ -90,4 +91,16 @@ export class Cameras {
 export async function storedIds(daemon: Daemon, session = 'session-1'): Promise<string[]> {
   const lines = await daemon.exported(session);
   return lines.map((line) => JSON.parse(line).event_id).sort();
+}
+
+/** Fills the disk through the front door, to the last small request. */
+export async function fillWithEvents(daemon: Daemon): Promise<void> {
+  for (const size of [500, 20, 1]) {
+    for (let refused = 0; refused < 3; ) {
+      const { status } = await daemon.post(events(size, { note: 'x'.repeat(200) }));
+      if (status === 202) refused = 0;
+      else refused++;
+      if (refused > 0) await sleep(FULL_RETRY_MS / 2);
+    }
+  }
 }

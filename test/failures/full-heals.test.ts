@@ -5,27 +5,14 @@ import t from 'tap';
 import { RESERVE_BYTES } from '../../src/protocol/limits.ts';
 import { Daemon } from '../daemon.ts';
 import { events } from '../event.ts';
-import { Cameras, storedIds } from './cameras.ts';
+import { Cameras, fillWithEvents, storedIds } from './cameras.ts';
 import { logged } from './logged.ts';
 import { SmallDisk, withoutMount } from './smallDisk.ts';
 
-/** A disk that is full of courtd's own events: what a person does about it works. */
+/** A disk that is full of courtd's own events: a prune makes room. */
 
 const FULL = 'the disk is full: events are refused with 503 until there is room';
-const ROOM = 'there is room on the disk again: events are stored';
 const mounting = { skip: withoutMount };
-
-/** Fills the disk through the front door, to the last small request. */
-async function fillWithEvents(daemon: Daemon): Promise<void> {
-  for (const size of [500, 20, 1]) {
-    for (let refused = 0; refused < 3; ) {
-      const { status } = await daemon.post(events(size, { note: 'x'.repeat(200) }));
-      if (status === 202) refused = 0;
-      else refused++;
-      if (refused > 0) await sleep(400);
-    }
-  }
-}
 
 const prune = ['prune', '--older-than', '1s', '--yes', '--json'];
 const reserved = (data: string) =>
@@ -64,7 +51,7 @@ for (const mebibytes of [16, 48]) {
 }
 
 t.test('without a daemon a full disk is pruned, too', mounting, async (t) => {
-  const disk = await SmallDisk.mount(t, 48);
+  const disk = await SmallDisk.mount(t, 24);
   const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
   await fillWithEvents(daemon);
   await daemon.stop();
@@ -75,39 +62,4 @@ t.test('without a daemon a full disk is pruned, too', mounting, async (t) => {
   const again = await Daemon.run(t, disk.data, daemon.token, ['--rate-limit', '0', '--min-free', '0']);
   t.equal((await again.post(events(500))).status, 202);
   await untilReserved(disk.data);
-});
-
-t.test(
-  'on a full disk tokens are rotated and revoked, beside a daemon and without, and serve starts',
-  mounting,
-  async (t) => {
-    const disk = await SmallDisk.mount(t, 48);
-    const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
-    await fillWithEvents(daemon);
-    disk.fill();
-    const beside = await daemon.command('token', 'rotate');
-    t.match(beside, { status: 0, stdout: /^[\w-]{43}\n$/ });
-    t.equal((await daemon.post('[]', { Authorization: `Bearer ${beside.stdout.trim()}` })).status, 202);
-    t.equal((await daemon.command('token', 'revoke', '1')).status, 0);
-    t.equal((await daemon.post('[]')).status, 401);
-    await daemon.stop('SIGKILL');
-    disk.fill();
-    const alone = await daemon.command('token', 'rotate');
-    t.match(alone, { status: 0, stdout: /^[\w-]{43}\n$/ }, alone.stderr);
-    t.equal((await daemon.command('session', 'list')).status, 0);
-    disk.fill();
-    const again = await Daemon.run(t, disk.data, alone.stdout.trim(), ['--min-free', '0']);
-    t.equal((await again.post('[]')).status, 202);
-  },
-);
-
-t.test('when there is room again the log says so, with no camera that sends', mounting, async (t) => {
-  const disk = await SmallDisk.mount(t, 24);
-  const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
-  disk.fill();
-  for (let status = 202; status === 202; ) status = (await daemon.post(events(500))).status;
-  await logged(daemon, FULL);
-  disk.makeRoom();
-  await logged(daemon, ROOM);
-  t.equal((await daemon.post(events(500))).status, 202);
 });
