@@ -20,6 +20,8 @@ import { LOG_LEVELS } from './host/levels.ts';
 import {
   BODY_BYTES,
   BODY_LIMIT_BYTES,
+  CONNECTIONS,
+  CONNECTIONS_PER_ADDRESS,
   MIN_FREE_BYTES,
   PORT,
   RATE_LIMIT_MAX_PER_S,
@@ -96,6 +98,14 @@ function addServe(program: Command): void {
       option('--rate-limit <number>', 'requests a second from one client address; 0 turns it off')
         .default(RATE_PER_S)
         .argParser(integer(0, RATE_LIMIT_MAX_PER_S)),
+    )
+    .addOption(
+      option(
+        '--connections-per-address <number>',
+        'open connections of one client address, for a proxy in front; 0 turns it off',
+      )
+        .default(CONNECTIONS_PER_ADDRESS)
+        .argParser(integer(0, CONNECTIONS)),
     )
     .addOption(
       option('--body-limit <size>', 'the largest body, as sent and as decoded')

@@ -46,6 +46,14 @@ export function request(daemon: Daemon, parts: RequestParts = {}): Buffer {
   return Buffer.concat([head, typeof body === 'string' ? Buffer.from(body) : body]);
 }
 
+let neighbours = 0;
+
+/** @returns an address of this machine that nobody had before: who shows wrong tokens is not let in for a second. */
+export function newAddress(): string {
+  neighbours++;
+  return `127.1.${neighbours >> 8}.${neighbours & 255}`;
+}
+
 export class RawClient {
   readonly socket: net.Socket;
   /** How the connection ended: null, or the code of its error. */
@@ -91,8 +99,13 @@ export class RawClient {
   }
 
   /** Connects, sends this, and waits for the first answer. */
-  static async ask(t: Cleanup, daemon: Daemon, bytes: string | Buffer): Promise<Answer> {
-    const client = await RawClient.connect(t, daemon);
+  static async ask(
+    t: Cleanup,
+    daemon: Daemon,
+    bytes: string | Buffer,
+    localAddress?: string,
+  ): Promise<Answer> {
+    const client = await RawClient.connect(t, daemon, localAddress);
     client.send(bytes);
     return client.next();
   }

@@ -20,6 +20,8 @@ export interface ServeOptions extends DataOption {
   readonly venue?: string;
   /** Requests a second from one address; 0: no limit. */
   readonly rateLimit: number;
+  /** Open connections of one address; 0: no limit. */
+  readonly connectionsPerAddress: number;
   /** Bytes. */
   readonly bodyLimit: number;
   /** Bytes; 0: no warning. */
@@ -79,6 +81,7 @@ async function start(options: ServeOptions, log: Log, notifier: Notifier): Promi
     log: logger,
     traffic,
     append: (events) => store.append(events),
+    connectionsPerAddress: options.connectionsPerAddress,
     pair: certificate?.pair,
   });
   const { address, port } = await listen(server, store, options, socket);

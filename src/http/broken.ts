@@ -1,10 +1,17 @@
-import type { Socket } from 'node:net';
 import { HEADERS_BYTES, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, RETRY_AFTER_S } from '../protocol/limits.ts';
 import { Problem, retryLater } from '../protocol/problems.ts';
 
-/** What Node's parser gave up on, as a problem with our body instead of Node's empty one. */
-export function parserProblem(error: NodeJS.ErrnoException): Problem {
-  switch (error.code) {
+const TLS_HANDSHAKE = 0x16;
+
+/**
+ * What Node's parser gave up on, as a problem with our body instead of Node's empty one.
+ * @param isInBody whether it was in the body of a request whose head was good.
+ */
+export function parserProblem(
+  { code, rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer },
+  isInBody: boolean,
+): Problem {
+  switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem('headers_too_large', `The headers are larger than ${HEADERS_BYTES} bytes.`);
     case 'ERR_HTTP_REQUEST_TIMEOUT': {
@@ -17,24 +24,27 @@ export function parserProblem(error: NodeJS.ErrnoException): Problem {
         'request_timeout',
         'The connection ended before the request was complete: send it again.',
       );
-    // Node stops its parser while many answers are not taken. Over TLS it is then given the rest of what has been read all
-    // the same, and takes that for a broken request.
-    case 'HPE_PAUSED': {
-      const sentence =
-        'Too many requests came behind one another: this one and those behind it were not read. Send them again.';
-      return retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
-    }
+    // Node stops its parser while the answer before is not taken; over TLS the rest of what has been read is lost then.
+    case 'HPE_PAUSED':
+      return retryLater(
+        'overloaded',
+        'The answer before this one was not read: this request was lost. Send it again.',
+        RETRY_AFTER_S.overloaded,
+      );
     default:
-      return new Problem('malformed_request', 'This is not an HTTP/1.1 request.');
+      return new Problem('malformed_request', sentenceOf(isInBody, rawPacket));
   }
 }
 
-/**
- * Nothing that comes from now on is a request. After HPE_PAUSED, Node's parser goes on when answers are taken, behind what it
- * has dropped: in the middle of a body, whose end would be somebody else's, or with the answers one off.
- */
-export function dropParser(socket: Socket): void {
-  socket.removeAllListeners('data');
-  // Node takes its parser from a connection that has a listener.
-  socket.on('data', () => {});
+function sentenceOf(isInBody: boolean, rawPacket: Buffer | undefined): string {
+  if (isInBody) {
+    return (
+      'The body is broken: with "Transfer-Encoding: chunked" each chunk begins with its size in hexadecimal digits and ends ' +
+      'after as many bytes (RFC 9112, 7.1).'
+    );
+  }
+  if (rawPacket?.[0] === TLS_HANDSHAKE && rawPacket[1] === 3) {
+    return 'This is TLS, and this port speaks plain HTTP: use http:// here, or give the box a certificate.';
+  }
+  return 'This is not an HTTP/1.1 request.';
 }

@@ -1,10 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import { HEADER_FIELDS, QUOTED_CHARS } from '../protocol/limits.ts';
 import { Problem } from '../protocol/problems.ts';
 import { authenticate, countOf, type Tokens } from './auth.ts';
+import type { Connection } from './connection.ts';
 import type { RateLimit } from './rate.ts';
 
 const PATH = '/v1/events';
+/** A name, an IPv4 address or an IPv6 one in brackets, and a port (RFC 9110, 7.2; RFC 3986, 3.2.2). */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 const JSON_TYPE = /^application\/json[ \t]*(?:;(.*))?$/i;
+
+export type BodyEncoding = 'identity' | 'gzip';
 
 /** What a request must pass before its body is read, in the order of design 2. */
 export interface Gate {
@@ -17,10 +23,11 @@ export interface Gate {
  * @returns how the body is encoded.
  * @throws {Problem} the first thing that is wrong with the request's head.
  */
-export function passGate(req: IncomingMessage, from: string, gate: Gate): 'identity' | 'gzip' {
+export function passGate(req: IncomingMessage, connection: Connection, gate: Gate): BodyEncoding {
   checkHttp(req);
-  authenticate(req, gate.tokens, from);
-  gate.rate.take(from);
+  authenticate(req, gate.tokens, connection.client);
+  connection.showToken();
+  gate.rate.take(connection.network);
   checkPath(req.url ?? '');
   checkMethod(req.method ?? '');
   checkMediaType(req.headers['content-type']);
@@ -34,13 +41,26 @@ function checkHttp(req: IncomingMessage): void {
   if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') {
     throw new Problem('malformed_request', 'This is not an HTTP/1.1 request.');
   }
+  // Node drops what is beyond its own limit without a word, which is one more (server.ts).
+  if (req.rawHeaders.length > 2 * HEADER_FIELDS) {
+    throw new Problem('headers_too_large', `There are more than ${HEADER_FIELDS} header fields.`);
+  }
   const hosts = countOf(req, 'host');
   if (hosts > 1 || (hosts === 0 && req.httpVersion === '1.1')) {
     throw new Problem('malformed_request', 'The request needs exactly one Host header.');
   }
+  if (hosts === 1 && !HOST.test(req.headers.host ?? '')) {
+    throw new Problem('malformed_request', 'The Host header must be the name or the address of this box.');
+  }
   const coding = req.headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     throw new Problem('malformed_request', 'The only Transfer-Encoding understood here is chunked.');
+  }
+  // Node takes any list with a 100-continue in it for one; HTTP/1.0 knows none (RFC 9110, 10.1.1).
+  const { expect } = req.headers;
+  if (expect !== undefined && req.httpVersion === '1.1' && expect.toLowerCase() !== '100-continue') {
+    const sentence = 'The only expectation understood here is "Expect: 100-continue".';
+    throw new Problem('expectation_failed', sentence);
   }
 }
 
@@ -63,9 +83,16 @@ function checkMethod(method: string): void {
 function checkMediaType(header: string | undefined): void {
   const parameters = JSON_TYPE.exec(header ?? '');
   const charset = charsetOf(parameters?.[1] ?? '');
-  if (parameters !== null && (charset === undefined || charset === 'utf-8')) return;
-  const sentence = 'Send the events as "Content-Type: application/json", in UTF-8.';
+  if (parameters !== null && (charset === undefined || charset === 'utf-8' || charset === 'utf8')) return;
+  const sent = header === undefined ? 'there was none' : `this was ${quoted(header)}`;
+  const sentence = `Send the events as "Content-Type: application/json", in UTF-8; ${sent}.`;
   throw new Problem('unsupported_media_type', sentence, {}, { Accept: 'application/json' });
+}
+
+/** Cut, and without what a terminal would obey. */
+function quoted(text: string): string {
+  const cut = text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}...` : text;
+  return `"${cut.replace(/[^\x20-\x7e]/g, '?')}"`;
 }
 
 /** Split and not matched: a pattern with room for spaces on every side takes cubic time on a long run of them. */
@@ -79,7 +106,7 @@ function charsetOf(parameters: string): string | undefined {
   return undefined;
 }
 
-function encodingOf(header: string | undefined): 'identity' | 'gzip' {
+function encodingOf(header: string | undefined): BodyEncoding {
   const encoding = header?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === 'gzip') return encoding;
   const sentence = 'Send the body as it is, or with "Content-Encoding: gzip".';

@@ -1,21 +1,21 @@
-import { randomBytes } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { readBatch } from '../protocol/batch.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
-import { Problem, type ProblemCode } from '../protocol/problems.ts';
+import { SMALL_BODY_BYTES } from '../protocol/limits.ts';
+import { Problem } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
+import type { Admission, Place } from './admission.ts';
 import { readBody, SenderGone } from './body.ts';
-import { type Gate, passGate } from './gate.ts';
-import { holdBehind, rest, wakeAll } from './hold.ts';
-import { isLastOwed } from './owed.ts';
-import { Parser } from './parser.ts';
-import { replyAccepted, replyProblem, writeContinue } from './reply.ts';
-import type { CourtRequest } from './request.ts';
-import { Room } from './room.ts';
-import { FairShare } from './share.ts';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { type BodyEncoding, type Gate, passGate } from './gate.ts';
+import { gunzip } from './gunzip.ts';
+import { acceptance, refusal } from './reply.ts';
 import type { RequestMark, Traffic } from './traffic.ts';
-import { Turns } from './turns.ts';
 
 /** What the ingest path works with. */
 export interface IngestContext {
@@ -27,90 +27,89 @@ export interface IngestContext {
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
 
-const TOO_MUCH: readonly ProblemCode[] = ['overloaded', 'rate_limited'];
+/** Of an id that says nothing of how many there were. */
+const ID_CHARS = 13;
 const NOTHING: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
 
 /** The one thing this server does: a request's way from its head to its answer (design 6). */
 export class Ingest {
   readonly #context: IngestContext;
-  readonly #room = new Room();
-  readonly #share = new FairShare();
-  readonly #turns = new Turns();
-  readonly #parser: Parser;
-  readonly #run = randomBytes(3).toString('hex');
-  #requests = 0;
-  #isClosing = false;
+  readonly #admission: Admission;
+  readonly #connections: Connections;
+  /** The large body that is parsed last of those that wait. */
+  #lastLarge: Promise<void> = Promise.resolve();
 
-  constructor(context: IngestContext) {
+  constructor(context: IngestContext, admission: Admission, connections: Connections) {
     this.#context = context;
-    this.#parser = new Parser({ rules: context.rules, bodyLimitBytes: context.gate.bodyLimitBytes });
+    this.#admission = admission;
+    this.#connections = connections;
   }
 
   /** Names a request in the log and in its answer, if that is an error. */
-  mark(address: string | undefined): RequestMark {
-    const id = `${this.#run}-${(++this.#requests).toString(36)}`;
-    return { id, client: (address ?? 'unknown').replace(/^::ffff:/, ''), startedAt: performance.now() };
+  mark({ client }: Connection): RequestMark {
+    return { id: randomUUID().slice(0, ID_CHARS), client, startedAt: performance.now() };
   }
 
-  /** @param expectsContinue the client waits for a 100 before it sends the body (RFC 9110, section 10.1.1). */
-  async handle(req: CourtRequest, res: ServerResponse, expectsContinue: boolean): Promise<void> {
-    const mark = this.mark(req.socket.remoteAddress);
+  /** Answers a request: with 202 once its events are on disk. */
+  async handle(connection: Connection, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const mark = this.mark(connection);
     try {
-      const counts = await this.#store(req, res, mark, expectsContinue);
-      this.#endIfClosing(req, res);
-      replyAccepted(res, counts.accepted, counts.duplicates);
+      const counts = await this.#store(connection, req, res);
+      connection.answer(acceptance(counts), false);
       this.#context.traffic.accepted(mark, counts);
     } catch (error) {
       if (error instanceof SenderGone) return this.#context.traffic.gone(mark);
-      this.refuse(req, res, mark, this.#asProblem(error, mark));
+      const problem = this.#asProblem(error, mark);
+      this.#note(connection, mark, problem);
+      // Such a sender may leave its body out after an error, and what follows would be taken for it (RFC 9110, 10.1.1).
+      const mayLeaveOut = req.headers.expect !== undefined;
+      connection.answer(refusal(problem, mark.id), mayLeaveOut || mustEnd(connection, problem));
     }
   }
 
-  refuse(req: CourtRequest, res: ServerResponse, mark: RequestMark, problem: Problem): void {
-    this.#endIfClosing(req, res);
-    if (TOO_MUCH.includes(problem.code) && !this.#isClosing)
-      rest(req.socket, res, Number(problem.headers['Retry-After']));
-    replyProblem(req, res, problem, mark.id);
+  /** The same where there is no request, or none that Node would answer. */
+  refuseRaw(connection: Connection, problem: Problem): void {
+    const mark = this.mark(connection);
+    this.#note(connection, mark, problem);
+    connection.answerRaw(refusal(problem, mark.id));
+  }
+
+  #note(connection: Connection, mark: RequestMark, problem: Problem): void {
+    if (problem.code === 'unauthorized') this.#connections.wasRefused(connection.network);
     this.#context.traffic.refused(mark, problem);
   }
 
-  /** New ones come first. */
-  connectionCame(): void {
-    this.#turns.connectionCame();
-  }
-
-  /** From now on each connection ends with the last answer that it is owed. */
-  endConnections(): void {
-    this.#isClosing = true;
-    wakeAll();
-  }
-
-  #endIfClosing(req: CourtRequest, res: ServerResponse): void {
-    if (this.#isClosing && isLastOwed(req.socket, res)) res.shouldKeepAlive = false;
-  }
-
-  async #store(
-    req: CourtRequest,
-    res: ServerResponse,
-    mark: RequestMark,
-    expectsContinue: boolean,
-  ): Promise<Counts> {
+  async #store(connection: Connection, req: IncomingMessage, res: ServerResponse): Promise<Counts> {
     const { gate, append } = this.#context;
-    const encoding = passGate(req, mark.client, gate);
-    this.#share.enter(mark.client);
-    const place = this.#room.enter(Number(req.headers['content-length'] ?? 0));
+    const encoding = passGate(req, connection, gate);
+    const place = this.#admission.enter(connection.network, Number(req.headers['content-length'] ?? 0));
     try {
-      if (expectsContinue) writeContinue(res);
-      const body = await readBody(req, gate.bodyLimitBytes, this.#room, place);
-      holdBehind(req.socket, res);
-      await this.#turns.take(mark.client, body.length);
-      const { events, decodedBytes } = await this.#parser.parse(mark.client, body, encoding);
-      this.#room.adjust(place, decodedBytes);
+      if (mustContinue(req)) res.writeContinue();
+      const body = await readBody(req, connection, gate.bodyLimitBytes, place);
+      const events = await this.#parse(body, encoding, place);
       return events.length === 0 ? NOTHING : await append(events);
     } finally {
-      this.#room.leave(place);
-      this.#share.leave(mark.client);
+      place.leave();
     }
+  }
+
+  /** Large bodies one after the other, in turns of the event loop of their own: the other cameras go between them. */
+  async #parse(body: Buffer, encoding: BodyEncoding, place: Place): Promise<CourtEvent[]> {
+    if (encoding === 'identity' && body.length <= SMALL_BODY_BYTES) return this.#events(body);
+    const isItsTurn = this.#lastLarge.then(() => nextTurn()).then(() => nextTurn());
+    this.#lastLarge = isItsTurn;
+    await isItsTurn;
+    if (encoding === 'identity') return this.#events(body);
+    const decoded = gunzip(body, this.#context.gate.bodyLimitBytes);
+    place.grow(decoded.length);
+    return this.#events(decoded);
+  }
+
+  #events(body: Buffer): CourtEvent[] {
+    if (body[0] === 0x1f && body[1] === 0x8b) {
+      throw new Problem('invalid_json', 'The body is gzip: add "Content-Encoding: gzip".');
+    }
+    return readBatch(body, this.#context.rules);
   }
 
   #asProblem(error: unknown, mark: RequestMark): Problem {
@@ -119,4 +118,14 @@ export class Ingest {
     const sentence = `Something went wrong here. Send the same request again, and tell the operator "${mark.id}".`;
     return new Problem('internal_error', sentence);
   }
+}
+
+/** Whoever has no valid token gets one answer. */
+function mustEnd(connection: Connection, { code }: Problem): boolean {
+  return code === 'unauthorized' || !connection.hasToken;
+}
+
+/** HTTP/1.0 knows no 100 (RFC 9110, 10.1.1). */
+function mustContinue(req: IncomingMessage): boolean {
+  return req.headers.expect !== undefined && req.httpVersion === '1.1';
 }

@@ -7,7 +7,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** A token bucket for each client address: `perSecond` in the long run, twice that at once (design 2). */
+/** A token bucket for each client address (of IPv6, for each /64): `perSecond` in the long run, twice that at once (design 2). */
 export class RateLimit {
   readonly #perSecond: number;
   readonly #burst: number;

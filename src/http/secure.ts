@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { HEADERS_TIMEOUT_MS } from '../protocol/limits.ts';
-import { CourtRequest } from './request.ts';
+import type { Connection } from './connection.ts';
 
 /** A certificate, with those between it and its issuer's, and its private key: PEM. */
 export interface KeyPair {
@@ -16,13 +16,12 @@ function contextOf({ cert, key }: KeyPair) {
   return { cert, key, minVersion: 'TLSv1.2' } as const;
 }
 
-export type HttpServer = http.Server<typeof CourtRequest> | https.Server<typeof CourtRequest>;
+export type HttpServer = http.Server | https.Server;
 
 /** @returns a server that speaks TLS where there is a pair, and plain HTTP where there is none. */
 export function makeServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {
-  const ours = { ...options, IncomingMessage: CourtRequest };
-  if (pair === undefined) return http.createServer(ours);
-  return https.createServer({ ...ours, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
+  if (pair === undefined) return http.createServer(options);
+  return https.createServer({ ...options, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
 }
 
 /** From now on new connections get this pair; those that are open keep what they have. */
@@ -36,7 +35,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 interface Handshake {
-  readonly socket: Socket;
+  readonly connection: Connection;
   /** Why it will come to nothing, in Node's words. */
   failure?: string | undefined;
 }
@@ -47,24 +46,27 @@ interface Handshake {
  */
 export class Handshakes {
   readonly #underWay = new Map<string, Handshake>();
+  readonly #onFailed: (connection: Connection, failure?: string) => void;
 
-  /** @param onFailed is told the client's address, and what went wrong if it did not just go away. */
-  constructor(server: https.Server, onFailed: (address: string | undefined, failure?: string) => void) {
-    server.on('connection', (socket: Socket) => {
-      const { remoteAddress } = socket;
-      const peer = peerOf(socket);
-      const handshake: Handshake = { socket };
-      this.#underWay.set(peer, handshake);
-      socket.once('close', () => {
-        if (this.#underWay.get(peer) !== handshake) return;
-        this.#underWay.delete(peer);
-        onFailed(remoteAddress, handshake.failure);
-      });
-    });
+  /**
+   * @param onReady gets the socket that the connection speaks through from now on.
+   * @param onFailed is told what went wrong if it did not just go away.
+   */
+  constructor(
+    server: https.Server,
+    onReady: (connection: Connection, socket: Socket) => void,
+    onFailed: (connection: Connection, failure?: string) => void,
+  ) {
+    this.#onFailed = onFailed;
     server.on('secureConnection', (socket: TLSSocket) => {
-      this.#underWay.delete(peerOf(socket));
+      const peer = peerOf(socket);
+      const handshake = this.#underWay.get(peer);
+      // It has been reset: it has no address any more.
+      if (handshake === undefined) return socket.destroy();
+      this.#underWay.delete(peer);
       // Who closes its side behind a request still waits for the answer (server.ts); who does so before has given up.
       socket.allowHalfOpen = true;
+      onReady(handshake.connection, socket);
     });
     // Node would hand them to clientError, to be answered: what is written to them is never read, and none is closed.
     server.removeAllListeners('tlsClientError');
@@ -75,7 +77,18 @@ export class Handshakes {
     });
   }
 
+  begin(connection: Connection, socket: Socket): void {
+    const peer = peerOf(socket);
+    const handshake: Handshake = { connection };
+    this.#underWay.set(peer, handshake);
+    socket.once('close', () => {
+      if (this.#underWay.get(peer) !== handshake) return;
+      this.#underWay.delete(peer);
+      this.#onFailed(connection, handshake.failure);
+    });
+  }
+
   endAll(): void {
-    for (const { socket } of this.#underWay.values()) socket.destroy();
+    for (const { connection } of this.#underWay.values()) connection.destroy();
   }
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   BACKLOG_CONNECTIONS,
   CONNECTIONS,
+  HEADER_FIELDS,
   HEADERS_BYTES,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_MS,
@@ -15,13 +16,10 @@ import {
   TIMEOUT_CHECK_MS,
 } from '../protocol/limits.ts';
 import { Problem } from '../protocol/problems.ts';
-import { dropParser, parserProblem } from './broken.ts';
+import { Admission } from './admission.ts';
+import { Connections } from './connections.ts';
 import { passGate } from './gate.ts';
-import { holdPauses } from './hold.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
-import { noteOwed, whenItsTurn } from './owed.ts';
-import { endRaw, replyRaw } from './reply.ts';
-import type { CourtRequest } from './request.ts';
 import { Handshakes, type HttpServer, type KeyPair, makeServer, renew } from './secure.ts';
 
 export interface ListenAddress {
@@ -35,6 +33,8 @@ export interface ListenSocket {
 
 /** What the server works with. */
 export interface ServerContext extends IngestContext {
+  /** Connections of one client address; 0: no limit. */
+  readonly connectionsPerAddress: number;
   /** Where it is to speak TLS. */
   readonly pair?: KeyPair | undefined;
 }
@@ -45,14 +45,15 @@ export class CourtServer {
   readonly #handshakes: Handshakes | undefined;
   readonly #ingest: Ingest;
   readonly #context: IngestContext;
-  /** Connections that broke behind a refusal and are read to their end. */
-  readonly #drained = new WeakSet<Duplex>();
+  readonly #connections: Connections;
   #isShared = false;
   #isClosing = false;
 
   constructor(context: ServerContext) {
     this.#context = context;
-    this.#ingest = new Ingest(context);
+    const admission = new Admission();
+    this.#connections = new Connections(context.connectionsPerAddress, admission);
+    this.#ingest = new Ingest(context, admission, this.#connections);
     this.#server = makeServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
@@ -67,19 +68,23 @@ export class CourtServer {
       context.pair,
     );
     if (this.#server instanceof https.Server) {
-      this.#handshakes = new Handshakes(this.#server, (address, failure) =>
-        context.traffic.handshakeFailed(this.#ingest.mark(address), failure),
+      this.#handshakes = new Handshakes(
+        this.#server,
+        (connection, socket) => this.#connections.secured(connection, socket),
+        (connection, failure) => context.traffic.handshakeFailed(this.#ingest.mark(connection), failure),
       );
     }
-    this.#server.maxConnections = CONNECTIONS;
+    // One more than is allowed: Node drops what is beyond it without a word (gate.ts).
+    this.#server.maxHeadersCount = HEADER_FIELDS + 1;
+    // The last ones are closed by us, after those that have no right to be there (connections.ts).
+    this.#server.maxConnections = 2 * CONNECTIONS;
     // Who closes its side behind a request still waits for the answer; without it Node closes the other side as well.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('connection', () => this.#ingest.connectionCame());
-    this.#server.on(context.pair === undefined ? 'connection' : 'secureConnection', holdPauses);
-    this.#server.on('request', (req, res) => this.#serve(req, res, false));
-    this.#server.on('checkContinue', (req, res) => this.#serve(req, res, true));
-    this.#server.on('checkExpectation', (req, res) => this.#refuseExpectation(req, res));
-    this.#server.on('connect', (req, socket) => this.#refuseTunnel(req, socket));
+    this.#server.on('connection', (socket) => this.#arrive(socket));
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+      this.#server.on(event, (req, res) => this.#serve(req, res));
+    }
+    this.#server.on('connect', (req) => this.#refuseTunnel(req));
     this.#server.on('clientError', (error, socket) => this.#refuseBroken(error, socket));
   }
 
@@ -116,7 +121,7 @@ export class CourtServer {
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    this.#ingest.endConnections();
+    this.#connections.isClosing = true;
     if (!this.#isShared) await this.#acceptWaiting();
     const server = this.#server;
     const closed = new Promise<void>((resolve) => {
@@ -153,56 +158,34 @@ export class CourtServer {
     this.#server.off('connection', note);
   }
 
-  #serve(req: CourtRequest, res: ServerResponse, expectsContinue: boolean): void {
-    noteOwed(req.socket, res);
-    void this.#ingest.handle(req, res, expectsContinue);
+  #arrive(socket: net.Socket): void {
+    const connection = this.#connections.arrive(socket);
+    if (connection !== undefined) this.#handshakes?.begin(connection, socket);
   }
 
-  #refuseExpectation(req: CourtRequest, res: ServerResponse): void {
-    noteOwed(req.socket, res);
-    const sentence = 'The only expectation understood here is "Expect: 100-continue".';
-    const mark = this.#ingest.mark(req.socket.remoteAddress);
-    this.#ingest.refuse(req, res, mark, new Problem('expectation_failed', sentence));
+  #serve(req: IncomingMessage, res: ServerResponse): void {
+    const connection = this.#connections.of(req.socket);
+    if (connection === undefined) req.socket.destroy();
+    else connection.next(req, res, () => void this.#ingest.handle(connection, req, res));
   }
 
   /** CONNECT: Node would close the connection without a word. */
-  #refuseTunnel(req: CourtRequest, socket: Duplex): void {
-    const mark = this.#ingest.mark(req.socket.remoteAddress);
+  #refuseTunnel(req: IncomingMessage): void {
+    const connection = this.#connections.of(req.socket);
+    if (connection === undefined) return void req.socket.destroy();
+    if (!connection.letGo()) return;
     try {
-      passGate(req, mark.client, this.#context.gate);
+      passGate(req, connection, this.#context.gate);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      // Node has let go of the socket: without this a reset would be an uncaught exception.
-      socket.on('error', () => socket.destroy());
-      whenItsTurn(socket, () => {
-        this.#context.traffic.refused(mark, error);
-        replyRaw(socket, error, mark.id);
-      });
+      this.#ingest.refuseRaw(connection, error);
     }
   }
 
-  #refuseBroken(error: NodeJS.ErrnoException, duplex: Duplex): void {
-    const socket = duplex as net.Socket;
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const isGap = error.code === 'HPE_PAUSED';
-    if (isGap) dropParser(socket);
-    whenItsTurn(socket, (hadAnswer) => {
-      if (hadAnswer) {
-        // There is no more to say to it, and it is drained (reply.ts) until it has sent the body that was refused.
-        if (isGap) endRaw(socket);
-        else if (error.code === 'HPE_INVALID_EOF_STATE' || socket.readableEnded) socket.destroySoon();
-        else if (!this.#drained.has(socket)) socket.once('end', () => socket.destroySoon());
-        // Whatever it sends from now on breaks the parser again.
-        this.#drained.add(socket);
-        return;
-      }
-      const mark = this.#ingest.mark(socket.remoteAddress);
-      const problem = parserProblem(error);
-      this.#context.traffic.refused(mark, problem);
-      replyRaw(socket, problem, mark.id);
-    });
+  #refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const connection = this.#connections.of(socket as net.Socket);
+    if (connection === undefined) return void socket.destroy();
+    const problem = connection.broken(error);
+    if (problem !== undefined) this.#ingest.refuseRaw(connection, problem);
   }
 }

@@ -36,53 +36,35 @@ export const QUOTED_CHARS = 60;
 export const BODY_BYTES = 8 * MIB;
 /** What `--body-limit` can be: one event fits, and the waiting bodies still fit the memory. */
 export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
-/**
- * Bodies that have arrived and wait for the store, all requests together: less than the 64 MiB of design 2, because what
- * is made of a body is there beside it.
- */
-export const WAITING_BODIES_BYTES = 8 * MIB;
-/** Requests up to this size never wait for room among the waiting bodies (design 2). */
+/** Bodies of all requests that are being served, as announced or as they have become (design 2). */
+export const BODIES_BYTES = 16 * MIB;
+/** Requests up to this size always find room among them (design 2). */
 export const SMALL_BODY_BYTES = 64 * KIB;
-/** Parts of a body that are smaller are copied together into pieces of this size. */
-export const JOINED_PART_BYTES = 4 * KIB;
-/** How long a paused body waits for room, and a large one for the thread that parses it, before it is answered 503 (design 2). */
-export const BODY_WAIT_MS = 5_000;
-/** Bodies up to this size are parsed between two turns of the event loop, a millisecond or two; larger ones on a thread. */
-export const PARSED_HERE_BYTES = 256 * KIB;
-/** Memory of that thread: what it needs at rest, and for each byte that a body may have. */
-export const PARSER_HEAP = { baseMib: 32, perBodyByte: 12, nurseryMib: 4 } as const;
+/** What a body is read into at first, where its length is not known. */
+export const BODY_BUFFER_BYTES = 4 * KIB;
 /**
- * How long it may take for one body: others wait for it. A MiB of numbers takes 0.1 s, the slowest one that is stored 0.25 s,
- * the slowest one of all 0.5 s (measured); a box may be five times slower.
- */
-export const PARSER_SECONDS = { base: 10, perBodyMib: 1.25 } as const;
-/** How long it stays without a body. It starts in 50 ms, and holds up to 60 MiB while it is there. */
-export const PARSER_IDLE_MS = 2_000;
-/**
- * Requests being served at once; above it a client that has its share of them is refused, and one with none never. More than
- * come with one read of a connection (64 KiB), even empty ones: with 250, one that pipelined them was refused. And few, because
+ * Requests being served at once; above it a client that has its share of them is refused, and one with none never. Few, because
  * each that waits slows the others down.
  */
 export const SERVED_REQUESTS = 400;
-/** Requests of one connection that wait for their answers; above it nothing more is read from it. */
-export const PIPELINED_REQUESTS = 64;
-/** Bodies that go on to the store in one turn of the event loop: about ten milliseconds. Each request counts for more. */
-export const TURN_BYTES = 512 * KIB;
-export const REQUEST_COST_BYTES = 2 * KIB;
-/** How long requests wait at most while new connections come in: Node accepts one in a turn of the event loop. */
-export const ACCEPTING_MS = 20;
-/** What is read and thrown away of a body that was refused, so that its sender gets to see why (design 2). */
-export const DRAIN_BYTES = 64 * MIB;
-export const DRAIN_MS = 10_000;
+/**
+ * Answers that the kernel has not taken, because their clients do not read: how long each may wait, and how large all of them are,
+ * above which a client that has more than its share of them loses connections.
+ */
+export const ANSWER_TAKEN_MS = 30_000;
+export const ANSWERS_UNTAKEN_BYTES = 8 * MIB;
+/** What is read and thrown away of a connection that ends while its client is sending, so that it sees the answer (design 2). */
+export const LINGER_BYTES = 64 * MIB;
+export const LINGER_MS = 10_000;
 /** Connections that are read on in one turn of the event loop, 64 KiB of each, if they have given enough for the one before. */
 export const READ_ON_PER_TURN = 8;
-/** Chunks of a body after which it counts for a whole turn: of one byte they come 11,000 with one read, which takes 15 ms. */
-export const PARTS_PER_TURN = 1_024;
 
 /** The port of the protocol (spec 1). */
 export const PORT = 4_000;
 /** Request headers, all together: Node answers 431 above it. */
 export const HEADERS_BYTES = 16 * KIB;
+/** Fields in a head: Node bounds their bytes, and each costs ten times as much memory where they are short. */
+export const HEADER_FIELDS = 100;
 /** From the first byte of a request to the end of its headers, and to its end (408). A TLS handshake has the first of them. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
@@ -90,8 +72,12 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 export const TIMEOUT_CHECK_MS = 1_000;
 /** An idle connection: longer than a camera's pause between two rallies. */
 export const KEEP_ALIVE_MS = 75_000;
-/** Open connections; further ones are closed on arrival. A venue has a hundred cameras. */
+/** Open connections. A venue has a hundred cameras. When all are taken, the oldest that never showed a token makes room. */
 export const CONNECTIONS = 8_192;
+/** Those of one client address, unless `--connections-per-address` says otherwise (design 2). */
+export const CONNECTIONS_PER_ADDRESS = 256;
+/** An address that was refused more often than this for want of a token, within a second, is not let in until that is over (design 2). */
+export const UNAUTHORIZED_PER_S = 20;
 /** Connections that wait to be accepted, also while courtd restarts and systemd holds the socket: the kernel takes no more. */
 export const BACKLOG_CONNECTIONS = 4_096;
 

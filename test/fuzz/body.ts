@@ -1,10 +1,5 @@
 import fc from 'fast-check';
-import {
-  BATCH_EVENTS,
-  EVENT_DEPTH_LEVELS,
-  PARSED_HERE_BYTES,
-  SMALL_BODY_BYTES,
-} from '../../src/protocol/limits.ts';
+import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, SMALL_BODY_BYTES } from '../../src/protocol/limits.ts';
 import { jsonObject, jsonValue, numberText } from '../arbitrary.ts';
 import { FUZZ_BODY_LIMIT_BYTES, PACKINGS, packed, type Rendered } from './packing.ts';
 
@@ -153,8 +148,7 @@ export const fuzzBody: fc.Arbitrary<FuzzBody> = fc.record({
       weight: 2,
       arbitrary: fc.constantFrom(
         SMALL_BODY_BYTES,
-        PARSED_HERE_BYTES - 500,
-        PARSED_HERE_BYTES + 1,
+        4 * SMALL_BODY_BYTES,
         FUZZ_BODY_LIMIT_BYTES - 5_000,
         FUZZ_BODY_LIMIT_BYTES,
       ),

@@ -3,7 +3,7 @@ import t from 'tap';
 import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
 import { type Asserts, checkProblem } from '../problem.ts';
-import { type Answer, answerOf, RawClient, type RequestParts, request } from '../raw.ts';
+import { type Answer, answerOf, newAddress, RawClient, type RequestParts, request } from '../raw.ts';
 import { show } from '../table.ts';
 import { scheme } from '../transport.ts';
 
@@ -16,7 +16,7 @@ const authorization = `Bearer ${daemon.token}`;
 const body = () => JSON.stringify(event());
 
 const ask = (t: Cleanup, parts: RequestParts): Promise<Answer> =>
-  RawClient.ask(t, daemon, request(daemon, parts));
+  RawClient.ask(t, daemon, request(daemon, parts), newAddress());
 type Cleanup = Parameters<typeof RawClient.ask>[0];
 
 /** Asks with a body of one good event. */
@@ -153,7 +153,7 @@ t.test('another media type, or none, is 415 with Accept', async (t) => {
     'json',
   ];
   const spaces = ' '.repeat(15_000);
-  const charsets = ['latin1', 'utf-16', 'utf8', '"utf-8', 'utf-8"', '"', `${spaces}"`, ''].map(
+  const charsets = ['latin1', 'utf-16', 'utf-7', '"utf-8', 'utf-8"', '"', `${spaces}"`, ''].map(
     (charset) => `application/json; charset=${charset}`,
   );
   for (const type of [...types, ...charsets, 'application/json, text/plain', 'multipart/form-data']) {

@@ -15,15 +15,21 @@ t.test(
     const body = JSON.stringify(event());
     const lost = request(daemon, { line: 'GET / HTTP/1.1' });
     const wrong = request(daemon, { headers: { authorization: 'Bearer wrong' } });
-    // In one piece, so that no time passes between them. The burst is twice the rate.
-    client.send(Buffer.concat([wrong, wrong, wrong, lost, lost, lost, wrong, request(daemon, { body })]));
-    for (let i = 0; i < 3; i++)
-      checkProblem(t, await client.next(), 401, 'unauthorized', 'a wrong token takes no share');
-    for (let i = 0; i < 2; i++) checkProblem(t, await client.next(), 404, 'not_found', 'the burst');
-    checkProblem(t, await client.next(), 429, 'rate_limited', 'before the path');
-    checkProblem(t, await client.next(), 401, 'unauthorized', 'after the token');
-    const limited = await client.next();
-    checkProblem(t, limited, 429, 'rate_limited', 'a good event too');
+    const next = async (bytes: Buffer) => {
+      client.send(bytes);
+      return client.next();
+    };
+    for (let i = 0; i < 3; i++) {
+      const refused = await RawClient.ask(t, daemon, wrong);
+      checkProblem(t, refused, 401, 'unauthorized', 'a wrong token takes no share');
+    }
+    // The burst is twice the rate; a slow machine may have been given one more meanwhile.
+    let passed = 0;
+    let limited = await next(lost);
+    for (; limited.status === 404 && passed < 10; limited = await next(lost)) passed++;
+    t.ok(passed >= 2, `${passed} passed`);
+    checkProblem(t, limited, 429, 'rate_limited', 'before the path');
+    checkProblem(t, await RawClient.ask(t, daemon, wrong), 401, 'unauthorized', 'after the token');
     t.equal(limited.headers.get('retry-after'), '1');
     const neighbour = await RawClient.connect(t, daemon, '127.0.0.2');
     neighbour.send(request(daemon, { body: JSON.stringify(event()) }));
@@ -37,45 +43,42 @@ t.test(
   },
 );
 
-t.test(
-  'who is told 429 while its body comes, and asks again behind it, is not heard before its time',
-  async (t) => {
-    const daemon = await Daemon.start(t, ['--rate-limit', '1']);
-    const client = await RawClient.connect(t, daemon);
-    const body = JSON.stringify(event());
-    const begun = request(daemon, { headers: { 'content-length': `${body.length}` } });
-    client.send(Buffer.concat([request(daemon), request(daemon), begun]));
-    for (let i = 0; i < 2; i++) checkProblem(t, await client.next(), 400, 'invalid_json', 'the burst');
-    checkProblem(t, await client.next(), 429, 'rate_limited', 'before its body is there');
-    client.send(body);
-    const neighbour = await RawClient.connect(t, daemon, '127.0.0.2');
-    neighbour.send(request(daemon));
-    checkProblem(t, await neighbour.next(), 400, 'invalid_json', 'by now the body has been read');
-    client.send(request(daemon, { body }));
-    t.equal((await client.next()).body, ACCEPTED, 'heard at once, it would have been told 429 again');
-  },
-);
-
-t.test('a rate of 0 is no limit', async (t) => {
-  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+t.test('who is told 429 is heard again when it has waited, on the same connection', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '1']);
   const client = await RawClient.connect(t, daemon);
-  client.send(Buffer.concat(Array.from({ length: 3000 }, () => request(daemon, { body: '[]' }))));
-  for (let i = 0; i < 3000; i++) {
-    const { status } = await client.next();
-    if (status !== 202) t.fail(`${status} for request ${i}`);
+  const body = JSON.stringify(event());
+  for (;;) {
+    client.send(request(daemon, { line: 'GET / HTTP/1.1' }));
+    const { status, headers } = await client.next();
+    if (status === 404) continue;
+    await wait(1000 * Number(headers.get('retry-after')));
+    break;
   }
+  client.send(request(daemon, { body }));
+  t.equal((await client.next()).body, ACCEPTED);
 });
 
-t.test('the usual rate is 1000 a second with a burst of 2000', async (t) => {
-  const daemon = await Daemon.start(t);
-  const client = await RawClient.connect(t, daemon);
-  client.send(
-    Buffer.concat(Array.from({ length: 12_000 }, () => request(daemon, { line: 'GET / HTTP/1.1' }))),
-  );
-  const startedAt = performance.now();
-  let served = 0;
-  for (let i = 0; i < 12_000; i++) if ((await client.next()).status === 404) served++;
-  const refilled = performance.now() - startedAt;
-  t.ok(served >= 2000, `${served} served`);
-  t.ok(served <= 2000 + refilled + 100, `${served} served in ${refilled} ms`);
-});
+for (const [what, limit] of [
+  ['a rate of 0 is no limit', '0'],
+  ['the usual rate is 1000 a second with a burst of 2000', '1000'],
+] as const) {
+  t.test(what, async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', limit]);
+    const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(t, daemon)));
+    const startedAt = performance.now();
+    let [served, limited] = [0, 0];
+    const ask = async (client: RawClient) => {
+      for (let i = 0; i < 300; i++) {
+        client.send(request(daemon, { line: 'GET / HTTP/1.1' }));
+        const { status } = await client.next();
+        if (status === 404) served++;
+        if (status === 429) limited++;
+      }
+    };
+    await Promise.all(clients.map(ask));
+    t.equal(served + limited, 6000);
+    const allowed = limit === '0' ? 6000 : 2000 + (performance.now() - startedAt) + 100;
+    t.ok(served >= Math.min(2000, allowed) && served <= allowed, `${served} served, ${limited} not`);
+    if (limit === '0') t.equal(limited, 0);
+  });
+}

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SERVED_REQUESTS } from '../../src/protocol/limits.ts';
+import { RETRY_AFTER_S, SERVED_REQUESTS } from '../../src/protocol/limits.ts';
 import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
 import { checkProblem } from '../problem.ts';
@@ -9,7 +9,7 @@ const [GREEDY, MODEST] = ['127.0.0.3', '127.0.0.4'];
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 
 t.test('who has many requests waiting is refused, and who has none is served', async (t) => {
-  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const daemon = await Daemon.start(t, ['--rate-limit', '0', '--connections-per-address', '0']);
   const body = JSON.stringify(event());
   const headers = { expect: '100-continue', 'content-length': `${body.length}` };
   const begin = async (address: string) => {
@@ -27,7 +27,7 @@ t.test('who has many requests waiting is refused, and who has none is served', a
     checkProblem(t, answer, 503, 'overloaded', 'one more').error,
     new RegExp(`^${SERVED_REQUESTS} requests from 127\\.0\\.0\\.3 are waiting`),
   );
-  t.equal(answer.headers.get('retry-after'), '8');
+  t.equal(answer.headers.get('retry-after'), `${RETRY_AFTER_S.overloaded}`);
   const modest = await begin(MODEST);
   t.equal(modest.answer.status, 100, 'another address is let in');
   modest.client.send(body);

@@ -20,18 +20,14 @@ t.test('a body in chunks of one byte takes no more memory than any other', async
   t.ok(peakMib < 300, `${peakMib} MiB`);
 });
 
-t.test(
-  'one that is refused is read to its end, a little at a time, and what comes after it is stored',
-  async (t) => {
-    const own = await Daemon.start(t);
-    const client = await RawClient.connect(t, own);
-    const chunked = { 'transfer-encoding': 'chunked' };
-    const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(100_000) } })));
-    const headers = { ...chunked, authorization: 'Bearer wrong' };
-    for (let i = 0; i < 2; i++) {
-      client.send(request(own, { headers, body }));
-      client.send(request(own, { headers: chunked, body }));
-    }
-    for (const status of [401, 202, 401, 202]) t.equal((await client.next()).status, status);
-  },
-);
+t.test('one that is refused sees its answer', async (t) => {
+  const own = await Daemon.start(t);
+  const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(100_000) } })));
+  const headers = { 'transfer-encoding': 'chunked', authorization: 'Bearer wrong' };
+  const client = await RawClient.connect(t, own);
+  client.socket.pause();
+  await client.sendAll(request(own, { headers, body }));
+  client.socket.resume();
+  t.equal((await client.next()).status, 401);
+  t.equal(await client.over, null);
+});

@@ -14,6 +14,7 @@ const traffic = new Traffic(log);
 const server = new CourtServer({
   gate: { tokens: store.tokens, rate: new RateLimit(0), bodyLimitBytes: BODY_BYTES },
   rules: {},
+  connectionsPerAddress: 0,
   log,
   traffic,
   append: (events) => store.append(events),
