@@ -110,7 +110,8 @@ export class Place {
   }
 }
 
-function tooMuch(what: string): Problem {
+/** @param what is too much, the beginning of a sentence. */
+export function tooMuch(what: string): Problem {
   const sentence = `${what}. Nothing was stored; send the same request again.`;
   return retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
 }

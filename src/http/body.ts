@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import { BODY_BUFFER_BYTES } from '../protocol/limits.ts';
 import type { Place } from './admission.ts';
 import type { Connection } from './connection.ts';
 import { bodyTooLarge } from './gate.ts';
+import type { PacedRequest } from './pace.ts';
 
 /** The sender is gone before its body was complete: there is nobody to answer. */
 export class SenderGone extends Error {}
@@ -12,7 +12,7 @@ export class SenderGone extends Error {}
  * @throws {Problem} 413; 503 where there is no room; what is wrong with it as HTTP; {SenderGone}.
  */
 export function readBody(
-  req: IncomingMessage,
+  req: PacedRequest,
   connection: Connection,
   limitBytes: number,
   place: Place,
@@ -35,6 +35,7 @@ export function readBody(
         return fail(problem as Error);
       }
       body.add(bytes);
+      req.tookPart();
     };
     const onEnd = () => {
       settle();

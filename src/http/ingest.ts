@@ -5,15 +5,16 @@ import type { Logger } from 'pino';
 import { readBatch } from '../protocol/batch.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/faults.ts';
-import { SMALL_BODY_BYTES } from '../protocol/limits.ts';
+import { BODY_WAIT_MS, SMALL_BODY_BYTES } from '../protocol/limits.ts';
 import { Problem } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
-import type { Admission, Place } from './admission.ts';
+import { type Admission, type Place, tooMuch } from './admission.ts';
 import { readBody, SenderGone } from './body.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { type BodyEncoding, type Gate, passGate } from './gate.ts';
 import { gunzip } from './gunzip.ts';
+import type { PacedRequest } from './pace.ts';
 import { acceptance, refusal } from './reply.ts';
 import type { RequestMark, Traffic } from './traffic.ts';
 
@@ -51,7 +52,7 @@ export class Ingest {
   }
 
   /** Answers a request: with 202 once its events are on disk. */
-  async handle(connection: Connection, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async handle(connection: Connection, req: PacedRequest, res: ServerResponse): Promise<void> {
     const mark = this.mark(connection);
     try {
       const counts = await this.#store(connection, req, res);
@@ -79,7 +80,7 @@ export class Ingest {
     this.#context.traffic.refused(mark, problem);
   }
 
-  async #store(connection: Connection, req: IncomingMessage, res: ServerResponse): Promise<Counts> {
+  async #store(connection: Connection, req: PacedRequest, res: ServerResponse): Promise<Counts> {
     const { gate, append } = this.#context;
     const encoding = passGate(req, connection, gate);
     const place = this.#admission.enter(connection.network, Number(req.headers['content-length'] ?? 0));
@@ -96,9 +97,11 @@ export class Ingest {
   /** Large bodies one after the other, in turns of the event loop of their own: the other cameras go between them. */
   async #parse(body: Buffer, encoding: BodyEncoding, place: Place): Promise<CourtEvent[]> {
     if (encoding === 'identity' && body.length <= SMALL_BODY_BYTES) return this.#events(body);
+    const cameAt = performance.now();
     const isItsTurn = this.#lastLarge.then(() => nextTurn()).then(() => nextTurn());
     this.#lastLarge = isItsTurn;
     await isItsTurn;
+    if (performance.now() - cameAt > BODY_WAIT_MS) throw tooMuch('Too many large requests are waiting');
     if (encoding === 'identity') return this.#events(body);
     const decoded = gunzip(body, this.#context.gate.bodyLimitBytes);
     place.grow(decoded.length);

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { HEADERS_TIMEOUT_MS } from '../protocol/limits.ts';
 import type { Connection } from './connection.ts';
+import { PacedRequest } from './pace.ts';
 
 /** A certificate, with those between it and its issuer's, and its private key: PEM. */
 export interface KeyPair {
@@ -16,12 +17,13 @@ function contextOf({ cert, key }: KeyPair) {
   return { cert, key, minVersion: 'TLSv1.2' } as const;
 }
 
-export type HttpServer = http.Server | https.Server;
+export type HttpServer = http.Server<typeof PacedRequest> | https.Server<typeof PacedRequest>;
 
 /** @returns a server that speaks TLS where there is a pair, and plain HTTP where there is none. */
 export function makeServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {
-  if (pair === undefined) return http.createServer(options);
-  return https.createServer({ ...options, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
+  const ours = { ...options, IncomingMessage: PacedRequest };
+  if (pair === undefined) return http.createServer(ours);
+  return https.createServer({ ...ours, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
 }
 
 /** From now on new connections get this pair; those that are open keep what they have. */

@@ -20,6 +20,7 @@ import { Admission } from './admission.ts';
 import { Connections } from './connections.ts';
 import { passGate } from './gate.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
+import type { PacedRequest } from './pace.ts';
 import { Handshakes, type HttpServer, type KeyPair, makeServer, renew } from './secure.ts';
 
 export interface ListenAddress {
@@ -163,7 +164,7 @@ export class CourtServer {
     if (connection !== undefined) this.#handshakes?.begin(connection, socket);
   }
 
-  #serve(req: IncomingMessage, res: ServerResponse): void {
+  #serve(req: PacedRequest, res: ServerResponse): void {
     const connection = this.#connections.of(req.socket);
     if (connection === undefined) req.socket.destroy();
     else connection.next(req, res, () => void this.#ingest.handle(connection, req, res));

@@ -58,6 +58,10 @@ export const LINGER_BYTES = 64 * MIB;
 export const LINGER_MS = 10_000;
 /** Connections that are read on in one turn of the event loop, 64 KiB of each, if they have given enough for the one before. */
 export const READ_ON_PER_TURN = 8;
+/** Chunks of a body after which it counts for a whole turn. */
+export const PARTS_PER_TURN = 1_024;
+/** How long a large body waits for its turn to be parsed, before it is answered 503 (design 2). */
+export const BODY_WAIT_MS = 5_000;
 
 /** The port of the protocol (spec 1). */
 export const PORT = 4_000;
