@@ -4,7 +4,7 @@ import { clientOf, networkOf } from './address.ts';
 import type { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
 
-/** Refusals for want of a token, within the second that began at `sinceMs` of the monotonic clock. */
+/** Refusals of who has shown no valid token, within the second that began at `sinceMs` of the monotonic clock. */
 interface Refusals {
   readonly sinceMs: number;
   count: number;
@@ -29,8 +29,8 @@ export class Connections {
   }
 
   /**
-   * A connection has been made. The newest of too many is closed at once, and so is what comes from where wrong tokens came from
-   * a moment ago; when all places are taken, the oldest that has never shown a token makes room.
+   * A connection has been made. The newest of too many is closed at once, and so is what comes from where many wrong tokens
+   * came from a moment ago; when all places are taken, the oldest that has never shown a token makes room.
    * @returns undefined where it is closed.
    */
   arrive(socket: Socket): Connection | undefined {
@@ -70,7 +70,7 @@ export class Connections {
     this.#strangers.delete(connection);
   }
 
-  /** A request was refused for want of a valid token. */
+  /** A request was refused that came from somebody without a valid token. */
   wasRefused(network: string): void {
     const now = performance.now();
     const known = this.#refusals.get(network);

@@ -76,7 +76,8 @@ export class Ingest {
   }
 
   #note(connection: Connection, mark: RequestMark, problem: Problem): void {
-    if (problem.code === 'unauthorized') this.#connections.wasRefused(connection.network);
+    const isStranger = problem.code === 'unauthorized' || !connection.hasToken;
+    if (isStranger && problem.code !== 'request_timeout') this.#connections.wasRefused(connection.network);
     this.#context.traffic.refused(mark, problem);
   }
 

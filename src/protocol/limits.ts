@@ -80,7 +80,7 @@ export const KEEP_ALIVE_MS = 75_000;
 export const CONNECTIONS = 8_192;
 /** Those of one client address, unless `--connections-per-address` says otherwise (design 2). */
 export const CONNECTIONS_PER_ADDRESS = 256;
-/** An address that was refused more often than this for want of a token, within a second, is not let in until that is over (design 2). */
+/** An address that was refused more often than this within a second, without a valid token, is not let in until that is over (design 2). */
 export const UNAUTHORIZED_PER_S = 20;
 /** Connections that wait to be accepted, also while courtd restarts and systemd holds the socket: the kernel takes no more. */
 export const BACKLOG_CONNECTIONS = 4_096;

@@ -2,7 +2,7 @@ import t from 'tap';
 import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
 import { checkProblem } from '../problem.ts';
-import { type Answer, RawClient, type RequestParts, request } from '../raw.ts';
+import { type Answer, newAddress, RawClient, type RequestParts, request } from '../raw.ts';
 import { show } from '../table.ts';
 
 /** What HTTP itself asks: expectations, versions, hosts, several requests on one connection. */
@@ -11,7 +11,8 @@ const daemon = await Daemon.start(t, ['--rate-limit', '0']);
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 const good = (parts: RequestParts = {}) => request(daemon, { body: JSON.stringify(event()), ...parts });
 type Cleanup = Parameters<typeof RawClient.ask>[0];
-const ask = (t: Cleanup, bytes: string | Buffer): Promise<Answer> => RawClient.ask(t, daemon, bytes);
+const ask = (t: Cleanup, bytes: string | Buffer): Promise<Answer> =>
+  RawClient.ask(t, daemon, bytes, newAddress());
 
 t.test('100-continue is sent once the head has passed, and before the body', async (t) => {
   const body = JSON.stringify(event());
@@ -82,7 +83,7 @@ t.test('malformed HTTP is 400 with our body, and ends the connection', async (t)
     'a chunk longer than its size': `${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n`,
   };
   for (const [what, bytes] of Object.entries(malformed)) {
-    const client = await RawClient.connect(t, daemon);
+    const client = await RawClient.connect(t, daemon, newAddress());
     client.send(Buffer.from(bytes, 'latin1'));
     checkProblem(t, await client.next(), 400, 'malformed_request', what);
     client.socket.end();

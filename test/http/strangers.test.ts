@@ -1,0 +1,181 @@
+import fs from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { CONNECTIONS_PER_ADDRESS, UNAUTHORIZED_PER_S } from '../../src/protocol/limits.ts';
+import { Daemon } from '../daemon.ts';
+import { event } from '../event.ts';
+import { newAddress, RawClient, request } from '../raw.ts';
+
+/** What somebody on the network can do who has no token: each of these once ended the daemon, or made cameras wait. */
+
+const ACCEPTED = '{"accepted":1,"duplicates":0}';
+const MEMORY_MIB = 300;
+/** The smallest request there is. */
+const SMALLEST = 'GET / HTTP/1.1\r\n\r\n';
+const PIECE = Buffer.from(SMALLEST.repeat(Math.floor(65_536 / SMALLEST.length)));
+
+function memoryMib({ child }: Daemon, what: 'VmHWM' | 'VmRSS' = 'VmHWM'): number {
+  const status = fs.readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
+}
+
+const good = (daemon: Daemon) => request(daemon, { body: JSON.stringify(event()) });
+const wrong = (daemon: Daemon) => request(daemon, { headers: { authorization: 'Bearer wrong' } });
+
+t.test('requests whose answers are not read, and then zeros without end, take no memory', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const zeros = Buffer.alloc(65_536);
+  const senders = [250, 12_000].map(async (requests) => {
+    const client = await RawClient.connect(t, daemon, newAddress());
+    client.socket.pause();
+    client.send(SMALLEST.repeat(requests));
+    for (let sent = 0; sent < 300 * 1024 ** 2; sent += zeros.length) {
+      const isCut = await client.sendAll(zeros).then(
+        () => false,
+        () => true,
+      );
+      if (isCut) return;
+    }
+  });
+  await Promise.all(senders);
+  t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'it serves on');
+  t.ok(memoryMib(daemon) < MEMORY_MIB, `${memoryMib(daemon)} MiB`);
+});
+
+t.test('a token holder who sends zeros behind a good request takes no memory either', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const client = await RawClient.connect(t, daemon);
+  client.socket.pause();
+  client.send(good(daemon));
+  const zeros = Buffer.alloc(65_536);
+  let isCut = false;
+  for (let sent = 0; !isCut && sent < 300 * 1024 ** 2; sent += zeros.length) {
+    isCut = await client.sendAll(zeros).then(
+      () => false,
+      () => true,
+    );
+  }
+  t.ok(isCut, 'and does not go on for ever');
+  t.ok(memoryMib(daemon) < MEMORY_MIB, `${memoryMib(daemon)} MiB`);
+});
+
+t.test('two hundred connections of 64 KiB of requests each, in one turn, take no memory', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const addresses = [newAddress(), newAddress()];
+  const clients = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => RawClient.connect(t, daemon, addresses[i % 2])),
+  );
+  t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'they are accepted');
+  daemon.child.kill('SIGSTOP');
+  for (const client of clients) client.socket.pause();
+  await Promise.all(clients.map((client) => client.sendAll(PIECE)));
+  daemon.child.kill('SIGCONT');
+  t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'it serves on');
+  t.ok(memoryMib(daemon) < MEMORY_MIB, `${memoryMib(daemon)} MiB`);
+});
+
+t.test('unfinished heads of a thousand short fields take no more memory than of a hundred', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const fields = Array.from({ length: 985 }, (_, i) => `x${i}: ${i}\r\n`).join('');
+  const heads = 1_500;
+  const before = memoryMib(daemon, 'VmRSS');
+  let address = '';
+  for (let i = 0; i < heads; i++) {
+    if (i % 200 === 0) address = newAddress();
+    const client = await RawClient.connect(t, daemon, address);
+    await client.sendAll(`GET / HTTP/1.1\r\nHost: a\r\n${fields}`);
+  }
+  t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'it serves on');
+  const each = ((memoryMib(daemon, 'VmRSS') - before) * 1024) / heads;
+  t.ok(each < 60, `${each} KiB for each of them`);
+});
+
+t.test('who pipelines without a token gets one answer, and is cut off', async (t) => {
+  const daemon = await Daemon.start(t);
+  const client = await RawClient.connect(t, daemon, newAddress());
+  client.send(Buffer.concat([wrong(daemon), wrong(daemon), PIECE]));
+  await client.over;
+  t.ok((client.unread.match(/HTTP\/1\.1 401/g) ?? []).length <= 1, client.unread);
+  t.notMatch(client.unread, /HTTP\/1\.1 400/);
+  const refused = daemon.log.filter(({ code }) => code === 'unauthorized');
+  t.equal(refused.length, 1);
+});
+
+t.test('an address with many wrong tokens is not let in for the rest of a second', async (t) => {
+  const daemon = await Daemon.start(t);
+  const address = newAddress();
+  const known = await RawClient.connect(t, daemon, address);
+  known.send(good(daemon));
+  t.equal((await known.next()).body, ACCEPTED);
+  // Until it is closed on arrival; a slow machine may take several seconds for it.
+  let answered = 0;
+  for (let isIn = true; isIn; ) {
+    const client = await RawClient.connect(t, daemon, address);
+    client.send(wrong(daemon));
+    isIn = await client.next().then(
+      ({ status }) => status === 401,
+      () => false,
+    );
+    if (isIn) answered++;
+    if (answered > 100 * UNAUTHORIZED_PER_S) break;
+  }
+  t.ok(answered > UNAUTHORIZED_PER_S && answered <= 100 * UNAUTHORIZED_PER_S, `${answered} answers`);
+  known.send(good(daemon));
+  t.equal((await known.next()).body, ACCEPTED, 'its connections that have shown a token go on');
+  t.equal((await RawClient.ask(t, daemon, good(daemon), newAddress())).body, ACCEPTED, 'others come in');
+  await wait(1_100);
+  t.equal((await RawClient.ask(t, daemon, good(daemon), address)).body, ACCEPTED, 'and it comes in again');
+});
+
+t.test('an address has so many connections, and the newest of more is closed', async (t) => {
+  const daemon = await Daemon.start(t);
+  const address = newAddress();
+  const open = () => RawClient.connect(t, daemon, address);
+  const clients: RawClient[] = [];
+  for (let i = 0; i < CONNECTIONS_PER_ADDRESS; i++) clients.push(await open());
+  const more = await open();
+  await more.over;
+  t.equal((await RawClient.ask(t, daemon, good(daemon), newAddress())).body, ACCEPTED, 'another address');
+  for (const client of [clients[0]!, clients.at(-1)!]) {
+    client.send(good(daemon));
+    t.equal((await client.next()).body, ACCEPTED, 'those that are open are served');
+  }
+  clients.pop()!.socket.destroy();
+  for (;;) {
+    // The daemon may not have heard yet that one is gone.
+    const again = await open();
+    again.send(good(daemon));
+    const answer = await again.next().catch(() => undefined);
+    if (answer === undefined) continue;
+    t.equal(answer.body, ACCEPTED, 'and there is a place again');
+    break;
+  }
+});
+
+t.test('for a proxy the limit of connections can be another one, or none', async (t) => {
+  const few = await Daemon.start(t, [], undefined, { COURTD_CONNECTIONS_PER_ADDRESS: '2' });
+  const clients = [];
+  for (let i = 0; i < 3; i++) clients.push(await RawClient.connect(t, few));
+  await clients[2]!.over;
+  const all = await Daemon.start(t, ['--connections-per-address', '0']);
+  let last: RawClient | undefined;
+  for (let i = 0; i <= CONNECTIONS_PER_ADDRESS; i++) last = await RawClient.connect(t, all);
+  last!.send(good(all));
+  t.equal((await last!.next()).body, ACCEPTED);
+});
+
+t.test('a request whose sender has reset its connection has an address, or is none', async (t) => {
+  const daemon = await Daemon.start(t, ['--log-level', 'debug']);
+  t.equal((await RawClient.ask(t, daemon, good(daemon))).status, 202);
+  daemon.child.kill('SIGSTOP');
+  for (let i = 0; i < 20; i++) {
+    const client = await RawClient.knock(t, daemon);
+    await client.sendAll(good(daemon));
+    client.socket.resetAndDestroy();
+  }
+  daemon.child.kill('SIGCONT');
+  t.equal((await RawClient.ask(t, daemon, good(daemon))).status, 202);
+  t.equal(await daemon.stop(), 0);
+  const unknown = daemon.log.filter(({ client }) => client === 'unknown');
+  t.strictSame(unknown, []);
+});

@@ -1,0 +1,4 @@
+import t from 'tap';
+import { again } from './again.ts';
+
+await again(t, 'strangers');
