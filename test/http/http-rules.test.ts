@@ -163,6 +163,32 @@ t.test('another media type, or none, is 415 with Accept', async (t) => {
   }
 });
 
+t.test('the media type that came is quoted, cut, and without what a terminal would obey', async (t) => {
+  const told = async (type: string | undefined) =>
+    JSON.parse((await askGood(t, { headers: { 'content-type': type } })).body).error as string;
+  t.match(await told('text/csv'), 'this was "text/csv"');
+  t.match(await told(undefined), 'there was none');
+  const long = await told(`text/${'x'.repeat(500)}`);
+  t.ok(long.includes(`"text/${'x'.repeat(55)}..."`) && long.length < 200, long);
+  t.match(await told('a/\u009b31m'), 'this was "a/?31m"');
+});
+
+t.test('a body that is gzip without saying so is told what to add', async (t) => {
+  const answer = await ask(t, { body: gzipSync(body()) });
+  const { error } = checkProblem(t, answer, 400, 'invalid_json');
+  t.match(error, 'Content-Encoding: gzip');
+});
+
+t.test('a 202 says of how many duplicates another content is stored, where there are any', async (t) => {
+  const [a, b, c] = [event(), event(), event()];
+  const conflicts = async (sent: unknown) =>
+    (await answerOf(daemon.post(sent))).headers.get('courtd-conflicts');
+  t.equal(await conflicts([a, b]), null);
+  t.equal(await conflicts([a, b, c]), null, 'the same again is none');
+  const other = { payload: { x_ft: -1 } };
+  t.equal(await conflicts([{ ...a, ...other }, { ...b, ...other }, c, event()]), '2');
+});
+
 t.test('another content encoding is 415 with Accept-Encoding', async (t) => {
   for (const coding of ['br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip', 'gzip, identity', 'gzip;q=1', '*']) {
     const answer = await askGood(t, { headers: { 'content-encoding': coding } });
@@ -227,7 +253,8 @@ t.test('an answer says nothing of the software, and names the request as the log
   for (const { headers } of answers)
     t.strictSame([headers.get('server'), headers.get('x-powered-by')], [null, null]);
   const [a, b] = [await ask(t, {}), await ask(t, {})].map((answer) => JSON.parse(answer.body).request_id);
-  t.not(a, b);
+  t.match([a, b], [/^[0-9a-f]{8}-[0-9a-f]{4}$/, /^[0-9a-f]{8}-[0-9a-f]{4}$/]);
+  t.not(a.slice(0, 8), b.slice(0, 8), 'and tells nobody how many there were');
   t.equal(await daemon.stop(), 0);
   for (const id of [a, b])
     t.match(

@@ -20,6 +20,8 @@ t.test('odd but valid heads of requests are taken', async (t) => {
     'application/json ; charset=utf-8',
     'application/json; a=b; charset=Utf-8',
     'application/json;',
+    'application/json; charset=utf8',
+    'application/json;charset="UTF8"',
   ];
   const heads: Record<string, string>[] = [
     ...types.map((type) => ({ 'content-type': type })),
