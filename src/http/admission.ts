@@ -75,6 +75,7 @@ export class Place {
   readonly #network: string;
   readonly #requests: Shared;
   readonly #bodies: Shared;
+  /** 0 where it is small. */
   #bodyBytes = 0;
 
   constructor(network: string, requests: Shared, bodies: Shared) {
@@ -89,18 +90,15 @@ export class Place {
    * @throws {Problem} 503 where there is no room for that.
    */
   grow(bytes: number): void {
-    const growth = bytes - this.#bodyBytes;
-    if (growth <= 0) return;
+    if (bytes <= Math.max(SMALL_BODY_BYTES, this.#bodyBytes)) return;
     const bodies = this.#bodies;
-    if (bytes > SMALL_BODY_BYTES) {
-      const others = bodies.total - this.#bodyBytes;
-      const ownOthers = bodies.of(this.#network) - this.#bodyBytes;
-      const isTooMuch =
-        (others > 0 && others + bytes > BODIES_BYTES) ||
-        (ownOthers > 0 && ownOthers + bytes > BODIES_BYTES / 2);
-      if (isTooMuch) throw tooMuch('Too many large requests are waiting');
-    }
-    bodies.add(this.#network, growth);
+    const others = bodies.total - this.#bodyBytes;
+    const ownOthers = bodies.of(this.#network) - this.#bodyBytes;
+    const isTooMuch =
+      (others > 0 && others + bytes > BODIES_BYTES) ||
+      (ownOthers > 0 && ownOthers + bytes > BODIES_BYTES / 2);
+    if (isTooMuch) throw tooMuch('Too many large requests are waiting');
+    bodies.add(this.#network, bytes - this.#bodyBytes);
     this.#bodyBytes = bytes;
   }
 

@@ -2,17 +2,26 @@ import { gunzipSync } from 'node:zlib';
 import { Problem } from '../protocol/problems.ts';
 import { bodyTooLarge } from './gate.ts';
 
+const LEAST_PIECE_BYTES = 1024;
+
 /**
  * RFC 1952, bounded: a few KiB can hold gigabytes.
  * @throws {Problem} 400 where it is not gzip, 413 where it holds more than `limitBytes`.
  */
 export function gunzip(body: Uint8Array, limitBytes: number): Buffer {
   try {
-    // In one piece, of which the system gives what is used: pieces would be put together, and be there twice. With room for
-    // one byte too many: a full piece is followed by another one.
-    return gunzipSync(body, { maxOutputLength: limitBytes, chunkSize: limitBytes + 1 });
+    // In one piece, where it says how large it is: pieces would be put together, and be there twice. With room for one byte too
+    // many: a full piece is followed by another one.
+    const chunkSize = Math.min(Math.max(toldBytes(body), LEAST_PIECE_BYTES), limitBytes) + 1;
+    return gunzipSync(body, { maxOutputLength: limitBytes, chunkSize });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(limitBytes);
     throw new Problem('invalid_encoding', 'The body is not valid gzip, though Content-Encoding says so.');
   }
+}
+
+/** @returns the size of its last member, as it says at its end (RFC 1952, 2.3.1): it may be wrong, and there may be others. */
+function toldBytes({ buffer, byteOffset, byteLength }: Uint8Array): number {
+  if (byteLength < 4) return 0;
+  return new DataView(buffer, byteOffset, byteLength).getUint32(byteLength - 4, true);
 }

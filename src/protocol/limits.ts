@@ -36,9 +36,9 @@ export const QUOTED_CHARS = 60;
 export const BODY_BYTES = 8 * MIB;
 /** What `--body-limit` can be: one event fits, and the waiting bodies still fit the memory. */
 export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
-/** Bodies of all requests that are being served, as announced or as they have become (design 2). */
+/** Large bodies of all requests that are being served, as announced or as they have become (design 2). */
 export const BODIES_BYTES = 16 * MIB;
-/** Requests up to this size always find room among them (design 2). */
+/** Requests up to this size always find room, and are not counted among them (design 2). */
 export const SMALL_BODY_BYTES = 64 * KIB;
 /** What a body is read into at first, where its length is not known. */
 export const BODY_BUFFER_BYTES = 4 * KIB;
@@ -60,6 +60,11 @@ export const LINGER_MS = 10_000;
 export const READ_ON_PER_TURN = 8;
 /** Chunks of a body after which it counts for a whole turn. */
 export const PARTS_PER_TURN = 1_024;
+/**
+ * One that took longer is followed by a pause as long: Node accepts one connection in a turn of the event loop, and cameras that
+ * connect would wait for a turn each.
+ */
+export const LARGE_BODY_MS = 5;
 /** How long a large body waits for its turn to be parsed, before it is answered 503 (design 2). */
 export const BODY_WAIT_MS = 5_000;
 
