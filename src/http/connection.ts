@@ -1,5 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { ANSWER_TAKEN_MS, LINGER_BYTES, LINGER_MS, SMALL_BODY_BYTES } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
 import type { Admission } from './admission.ts';
@@ -213,6 +214,7 @@ export class Connection {
       left -= bytes.length;
       if (left < 0) socket.destroy();
       else readLater(socket);
+      forget(socket, bytes);
     });
   }
 
@@ -256,6 +258,15 @@ export class Connection {
 function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
+}
+
+/**
+ * Gives the memory of what is thrown away back at once. The collector sees a small object, and comes round for it when there are
+ * a hundred MiB: beside 200 senders of 8 MiB this is 50 to 80 MiB less. Over TLS Node reads into one memory again and again.
+ */
+function forget(socket: Socket, { buffer, byteLength }: Buffer): void {
+  if (socket instanceof TLSSocket || byteLength !== buffer.byteLength) return;
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /**

@@ -9,6 +9,7 @@ import { BODY_WAIT_MS, LARGE_BODY_MS, SMALL_BODY_BYTES } from '../protocol/limit
 import { Problem } from '../protocol/problems.ts';
 import type { Counts } from '../store/append.ts';
 import { type Admission, type Place, tooMuch } from './admission.ts';
+import type { Arrivals } from './arrivals.ts';
 import { readBody, SenderGone } from './body.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
@@ -37,13 +38,15 @@ export class Ingest {
   readonly #context: IngestContext;
   readonly #admission: Admission;
   readonly #connections: Connections;
+  readonly #arrivals: Arrivals;
   /** Settles when the last of the large bodies that wait has been parsed. */
   #lastLarge: Promise<void> = Promise.resolve();
 
-  constructor(context: IngestContext, admission: Admission, connections: Connections) {
+  constructor(context: IngestContext, admission: Admission, connections: Connections, arrivals: Arrivals) {
     this.#context = context;
     this.#admission = admission;
     this.#connections = connections;
+    this.#arrivals = arrivals;
   }
 
   /** Names a request in the log and in its answer, if that is an error. */
@@ -88,6 +91,7 @@ export class Ingest {
     try {
       if (mustContinue(req)) res.writeContinue();
       const body = await readBody(req, connection, gate.bodyLimitBytes, place);
+      await this.#arrivals.over();
       const events = await this.#parse(body, encoding, place);
       return events.length === 0 ? NOTHING : await append(events);
     } finally {

@@ -17,6 +17,7 @@ import {
 } from '../protocol/limits.ts';
 import { Problem } from '../protocol/problems.ts';
 import { Admission } from './admission.ts';
+import { Arrivals } from './arrivals.ts';
 import { Connections } from './connections.ts';
 import { passGate } from './gate.ts';
 import { Ingest, type IngestContext } from './ingest.ts';
@@ -47,6 +48,7 @@ export class CourtServer {
   readonly #ingest: Ingest;
   readonly #context: IngestContext;
   readonly #connections: Connections;
+  readonly #arrivals = new Arrivals();
   #isShared = false;
   #isClosing = false;
 
@@ -54,7 +56,7 @@ export class CourtServer {
     this.#context = context;
     const admission = new Admission();
     this.#connections = new Connections(context.connectionsPerAddress, admission);
-    this.#ingest = new Ingest(context, admission, this.#connections);
+    this.#ingest = new Ingest(context, admission, this.#connections, this.#arrivals);
     this.#server = makeServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
@@ -136,7 +138,7 @@ export class CourtServer {
       server.closeIdleConnections();
       this.#handshakes?.endAll();
     }, SHUTDOWN_IDLE_MS);
-    const all = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS);
+    const all = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
     await closed;
     clearTimeout(idle);
     clearTimeout(all);
@@ -160,6 +162,7 @@ export class CourtServer {
   }
 
   #arrive(socket: net.Socket): void {
+    this.#arrivals.connectionCame();
     const connection = this.#connections.arrive(socket);
     if (connection !== undefined) this.#handshakes?.begin(connection, socket);
   }

@@ -83,6 +83,8 @@ export const TIMEOUT_CHECK_MS = 1_000;
 export const KEEP_ALIVE_MS = 75_000;
 /** Open connections. A venue has a hundred cameras. When all are taken, the oldest that never showed a token makes room. */
 export const CONNECTIONS = 8_192;
+/** How long requests wait at most while new connections come in: Node accepts one in a turn of the event loop. */
+export const ACCEPTING_MS = 20;
 /** Those of one client address, unless `--connections-per-address` says otherwise (design 2). */
 export const CONNECTIONS_PER_ADDRESS = 256;
 /** An address that was refused more often than this within a second, without a valid token, is not let in until that is over (design 2). */
@@ -265,9 +267,7 @@ export const SHUTDOWN_MS = 8_000;
 /** Connections that have sent nothing are left this long at shutdown: a request may be on its way. */
 export const SHUTDOWN_IDLE_MS = 500;
 /**
- * What a client is told to wait before it tries again, in whole seconds (RFC 9110, section 10.2.3). Where it has sent too
- * much, nothing more is read from its connection for so long, because refusing costs, too: at twice saturation 1 s left 0.7
- * of the peak, 2 s 0.72 and 0.75, 4 s 0.80 and 0.81 (two runs each, in turns); later 4 s 0.74 and 0.81, 8 s 0.84 twice (the
- * middle of five turns each).
+ * What a client is told to wait before it tries again, in whole seconds (RFC 9110, section 10.2.3). Nobody is made to: one who
+ * asks again at once is refused at once.
  */
-export const RETRY_AFTER_S = { busy: 1, overloaded: 8, full: 5, shutdown: 2 } as const;
+export const RETRY_AFTER_S = { busy: 1, overloaded: 2, full: 5, shutdown: 2 } as const;

@@ -4,7 +4,7 @@ import { LINGER_BYTES } from '../../src/protocol/limits.ts';
 import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
 import { checkProblem } from '../problem.ts';
-import { answerOf, RawClient, request } from '../raw.ts';
+import { answerOf, newAddress, RawClient, request } from '../raw.ts';
 
 /** Clients that break off, stall, or send on after they were refused; all of them at one daemon, at the same time. */
 
@@ -36,7 +36,7 @@ t.test('who sends 40 MB and only then reads gets the whole 413 or 401, and then 
       [401, 'unauthorized', WRONG],
     ] as const) {
       const what = `${status}, ${isChunked ? 'chunked' : 'declared'}`;
-      const client = await RawClient.connect(t, daemon);
+      const client = await RawClient.connect(t, daemon, newAddress());
       client.socket.pause();
       await client.sendAll(large(authorization, isChunked));
       client.socket.resume();
@@ -53,7 +53,7 @@ t.test('who reads while sending gets its answer too, also beyond what is drained
   checkProblem(t, await answerOf(daemon.post(body)), 413, 'body_too_large', 'fetch', further);
   const wrong = await answerOf(daemon.post(body, { Authorization: WRONG }));
   checkProblem(t, wrong, 401, 'unauthorized', 'fetch with a wrong token');
-  const client = await RawClient.connect(t, daemon);
+  const client = await RawClient.connect(t, daemon, newAddress());
   client.send(request(daemon, { headers: { 'content-length': '100000000' } }));
   for (let i = 0; i < 100; i++) client.send(Buffer.alloc(1_000_000));
   const answer = await client.next();
@@ -62,7 +62,7 @@ t.test('who reads while sending gets its answer too, also beyond what is drained
 });
 
 t.test('who sends on for ever after its answer is cut off', async (t) => {
-  const client = await RawClient.connect(t, daemon);
+  const client = await RawClient.connect(t, daemon, newAddress());
   // It does not look at what it is told.
   client.socket.pause();
   const headers = { authorization: WRONG, 'transfer-encoding': 'chunked' };
@@ -83,7 +83,7 @@ t.test('who sends on for ever after its answer is cut off', async (t) => {
 t.test('who speaks nonsense is told 400 at the most', async (t) => {
   const nonsense = [...Array.from({ length: 40 }, () => randomBytes(300)), Buffer.alloc(100_000, 'A')];
   const clients = nonsense.map(async (bytes) => {
-    const client = await RawClient.connect(t, daemon);
+    const client = await RawClient.connect(t, daemon, newAddress());
     client.socket.end(bytes);
     t.equal(await client.over, null);
     t.match(client.unread, /^(HTTP\/1\.1 4(00|31) .*|)$/s);
@@ -127,7 +127,7 @@ t.test('who asks for a tunnel behind a good request and resets the connection do
 t.test('who is refused and goes away without sending the body is let go at once', async (t) => {
   const startedAt = performance.now();
   for (const headers of [{ 'content-length': '1000' }, { 'transfer-encoding': 'chunked' }]) {
-    const client = await RawClient.connect(t, daemon);
+    const client = await RawClient.connect(t, daemon, newAddress());
     client.send(request(daemon, { headers: { authorization: WRONG, ...headers } }));
     checkProblem(t, await client.next(), 401, 'unauthorized', JSON.stringify(headers));
     client.socket.end();
@@ -148,7 +148,7 @@ t.test(
     };
     const waits = Object.entries(stalls).map(async ([what, bytes]) => {
       const startedAt = performance.now();
-      const client = await RawClient.connect(t, daemon);
+      const client = await RawClient.connect(t, daemon, newAddress());
       client.send(bytes);
       // Sending on does not help.
       const drip = what === 'half a head' ? setInterval(() => client.send('x'), 500) : undefined;
@@ -161,7 +161,7 @@ t.test(
       t.equal(await client.over, null, `${what}: ends`);
     });
     const refused = async () => {
-      const client = await RawClient.connect(t, daemon);
+      const client = await RawClient.connect(t, daemon, newAddress());
       client.send(request(daemon, { headers: { authorization: WRONG, 'content-length': '1000' } }));
       checkProblem(t, await client.next(), 401, 'unauthorized', 'a refused sender that stalls');
       t.equal(await client.over, null, 'is let go');
