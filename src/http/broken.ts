@@ -1,4 +1,10 @@
-import { HEADERS_BYTES, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, RETRY_AFTER_S } from '../protocol/limits.ts';
+import {
+  HEADER_FIELDS,
+  HEADERS_BYTES,
+  HEADERS_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  RETRY_AFTER_S,
+} from '../protocol/limits.ts';
 import { Problem, retryLater } from '../protocol/problems.ts';
 
 const TLS_HANDSHAKE = 0x16;
@@ -13,7 +19,10 @@ export function parserProblem(
 ): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Problem('headers_too_large', `The headers are larger than ${HEADERS_BYTES} bytes.`);
+      return new Problem(
+        'headers_too_large',
+        `The headers are larger than ${HEADERS_BYTES} bytes, or more than ${HEADER_FIELDS}.`,
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT': {
       const [headers, whole] = [HEADERS_TIMEOUT_MS / 1000, REQUEST_TIMEOUT_MS / 1000];
       const sentence = `The request took too long: headers have ${headers} s, the whole request ${whole} s.`;

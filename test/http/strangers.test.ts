@@ -82,20 +82,19 @@ t.test(
   },
 );
 
-t.test('unfinished heads of a thousand short fields take no more memory than of a hundred', async (t) => {
+t.test('unfinished heads of a thousand short fields take little memory', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const fields = Array.from({ length: 985 }, (_, i) => `x${i}: ${i}\r\n`).join('');
   const heads = 1_500;
   const before = memoryMib(daemon, 'VmRSS');
-  let address = '';
   for (let i = 0; i < heads; i++) {
-    if (i % 200 === 0) address = newAddress();
-    const client = await RawClient.connect(t, daemon, address);
+    // One that was refused is not let in for a while.
+    const client = await RawClient.connect(t, daemon, newAddress());
     await client.sendAll(`GET / HTTP/1.1\r\nHost: a\r\n${fields}`);
   }
   t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'it serves on');
   const each = ((memoryMib(daemon, 'VmRSS') - before) * 1024) / heads;
-  t.ok(each < 60, `${each} KiB for each of them`);
+  t.ok(each < 50, `${each} KiB for each of them`);
 });
 
 t.test('who pipelines without a token gets one answer, and is cut off', async (t) => {
