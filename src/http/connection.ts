@@ -1,11 +1,10 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import { ANSWER_TAKEN_MS, LINGER_BYTES, LINGER_MS, SMALL_BODY_BYTES } from '../protocol/limits.ts';
+import { ANSWER_TAKEN_MS, SMALL_BODY_BYTES } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
 import type { Admission } from './admission.ts';
 import { parserProblem } from './broken.ts';
-import { readLater } from './pace.ts';
+import { discard, linger, stopParser } from './linger.ts';
 
 /** An answer, whole: nothing of it comes later. */
 export interface Answer {
@@ -198,39 +197,14 @@ export class Connection {
     if (this.#hasUnread) return;
     this.#isLast = true;
     this.#hasUnread = true;
-    this.#discard();
+    discard(this.#socket);
   }
 
-  /**
-   * Takes the connection from Node's parser. It goes on after an error, with another one for each read, and each of those holds
-   * 64 KiB.
-   */
-  #discard(): void {
-    const socket = this.#socket;
-    let left = LINGER_BYTES;
-    stopParser(socket);
-    socket.removeAllListeners('data');
-    socket.on('data', (bytes: Buffer) => {
-      left -= bytes.length;
-      if (left < 0) socket.destroy();
-      else readLater(socket);
-      forget(socket, bytes);
-    });
-  }
-
-  /**
-   * The end of a connection whose client is still sending: half of it is closed, and what comes is read and thrown away, so that
-   * the answer is not lost in a reset.
-   */
+  /** The end of a connection whose client is still sending. */
   #linger(): void {
-    const socket = this.#socket;
-    if (!this.#hasUnread) this.#discard();
+    if (!this.#hasUnread) discard(this.#socket);
     this.#hasUnread = true;
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(timer));
-    if (socket.readableEnded) socket.destroySoon();
-    else socket.once('end', () => socket.destroySoon());
-    socket.end();
+    linger(this.#socket);
   }
 
   /** @returns what to call when the client has taken its answer. It has a time for that, and all together have a bound. */
@@ -258,22 +232,4 @@ export class Connection {
 function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
-}
-
-/**
- * Gives the memory of what is thrown away back at once. The collector sees a small object, and comes round for it when there are
- * a hundred MiB: beside 200 senders of 8 MiB this is 50 to 80 MiB less. Over TLS Node reads into one memory again and again.
- */
-function forget(socket: Socket, { buffer, byteLength }: Buffer): void {
-  if (socket instanceof TLSSocket || byteLength !== buffer.byteLength) return;
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
-}
-
-/**
- * Makes Node's parser stop at the next head. It hands out every request of what it has read, 3,640 of 18 bytes in 64 KiB, and no
- * pause stops it. Private to Node; where it is gone, this costs memory, and a test says so (unread.test.ts).
- */
-function stopParser(socket: Socket): void {
-  const { parser } = socket as { parser?: { onIncoming?: () => number } | null };
-  if (parser) parser.onIncoming = () => -1;
 }
