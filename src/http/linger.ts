@@ -45,6 +45,11 @@ function forget(socket: Socket, { buffer, byteLength }: Buffer): void {
  * pause stops it. Private to Node; where it is gone, this costs memory, and a test says so (unread.test.ts).
  */
 export function stopParser(socket: Socket): void {
-  const { parser } = socket as { parser?: { onIncoming?: () => number } | null };
-  if (parser) parser.onIncoming = () => -1;
+  const { parser } = socket as { parser?: { onIncoming?: (req: { upgrade?: boolean }) => number } | null };
+  if (!parser) return;
+  parser.onIncoming = (req) => {
+    // Else Node would take an offer of an Upgrade for accepted, and destroy the connection with the answer that it is owed.
+    req.upgrade = false;
+    return -1;
+  };
 }

@@ -46,6 +46,29 @@ t.test('a request that offers an upgrade is answered, and nothing behind it is s
   t.strictSame([...(await stored(session_id))], [own[0]!.event_id]);
 });
 
+t.test(
+  'the answer in front is given, whatever offers of an upgrade come behind it in one piece',
+  async (t) => {
+    const session_id = 'offers';
+    const [plain, offer] = [{}, UPGRADE];
+    for (const kinds of [
+      [plain, plain, offer],
+      [plain, plain, offer, plain],
+      [plain, plain, plain, offer],
+      [plain, offer, offer],
+    ]) {
+      const own = kinds.map(() => event({ session_id }));
+      const all = own.map((one, i) => request(daemon, { headers: kinds[i]!, body: JSON.stringify(one) }));
+      const client = await RawClient.connect(t, daemon);
+      client.send(Buffer.concat(all));
+      t.equal((await client.next()).status, 202);
+      t.strictSame(await answersOf(client), []);
+      t.ok((await stored(session_id)).has(own[0]!.event_id));
+    }
+    t.equal((await stored(session_id)).size, 4, 'and nothing else is stored');
+  },
+);
+
 t.test('what a body holds is never taken for a request, behind an upgrade either', async (t) => {
   const session_id = 'smuggled';
   const inner = request(daemon, { body: JSON.stringify(event({ session_id, event_id: 'inner' })) });
