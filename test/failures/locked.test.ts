@@ -31,8 +31,8 @@ t.test('a locked database: 503 after 250 ms, others are answered meanwhile, and 
   const took: number[] = [];
   while (!isOver) {
     const askedAt = performance.now();
-    const { status } = await daemon.post('[]', { Authorization: 'Bearer wrong' });
-    if (status !== 401) t.fail(`${status}`);
+    const { status } = await daemon.post('[]');
+    if (status !== 202) t.fail(`${status}`);
     took.push(performance.now() - askedAt);
   }
   const waited = performance.now() - startedAt;
