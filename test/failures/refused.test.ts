@@ -139,6 +139,11 @@ t.test('a database of another user, or one that cannot be written, is named', as
   };
   const closed = (name: string) =>
     new RegExp(`^courtd: ${data}${name} is closed to this user: use sudo(\\.|, or join its group )`);
+  const closedFile = (name: string) =>
+    new RegExp(
+      `^courtd: ${data}/(${name}) is closed to this user: give it the owner and group of its directory ` +
+        `\\("sudo chown --reference=${data} ${data}/\\1 && sudo chmod 660 ${data}/\\1"\\)\\.\\n$`,
+    );
   set({ directory: 0o770, files: 0o660 }, 0);
   await checkRefused(t, data, closed(''), 'owned by another user', true);
   set({ directory: 0o755, files: 0o644 }, 0);
@@ -146,11 +151,11 @@ t.test('a database of another user, or one that cannot be written, is named', as
   set({ directory: 0o555, files: 0o660 }, NOBODY);
   await checkRefused(t, data, closed(''), 'a directory that cannot be written', true);
   set({ directory: 0o777, files: 0o444 }, 0);
-  await checkRefused(t, data, closed('/courtd\\.[\\w-]+'), 'files that cannot be written', true);
+  await checkRefused(t, data, closedFile('courtd\\.[\\w-]+'), 'files that cannot be written', true);
   for (const name of ['courtd.db-wal', 'courtd.lock']) {
     set({ directory: 0o770, files: 0o660 }, NOBODY);
     fs.chownSync(path.join(data, name), 0, 0);
-    await checkRefused(t, data, closed(`/${name}`), `${name} that root has left`, true);
+    await checkRefused(t, data, closedFile(name), `${name} that root has left`, true);
   }
 });
 
