@@ -11,11 +11,12 @@ const MIB = 1024 ** 2;
 const MEMORY_MIB = 300;
 const BODY_BYTES = 6 * MIB;
 const BODY_BYTES_MOST = 8 * MIB - 1000;
-const list = (member: string, bytes: number) =>
-  `[${Array.from({ length: bytes / (member.length + 1) }, () => member).join()}]`;
-const large = (member: string, bytes = BODY_BYTES) =>
-  eventText({ payload: `{"list":${list(member, bytes)}}` }, { session_id: 'single' });
-const track = Array.from({ length: 2_000 }, (_, i) => i / 8);
+const list = (member: string, count: number) => `[${Array.from({ length: count }, () => member).join()}]`;
+/** Less than BODY_VALUES with those of the event around them. */
+const VALUES = 249_000;
+const large = (member: string, count = VALUES) =>
+  eventText({ payload: `{"list":${list(member, count)}}` }, { session_id: 'single' });
+const track = Array.from({ length: 480 }, (_, i) => i / 8);
 const batch = (session: string) => events(500, { session_id: session, payload: { track } });
 
 interface Kind {
@@ -27,15 +28,16 @@ interface Kind {
 const GZIP = { 'Content-Encoding': 'gzip' };
 const KINDS: Readonly<Record<string, Kind>> = {
   'a batch': { body: () => JSON.stringify(batch('batch')), status: 202 },
-  'many numbers': { body: () => large('0.5'), status: 202 },
+  'many numbers': { body: () => large('0.5000000000000000000000'), status: 202 },
   'many empty objects': { body: () => large('{}'), status: 202 },
-  'numbers of many digits': { body: () => large('12345678901234567890'), status: 202 },
-  packed: { body: () => gzipSync(large('0.25')), headers: GZIP, status: 202 },
+  'numbers of many digits': { body: () => large('12345678901234567890.1234'), status: 202 },
+  packed: { body: () => gzipSync(large('0.2500000000000000000000')), headers: GZIP, status: 202 },
   'one bad event of 500': {
     body: () => JSON.stringify([...batch('bad').slice(1), event({ session_id: 'bad', confidence: 2 })]),
     status: 400,
   },
-  'not JSON at its end': { body: () => `${large('1')}]`, status: 400 },
+  'too many numbers': { body: () => large('1', BODY_BYTES / 2), status: 413 },
+  'not JSON at its end': { body: () => `${large('1000000000000000000000')}]`, status: 400 },
   'a bomb': { body: () => gzipSync(Buffer.alloc(64 * MIB, ' ')), headers: GZIP, status: 413 },
 };
 
@@ -85,12 +87,14 @@ const members = (name: string, value: string) => {
   const count = BODY_BYTES_MOST / length;
   return Array.from({ length: count }, (_, i) => `"${name}${(i + 36 ** 4).toString(36)}":${value}`).join();
 };
+/** So long that there are fewer than BODY_VALUES. */
+const NAME = 'n'.repeat(26);
 const NAMES: Readonly<Record<string, readonly [body: () => string, status: number]>> = {
-  'unknown fields': [() => eventText({}).replace('{', `{${members('', '0')},`), 202],
-  'fields of the payload': [() => eventText({ payload: `{${members('', '0')}}` }), 202],
-  'names with a backslash': [() => eventText({ payload: `{${members('\\\\', '0')}}` }), 202],
-  'names deep inside': [() => eventText({ payload: `{"a":[{${members('', '-0')}}]}` }), 202],
-  'names of numbers that are too large': [() => eventText({ payload: `{${members('', '1e400')}}` }), 400],
+  'unknown fields': [() => eventText({}).replace('{', `{${members(NAME, '0')},`), 202],
+  'fields of the payload': [() => eventText({ payload: `{${members(NAME, '0')}}` }), 202],
+  'names with a backslash': [() => eventText({ payload: `{${members('\\\\'.repeat(13), '0')}}` }), 202],
+  'names deep inside': [() => eventText({ payload: `{"a":[{${members(NAME, '-0')}}]}` }), 202],
+  'names of numbers that are too large': [() => eventText({ payload: `{${members(NAME, '1e400')}}` }), 400],
 };
 
 for (const [what, [body, status]] of Object.entries(NAMES)) {
