@@ -97,7 +97,10 @@ export class Connection {
     if (this.#owed !== undefined) return this.#serveNoMore();
     this.#owed = { req, res };
     // Behind it the parser drops the rest of what it has read; and HTTP/1.0 has no chunks (RFC 9112, 6.1).
-    if (req.headers.upgrade !== undefined) this.#isLast = true;
+    if (req.headers.upgrade !== undefined) {
+      this.#isLast = true;
+      this.#socket.once('end', () => this.#endedWithin(req));
+    }
     if (req.httpVersion === '1.0' && req.headers['transfer-encoding'] !== undefined) this.#isLast = true;
     // The answer in front of it is whole, but the kernel does not have all of it: this one would be written into it.
     if (this.#handed === undefined) serve();
@@ -136,6 +139,12 @@ export class Connection {
       owed.onBroken?.(problem);
     }
     return owed === undefined ? problem : undefined;
+  }
+
+  /** The client has ended its side. With an offer of an Upgrade Node keeps to itself that a body was not whole. */
+  #endedWithin(req: IncomingMessage): void {
+    if (this.#owed?.req !== req || req.complete) return;
+    this.broken(Object.assign(new Error('ended'), { code: 'HPE_INVALID_EOF_STATE' }));
   }
 
   /**

@@ -85,6 +85,21 @@ t.test('what a body holds is never taken for a request, behind an upgrade either
   t.strictSame([...(await stored(session_id))], ['first']);
 });
 
+t.test('an upgrade whose body can never be whole is answered when its client has ended', async (t) => {
+  const body = JSON.stringify(event({ session_id: 'never' }));
+  for (const bytes of [
+    request(daemon, { headers: UPGRADE, body }).subarray(0, -1),
+    request(daemon, { headers: { ...UPGRADE, 'transfer-encoding': 'chunked' }, body: 'no size\r\n' }),
+  ]) {
+    const client = await RawClient.connect(t, daemon);
+    client.send(bytes);
+    const [answer, ...more] = await answersOf(client);
+    t.match([answer?.status, answer?.headers.get('connection')], [/^40[08]$/, 'close']);
+    t.strictSame(more, []);
+  }
+  t.strictSame([...(await stored('never'))], []);
+});
+
 t.test('an upgrade whose body is broken or cut is not stored', async (t) => {
   const session_id = 'cut';
   const body = JSON.stringify(event({ session_id }));
