@@ -105,10 +105,18 @@ function sameText(a: string, b: string): boolean {
 
 /** Whether JSON.parse gives all of a text's value: it rounds numbers, and mixes up names with a backslash (json.ts). */
 function isSafeToParse(text: string): boolean {
-  return !ESCAPE_IN_NAME.test(text) && !LONG_NUMBER.test(text.replace(STRINGS, ''));
+  let hasEscapeInName = false;
+  const rest = text.replace(STRINGS, (string, colon: string) => {
+    if (colon !== '' && string.includes('\\')) hasEscapeInName = true;
+    return '';
+  });
+  return !hasEscapeInName && !LONG_NUMBER.test(rest);
 }
 
-const ESCAPE_IN_NAME = /\\.(?:[^"\\]|\\.)*":/;
-const STRINGS = /"(?:[^"\\]|\\.)*"/g;
+/**
+ * With the colon of a name. From string to string: what looks for an escape and then for the end of its string does so again
+ * from each escape on, 50 ms in a text of nothing else.
+ */
+const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"(:?)/g;
 /** What a double may not hold: more than 15 digits (IEEE 754, DBL_DIG), or an exponent of more than two. */
 const LONG_NUMBER = /\d{16}|[\d.]{17}|[eE][+-]?\d{3}/;
