@@ -32,8 +32,8 @@ const ROW = `seq, session, received_ms AS receivedMs, origin, revision, iif(revi
 
 /**
  * Finds what is to go (age.ts), in the order of arrival, and with a revision all lower ones of its event, whatever their age
- * and type: or one that had been replaced would be current again. All events are looked at, most of them many at a time: where a
- * stretch begins and ends in time is nothing to rely on.
+ * and type: or one that had been replaced would be current again. For the same reason they stand before it: a prune may be cut short
+ * anywhere. All events are looked at, most of them many at a time: where a stretch begins and ends in time is nothing to rely on.
  */
 export class OldEventFinder {
   readonly #which: OldEvents;
@@ -43,7 +43,7 @@ export class OldEventFinder {
   readonly #read: Statement<[number, number], Row>;
   readonly #one: Statement<[number], Row>;
   readonly #nextPlausible: Statement<[number, number, number], Pick<Row, 'seq' | 'receivedMs'>>;
-  /** Lower revisions that have been found already: two higher ones may lead to the same. */
+  /** Lower revisions that have been found already: two higher ones may lead to the same, and so may their own age. */
   readonly #found = new Set<number>();
   /** The first plausible time after any event between the two. */
   #next = { after: 0, until: 0, ms: undefined as number | undefined };
@@ -82,7 +82,8 @@ export class OldEventFinder {
       if (rows.length === 0) return;
       from = rows.at(-1)!.seq;
       const old = this.#goingAmong(rows);
-      yield [...old, ...old.flatMap((row) => this.#replacedBy(row))];
+      const replaced = old.flatMap((row) => this.#replacedBy(row));
+      yield [...replaced, ...old.filter(({ seq }) => !this.#found.has(seq))];
     }
   }
 
@@ -95,14 +96,16 @@ export class OldEventFinder {
     return rows.filter(({ origin }, i) => isOld[i] && (this.#origins?.has(origin) ?? true));
   }
 
-  #replacedBy({ session, eventId, revision }: Row): OldEvent[] {
+  #replacedBy({ seq, session, eventId, revision }: Row): OldEvent[] {
     if (eventId === null) return [];
-    const lower = this.#replaced.below({ session, eventId, revision }).filter((seq) => !this.#found.has(seq));
-    const rows = lower.map((seq) => this.#one.get(seq)).filter((row) => row !== undefined);
-    // Others go by themselves, and are counted there.
-    const kept = rows.filter((row) => this.#goingAmong([row]).length === 0);
-    for (const { seq } of kept) this.#found.add(seq);
-    return kept;
+    const lower = this.#replaced
+      .below({ session, eventId, revision })
+      .filter((other) => !this.#found.has(other));
+    const rows = lower.map((other) => this.#one.get(other)).filter((row) => row !== undefined);
+    // Others came before it and go by themselves, before it.
+    const found = rows.filter((row) => row.seq > seq || this.#goingAmong([row]).length === 0);
+    for (const row of found) this.#found.add(row.seq);
+    return found;
   }
 
   /** @returns when the clock was right again, if it was. */

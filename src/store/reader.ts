@@ -97,11 +97,12 @@ export function* readSession(
       events.push(toReadEvent(row, texts, sessionId, origins.names(row[5])));
       bytes += texts.payload.length + (texts.extra?.length ?? 0);
     }
+    // In the same moment: a prune deletes what has been replaced first, then what has replaced it.
+    latest.mark(events);
     return { events, next };
   });
   for (let at = 0; at < seqs.length; ) {
     const { events, next } = take(at);
-    latest.mark(events);
     yield { events: events.filter((event) => passes(event, filter)), scanned: next - at };
     at = next;
   }

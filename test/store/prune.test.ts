@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { WireEvent } from '../../src/protocol/wire.ts';
 import { countOld, pruneEvents } from '../../src/store/prune.ts';
 import { event, events } from '../event.ts';
 import { Committer, court, keyState, otherConnection, scratch } from './scratch.ts';
@@ -51,6 +52,35 @@ t.test('replaced revisions are found by their keys in the file, and among the la
   t.match(countOld(db, POSITIONS), { events: 7, sessions: 1, of: 8 });
   t.match(await pruneEvents(db, POSITIONS, quietly), { events: 7, sessions: 1 });
   t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 1);
+});
+
+t.test('what a revision has replaced goes before it: a prune may be cut short anywhere', async (t) => {
+  const { folder, db } = scratch(t);
+  const other = otherConnection(t, folder);
+  other.exec(`
+    CREATE TEMP TRIGGER in_order BEFORE DELETE ON event
+      WHEN OLD.revision = (SELECT max(revision) FROM event WHERE event_id = OLD.event_id)
+       AND OLD.revision > (SELECT min(revision) FROM event WHERE event_id = OLD.event_id)
+      BEGIN SELECT RAISE(ABORT, 'a lower one would be current again'); END`);
+  const committer = new Committer(db);
+  const hits = events(2, { type: 'BALL_HIT' });
+  const revised = (hit: WireEvent, revision: number, isPosition: boolean) => ({
+    ...hit,
+    revision,
+    ...(isPosition ? { type: 'PLAYER_POSITION' as const } : {}),
+  });
+  for (const which of [POSITIONS, ALL]) {
+    for (const order of ['0123', '2310', '3210']) {
+      const revisions = [...order].map(Number);
+      const { length } = order;
+      committer.append(...court(...revisions.map((n) => revised(hits[0]!, n, n > 1))));
+      committer.append(...court(...events(1_000, { type: 'BALL_SPEED' })));
+      committer.append(...court(...revisions.map((n) => revised(hits[1]!, n, n % 2 === 1))));
+      const { events: old } = countOld(other, which);
+      t.ok(old >= 2 * length, order);
+      t.match(await pruneEvents(other, which, quietly), { events: old }, order);
+    }
+  }
 });
 
 t.test('a prune that was cut short before the keys: the next one sweeps them', async (t) => {
