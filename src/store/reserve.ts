@@ -13,7 +13,10 @@ import { failureKind } from './failure.ts';
  */
 
 const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve');
-/** Given up, but not yet removed: the daemon sees that, and takes nothing of what comes free. */
+/**
+ * Given up: all of it, until the daemon has seen that and takes nothing of what comes free; then an empty file, until the reserve is
+ * whole again, because a prune that was cut short leaves a disk that is still full.
+ */
 const givenUpFile = (directory: string) => path.join(directory, 'courtd.reserve.given-up');
 
 /** @returns bytes; 0 where there is none. A link is none: root must not follow what a member of the group has put there. */
@@ -27,25 +30,42 @@ export function freeBytes(directory: string): number {
   return bavail * bsize;
 }
 
+/** Whether a prune has given it up that did not come to its end, or works still. */
+export function isOwed(directory: string): boolean {
+  return fs.lstatSync(givenUpFile(directory), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Takes back what a prune had given up that was cut short before it used any of it. */
+export function takeBack(directory: string): void {
+  const stat = fs.lstatSync(givenUpFile(directory), { throwIfNoEntry: false });
+  if (stat?.isFile() && stat.size > 0 && reservedBytes(directory) === 0) {
+    fs.renameSync(givenUpFile(directory), reserveFile(directory));
+  }
+}
+
 /**
- * Makes the reserve, or what is missing of it, where as much is left beside it: a disk too small for that does without.
+ * Makes the reserve, or what is missing of it, where as much is left beside it: a disk too small for that does without. If nothing
+ * need be left, it becomes as large as there is room.
  * @returns whether it is whole.
  */
 export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): boolean {
   const file = reserveFile(directory);
   const missing = RESERVE_BYTES - reservedBytes(directory);
   if (missing <= 0) return true;
-  if (freeBytes(directory) < missing + leaveBytes) return false;
-  fs.rmSync(givenUpFile(directory), { force: true });
+  const free = freeBytes(directory);
+  const bytes = leaveBytes === 0 ? Math.min(missing, free) : missing;
+  if (bytes === 0 || free < bytes + leaveBytes) return false;
   try {
     createMissing(file);
     const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_APPEND | fs.constants.O_NOFOLLOW);
     try {
       // Zeros would take no room where the file system compresses.
-      return fs.writeSync(fd, randomBytes(missing)) === missing;
+      if (fs.writeSync(fd, randomBytes(bytes)) < missing) return false;
     } finally {
       fs.closeSync(fd);
     }
+    fs.rmSync(givenUpFile(directory), { force: true });
+    return true;
   } catch {
     return false;
   }
@@ -68,6 +88,7 @@ export async function giveUpReserve(directory: string, seen: () => Promise<void>
   // Also that of a prune which was cut short.
   const isLeft = fs.existsSync(givenUpFile(directory));
   fs.rmSync(givenUpFile(directory), { force: true });
+  if (hasAny || isLeft) createMissing(givenUpFile(directory));
   return hasAny || isLeft;
 }
 

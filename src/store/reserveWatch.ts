@@ -1,10 +1,10 @@
 import { FILES_CHECK_MS, RESERVE_BYTES } from '../protocol/limits.ts';
 import { isPruning } from './lock.ts';
-import { freeBytes, makeReserve, reservedBytes } from './reserve.ts';
+import { freeBytes, isOwed, makeReserve, reservedBytes, takeBack } from './reserve.ts';
 
 /**
  * Keeps the daemon's reserve (reserve.ts). Once it is gone, a prune works on a full disk: no event is taken until it has ended, or the
- * cameras would have used up what it needs.
+ * cameras would have used up what it needs. The same if it was cut short: then the reserve comes before events.
  */
 export class ReserveWatch {
   readonly #directory: string;
@@ -36,11 +36,13 @@ export class ReserveWatch {
   }
 
   #mend(): void {
-    const isGone = this.#hadAny && reservedBytes(this.#directory) === 0;
+    const isStillOwed = isOwed(this.#directory);
+    const isGone = (this.#hadAny || isStillOwed) && reservedBytes(this.#directory) === 0;
     const mayFit = freeBytes(this.#directory) > RESERVE_BYTES;
-    if (!isGone && !mayFit && !this.#isHeld) return;
+    if (!isGone && !mayFit && !this.#isHeld && !isStillOwed) return;
     if (!isPruning(this.#directory)) {
-      makeReserve(this.#directory);
+      takeBack(this.#directory);
+      makeReserve(this.#directory, isStillOwed ? 0 : undefined);
       this.#setHeld(false);
     } else if (isGone) {
       this.#setHeld(true);

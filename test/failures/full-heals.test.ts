@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { RESERVE_BYTES } from '../../src/protocol/limits.ts';
-import { Daemon } from '../daemon.ts';
+import { BIN, Daemon, start } from '../daemon.ts';
 import { events } from '../event.ts';
 import { Cameras, fillWithEvents, storedIds } from './cameras.ts';
 import { logged } from './logged.ts';
@@ -48,6 +48,36 @@ for (const mebibytes of [16, 48]) {
       t.equal(await daemon.stop(), 0);
     },
   );
+}
+
+for (const cut of ['before it deletes', 'while it deletes', 'with the daemon, while it deletes']) {
+  t.test(`a prune that is killed on a full disk, ${cut}: the next one makes room`, mounting, async (t) => {
+    const disk = await SmallDisk.mount(t, 24);
+    const settings = ['--rate-limit', '0', '--min-free', '0'];
+    const daemon = await Daemon.start(t, settings, disk.data);
+    await fillWithEvents(daemon);
+    const cameras = new Cameras(t, daemon, { cameras: 4 });
+    const killed = start(BIN, [...prune, '--data', disk.data]);
+    t.teardown(() => killed.kill('SIGKILL'));
+    while (reserved(disk.data) !== undefined) await sleep(10);
+    // By then the daemon has seen it, and some thousands are deleted.
+    if (cut !== 'before it deletes') await sleep(2_500);
+    killed.kill('SIGKILL');
+    let now = daemon;
+    if (cut.startsWith('with the daemon')) {
+      await daemon.stop('SIGKILL');
+      now = await Daemon.run(t, disk.data, daemon.token, settings);
+      cameras.follow(now);
+    }
+    await sleep(3_000);
+    t.match(await now.command('token', 'rotate'), { status: 0 });
+    const { status, stderr } = await now.command(...prune);
+    t.equal(status, 0, stderr);
+    await cameras.more(1_000);
+    await untilReserved(disk.data);
+    t.notOk(fs.existsSync(path.join(disk.data, 'courtd.reserve.given-up')));
+    await cameras.stop();
+  });
 }
 
 t.test('without a daemon a full disk is pruned, too', mounting, async (t) => {
