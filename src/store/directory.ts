@@ -53,6 +53,10 @@ function refuseClosed(directory: string): void {
         `${file} is a link, and courtd follows none there: remove it, or put in its place what it leads to.`,
       );
     }
+    // Whoever opens a pipe waits for somebody at its other end, and hears no signal meanwhile.
+    if (stat !== undefined && !stat.isFile() && !stat.isDirectory()) {
+      throw new StoreError(`${file} is a pipe, a socket or a device, and none of courtd's: remove it.`);
+    }
     try {
       if (stat !== undefined) fs.accessSync(file, R_OK | W_OK);
     } catch (error) {

@@ -161,6 +161,29 @@ for (const { name, make, commands, sentence } of TROUBLES) {
   });
 }
 
+t.test('a pipe in the place of a file: one sentence, and nobody waits for its other end', async (t) => {
+  const data = await rotated(temporaryFolder(t));
+  const backup = path.join(temporaryFolder(t), 'backup.db');
+  await courtd(['backup', backup, '--data', data]);
+  for (const name of ['courtd.db', 'courtd.db-journal', 'courtd.clock']) {
+    const [pipe, away] = [path.join(data, name), path.join(data, 'away')];
+    if (fs.existsSync(pipe)) fs.renameSync(pipe, away);
+    await run('mkfifo', ['-m', '660', pipe]);
+    for (const args of [
+      ['session', 'list'],
+      ['restore', backup],
+      ['prune', '--yes', '--older-than', '1d'],
+    ]) {
+      const { status, stderr } = await run('timeout', ['-s', 'KILL', '20', BIN, ...args, '--data', data]);
+      const what = `${args.join(' ')} over ${name}`;
+      t.equal(status, 1, what);
+      t.match(stderr, /^courtd: \S+ is a pipe, a socket or a device, [^\n]+: remove it\.\n$/, what);
+    }
+    fs.rmSync(pipe);
+    if (fs.existsSync(away)) fs.renameSync(away, pipe);
+  }
+});
+
 t.test('an empty file is set up by what makes a database', async (t) => {
   const data = withFile(temporaryFolder(t), '');
   t.equal((await courtd(['token', 'rotate', '--data', data])).status, 0);
