@@ -14,6 +14,11 @@ let answer: CopyAnswer;
 try {
   const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();
   const before = lastSeq.get()!;
+  // With a rollback journal it would look for one beside the database again at each read, and do as that says, whoever has put
+  // it there and whoever we are by then. In the log it opens nothing by its name any more.
+  if (db.pragma('journal_mode', { simple: true }) !== 'wal') {
+    throw new Database.SqliteError('another file has come into its place', 'SQLITE_BUSY');
+  }
   // By now SQLite has all of the database open: who it is from here on counts for the copy.
   parentPort!.postMessage('opened');
   await once(parentPort!, 'message');

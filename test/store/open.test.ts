@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
+import { copyDatabase } from '../../src/store/copy.ts';
 import { makeDataDirectory } from '../../src/store/directory.ts';
 import { databaseFile, explain, openDatabase } from '../../src/store/open.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../src/store/schema.ts';
@@ -108,6 +109,21 @@ t.test('a command that ends beside the start, and takes its files away, is no fa
   }
   t.end();
 });
+
+t.test(
+  'a database without a log, which has come into the place of the one that was opened, is not copied: SQLite would obey what lies beside it',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const opened = openDatabase(folder, { create: true });
+    opened.prepare('VACUUM INTO ?').run(path.join(folder, 'other.db'));
+    fs.renameSync(path.join(folder, 'other.db'), databaseFile(folder));
+    const copy = path.join(temporaryFolder(t), 'copy.db');
+    const failure = await copyDatabase(databaseFile(folder), copy).catch((error) => explain(error, folder));
+    t.match(failure, { message: /is locked by another program: try again when it is done/ });
+    t.strictSame(fs.readdirSync(path.dirname(copy)), []);
+    opened.close();
+  },
+);
 
 t.test('a new data directory and each parent that is made with it are synced where they are named', (t) => {
   const folder = temporaryFolder(t);
