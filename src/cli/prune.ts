@@ -89,7 +89,15 @@ async function agree(db: Database, which: OldEvents): Promise<void> {
     throw new StoreError(`${what}: nothing was. If that is right, say so with --yes.`);
   }
   const terminal = readline.createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(`${what}. Delete them? [y/N] `);
-  terminal.close();
+  let answer = '';
+  try {
+    answer = await terminal.question(`${what}. Delete them? [y/N] `);
+  } catch (error) {
+    // Ctrl-C, or Ctrl-D: that is an answer, too.
+    if ((error as Error).name !== 'AbortError') throw error;
+    process.stderr.write('\n');
+  } finally {
+    terminal.close();
+  }
   if (!/^y(es)?$/i.test(answer.trim())) throw new StoreError('Nothing was deleted.');
 }

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, courtd, Daemon, start } from '../daemon.ts';
+import { BIN, type CommandResult, courtd, Daemon, run, start } from '../daemon.ts';
 import { event, events } from '../event.ts';
 import { Cameras } from '../failures/cameras.ts';
 
@@ -310,6 +310,35 @@ t.test('tokens stay, whatever their age', async (t) => {
   t.strictSame(await listed(daemon), {});
   t.strictSame(await counts(daemon, event()), { accepted: 1, duplicates: 0 });
 });
+
+t.test('on a terminal the answer counts, and Ctrl-C and Ctrl-D are a no', async (t) => {
+  const daemon = await Daemon.start(t);
+  await post(daemon, 30, { session_id: 'old' });
+  age(daemon, 100);
+  for (const no of ['n\\n', '\\n', '\\x03', '\\x04']) {
+    const { status, stdout } = await answered(daemon, no);
+    t.equal(status, 1, no);
+    t.match(
+      stdout,
+      /30 of 30 events, [^\n]* \[y\/N\] [^\n]*\n(\r*\n)*courtd: Nothing was deleted\.\r\n$/,
+      no,
+    );
+    t.strictSame(await listed(daemon), { old: 30 }, no);
+  }
+  t.match(await answered(daemon, 'y\\n'), { status: 0, stdout: /30 events of 1 sessions, [^\n]* deleted; / });
+  t.strictSame(await listed(daemon), {});
+});
+
+/** A prune on a terminal, where somebody types an answer to what it asks. */
+function answered(daemon: Daemon, answer: string): Promise<CommandResult> {
+  const python = `import os, pty, sys
+def output(fd):
+    data = os.read(fd, 4096)
+    if b'[y/N]' in data: os.write(fd, b'${answer}')
+    return data
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:], output)))`;
+  return run('python3', ['-c', python, BIN, 'prune', '--older-than', '90d', '--data', daemon.data]);
+}
 
 t.test('wrong usage', async (t) => {
   for (const args of [
