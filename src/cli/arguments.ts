@@ -12,22 +12,23 @@ const DURATION_MAX_D = 1_000_000;
 
 /** @returns seconds, of "0" or an integer with s, m, h or d. */
 export function parseDuration(text: string): number {
-  const match = /^(\d{1,15})([smhd])$/.exec(text);
-  if (text === '0') return 0;
-  if (match === null)
-    throw new InvalidArgumentError('Give 0 or a whole number with s, m, h or d, such as 24h.');
-  const seconds = Number(match[1]) * UNIT_SECONDS[match[2]!]!;
-  if (seconds <= DURATION_MAX_D * 86_400) return seconds;
-  throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
+  return text === '0' ? 0 : secondsOf(text, 'Give 0 or a whole number with s, m, h or d, such as 24h.');
 }
 
 /** @returns seconds, more than none. */
 export function parsePeriod(text: string): number {
-  const seconds = parseDuration(text);
+  const advice = 'Give a whole number with s, m, h or d, such as 90d';
+  const seconds = text === '0' ? 0 : secondsOf(text, `${advice}.`);
   if (seconds > 0) return seconds;
-  throw new InvalidArgumentError(
-    'Give a whole number with s, m, h or d, such as 90d: 0 would be every event.',
-  );
+  throw new InvalidArgumentError(`${advice}: 0 would be every event.`);
+}
+
+function secondsOf(text: string, advice: string): number {
+  const match = /^(\d{1,15})([smhd])$/.exec(text);
+  if (match === null) throw new InvalidArgumentError(advice);
+  const seconds = Number(match[1]) * UNIT_SECONDS[match[2]!]!;
+  if (seconds <= DURATION_MAX_D * 86_400) return seconds;
+  throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
 }
 
 /** @returns bytes, of an integer alone or with KiB, MiB or GiB. */
