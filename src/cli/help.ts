@@ -21,8 +21,9 @@ export function addHelp(command: Command): void {
       for (const name of names) {
         const child = found.commands.find((one) => one.name() === name);
         if (child === undefined) {
-          const known = command.commands.map((one) => one.name()).join(', ');
-          command.error(`error: there is no command "${names.join(' ')}", only ${known}.`, { exitCode: 2 });
+          const known = found.commands.map((one) => one.name()).join(', ');
+          const instead = known === '' ? '' : `, only ${known}`;
+          command.error(`error: there is no command "${names.join(' ')}"${instead}.`, { exitCode: 2 });
         }
         found = child!;
       }

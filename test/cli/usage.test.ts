@@ -107,6 +107,9 @@ t.test('version and help are commands, too', async (t) => {
   for (const { name } of [{ name: 'nonsense' }, { name: 'serve' }, { name: 'export' }, { name: 'prune' }]) {
     t.match(stderr, name);
   }
+  const inner = await courtd(['help', 'token', 'nonsense']);
+  t.match(inner.stderr, 'there is no command "token nonsense", only rotate, list, revoke, help.');
+  t.equal((await courtd(['help', 'prune', 'x'])).stderr, 'courtd: there is no command "prune x".\n');
 });
 
 t.test(
