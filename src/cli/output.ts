@@ -191,15 +191,22 @@ function refuseForeignLink(name: string): boolean {
 
 /** Does something before the process ends, by itself or by a signal. @returns what calls that off. */
 export function atEnd(work: () => void): () => void {
+  const end = () => {
+    try {
+      work();
+    } catch {
+      // Such as in a directory that is closed to us: why this process ends has been told.
+    }
+  };
   const stop = (signal: NodeJS.Signals) => {
-    work();
+    end();
     // Handled once: this time it ends the process, as whoever sent it expects.
     process.kill(process.pid, signal);
   };
-  process.once('exit', work);
+  process.once('exit', end);
   for (const signal of END_SIGNALS) process.once(signal, stop);
   return () => {
-    process.off('exit', work);
+    process.off('exit', end);
     for (const signal of END_SIGNALS) process.off(signal, stop);
   };
 }

@@ -228,6 +228,10 @@ t.test(
   async (t) => {
     const folder = temporaryFolder(t);
     const data = await rotated(folder);
+    const backup = path.join(temporaryFolder(t), 'backup.db');
+    await courtd(['backup', backup, '--data', data]);
+    fs.chmodSync(path.dirname(backup), 0o755);
+    fs.chmodSync(backup, 0o644);
     const user = isRoot ? asNobody : {};
     // First the directory itself, then the one around it.
     for (const [closed, open] of [
@@ -237,7 +241,7 @@ t.test(
       fs.chmodSync(open, 0o755);
       fs.chmodSync(closed, 0o000);
       const before = isRoot ? snapshot(folder) : [];
-      for (const command of [...READERS, ...MAKERS]) {
+      for (const command of [...READERS, ...MAKERS, ['restore', backup]]) {
         const { status, stdout, stderr } = await run(BIN, [...command, '--data', data], user);
         t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
         t.match(stderr, /^courtd: [^\n]*data is closed to this user: [^\n]+\n$/, command.join(' '));
