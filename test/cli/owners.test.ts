@@ -266,6 +266,19 @@ t.test('root writes a backup as the owner of its place', { skip }, async (t) => 
   }
 });
 
+t.test('root writes a backup as an owner who has no way to the database himself', { skip }, async (t) => {
+  const { folder, data } = await venue(t);
+  const [home, place] = [path.join(folder, 'home'), path.join(folder, 'place')];
+  fs.mkdirSync(home, { mode: 0o700 });
+  fs.chownSync(home, OWNER, GROUP);
+  fs.renameSync(data, path.join(home, 'data'));
+  fs.mkdirSync(place, { mode: 0o700 });
+  fs.chownSync(place, THIRD, THIRD);
+  const { status, stderr } = await as('root', 'backup', place, '--data', path.join(home, 'data'));
+  t.equal(status, 0, stderr);
+  t.match(fs.statSync(path.join(place, fs.readdirSync(place)[0]!)), { uid: THIRD, gid: THIRD });
+});
+
 t.test(
   'a member whose files the daemon could not open is refused before anything changes, and told what to do',
   { skip },
