@@ -158,7 +158,9 @@ export class Connection {
     this.#owed = undefined;
     const isUnread = !req.complete && hasBody(req);
     const isSoonRead = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY_BYTES;
-    const ends = mustEnd || this.#isLast || this.#house.isClosing || (isUnread && !isSoonRead);
+    // Behind an answer with which its client wanted to end (HTTP/1.0, Connection: close) Node would not wait for a body.
+    const isKept = isSoonRead && res.shouldKeepAlive;
+    const ends = mustEnd || this.#isLast || this.#house.isClosing || (isUnread && !isKept);
     this.#isOver = ends;
     this.#answeredEarly = isUnread ? req : undefined;
     if (ends && (isUnread || this.#hasUnread)) {

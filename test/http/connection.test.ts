@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { Daemon } from '../daemon.ts';
 import { event } from '../event.ts';
@@ -174,6 +175,25 @@ t.test('a client that asks for the end of the connection gets it after its answe
   const answer = await client.next();
   t.strictSame([answer.body, answer.headers.get('connection')], [ACCEPTED, 'close']);
   t.equal(await client.over, null);
+});
+
+t.test('and where it is refused before its body has come, that is read, and not reset', async (t) => {
+  const line = 'POST /nothing HTTP/1.1';
+  for (const parts of [
+    { line, headers: { connection: 'close', 'content-length': '60000' } },
+    { line: 'POST /nothing HTTP/1.0', headers: { 'content-length': '60000' } },
+  ]) {
+    const client = await RawClient.connect(t, daemon);
+    client.socket.pause();
+    client.send(good({ ...parts, body: '' }));
+    for (let i = 0; i < 6; i++) {
+      await wait(50);
+      await client.sendAll('x'.repeat(10_000));
+    }
+    client.socket.resume();
+    t.equal((await client.next()).status, 404, parts.line);
+    t.equal(await client.over, null, 'the end, and no reset');
+  }
 });
 
 t.test('a client that says it will send no more still gets its answer', async (t) => {
