@@ -105,3 +105,31 @@ for (const [what, [body, status]] of Object.entries(NAMES)) {
     checkMemory(t, daemon);
   });
 }
+
+/** Gzip that holds nothing: as many empty blocks as go into eight MiB, each with codes of its own (RFC 1951, 3.2.7). */
+function emptyBlocks(): Buffer {
+  const head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+  const eight =
+    'BMCBAAAAAAAQ/9UkAA4EAAAAAID4ryYBcCAAAAAAAMR/NQmAAwEAAAAAIP6rSQAcCAAAAAAA8V9NAuBAAAAAAACI/2oSAAcCAAAAAED8V5MAOBAAAAAAAOK/mg==';
+  const blocks = Buffer.alloc(91 * Math.floor(BODY_BYTES_MOST / 91), eight, 'base64');
+  return Buffer.concat([Buffer.from(head), blocks, Buffer.from([3, 0]), Buffer.alloc(8)]);
+}
+
+t.test('gzip that takes long to unpack keeps nobody waiting', async (t) => {
+  const daemon = await Daemon.start(t);
+  const bytes = emptyBlocks();
+  const startedAt = performance.now();
+  let isDone = false;
+  const packed = answerOf(daemon.post(bytes, GZIP)).finally(() => {
+    isDone = true;
+  });
+  let longestMs = 0;
+  while (!isDone) {
+    const sentAt = performance.now();
+    t.equal((await daemon.post(event({ session_id: 'beside' }))).status, 202);
+    longestMs = Math.max(longestMs, performance.now() - sentAt);
+  }
+  const tookMs = performance.now() - startedAt;
+  t.match((await packed).body, 'The body is empty', 'it is good gzip');
+  t.ok(longestMs < tookMs / 2, `${longestMs} of ${tookMs} ms`);
+});
