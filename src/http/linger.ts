@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { LINGER_BYTES, LINGER_MS } from '../protocol/limits.ts';
+import { LINGER_BYTES, LINGER_MS, LINGER_PIECE_BYTES } from '../protocol/limits.ts';
 import { readLater } from './pace.ts';
 
 /**
@@ -10,11 +10,13 @@ import { readLater } from './pace.ts';
 export function discard(socket: Socket): void {
   let left = LINGER_BYTES;
   stopParser(socket);
+  keepLittle(socket);
   socket.removeAllListeners('data');
   socket.on('data', (bytes: Buffer) => {
-    left -= bytes.length;
+    left -= Math.max(bytes.length, LINGER_PIECE_BYTES);
     if (left < 0) socket.destroy();
-    else readLater(socket);
+    // What Node has read already goes first: over TLS that may be thousands of pieces.
+    else if (socket.readableLength === 0) readLater(socket);
     forget(socket, bytes);
   });
 }
@@ -38,6 +40,16 @@ export function linger(socket: Socket): void {
 function forget(socket: Socket, { buffer, byteLength }: Buffer): void {
   if (socket instanceof TLSSocket || byteLength !== buffer.byteLength) return;
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+/**
+ * Makes Node stop reading with what it has while the connection waits. It would go on up to 64 KiB, which over TLS can be 65,536
+ * records of one byte, and each of those takes a hundred. Private to Node; where it is gone, this costs memory, and a test says so
+ * (tls/lingering.test.ts).
+ */
+function keepLittle(socket: Socket): void {
+  const { _readableState: state } = socket as { _readableState?: { highWaterMark?: number } };
+  if (state?.highWaterMark !== undefined) state.highWaterMark = 1;
 }
 
 /**

@@ -56,6 +56,8 @@ export const ANSWERS_UNTAKEN_BYTES = 8 * MIB;
 /** What is read and thrown away of a connection that ends while its client is sending, so that it sees the answer (design 2). */
 export const LINGER_BYTES = 64 * MIB;
 export const LINGER_MS = 10_000;
+/** As how much a smaller piece of it counts: over TLS, one of a byte takes as long as one of 4 KiB. */
+export const LINGER_PIECE_BYTES = 4 * KIB;
 /** Connections that are read on in one turn of the event loop, 64 KiB of each, if they have given enough for the one before. */
 export const READ_ON_PER_TURN = 8;
 /** Chunks of a body after which it counts for a whole turn. */
