@@ -122,6 +122,6 @@ function checkDeclaredLength(header: string | undefined, limitBytes: number): vo
 export function bodyTooLarge(limitBytes: number, sizeBytes?: number): Problem {
   const size = sizeBytes === undefined ? 'larger than' : `${sizeBytes} bytes long; the limit is`;
   const members = sizeBytes === undefined ? {} : { size_bytes: sizeBytes };
-  const sentence = `The body is ${size} ${limitBytes} bytes: send fewer events in one request.`;
+  const sentence = `The body is ${size} ${limitBytes} bytes: send fewer or smaller events in one request.`;
   return new Problem('body_too_large', sentence, { limit_bytes: limitBytes, ...members });
 }
