@@ -9,14 +9,18 @@ import { Problem, retryLater } from '../protocol/problems.ts';
 
 const TLS_HANDSHAKE = 0x16;
 
+/** What Node's parser gives up with. */
+export interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+  /** Which rule was broken, in the parser's words; nothing of what came. */
+  readonly reason?: string;
+}
+
 /**
  * What Node's parser gave up on, as a problem with our body instead of Node's empty one.
  * @param isInBody whether it was in the body of a request whose head was good.
  */
-export function parserProblem(
-  { code, rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer },
-  isInBody: boolean,
-): Problem {
+export function parserProblem({ code, rawPacket, reason }: ParserError, isInBody: boolean): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem(
@@ -33,6 +37,8 @@ export function parserProblem(
         'request_timeout',
         'The connection ended before the request was complete: send it again.',
       );
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return new Problem('malformed_request', 'This is HTTP/2, and this box speaks HTTP/1.1.');
     // Node stops its parser while the answer before is not taken; over TLS the rest of what has been read is lost then.
     case 'HPE_PAUSED':
       return retryLater(
@@ -41,11 +47,11 @@ export function parserProblem(
         RETRY_AFTER_S.overloaded,
       );
     default:
-      return new Problem('malformed_request', sentenceOf(isInBody, rawPacket));
+      return new Problem('malformed_request', sentenceOf(isInBody, rawPacket, reason));
   }
 }
 
-function sentenceOf(isInBody: boolean, rawPacket: Buffer | undefined): string {
+function sentenceOf(isInBody: boolean, rawPacket?: Buffer, reason?: string): string {
   if (isInBody) {
     return (
       'The body is broken: with "Transfer-Encoding: chunked" each chunk begins with its size in hexadecimal digits and ends ' +
@@ -55,5 +61,5 @@ function sentenceOf(isInBody: boolean, rawPacket: Buffer | undefined): string {
   if (rawPacket?.[0] === TLS_HANDSHAKE && rawPacket[1] === 3) {
     return 'This is TLS, and this port speaks plain HTTP: use http:// here, or give the box a certificate.';
   }
-  return 'This is not an HTTP/1.1 request.';
+  return `This is not an HTTP/1.1 request${reason === undefined ? '' : ` (${reason})`}.`;
 }

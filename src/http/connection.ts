@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { ANSWER_TAKEN_MS, SMALL_BODY_BYTES } from '../protocol/limits.ts';
 import type { Problem } from '../protocol/problems.ts';
 import type { Admission } from './admission.ts';
-import { parserProblem } from './broken.ts';
+import { type ParserError, parserProblem } from './broken.ts';
 import { discard, linger, stopParser } from './linger.ts';
 
 /** An answer, whole: nothing of it comes later. */
@@ -119,7 +119,7 @@ export class Connection {
    * The parser has given up on what came.
    * @returns what to answer, where that is no part of a request that is owed an answer or behind one.
    */
-  broken(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem | undefined {
+  broken(error: ParserError): Problem | undefined {
     const socket = this.#socket;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
