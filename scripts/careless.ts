@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { eotToNs } from '../src/protocol/eot.ts';
 
 /**
- * A careless client, to try courtd with real events: `node scripts/careless.ts FILE.ndjson.gz...` starts courtd in
+ * A careless client, to try courtd with real events: `npx node scripts/careless.ts FILE.ndjson.gz...` starts courtd in
  * an empty folder, sends every line of the files through HTTP from several senders at once, in shuffled batches of 1
  * to 500, a third of them twice, and compares the export of every session with what was sent. Exit status 1 where
  * anything differs.

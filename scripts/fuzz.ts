@@ -9,7 +9,7 @@ import { FUZZ_ARGS, Fuzzer } from '../test/fuzz/fuzzer.ts';
 import { residentBytes } from './hostile/process.ts';
 
 /**
- * `node scripts/fuzz.ts`: sends requests that were good once to a courtd of its own, for as long as one likes. A
+ * `npx node scripts/fuzz.ts`: sends requests that were good once to a courtd of its own, for as long as one likes. A
  * failure is shrunk, and its bytes are printed with the seed that leads to it. Exit status 1 where there is one.
  */
 
@@ -19,7 +19,7 @@ interface Options {
   readonly seed: number;
 }
 
-const options = new Command('node scripts/fuzz.ts')
+const options = new Command('npx node scripts/fuzz.ts')
   .description('sends requests that were good once, and looks at what becomes of them')
   .addOption(
     new Option('--cases <number>', 'how many; 2,000 where no time is given').argParser(integer(1, 1e9)),

@@ -10,7 +10,7 @@ import { printTable } from './hostile/report.ts';
 import { runScenarios, SCENARIOS } from './hostile/scenarios.ts';
 
 /**
- * `node scripts/hostile.ts`: well-behaved cameras beside everything that can be done to a server, and connections
+ * `npx node scripts/hostile.ts`: well-behaved cameras beside everything that can be done to a server, and connections
  * dropped in every rude way. A daemon that an attack ends is started again for the next one. Exit status 1 where a bar is missed.
  */
 
@@ -21,7 +21,7 @@ interface Options {
   readonly dir: string;
 }
 
-const { seconds, churnSeconds, only, dir } = new Command('node scripts/hostile.ts')
+const { seconds, churnSeconds, only, dir } = new Command('npx node scripts/hostile.ts')
   .description('measures what a well-behaved camera notices of clients that are not')
   .addOption(new Option('--seconds <number>', 'of each scenario').default(5).argParser(integer(1, 3600)))
   .addOption(

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /**
  * A courtd that is newer than this checkout by one layout of the database and one version: for tests of upgrade and
- * rollback. `node scripts/newer.ts FOLDER` makes it in a new folder.
+ * rollback. `npx node scripts/newer.ts FOLDER` makes it in a new folder.
  */
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -57,7 +57,7 @@ function raiseVersion(folder: string): string {
 if (import.meta.main) {
   const [folder] = process.argv.slice(2);
   if (folder === undefined) {
-    process.stderr.write('node scripts/newer.ts FOLDER\n');
+    process.stderr.write('npx node scripts/newer.ts FOLDER\n');
     process.exit(2);
   }
   process.stdout.write(`${makeNewer(folder)}\n`);

@@ -171,7 +171,7 @@ function addSession(program: Command): void {
   const session = program.command('session').description('what has been stored of each session');
   session
     .command('list')
-    .description('show every session, the one that began last first')
+    .description('show every session, first the one whose first event came last')
     .addOption(new Option('--last <n>', 'the newest so many').argParser(integer(1, SESSIONS_LISTED_MAX)))
     .addOption(json())
     .action(async (_options, command) => (await import('./cli/session.ts')).list(command.optsWithGlobals()));

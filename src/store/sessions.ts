@@ -52,7 +52,7 @@ export function sessionId(db: Database, name: string): number {
 
 /**
  * @param last only so many; absent: all.
- * @yields sessions with events, the one that began last first; some at a time, so that no read pins the log for long.
+ * @yields sessions with events, first the one whose first event came last; some at a time, so that no read pins the log for long.
  */
 export function* listSessions(
   db: Database,

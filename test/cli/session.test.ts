@@ -62,7 +62,7 @@ t.test('session list and show tell what was sent, for people and for programs', 
   ];
 
   t.test(
-    'list: one array, the session that began last first, with the first and last eot as sent',
+    'list: one array, first the session whose first event came last, with the first and last eot as sent',
     async (t) => {
       const { status, stdout, stderr } = await daemon.command('session', 'list', '--json');
       t.strictSame({ status, stderr, list: JSON.parse(stdout) }, { status: 0, stderr: '', list: all });
