@@ -7,7 +7,7 @@ import { StoreError } from '../store/failure.ts';
 import { actAsWriter, asCaller } from '../store/identity.ts';
 import { databaseFile } from '../store/open.ts';
 import { type DataOption, withDatabase } from './data.ts';
-import { atEnd, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
+import { atEnd, counted, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
 
 export interface BackupOptions extends DataOption, JsonOption {
   /** Backups that a directory keeps. */
@@ -49,7 +49,7 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
     });
   }
   say(
-    `Backup written to ${file}: ${mebibytes(copy.bytes)}, ${copy.events} events, in ${seconds.toFixed(1)} s.`,
+    `Backup written to ${file}: ${mebibytes(copy.bytes)}, ${counted(copy.events, 'event')}, in ${seconds.toFixed(1)} s.`,
   );
   if (removed.length > 0) say(`Removed, to keep ${options.keep}: ${removed.join(', ')}.`);
 }

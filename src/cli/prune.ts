@@ -7,7 +7,7 @@ import { lockPrune } from '../store/lock.ts';
 import type { OldEvents } from '../store/old.ts';
 import { countOld, type Pruned, pruneEvents } from '../store/prune.ts';
 import { type DataOption, withDatabase } from './data.ts';
-import { isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
+import { counted, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */
@@ -33,7 +33,8 @@ export async function prune(options: PruneOptions): Promise<void> {
     const before = isoTime(beforeMs);
     return printJson({ dry_run: options.dryRun ?? false, received_before: before, events, sessions, bytes });
   }
-  const what = `${events} ${options.type === undefined ? '' : `${options.type} `}events of ${sessions} sessions`;
+  const kind = options.type === undefined ? 'event' : `${options.type} event`;
+  const what = `${counted(events, kind)} of ${counted(sessions, 'session')}`;
   const when = `received before ${isoTime(beforeMs)}`;
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.`);
   say(`${what}, ${when}, deleted; ${mebibytes(bytes)} given back to the file system.`);

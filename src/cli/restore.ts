@@ -2,7 +2,7 @@ import { asideOf, removeAside } from '../store/aside.ts';
 import { databaseFile } from '../store/open.ts';
 import { restoreDatabase } from '../store/restore.ts';
 import type { DataOption } from './data.ts';
-import { atEnd, isoTime, type JsonOption, printJson, say } from './output.ts';
+import { atEnd, counted, isoTime, type JsonOption, printJson, say } from './output.ts';
 
 /** `courtd restore FILE`. */
 export async function restore(file: string, options: DataOption & JsonOption): Promise<void> {
@@ -14,7 +14,7 @@ export async function restore(file: string, options: DataOption & JsonOption): P
     return printJson({ restored: file, events, sessions, newest_received_at, replaced_kept_as: keptAs });
   }
   const newest = newest_received_at === null ? '' : `, the newest received at ${newest_received_at}`;
-  say(`Restored ${file}: ${events} events of ${sessions} sessions${newest}.`);
+  say(`Restored ${file}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`);
   say('The tokens are those of the backup: "courtd token list" shows them.');
   if (keptAs !== null)
     say(`The replaced database is kept as ${keptAs}: remove it when nobody needs it any more.`);

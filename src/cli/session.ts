@@ -1,6 +1,15 @@
 import { listSessions, type SessionLine, summarizeSession } from '../store/sessions.ts';
 import { type DataOption, withDatabase } from './data.ts';
-import { type Cells, type JsonOption, printJson, printPairs, say, stdoutSink, tableLine } from './output.ts';
+import {
+  type Cells,
+  counted,
+  type JsonOption,
+  printJson,
+  printPairs,
+  say,
+  stdoutSink,
+  tableLine,
+} from './output.ts';
 
 export interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;
@@ -74,12 +83,12 @@ export async function show(name: string, options: DataOption & JsonOption): Prom
     ['by revision', counts(by_revision)],
     [
       'lateness',
-      `least ${min_s} s, mean ${mean_s} s, most ${max_s} s; ${future_events} events came before they happened`,
+      `least ${min_s} s, mean ${mean_s} s, most ${max_s} s; ${counted(future_events, 'event')} came before ${future_events === 1 ? 'it' : 'they'} happened`,
     ],
   ]);
   if (summary.conflicts > 0) {
     say(
-      `${summary.conflicts} events came again with other content; the first is kept. A camera that corrects an event must raise its revision, and two cameras must not share an event_id: a UUID is unique.`,
+      `${counted(summary.conflicts, 'event')} came again with other content; the first is kept. A camera that corrects an event must raise its revision, and two cameras must not share an event_id: a UUID is unique.`,
     );
   }
 }

@@ -140,7 +140,7 @@ t.test(
     await post(daemon, 20, { session_id: 'young' });
     t.match(await daemon.command('prune', '--older-than', '90d'), {
       status: 0,
-      stderr: /^10 events of 1 sessions/,
+      stderr: /^10 events of 1 session, /,
     });
     t.strictSame(await listed(daemon), { young: 20 });
   },
@@ -215,7 +215,7 @@ t.test(
     t.match(await again.command(...prune, '--yes'), { status: 1, stderr: /It has jumped/ });
     t.strictSame(await listed(again), { 'this-week': 10 });
     marked(daemon, 0.5);
-    t.match(await again.command(...prune, '--yes'), { status: 0, stderr: /^10 events of 1 sessions/ });
+    t.match(await again.command(...prune, '--yes'), { status: 0, stderr: /^10 events of 1 session, / });
   },
 );
 
@@ -234,12 +234,12 @@ t.test(
     });
     t.match(await daemon.command('prune', '--older-than', '90d', '--dry-run'), {
       status: 0,
-      stderr: /^30 events of 1 sessions/,
+      stderr: /^30 events of 1 session, /,
     });
     t.strictSame(await listed(daemon), { old: 30, young: 29 });
     t.match(await daemon.command('prune', '--older-than', '90d', '--yes'), {
       status: 0,
-      stderr: /^30 events of 1 sessions/,
+      stderr: /^30 events of 1 session, /,
     });
     t.strictSame(await listed(daemon), { young: 29 });
   },

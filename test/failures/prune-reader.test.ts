@@ -41,7 +41,7 @@ t.test(
     t.ok(bytes < 20 * MIB, `${bytes} bytes`);
     reader.exec('COMMIT');
     t.equal(await ended, 0);
-    t.match(told, /^60000 PLAYER_POSITION events of 1 sessions, .* deleted;/m);
+    t.match(told, /^60000 PLAYER_POSITION events of 1 session, .* deleted;/m);
     t.equal(reader.prepare('SELECT count(*) FROM event').pluck().get(), 60_000);
   },
 );
