@@ -46,7 +46,7 @@ export class Traffic {
   }
 
   accepted(mark: RequestMark, counts: Counts): void {
-    const { accepted, duplicates, conflicts, sharedIds = 0 } = counts;
+    const { accepted, duplicates, conflicts, sharedIds = 0, firstConflict } = counts;
     const ms = this.#count(mark);
     for (const sum of [this.#summary, this.#clients.of(mark.client).counts]) {
       sum.accepted += accepted;
@@ -54,10 +54,13 @@ export class Traffic {
       sum.conflicts += conflicts;
     }
     const line = { request_id: mark.id, client: mark.client, accepted, duplicates, conflicts, ms };
-    if (sharedIds > 0)
-      this.#logSome(mark.client, 'shared_ids', { ...line, shared_ids: sharedIds }, SHARED_ID);
-    else if (conflicts > 0) this.#logSome(mark.client, 'conflicts', line, CONFLICT);
-    else if (this.#clients.isNew(mark.client)) {
+    if (firstConflict !== undefined) {
+      const { sessionId, eventId, source, courtId } = firstConflict;
+      const first = { session_id: sessionId, event_id: eventId, source, court_id: courtId };
+      const [kind, more, message] =
+        sharedIds > 0 ? ['shared_ids', { shared_ids: sharedIds }, SHARED_ID] : ['conflicts', {}, CONFLICT];
+      this.#logSome(mark.client, `${kind} ${source}`, { ...line, ...more, ...first }, message);
+    } else if (this.#clients.isNew(mark.client)) {
       this.#log.info(line, 'first events from this client');
     } else {
       this.#log.debug(line, 'stored');

@@ -16,6 +16,8 @@ export interface Counts {
   readonly conflicts: number;
   /** Of the conflicts, those where court or source differs: two cameras share an event_id. Absent where there are none. */
   readonly sharedIds?: number;
+  /** The first of those that share an id, or of the conflicts, as it was sent: for the log. */
+  readonly firstConflict?: CourtEvent;
 }
 
 /** The events of a request. */
@@ -109,8 +111,11 @@ export class Appender {
     this.#sessions.duplicate(session);
     if (readingStored(() => this.#arbiter.isSame(first, candidate))) return;
     counts.conflicts++;
-    if (!readingStored(() => this.#arbiter.isOfSameCamera(first, candidate)))
-      counts.sharedIds = (counts.sharedIds ?? 0) + 1;
+    const isShared = !readingStored(() => this.#arbiter.isOfSameCamera(first, candidate));
+    // A shared id is what the log tells of, where there is one.
+    if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
+      counts.firstConflict = candidate.event;
+    if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#noteConflict.run(session, first.seq, receivedMs);
   }
 

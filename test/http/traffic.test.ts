@@ -150,7 +150,7 @@ t.test('61 requests without a token hide nothing', async (t) => {
 });
 
 t.test(
-  'the log tells two cameras that share an event_id from one that does not raise its revision',
+  'the log tells two cameras that share an event_id from one that does not raise its revision, and names the event',
   async (t) => {
     const daemon = await Daemon.start(t);
     const [first, second] = [event({ event_id: '1' }), event({ event_id: '2' })];
@@ -160,8 +160,22 @@ t.test(
     await daemon.stop();
     const warnings = daemon.log.filter(({ level }) => level === 'warn');
     t.match(warnings, [
-      { msg: /^two cameras share an event_id: .* UUID$/, duplicates: 1, conflicts: 1, shared_ids: 1 },
-      { msg: /raise its revision$/, conflicts: 1, shared_ids: undefined },
+      {
+        msg: /^two cameras share an event_id: .* UUID$/,
+        duplicates: 1,
+        conflicts: 1,
+        shared_ids: 1,
+        session_id: first.session_id,
+        event_id: '1',
+        source: 'camera-2',
+      },
+      {
+        msg: /raise its revision$/,
+        conflicts: 1,
+        shared_ids: undefined,
+        event_id: '2',
+        source: second.source,
+      },
     ]);
   },
 );
