@@ -325,7 +325,7 @@ t.test('on a terminal the answer counts, and Ctrl-C and Ctrl-D are a no', async 
     );
     t.strictSame(await listed(daemon), { old: 30 }, no);
   }
-  t.match(await answered(daemon, 'y\\n'), { status: 0, stdout: /30 events of 1 sessions, [^\n]* deleted; / });
+  t.match(await answered(daemon, 'y\\n'), { status: 0, stdout: /30 events of 1 session, [^\n]* deleted; / });
   t.strictSame(await listed(daemon), {});
 });
 
