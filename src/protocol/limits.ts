@@ -43,10 +43,10 @@ export const SMALL_BODY_BYTES = 64 * KIB;
 /** What a body is read into at first, where its length is not known. */
 export const BODY_BUFFER_BYTES = 4 * KIB;
 /**
- * Requests being served at once; above it a client that has its share of them is refused, and one with none never. Few, because
- * each that waits slows the others down.
+ * Requests being served at once; above it a client that has its share of them is refused, and one with none never. To refuse costs as
+ * much as to serve, so few are: at twice saturation 400 left 0.41 of the peak, 1,000 leave 0.84, with a p99 of 164 ms instead of 125.
  */
-export const SERVED_REQUESTS = 400;
+export const SERVED_REQUESTS = 1_000;
 /**
  * Answers that the kernel has not taken, because their clients do not read: how long each may wait, and how large all of them are,
  * above which a client that has more than its share of them loses connections.
