@@ -293,7 +293,8 @@ t.test(
     const refused: Record<number, Buffer> = {
       401: good({ headers: { authorization: undefined } }),
       413: good({ body: ' '.repeat(8 * 1024 * 1024 + 1) }),
-      415: good({ headers: { 'content-type': 'text/csv' }, body: ' '.repeat(100_000) }),
+      // Less the last byte: all of it might be there before the answer is.
+      415: good({ headers: { 'content-type': 'text/csv' }, body: ' '.repeat(100_000) }).subarray(0, -1),
     };
     for (const [status, bytes] of Object.entries(refused)) {
       const client = await RawClient.connect(t, daemon);
