@@ -7,7 +7,7 @@ import {
 } from '../protocol/limits.ts';
 
 /** What one client did since the last summary, and how many lines the log has taken of it. */
-export class ClientTally {
+class ClientTally {
   readonly counts = { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, refused: 0 };
   readonly #linesOf = new Map<string, number>();
   #lines = 0;

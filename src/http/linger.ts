@@ -54,7 +54,7 @@ function keepLittle(socket: Socket): void {
 
 /**
  * Makes Node's parser stop at the next head. It hands out every request of what it has read, 3,640 of 18 bytes in 64 KiB, and no
- * pause stops it. Private to Node; where it is gone, this costs memory, and a test says so (unread.test.ts).
+ * pause stops it. Private to Node; where it is gone, this costs memory, and a test says so (strangers.test.ts).
  */
 export function stopParser(socket: Socket): void {
   const { parser } = socket as { parser?: { onIncoming?: (req: { upgrade?: boolean }) => number } | null };

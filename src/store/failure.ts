@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 export class StoreError extends Error {}
 
 /** What is stored cannot be read where a request needs it: only that request is refused. */
-export class DamagedRow extends Error {}
+class DamagedRow extends Error {}
 
 /**
  * What a failed write means (design 5).
