@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { TOKEN_GRACE_S } from '../src/base/limits.ts';
+import { makeProgram, runProgram } from '../src/cli/program.ts';
 import { type ServeOptions, serve } from '../src/cli/serve.ts';
-import { makeProgram, runProgram } from '../src/program.ts';
-import { TOKEN_GRACE_S } from '../src/protocol/limits.ts';
-import { lockDirectory } from '../src/store/lock.ts';
-import { openDatabase } from '../src/store/open.ts';
-import { matchToken, rotateToken, tokenHashes } from '../src/store/tokens.ts';
+import { lockDirectory } from '../src/store/directory/directoryLock.ts';
+import { openDatabase } from '../src/store/open/openDatabase.ts';
+import { matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens.ts';
 
 /**
  * `npm start`: courtd for this machine alone, with its data in ./data, and a command to try it with. Takes the flags and

@@ -1,3 +1,3 @@
-import { makeProgram, runProgram } from './program.ts';
+import { makeProgram, runProgram } from './cli/program.ts';
 
 await runProgram(makeProgram(), process.argv.slice(2));

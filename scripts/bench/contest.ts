@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { say } from '../../src/cli/output.ts';
+import { say } from '../../src/cli/terminal/output.ts';
 import { judge } from './bars.ts';
 import type { Contender } from './contender.ts';
 import { courtd, perRequest } from './courtd.ts';

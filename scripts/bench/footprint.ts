@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { readBatch } from '../../src/protocol/batch.ts';
+import { BATCH_EVENTS } from '../../src/base/limits.ts';
+import { readBatch } from '../../src/protocol/decodeBatch.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import { BATCH_EVENTS } from '../../src/protocol/limits.ts';
 import { atMost } from './bars.ts';
 import { matches } from './matches.ts';
 import type { Section } from './section.ts';

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { say } from '../../src/cli/output.ts';
+import { say } from '../../src/cli/terminal/output.ts';
 import { Child } from './child.ts';
 import type { Order, Outcome } from './clients/client.ts';
 import { runOwn } from './clients/own.ts';

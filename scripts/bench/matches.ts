@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import { BATCH_EVENTS } from '../../src/protocol/limits.ts';
 
 /**
  * Events shaped like those of real matches: their types in the shares that were counted in 44 of them, half of the hits

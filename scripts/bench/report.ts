@@ -1,4 +1,4 @@
-import { printTable } from '../../src/cli/output.ts';
+import { printTable } from '../../src/cli/terminal/output.ts';
 import type { Verdict } from './bars.ts';
 import { LOADS } from './load.ts';
 import type { Measured } from './measure.ts';

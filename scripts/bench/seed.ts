@@ -1,8 +1,8 @@
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import { Appender } from '../../src/store/append.ts';
-import { openDatabase } from '../../src/store/open.ts';
+import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { Store } from '../../src/store/store.ts';
-import { UNWATCHED } from '../unwatched.ts';
+import { Appender } from '../../src/store/write/appendEvents.ts';
+import { UNWATCHED } from '../../test/harness/unwatchedStore.ts';
 
 /** Requests that wait for a commit together: as many as one commit takes. */
 const AT_ONCE = 4;

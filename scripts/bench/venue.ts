@@ -1,4 +1,4 @@
-import { say } from '../../src/cli/output.ts';
+import { say } from '../../src/cli/terminal/output.ts';
 import { atMost, type Verdict } from './bars.ts';
 import { runCameras, type Shift, type ShiftOutcome } from './clients/cameras.ts';
 import { courtd } from './courtd.ts';

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { TIMES_HELP } from '../../src/cli/times.ts';
+import { TIMES_HELP } from '../../src/cli/options/times.ts';
 import { type CommandEntry, commandsOf, defaultOf, globalOptions, usageOf } from './commands.ts';
 
 /** The man page courtd(1), in man(7): every command, option and variable is the commander program's own. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeProgram } from '../../src/program.ts';
+import { makeProgram } from '../../src/cli/program.ts';
 import type { Architecture } from './architecture.ts';
 import { completionOf } from './completion.ts';
 import { copyrightOf } from './copyright.ts';

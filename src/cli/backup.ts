@@ -1,13 +1,22 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { asideOf, removeAside, removeLeftovers, telling, unusedName } from '../store/aside.ts';
-import { type Copy, copyDatabase } from '../store/copy.ts';
-import { StoreError } from '../store/failure.ts';
-import { actAsWriter, asCaller } from '../store/identity.ts';
-import { databaseFile } from '../store/open.ts';
-import { type DataOption, withDatabase } from './data.ts';
-import { atEnd, counted, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
+import { asideOf, removeAside, removeLeftovers, telling, unusedName } from '../base/atomicFile.ts';
+import { actAsWriter, asCaller } from '../base/processIdentity.ts';
+import { type Copy, copyDatabase } from '../store/backup/onlineBackup.ts';
+import { databaseFile } from '../store/open/openDatabase.ts';
+import { StoreError } from '../store/sqlite/errors.ts';
+import {
+  atEnd,
+  counted,
+  isoTime,
+  type JsonOption,
+  mebibytes,
+  Progress,
+  printJson,
+  say,
+} from './terminal/output.ts';
+import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface BackupOptions extends DataOption, JsonOption {
   /** Backups that a directory keeps. */

@@ -1,8 +1,8 @@
 import { eventToJson } from '../protocol/event.ts';
-import { findRevisions } from '../store/events.ts';
-import { StoreError } from '../store/failure.ts';
-import { type DataOption, withDatabase } from './data.ts';
-import { isoTime, type JsonOption, printData, printPairs } from './output.ts';
+import { findRevisions } from '../store/layout/storedEvent.ts';
+import { StoreError } from '../store/sqlite/errors.ts';
+import { isoTime, type JsonOption, printData, printPairs } from './terminal/output.ts';
+import { type DataOption, withDatabase } from './withDatabase.ts';
 
 /** `courtd event show S EVENT_ID`: every revision that is stored. */
 export async function show(

@@ -1,13 +1,13 @@
 import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
-import { RESERVE_BYTES } from '../protocol/limits.ts';
-import { hasJustJumped, readMark } from '../store/clockMark.ts';
-import { failureKind, StoreError } from '../store/failure.ts';
-import { lockPrune } from '../store/lock.ts';
-import type { OldEvents } from '../store/old.ts';
-import { countOld, type Pruned, pruneEvents } from '../store/prune.ts';
-import { type DataOption, withDatabase } from './data.ts';
-import { counted, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './output.ts';
+import { RESERVE_BYTES } from '../base/limits.ts';
+import { hasJustJumped, readMark } from '../store/directory/clockMark.ts';
+import { lockPrune } from '../store/directory/directoryLock.ts';
+import type { OldEvents } from '../store/retention/expiredEvents.ts';
+import { countOld, type Pruned, pruneEvents } from '../store/retention/prune.ts';
+import { failureKind, StoreError } from '../store/sqlite/errors.ts';
+import { counted, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './terminal/output.ts';
+import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */

@@ -1,8 +1,8 @@
-import { asideOf, removeAside } from '../store/aside.ts';
-import { databaseFile } from '../store/open.ts';
-import { restoreDatabase } from '../store/restore.ts';
-import type { DataOption } from './data.ts';
-import { atEnd, counted, isoTime, type JsonOption, printJson, say } from './output.ts';
+import { asideOf, removeAside } from '../base/atomicFile.ts';
+import { restoreDatabase } from '../store/backup/restore.ts';
+import { databaseFile } from '../store/open/openDatabase.ts';
+import { atEnd, counted, isoTime, type JsonOption, printJson, say } from './terminal/output.ts';
+import type { DataOption } from './withDatabase.ts';
 
 /** `courtd restore FILE`. */
 export async function restore(file: string, options: DataOption & JsonOption): Promise<void> {

@@ -1,18 +1,18 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { Certificate } from '../host/certificate.ts';
-import { DiskWatch } from '../host/disk.ts';
-import type { LogLevel } from '../host/levels.ts';
+import { DiskWatch } from '../host/diskSpaceMonitor.ts';
 import { type Log, makeLog } from '../host/log.ts';
-import { Notifier } from '../host/notify.ts';
-import { type InheritedSocket, takeSocket } from '../host/socket.ts';
-import { RateLimit } from '../http/rate.ts';
+import type { LogLevel } from '../host/logLevels.ts';
+import { type InheritedSocket, takeSocket } from '../host/socketActivation.ts';
+import { Notifier } from '../host/systemdNotify.ts';
+import { Certificate } from '../host/tlsCertificate.ts';
+import { Traffic } from '../http/accessLog.ts';
+import { RateLimit } from '../http/admission/rateLimit.ts';
 import { CourtServer } from '../http/server.ts';
-import { Traffic } from '../http/traffic.ts';
-import { isDamage, StoreError, sqliteCode } from '../store/failure.ts';
-import { keptDatabases } from '../store/kept.ts';
+import { keptDatabases } from '../store/open/keptDatabases.ts';
+import { isDamage, StoreError, sqliteCode } from '../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../store/store.ts';
-import type { DataOption } from './data.ts';
+import type { DataOption } from './withDatabase.ts';
 
 export interface ServeOptions extends DataOption {
   readonly host: string;

@@ -1,5 +1,4 @@
-import { listSessions, type SessionLine, summarizeSession } from '../store/sessions.ts';
-import { type DataOption, withDatabase } from './data.ts';
+import { listSessions, type SessionLine, summarizeSession } from '../store/read/sessions.ts';
 import {
   type Cells,
   counted,
@@ -9,7 +8,8 @@ import {
   say,
   stdoutSink,
   tableLine,
-} from './output.ts';
+} from './terminal/output.ts';
+import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;

@@ -1,7 +1,14 @@
 import type { Database } from 'better-sqlite3';
-import { listTokens, revokeToken, rotateToken, type Token, tokenEndMs, tokenState } from '../store/tokens.ts';
-import { type DataOption, withDatabase } from './data.ts';
-import { isoTime, type JsonOption, printJson, printNow, printTable, say } from './output.ts';
+import {
+  listTokens,
+  revokeToken,
+  rotateToken,
+  type Token,
+  tokenEndMs,
+  tokenState,
+} from '../store/tokens/tokens.ts';
+import { isoTime, type JsonOption, printJson, printNow, printTable, say } from './terminal/output.ts';
+import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface RotateOptions extends DataOption {
   /** Seconds. */

@@ -1,6 +1,6 @@
 import pino, { type Logger } from 'pino';
-import { LOG_BUFFER_BYTES, LOG_FLUSH_MS } from '../protocol/limits.ts';
-import type { LogLevel } from './levels.ts';
+import { LOG_BUFFER_BYTES, LOG_FLUSH_MS } from '../base/limits.ts';
+import type { LogLevel } from './logLevels.ts';
 
 export interface Log {
   readonly logger: Logger;

@@ -14,15 +14,15 @@ import {
   SHUTDOWN_IDLE_MS,
   SHUTDOWN_MS,
   TIMEOUT_CHECK_MS,
-} from '../protocol/limits.ts';
-import { Problem } from '../protocol/problems.ts';
-import { Admission } from './admission.ts';
-import { Arrivals } from './arrivals.ts';
-import { Connections } from './connections.ts';
-import { passGate } from './gate.ts';
-import { Ingest, type IngestContext } from './ingest.ts';
-import type { PacedRequest } from './pace.ts';
-import { Handshakes, type HttpServer, type KeyPair, makeServer, renew } from './secure.ts';
+} from '../base/limits.ts';
+import { Problem } from '../protocol/errors.ts';
+import { Arrivals } from './admission/acceptBurst.ts';
+import { Admission } from './admission/admissionControl.ts';
+import { Connections } from './connection/connections.ts';
+import type { PacedRequest } from './connection/pacedRequest.ts';
+import { Handshakes, type HttpServer, type KeyPair, makeServer, renew } from './connection/tls.ts';
+import { Ingest, type IngestContext } from './ingestHandler.ts';
+import { passGate } from './request/preconditions.ts';
 
 export interface ListenAddress {
   readonly host: string;

@@ -1,4 +1,4 @@
-import { EOT_CHARS, EOT_YEARS } from './limits.ts';
+import { EOT_CHARS, EOT_YEARS } from '../base/limits.ts';
 
 /**
  * Event Occurrence Time (spec 2.1, design 2): an ISO 8601 local time with an offset, to nanoseconds since

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { COMPARED_CHARS, NAME_CODE_POINTS } from './limits.ts';
+import { COMPARED_CHARS, NAME_CODE_POINTS } from '../base/limits.ts';
 
 /** What a court event is to the store and to its readers (spec 2.1); wire.ts says what one must look like. */
 

@@ -1,21 +1,21 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
+import { FULL_RETRY_MS } from '../base/limits.ts';
 import type { CourtEvent } from '../protocol/event.ts';
-import { FULL_RETRY_MS } from '../protocol/limits.ts';
-import type { Counts } from './append.ts';
-import { markClock } from './clockMark.ts';
-import { failureKind } from './failure.ts';
-import { TokenGuard } from './guard.ts';
-import { lockDirectory } from './lock.ts';
-import { FilesWatch } from './moved.ts';
-import { assertDurable, databaseFile, explain, layoutOf, openDatabase } from './open.ts';
-import { ReserveWatch } from './reserveWatch.ts';
-import { SCHEMA_VERSION } from './schema.ts';
-import { settle } from './settle.ts';
-import { type UpgradeEvents, upgradeDatabase } from './upgrade.ts';
-import { type WalEvents, type WalOptions, WalWatch } from './wal.ts';
-import { Writer, type WriterEvents, type WriterOptions } from './writer.ts';
+import { markClock } from './directory/clockMark.ts';
+import { lockDirectory } from './directory/directoryLock.ts';
+import { FilesWatch } from './directory/fileMonitor.ts';
+import { ReserveWatch } from './directory/reserveKeeper.ts';
+import { SCHEMA_VERSION } from './layout/schema.ts';
+import { assertDurable, databaseFile, explain, layoutOf, openDatabase } from './open/openDatabase.ts';
+import { settle } from './open/recoveryBarrier.ts';
+import { failureKind } from './sqlite/errors.ts';
+import { TokenGuard } from './tokens/tokenVerifier.ts';
+import { type UpgradeEvents, upgradeDatabase } from './upgrade/migrateLayout.ts';
+import { type WalEvents, type WalOptions, WalWatch } from './wal/walMonitor.ts';
+import type { Counts } from './write/appendEvents.ts';
+import { Writer, type WriterEvents, type WriterOptions } from './write/groupCommit.ts';
 
 /** What the daemon logs of the store. */
 export type StoreEvents = WriterEvents & WalEvents & UpgradeEvents;

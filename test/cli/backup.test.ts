@@ -3,10 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../daemon.ts';
-import { events } from '../event.ts';
-import { Cameras } from '../failures/cameras.ts';
-import { SmallDisk, withoutMount } from '../failures/smallDisk.ts';
+import { Cameras } from '../harness/cameras.ts';
+import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 const SENTENCE = /^courtd: [^\n]+\n$/;

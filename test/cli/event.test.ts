@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { event, eventText } from '../event.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, eventText } from '../harness/events.ts';
 
 t.test('event show tells every revision of one event, and the highest is current', async (t) => {
   const daemon = await Daemon.start(t);

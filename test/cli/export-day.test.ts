@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { fileNames } from '../../src/cli/exportDay.ts';
-import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
-import { csvObjects } from '../rfc4180.ts';
+import { fileNames } from '../../src/cli/export/exportDay.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { csvObjects } from '../harness/rfc4180.ts';
 
 const daemon = await Daemon.start(t);
 

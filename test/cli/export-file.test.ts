@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { fileSink } from '../../src/cli/output.ts';
-import { READ_CHUNK_ROWS } from '../../src/protocol/limits.ts';
-import { asideOf } from '../../src/store/aside.ts';
-import { BIN, Daemon, run, start, temporaryFolder } from '../daemon.ts';
-import { events } from '../event.ts';
+import { asideOf } from '../../src/base/atomicFile.ts';
+import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
+import { fileSink } from '../../src/cli/terminal/output.ts';
+import { BIN, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
 
 const EVENTS = 20 * READ_CHUNK_ROWS;
 const OLD = 'an older export\n';

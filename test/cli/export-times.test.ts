@@ -1,8 +1,8 @@
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { courtd, Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
+import { courtd, Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 const daemon = await Daemon.start(t);
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { READ_CHUNK_ROWS } from '../../src/protocol/limits.ts';
-import { BIN, Daemon, start } from '../daemon.ts';
-import { event, events, eventText } from '../event.ts';
-import { csvObjects, readCsv } from '../rfc4180.ts';
+import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
+import { BIN, Daemon, start } from '../harness/daemon.ts';
+import { event, events, eventText } from '../harness/events.ts';
+import { csvObjects, readCsv } from '../harness/rfc4180.ts';
 
 const HEADER =
   'session_id,event_id,revision,current,eot,type,court_id,venue_id,confidence,source,schema_version,received_at,' +

@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, courtd, Daemon, run, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
+import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 /** Every command that works on what is there. */
 const READERS = [

@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { WireEvent } from '../../src/protocol/wire.ts';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { Cameras } from '../failures/cameras.ts';
+import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { Cameras } from '../harness/cameras.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 const START_MS = Date.UTC(2026, 2, 14, 15);
 

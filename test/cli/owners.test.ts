@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { BIN, type CommandResult, courtd, Daemon, run, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
-import { withoutStrace } from '../failures/strace.ts';
+import { BIN, type CommandResult, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { withoutStrace } from '../harness/strace.ts';
 
 /** Users and groups that need no account: the daemon's, that of a technician in the group, and that of a third person. */
 const OWNER = 12_345;

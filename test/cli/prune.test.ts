@@ -3,9 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, type CommandResult, courtd, Daemon, run, start } from '../daemon.ts';
-import { event, events } from '../event.ts';
-import { Cameras } from '../failures/cameras.ts';
+import { Cameras } from '../harness/cameras.ts';
+import { BIN, type CommandResult, courtd, Daemon, run, start } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
 
 const DAY_MS = 86_400_000;
 const SENTENCE = /^courtd: [^\n]+\n$/;

@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event, events } from '../event.ts';
-import { SmallDisk, withoutMount } from '../failures/smallDisk.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 type Test = Pick<typeof t, 'teardown' | 'match'>;
 

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 t.test('a port that is in use is told in a sentence with status 1', async (t) => {
   const other = net.createServer();

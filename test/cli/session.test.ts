@@ -1,7 +1,7 @@
 import t from 'tap';
-import { openDatabase } from '../../src/store/open.ts';
-import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event, events } from '../event.ts';
+import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
 
 const LATE_MS = 3_600_000;
 

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
 import t from 'tap';
-import { cleanEnvironment, courtd, run, start, temporaryFolder } from '../daemon.ts';
+import { cleanEnvironment, courtd, run, start, temporaryFolder } from '../harness/daemon.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const COMMAND = [path.join(ROOT, 'node_modules/.bin/node'), [path.join(ROOT, 'scripts/start.ts')]] as const;

@@ -3,11 +3,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { makePair, withoutOpenssl } from '../certificate.ts';
-import { BIN, cleanEnvironment, Daemon, type LogLine, start, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
-import { FakeSystemd, Lines } from '../host/supervisor.ts';
-import { trust } from '../transport.ts';
+import { makePair, withoutOpenssl } from '../harness/certificates.ts';
+import { BIN, cleanEnvironment, Daemon, type LogLine, start, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { FakeSystemd, Lines } from '../harness/supervisor.ts';
+import { trust } from '../harness/transport.ts';
 
 /** Signals that come while courtd starts: it waits for another program, which reads what a crash has left in the log. */
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
-import { RawClient, request } from '../raw.ts';
+import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { RawClient, request } from '../harness/rawClient.ts';
 
 /** Resolves when a line of the log starts with these words. */
 async function said(daemon: Daemon, words: string): Promise<void> {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import { visible } from '../../src/cli/terminal.ts';
-import { BIN, type CommandResult, Daemon, run } from '../daemon.ts';
-import { event } from '../event.ts';
+import { visible } from '../../src/cli/terminal/visible.ts';
+import { BIN, type CommandResult, Daemon, run } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 /** C1's CSI and OSC, DEL, a bidirectional override and isolate, a line separator. */
 const UNSAFE = '\u009b31m \u009d0;title\u0007 \u007f \u202elive\u2066 \u2028';

@@ -4,11 +4,11 @@ import net from 'node:net';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
-import { makePair, openssl, withoutOpenssl } from '../certificate.ts';
-import { courtd, Daemon, type LogLine, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
-import { RawClient, request } from '../raw.ts';
-import { speakTls, trust } from '../transport.ts';
+import { makePair, openssl, withoutOpenssl } from '../harness/certificates.ts';
+import { courtd, Daemon, type LogLine, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { RawClient, request } from '../harness/rawClient.ts';
+import { speakTls, trust } from '../harness/transport.ts';
 
 /** What is only of TLS; that all the rest holds over it too is in test/http/tls/. */
 

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 interface Row {
   readonly id: number;

@@ -2,10 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { settingsOf } from '../../scripts/package/settings.ts';
-import { knownVariables } from '../../src/cli/environment.ts';
-import { makeProgram } from '../../src/program.ts';
-import { courtd, Daemon, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
+import { knownVariables } from '../../src/cli/options/environmentVariables.ts';
+import { makeProgram } from '../../src/cli/program.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 const WRONG = [
   'nonsense',

@@ -2,12 +2,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { events } from '../event.ts';
-import { checkProblem } from '../problem.ts';
-import { answerOf } from '../raw.ts';
-import { Committer, court, scratch } from '../store/scratch.ts';
-import { timesLogged } from './logged.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { timesLogged } from '../harness/logged.ts';
+import { checkProblem } from '../harness/problem.ts';
+import { answerOf } from '../harness/rawClient.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 /** A page of old events is damaged, and a camera sends one of them again. */
 

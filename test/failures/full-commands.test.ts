@@ -1,9 +1,9 @@
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { events } from '../event.ts';
-import { fillWithEvents } from './cameras.ts';
-import { logged } from './logged.ts';
-import { SmallDisk, withoutMount } from './smallDisk.ts';
+import { fillWithEvents } from '../harness/cameras.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { logged } from '../harness/logged.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** What else works on a full disk, and what is said when it is full no more. */
 

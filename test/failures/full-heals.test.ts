@@ -2,12 +2,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { RESERVE_BYTES } from '../../src/protocol/limits.ts';
-import { BIN, Daemon, start } from '../daemon.ts';
-import { events } from '../event.ts';
-import { Cameras, fillWithEvents, storedIds } from './cameras.ts';
-import { logged } from './logged.ts';
-import { SmallDisk, withoutMount } from './smallDisk.ts';
+import { RESERVE_BYTES } from '../../src/base/limits.ts';
+import { Cameras, fillWithEvents, storedIds } from '../harness/cameras.ts';
+import { BIN, Daemon, start } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { logged } from '../harness/logged.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** A disk that is full of courtd's own events: a prune makes room. */
 

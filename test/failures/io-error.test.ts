@@ -1,11 +1,19 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import type { WireEvent } from '../../src/protocol/wire.ts';
-import { BIN, Daemon, run } from '../daemon.ts';
-import { events } from '../event.ts';
-import { Cameras, storedIds } from './cameras.ts';
-import { Fault, type FaultOptions, READ, SYNC, straceArguments, WRITE, withoutStrace } from './strace.ts';
+import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { Cameras, storedIds } from '../harness/cameras.ts';
+import { BIN, Daemon, run } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import {
+  Fault,
+  type FaultOptions,
+  READ,
+  SYNC,
+  straceArguments,
+  WRITE,
+  withoutStrace,
+} from '../harness/strace.ts';
 
 /** What the checks need of tap's `t`. */
 type Test = Pick<typeof t, 'equal' | 'match' | 'ok' | 'teardown'>;

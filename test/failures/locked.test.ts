@@ -1,11 +1,11 @@
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { events } from '../event.ts';
-import { checkProblem } from '../problem.ts';
-import { answerOf, RawClient, request } from '../raw.ts';
-import { storedIds } from './cameras.ts';
+import { storedIds } from '../harness/cameras.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { checkProblem } from '../harness/problem.ts';
+import { answerOf, RawClient, request } from '../harness/rawClient.ts';
 
 /** How long an answer may take that has nothing to wait for, on a busy machine too. */
 const AT_ONCE_MS = 150;

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { Store } from '../../src/store/store.ts';
-import { Daemon, temporaryFolder } from '../daemon.ts';
-import { event, events } from '../event.ts';
-import { court, recorder, refusal } from '../store/scratch.ts';
-import { logged, timesLogged } from './logged.ts';
-import { Fault, SYNC, withoutStrace } from './strace.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { logged, timesLogged } from '../harness/logged.ts';
+import { court, recorder, refusal } from '../harness/scratchStore.ts';
+import { Fault, SYNC, withoutStrace } from '../harness/strace.ts';
 
 const MIB = 1024 ** 2;
 const HELD =

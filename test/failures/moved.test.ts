@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { events } from '../event.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
 
 /** The files of the database are taken from under the running daemon. */
 

@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, start } from '../daemon.ts';
-import { events } from '../event.ts';
-import { Committer, court, scratch } from '../store/scratch.ts';
+import { BIN, start } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 const MIB = 1024 ** 2;
 const WAITS = /^Another program is reading the database and does not end: waiting for it\. [^\n]+\n$/;

@@ -3,11 +3,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, Daemon, run, temporaryFolder } from '../daemon.ts';
-import { events } from '../event.ts';
-import { storedIds } from './cameras.ts';
-import { logged } from './logged.ts';
-import { SmallDisk, withoutMount } from './smallDisk.ts';
+import { storedIds } from '../harness/cameras.ts';
+import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { logged } from '../harness/logged.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
 

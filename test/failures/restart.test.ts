@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { Cameras, storedIds } from './cameras.ts';
+import { Cameras, storedIds } from '../harness/cameras.ts';
+import { Daemon } from '../harness/daemon.ts';
 
 t.test('restarts under load, again and again, with resends: every event is there, and once', async (t) => {
   let daemon = await Daemon.start(t, ['--rate-limit', '0']);

@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { events } from '../event.ts';
-import { storedIds } from './cameras.ts';
-import { Fault, SYNC, withoutStrace } from './strace.ts';
+import { storedIds } from '../harness/cameras.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { Fault, SYNC, withoutStrace } from '../harness/strace.ts';
 
 const STALL_MS = 3_000;
 /** Above what a daemon with the largest queue may take (issue 3: 300 MiB under the worst load). */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, SMALL_BODY_BYTES } from '../../src/protocol/limits.ts';
-import { jsonObject, jsonValue, numberText } from '../arbitrary.ts';
+import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, SMALL_BODY_BYTES } from '../../src/base/limits.ts';
+import { jsonObject, jsonValue, numberText } from '../harness/arbitraryJson.ts';
 import { FUZZ_BODY_LIMIT_BYTES, PACKINGS, packed, type Rendered } from './packing.ts';
 
 /** Bodies that were valid once: events with odd fields, odd texts around them, odd packing. All of it is data, to be shrunk. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BATCH_EVENTS } from '../../src/protocol/limits.ts';
+import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import { type FuzzBody, fuzzBody, PLAIN_BODY, renderBody } from './body.ts';
 import { type FuzzHead, fuzzHead, manner, PLAIN_HEAD, renderRequest } from './head.ts';
 import type { Script } from './play.ts';

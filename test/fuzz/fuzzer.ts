@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { readBatch } from '../../src/protocol/batch.ts';
-import { Problem } from '../../src/protocol/problems.ts';
-import type { Daemon } from '../daemon.ts';
+import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { Problem } from '../../src/protocol/errors.ts';
+import type { Daemon } from '../harness/daemon.ts';
 import { renderBody } from './body.ts';
 import { carried, type FuzzCase, type FuzzRequest, PLAIN } from './case.ts';
 import { answerToHead, isAmbiguous, isFramed, isLast, isPlain, renderRequest } from './head.ts';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { PROBLEMS, type ProblemCode } from '../../src/protocol/problems.ts';
+import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
 
 /** One connection: what is said on it, in which pieces, how it ends; and whether what comes back is what it must be. */
 

@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { Daemon, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
-import { logged } from '../failures/logged.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { logged } from '../harness/logged.ts';
 
 const KEPT = /^older databases are kept in the data directory: remove /;
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { BIN, run, temporaryFolder } from '../daemon.ts';
+import { BIN, run, temporaryFolder } from '../harness/daemon.ts';
 
 const UNITS = path.resolve(import.meta.dirname, '../../systemd');
 const SERVICES = ['courtd.service', 'courtd-backup.service', 'courtd-prune.service'];

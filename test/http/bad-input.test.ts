@@ -1,7 +1,7 @@
 import t from 'tap';
-import { event, events, eventText } from '../event.ts';
-import { type Asserts, checkProblem } from '../problem.ts';
-import { BadTable, show } from '../table.ts';
+import { BadTable, show } from '../harness/badRequests.ts';
+import { event, events, eventText } from '../harness/events.ts';
+import { type Asserts, checkProblem } from '../harness/problem.ts';
 
 const table = await BadTable.open(t, ['--venue', 'venue-1']);
 

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import t from 'tap';
-import { BATCH_EVENTS, BODY_BYTES } from '../../src/protocol/limits.ts';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
+import { BATCH_EVENTS, BODY_BYTES } from '../../src/base/limits.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 /** @returns the bytes that a process has read so far, from its files and connections, out of the page cache or not. */
 function bytesRead(pid: number): number {

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
 import { fuzzCase } from '../fuzz/case.ts';
 import { FUZZ_ARGS, Fuzzer } from '../fuzz/fuzzer.ts';
+import { Daemon } from '../harness/daemon.ts';
 
-/** `node scripts/fuzz.ts` does the same for as long as one likes. */
+/** `node test/fuzz/main.ts` does the same for as long as one likes. */
 const CASES = 400;
 
 for (const seed of [7, randomInt(2 ** 31)]) {

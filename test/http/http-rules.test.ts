@@ -1,11 +1,18 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { type Asserts, checkProblem } from '../problem.ts';
-import { type Answer, answerOf, newAddress, RawClient, type RequestParts, request } from '../raw.ts';
-import { show } from '../table.ts';
-import { scheme } from '../transport.ts';
+import { show } from '../harness/badRequests.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { type Asserts, checkProblem } from '../harness/problem.ts';
+import {
+  type Answer,
+  answerOf,
+  newAddress,
+  RawClient,
+  type RequestParts,
+  request,
+} from '../harness/rawClient.ts';
+import { scheme } from '../harness/transport.ts';
 
 /** Every row of the table in section 2 of the design, in the order of its checks. */
 

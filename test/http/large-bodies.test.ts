@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { Daemon } from '../daemon.ts';
-import { event, events, eventText } from '../event.ts';
-import { answerOf } from '../raw.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events, eventText } from '../harness/events.ts';
+import { answerOf } from '../harness/rawClient.ts';
 
 const MIB = 1024 ** 2;
 /** What issue and README promise of the daemon's memory, beside senders of large bodies. */

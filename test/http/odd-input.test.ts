@@ -1,10 +1,10 @@
 import t from 'tap';
-import { canonical } from '../arbitrary.ts';
-import { Daemon } from '../daemon.ts';
-import { event, events, eventText } from '../event.ts';
-import type { Asserts } from '../problem.ts';
-import { answerOf } from '../raw.ts';
-import { show } from '../table.ts';
+import { canonical } from '../harness/arbitraryJson.ts';
+import { show } from '../harness/badRequests.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events, eventText } from '../harness/events.ts';
+import type { Asserts } from '../harness/problem.ts';
+import { answerOf } from '../harness/rawClient.ts';
 
 /** What is odd but valid is taken, and comes back whole. */
 

@@ -2,10 +2,10 @@ import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { answerOf, RawClient, request } from '../raw.ts';
-import { show } from '../table.ts';
+import { show } from '../harness/badRequests.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { answerOf, RawClient, request } from '../harness/rawClient.ts';
 
 /** What HTTP allows and few clients do is taken. */
 

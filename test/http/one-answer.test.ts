@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { Daemon } from '../daemon.ts';
-import { event, events } from '../event.ts';
-import { type Answer, RawClient, request } from '../raw.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { type Answer, RawClient, request } from '../harness/rawClient.ts';
 
 /** A 202 is always that of its own request, whatever comes behind it, in whatever pieces. */
 

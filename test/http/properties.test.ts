@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { canonical, jsonObject } from '../arbitrary.ts';
-import { Daemon } from '../daemon.ts';
-import { event, eventText } from '../event.ts';
+import { canonical, jsonObject } from '../harness/arbitraryJson.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, eventText } from '../harness/events.ts';
 
 /** What must hold whatever is sent, in whatever pieces and order. */
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { LINGER_BYTES } from '../../src/protocol/limits.ts';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { checkProblem } from '../problem.ts';
-import { answerOf, newAddress, RawClient, request } from '../raw.ts';
+import { LINGER_BYTES } from '../../src/base/limits.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { checkProblem } from '../harness/problem.ts';
+import { answerOf, newAddress, RawClient, request } from '../harness/rawClient.ts';
 
 /** Clients that break off, stall, or send on after they were refused; all of them at one daemon, at the same time. */
 

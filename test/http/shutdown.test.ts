@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import t from 'tap';
-import { SHUTDOWN_IDLE_MS } from '../../src/protocol/limits.ts';
-import { Daemon } from '../daemon.ts';
-import { event, events } from '../event.ts';
-import { RawClient, request } from '../raw.ts';
+import { SHUTDOWN_IDLE_MS } from '../../src/base/limits.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { RawClient, request } from '../harness/rawClient.ts';
 
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 

@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { CONNECTIONS_PER_ADDRESS, UNAUTHORIZED_PER_S } from '../../src/protocol/limits.ts';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { newAddress, RawClient, request } from '../raw.ts';
+import { CONNECTIONS_PER_ADDRESS, UNAUTHORIZED_PER_S } from '../../src/base/limits.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { newAddress, RawClient, request } from '../harness/rawClient.ts';
 
 /** What somebody on the network can do who has no token: each of these once ended the daemon, or made cameras wait. */
 

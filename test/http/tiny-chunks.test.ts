@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { RawClient, request } from '../raw.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { RawClient, request } from '../harness/rawClient.ts';
 
 /** @returns a body in chunks of one byte. */
 function inChunks(text: string): string {

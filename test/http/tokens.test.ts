@@ -1,7 +1,7 @@
 import t from 'tap';
-import { Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { newAddress, RawClient, request } from '../raw.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { newAddress, RawClient, request } from '../harness/rawClient.ts';
 
 /** What the command line does to the tokens, the running daemon obeys at the next request, on open connections too. */
 

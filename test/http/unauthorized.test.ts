@@ -1,8 +1,8 @@
 import t from 'tap';
-import { courtd, Daemon } from '../daemon.ts';
-import { event } from '../event.ts';
-import { checkProblem } from '../problem.ts';
-import { answerOf, RawClient, request } from '../raw.ts';
+import { courtd, Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { checkProblem } from '../harness/problem.ts';
+import { answerOf, RawClient, request } from '../harness/rawClient.ts';
 
 /** What a camera without a valid token is told, and what the operator is. */
 

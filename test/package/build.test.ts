@@ -5,8 +5,8 @@ import readline from 'node:readline';
 import t, { type Test } from 'tap';
 import { ARCHITECTURES } from '../../scripts/package/architecture.ts';
 import { missingNeeds } from '../../scripts/package/needs.ts';
-import { run, start, temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
+import { run, start, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const SCRIPT = path.join(ROOT, 'scripts/package.ts');

@@ -5,8 +5,8 @@ import { commandsOf, usageOf } from '../../scripts/package/commands.ts';
 import { completionOf } from '../../scripts/package/completion.ts';
 import { manualOf } from '../../scripts/package/manual.ts';
 import { settingsOf } from '../../scripts/package/settings.ts';
-import { makeProgram } from '../../src/program.ts';
-import { run, temporaryFolder } from '../daemon.ts';
+import { makeProgram } from '../../src/cli/program.ts';
+import { run, temporaryFolder } from '../harness/daemon.ts';
 
 const commands = commandsOf(makeProgram());
 const leaves = commands.filter(({ children }) => children.length === 0);

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { run, temporaryFolder } from '../daemon.ts';
+import { run, temporaryFolder } from '../harness/daemon.ts';
 
 const SCRIPT = path.resolve(import.meta.dirname, '../../scripts/package/courtd');
 

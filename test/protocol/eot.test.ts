@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { EOT_CHARS } from '../../src/base/limits.ts';
 import { eotFault, eotToNs } from '../../src/protocol/eot.ts';
-import { EOT_CHARS } from '../../src/protocol/limits.ts';
 
 const two = (n: number) => String(n).padStart(2, '0');
 const NS_PER_MS = 1_000_000n;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { readBatch } from '../../src/protocol/batch.ts';
+import { readBatch } from '../../src/protocol/decodeBatch.ts';
 import { type CourtEvent, EVENT_TYPES, eventToJson, sameContent } from '../../src/protocol/event.ts';
-import { canonical, jsonObject, jsonValue } from '../arbitrary.ts';
-import { event, eventText } from '../event.ts';
-import { jsonOf, refusal } from '../refusal.ts';
+import { canonical, jsonObject, jsonValue } from '../harness/arbitraryJson.ts';
+import { jsonOf, refusal } from '../harness/decodeRefusal.ts';
+import { event, eventText } from '../harness/events.ts';
 
 const NAMES = ['event_id', 'session_id', 'venue_id', 'court_id', 'source'];
 /** 1e400, as JSON.parse gives it. */

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { readBatch } from '../../src/protocol/batch.ts';
-import { BODY_BYTES } from '../../src/protocol/limits.ts';
-import { eventText } from '../event.ts';
-import { Committer, scratch } from '../store/scratch.ts';
+import { BODY_BYTES } from '../../src/base/limits.ts';
+import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { eventText } from '../harness/events.ts';
+import { Committer, scratch } from '../harness/scratchStore.ts';
 
 t.test('what the store remembers of a body does not keep the body', async (t) => {
   setFlagsFromString('--expose-gc');

@@ -1,17 +1,17 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import t from 'tap';
-import { countsAreRight } from '../../scripts/power-cut/stored.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import { keyHash } from '../../src/store/keyHash.ts';
-import { databaseFile, openDatabase } from '../../src/store/open.ts';
-import { type ReadEvent, readSession } from '../../src/store/reader.ts';
-import { lostEdges } from '../../src/store/sessionEdges.ts';
-import { listSessions, type SessionLine, sessionId } from '../../src/store/sessions.ts';
-import { unusedNames } from '../../src/store/unusedNames.ts';
-import { temporaryFolder } from '../daemon.ts';
-import { event } from '../event.ts';
-import { Committer, collidingIds, court, keyState, unbindable } from './scratch.ts';
+import { keyHash } from '../../src/store/dedup/keyHash.ts';
+import { databaseFile, openDatabase } from '../../src/store/open/openDatabase.ts';
+import { lostEdges } from '../../src/store/read/sessionBounds.ts';
+import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.ts';
+import { listSessions, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
+import { unusedNames } from '../../src/store/retention/unusedNames.ts';
+import { temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { Committer, collidingIds, court, keyState, unbindable } from '../harness/scratchStore.ts';
+import { countsAreRight } from '../powercut/stored.ts';
 
 const SECRET = Buffer.alloc(8, 7);
 const IDS = ['a', 'b', 'c', ...collidingIds(keyHash(SECRET))];

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fastify from 'fastify';
-import { BATCH_EVENTS, BODY_BYTES } from '../../../src/protocol/limits.ts';
-import { EventSchema, type WireEvent } from '../../../src/protocol/wire.ts';
+import { BATCH_EVENTS, BODY_BYTES } from '../../../src/base/limits.ts';
+import { EventSchema, type WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { listenAndAnnounce } from './announce.ts';
 
 /**

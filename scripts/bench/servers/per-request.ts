@@ -1,10 +1,10 @@
+import { BODY_BYTES } from '../../../src/base/limits.ts';
 import { makeLog } from '../../../src/host/log.ts';
-import { RateLimit } from '../../../src/http/rate.ts';
+import { Traffic } from '../../../src/http/accessLog.ts';
+import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
 import { CourtServer } from '../../../src/http/server.ts';
-import { Traffic } from '../../../src/http/traffic.ts';
-import { BODY_BYTES } from '../../../src/protocol/limits.ts';
 import { Store } from '../../../src/store/store.ts';
-import { UNWATCHED } from '../../unwatched.ts';
+import { UNWATCHED } from '../../../test/harness/unwatchedStore.ts';
 import { announce } from './announce.ts';
 
 /** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
-import { makePair, withoutOpenssl } from '../../certificate.ts';
-import { temporaryFolder } from '../../daemon.ts';
-import { speakTls } from '../../transport.ts';
+import { makePair, withoutOpenssl } from '../../harness/certificates.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { speakTls } from '../../harness/transport.ts';
 
 /**
  * What holds for plain HTTP holds over TLS: runs a file of tests once more, on the other transport.

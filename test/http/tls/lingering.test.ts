@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { makePair, withoutOpenssl } from '../../certificate.ts';
-import { Daemon, temporaryFolder } from '../../daemon.ts';
-import { newAddress, RawClient, request } from '../../raw.ts';
-import { speakTls } from '../../transport.ts';
+import { makePair, withoutOpenssl } from '../../harness/certificates.ts';
+import { Daemon, temporaryFolder } from '../../harness/daemon.ts';
+import { newAddress, RawClient, request } from '../../harness/rawClient.ts';
+import { speakTls } from '../../harness/transport.ts';
 
 /** A stranger needs no token for this: some forty of these connections once held 280 MiB. */
 

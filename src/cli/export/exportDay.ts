@@ -1,0 +1,127 @@
+import { hash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { telling } from '../../base/atomicFile.ts';
+import { eotToNs } from '../../protocol/eot.ts';
+import { readSession } from '../../store/read/sessionReader.ts';
+import { listSessions, type SessionLine, sessionId } from '../../store/read/sessions.ts';
+import { StoreError } from '../../store/sqlite/errors.ts';
+import type { Day } from '../options/times.ts';
+import { counted, makeDirectory, say } from '../terminal/output.ts';
+import { type ExportOptions, openFile, withExportedDatabase, writeSession } from './exportSession.ts';
+
+/** The longest name of a file without its ending, in bytes: file systems take 255, some that encrypt take 143. */
+const NAME_BYTES = 100;
+/** Hex digits of SHA-256 that make a shortened name unique. */
+const HASH_DIGITS = 16;
+
+/**
+ * `courtd export --day D -o DIR/`: every session that has an event on that day, each whole, so that a match is not cut at
+ * midnight.
+ */
+export async function exportDay(options: ExportOptions): Promise<void> {
+  const { day, output, format } = options as ExportOptions & Required<Pick<ExportOptions, 'day' | 'output'>>;
+  let isThere = isDirectory(output);
+  const names = await sessionsOf(day, options);
+  if (names.length === 0) return say(`No session has an event on ${day.name}.`);
+  const files = fileNames(names);
+  let [sessions, events] = [0, 0];
+  for (const [name, file] of files) {
+    const open = () => {
+      if (!isThere) makeDirectory(output);
+      isThere = true;
+      return openFile(path.join(output, `${file}.${format}`));
+    };
+    const written = await writeSession(name, options, open, { unlessEmpty: true });
+    events += written;
+    if (written > 0) sessions++;
+  }
+  const found = counted(names.length, 'session');
+  if (sessions === 0) return say(`No event matched in the ${found} of ${day.name}.`);
+  say(`${counted(sessions, 'session')} of ${day.name} with ${counted(events, 'event')} in ${output}.`);
+}
+
+/** @throws {StoreError} where it is, or would be, no directory. */
+function isDirectory(place: string): boolean {
+  const stat = telling(place, () => fs.statSync(place, { throwIfNoEntry: false }));
+  if (stat?.isDirectory()) return true;
+  if (stat !== undefined)
+    throw new StoreError(`${place} is no directory: with --day, name one with -o DIR/.`);
+  if (place.endsWith('/')) return false;
+  throw new StoreError(`There is no directory ${place}: with a / at its end, -o makes it.`);
+}
+
+/** @returns the names of the sessions with an event on that day. */
+async function sessionsOf(day: Day, options: ExportOptions): Promise<string[]> {
+  const near = await withExportedDatabase(options, (db) => {
+    const found: SessionLine[] = [];
+    for (const lines of listSessions(db)) found.push(...lines.filter((line) => touches(line, day)));
+    return found;
+  });
+  const names: string[] = [];
+  for (const line of near) {
+    if (hasEdgeIn(line, day) || (await hasEventIn(line, day, options))) names.push(line.session_id);
+  }
+  return names;
+}
+
+function edges({ first_eot, last_eot }: SessionLine): bigint[] {
+  return [first_eot, last_eot].flatMap((eot) => (eot === null ? [] : (eotToNs(eot) ?? [])));
+}
+
+/** Whether the session begins before the day ends and ends after it began. */
+function touches(line: SessionLine, { fromNs, toNs }: Day): boolean {
+  const [first, last] = edges(line);
+  return first !== undefined && last !== undefined && first < toNs && last >= fromNs;
+}
+
+function hasEdgeIn(line: SessionLine, { fromNs, toNs }: Day): boolean {
+  return edges(line).some((eot) => eot >= fromNs && eot < toNs);
+}
+
+/** Of a session that goes on over the whole day, such as one that never ends. */
+async function hasEventIn(line: SessionLine, day: Day, options: ExportOptions): Promise<boolean> {
+  return withExportedDatabase(options, (db) => {
+    const { fromNs, toNs } = day;
+    for (const { events } of readSession(db, sessionId(db, line.session_id), { fromNs, toNs })) {
+      if (events.length > 0) return true;
+    }
+    return false;
+  });
+}
+
+/**
+ * File names for sessions: letters, digits, `_`, `.` and `-` stay, everything else is percent-encoded, so that no name leads out of
+ * the directory, is hidden or looks like an option. Long ones, and those that differ in upper and lower case alone (a USB stick
+ * would take them for one), get a hash.
+ * @returns each session with its file's name, without the ending.
+ */
+export function fileNames(sessions: readonly string[]): Map<string, string> {
+  const folded = (name: string) => encoded(name).normalize('NFC').toLowerCase();
+  const counts = new Map<string, number>();
+  for (const name of sessions) counts.set(folded(name), (counts.get(folded(name)) ?? 0) + 1);
+  return new Map(
+    sessions.map((name) => [name, counts.get(folded(name)) === 1 ? shortened(name) : hashed(name)]),
+  );
+}
+
+function encoded(name: string): string {
+  return name.replace(/^[.-]|[^\p{L}\p{N}_.-]/gu, (character) =>
+    Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&'),
+  );
+}
+
+function shortened(name: string): string {
+  return Buffer.byteLength(encoded(name)) <= NAME_BYTES ? encoded(name) : hashed(name);
+}
+
+/** No other name has a `~`. */
+function hashed(name: string): string {
+  let start = '';
+  for (const character of name) {
+    const next = `${start}${start === '' ? encoded(character) : encoded(`x${character}`).slice(1)}`;
+    if (Buffer.byteLength(next) > NAME_BYTES - HASH_DIGITS - 1) break;
+    start = next;
+  }
+  return `${start}~${hash('sha256', name).slice(0, HASH_DIGITS)}`;
+}

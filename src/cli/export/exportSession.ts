@@ -1,0 +1,143 @@
+import { setFlagsFromString } from 'node:v8';
+import type { Database } from 'better-sqlite3';
+import { eventToJson } from '../../protocol/event.ts';
+import { type EventFilter, type ReadEvent, readSession } from '../../store/read/sessionReader.ts';
+import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
+import type { Day } from '../options/times.ts';
+import { counted, fileSink, isoTime, Progress, type Sink, say, stdoutSink } from '../terminal/output.ts';
+import { type DataOption, withDatabase } from '../withDatabase.ts';
+import { CSV_COLUMNS, CsvWriter, csvLine } from './csvWriter.ts';
+
+export interface ExportOptions extends DataOption {
+  readonly format: 'csv' | 'ndjson';
+  readonly day?: Day;
+  readonly current?: boolean;
+  readonly type?: string;
+  readonly court?: string;
+  /** Nanoseconds since the epoch, as the others. */
+  readonly from?: bigint;
+  readonly to?: bigint;
+  readonly receivedFrom?: bigint;
+  readonly receivedTo?: bigint;
+  readonly withReceived?: boolean;
+  readonly output?: string;
+}
+
+/** Of what nothing was found, the first ones are named. */
+const NAMES_TOLD = 10;
+
+/** `courtd export S`. */
+export async function exportSession(name: string, options: ExportOptions): Promise<void> {
+  const { output } = options;
+  const written = await writeSession(name, options, () =>
+    output === undefined ? stdoutSink() : openFile(output),
+  );
+  if (written === 0) return tellNothing(name, options);
+  if (output === undefined && process.stderr.isTTY) say(`${counted(written, 'event')} written.`);
+}
+
+/**
+ * Writes what the filters leave of one session.
+ * @param open where to: called at once, or with `unlessEmpty` only when there is an event to write.
+ * @returns the number of events.
+ */
+export async function writeSession(
+  name: string,
+  options: ExportOptions,
+  open: () => ExportSink,
+  { unlessEmpty = false } = {},
+): Promise<number> {
+  return withExportedDatabase(options, async (db) => {
+    const session = sessionId(db, name);
+    let sink = unlessEmpty ? undefined : await begin(open(), options);
+    const toLine = lineWriter(options);
+    const progress = new Progress();
+    let [read, written] = [0, 0];
+    for (const { events, scanned } of readSession(db, session, filterOf(options))) {
+      if (events.length > 0) {
+        sink ??= await begin(open(), options);
+        await sink.write(events.map(toLine).join(''));
+      }
+      read += scanned;
+      written += events.length;
+      progress.show(() => `${read} events read, ${written} written`);
+    }
+    progress.clear();
+    sink?.commit();
+    sink?.tell?.(written);
+    return written;
+  });
+}
+
+/** Opens the database for one look at it, or one session: each is read on a connection of its own (store/reader). */
+export function withExportedDatabase<Result>(
+  options: ExportOptions,
+  work: (db: Database) => Result | Promise<Result>,
+): Promise<Result> {
+  // Without it V8 lets garbage grow, or not, as it happens.
+  setFlagsFromString('--heap-growing-percent=50');
+  return withDatabase(options, work, { staysRoot: options.output !== undefined });
+}
+
+export interface ExportSink extends Sink {
+  /** Says to people how much was written. */
+  tell?(written: number): void;
+}
+
+/** A file that appears, or takes the place of the one that was there, when it is complete. */
+export function openFile(file: string): ExportSink {
+  const sink = fileSink(file);
+  const note = sink.replaces ? '; the file that was there is replaced' : '';
+  return { ...sink, tell: (written) => say(`${counted(written, 'event')} written to ${file}${note}.`) };
+}
+
+async function begin(sink: ExportSink, { format }: ExportOptions): Promise<ExportSink> {
+  if (format === 'csv') await sink.write(csvLine(CSV_COLUMNS));
+  return sink;
+}
+
+function lineWriter({ format, withReceived }: ExportOptions): (event: ReadEvent) => string {
+  if (format === 'csv') {
+    const csv = new CsvWriter();
+    return (event) => csv.line(event);
+  }
+  if (withReceived !== true) return (event) => `${eventToJson(event)}\n`;
+  // Around the event, not in it: it may have a field of that name itself.
+  return (event) => `{"received_at":"${isoTime(event.receivedMs)}","event":${eventToJson(event)}}\n`;
+}
+
+function filterOf(options: ExportOptions): EventFilter {
+  const { type, court, from, to, receivedFrom, receivedTo, current } = options;
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(court === undefined ? {} : { court }),
+    ...(from === undefined ? {} : { fromNs: from }),
+    ...(to === undefined ? {} : { toNs: to }),
+    ...(receivedFrom === undefined ? {} : { receivedFromMs: wholeMs(receivedFrom) }),
+    ...(receivedTo === undefined ? {} : { receivedToMs: wholeMs(receivedTo) }),
+    ...(current === undefined ? {} : { currentOnly: current }),
+  };
+}
+
+/** The first whole millisecond that is not before: events come at whole ones. */
+function wholeMs(ns: bigint): number {
+  return Number(ns / 1_000_000n) + (ns % 1_000_000n > 0n ? 1 : 0);
+}
+
+/** Says what there is instead: a court is soon misspelt, and a time soon of another time zone. */
+async function tellNothing(name: string, options: ExportOptions): Promise<void> {
+  const { type, court, from, to } = options;
+  const summary = await withExportedDatabase(options, (db) => summarizeSession(db, name));
+  const has: string[] = [];
+  if (court !== undefined) has.push(`the courts ${listed(summary.by_court)}`);
+  if (type !== undefined) has.push(`the types ${listed(summary.by_type)}`);
+  if ((from ?? to) !== undefined) has.push(`events from ${summary.first_eot} to ${summary.last_eot}`);
+  const instead = has.length === 0 ? '' : `: session ${JSON.stringify(name)} has ${has.join(', ')}`;
+  say(`No event matched${instead}.`);
+}
+
+function listed(counts: Readonly<Record<string, number>>): string {
+  const names = Object.keys(counts);
+  const rest = names.length - NAMES_TOLD;
+  return `${names.slice(0, NAMES_TOLD).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}

@@ -1,0 +1,81 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { NAME_CODE_POINTS } from '../../base/limits.ts';
+import { isName } from '../../protocol/event.ts';
+
+/** What people type, as values; each refusal says what would be accepted. */
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** The longest time that can be asked for, in days: whatever it is added to is still a date. */
+const DURATION_MAX_D = 1_000_000;
+
+/** @returns seconds, of "0" or an integer with s, m, h or d. */
+export function parseDuration(text: string): number {
+  return text === '0' ? 0 : secondsOf(text, 'Give 0 or a whole number with s, m, h or d, such as 24h.');
+}
+
+/** @returns seconds, more than none. */
+export function parsePeriod(text: string): number {
+  const advice = 'Give a whole number with s, m, h or d, such as 90d';
+  const seconds = text === '0' ? 0 : secondsOf(text, `${advice}.`);
+  if (seconds > 0) return seconds;
+  throw new InvalidArgumentError(`${advice}: 0 would be every event.`);
+}
+
+function secondsOf(text: string, advice: string): number {
+  const match = /^(\d{1,15})([smhd])$/.exec(text);
+  if (match === null) throw new InvalidArgumentError(advice);
+  const seconds = Number(match[1]) * UNIT_SECONDS[match[2]!]!;
+  if (seconds <= DURATION_MAX_D * 86_400) return seconds;
+  throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
+}
+
+/** @returns bytes, of an integer alone or with KiB, MiB or GiB. */
+export function parseSize(text: string): number {
+  const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);
+  if (match === null)
+    throw new InvalidArgumentError('Give a number of bytes, alone or with KiB, MiB or GiB, such as 8MiB.');
+  return Number(match[1]) * UNIT_BYTES[match[2]!]!;
+}
+
+/** @returns a reader of whole numbers from `min` to `max`. */
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+  };
+}
+
+/** @returns a size between two others, in bytes. */
+export function sizeBetween(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const bytes = parseSize(text);
+    if (bytes >= min && bytes <= max) return bytes;
+    throw new InvalidArgumentError(`Give a size from ${min} to ${max} bytes.`);
+  };
+}
+
+export function notEmpty(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('It must not be empty.');
+}
+
+/** @returns a name such as a venue_id, which events could have. */
+export function parseName(text: string): string {
+  if (isName(text)) return text;
+  throw new InvalidArgumentError(
+    `Give 1 to ${NAME_CODE_POINTS} characters, none of them a control character.`,
+  );
+}
+
+/** An option with its environment variable: `--body-limit` is COURTD_BODY_LIMIT. */
+export function option(flags: string, description: string): Option {
+  const made = new Option(flags, description);
+  return made.env(`COURTD_${made.name().toUpperCase().replaceAll('-', '_')}`);
+}
+
+export function json(): Option {
+  return new Option('--json', 'for programs: JSON on standard output');
+}

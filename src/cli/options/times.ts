@@ -1,0 +1,66 @@
+import { InvalidArgumentError } from 'commander';
+import { eotFault, eotToNs } from '../../protocol/eot.ts';
+
+/** Times as people type them: those of the wall clock, unless they say an offset. */
+
+export const TIMES_HELP = `A time is 14:00 (today), 2026-03-14 (its midnight), 2026-03-14T14:00:00.5, or
+one with an offset, such as 2026-03-14T14:00Z. Without an offset it is the box's
+local time. Where clocks go forward, a time that is skipped counts as that much
+later; where they go back, a time that comes twice is the first of the two.`;
+
+export interface Day {
+  /** YYYY-MM-DD. */
+  readonly name: string;
+  /** Nanoseconds since the epoch, inclusive. */
+  readonly fromNs: bigint;
+  /** Exclusive. */
+  readonly toNs: bigint;
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/;
+/** A date, a time of day, or both; no offset. */
+const LOCAL = /^(?=\d)(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?$/;
+const NS_PER_MS = 1_000_000n;
+
+/** @returns nanoseconds since the epoch. */
+export function parseTime(text: string): bigint {
+  const local = LOCAL.exec(text);
+  if (local !== null) return localNs(local[1] ?? today(), local[2] ?? '00:00');
+  const ns = eotToNs(text);
+  if (ns !== undefined) return ns;
+  throw new InvalidArgumentError(
+    'Give a real time, such as 14:00, 2026-03-14, 2026-03-14T14:00 or 2026-03-14T14:00+01:00.',
+  );
+}
+
+/** @returns a day of the box, from its midnight to the next. */
+export function parseDay(text: string): Day {
+  if (!DATE.test(text)) throw new InvalidArgumentError('Give a day, such as 2026-03-14.');
+  const fromNs = localNs(text, '00:00');
+  const [year = 0, month = 0, day = 0] = text.split('-').map(Number);
+  return { name: text, fromNs, toNs: BigInt(new Date(year, month - 1, day + 1).getTime()) * NS_PER_MS };
+}
+
+/** Read as if it were UTC, which tells what is wrong with it, and then moved to where this clock shows the same. */
+function localNs(date: string, time: string): bigint {
+  const text = `${date}T${time}Z`;
+  const ns = eotToNs(text);
+  if (ns === undefined) throw new InvalidArgumentError(`The time ${eotFault(text)}.`);
+  const utc = new Date(Number(ns / NS_PER_MS));
+  const local = new Date(
+    utc.getUTCFullYear(),
+    utc.getUTCMonth(),
+    utc.getUTCDate(),
+    utc.getUTCHours(),
+    utc.getUTCMinutes(),
+    utc.getUTCSeconds(),
+    utc.getUTCMilliseconds(),
+  );
+  return ns + BigInt(local.getTime() - utc.getTime()) * NS_PER_MS;
+}
+
+function today(): string {
+  const now = new Date();
+  const two = (number: number) => String(number).padStart(2, '0');
+  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+}

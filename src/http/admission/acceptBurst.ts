@@ -1,0 +1,32 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ACCEPTING_MS } from '../../base/limits.ts';
+
+/**
+ * Keeps turns of the event loop short while connections come: Node accepts one in a turn, and a camera that connects behind a
+ * thousand others would wait for as many turns with requests in them.
+ */
+export class Arrivals {
+  #over: Promise<void> | undefined;
+  #another = false;
+
+  connectionCame(): void {
+    this.#another = true;
+    this.#over ??= this.#wait();
+  }
+
+  /** @returns when requests may be worked on; undefined where that is now. */
+  over(): Promise<void> | undefined {
+    return this.#over;
+  }
+
+  async #wait(): Promise<void> {
+    const until = performance.now() + ACCEPTING_MS;
+    while (this.#another && performance.now() < until) {
+      this.#another = false;
+      // The first turn may be half over.
+      await nextTurn();
+      await nextTurn();
+    }
+    this.#over = undefined;
+  }
+}

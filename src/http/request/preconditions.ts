@@ -1,0 +1,127 @@
+import type { IncomingMessage } from 'node:http';
+import { HEADER_FIELDS, QUOTED_CHARS } from '../../base/limits.ts';
+import { Problem } from '../../protocol/errors.ts';
+import type { RateLimit } from '../admission/rateLimit.ts';
+import type { Connection } from '../connection/connection.ts';
+import { authenticate, countOf, type Tokens } from './bearerAuth.ts';
+
+const PATH = '/v1/events';
+/** A name, an IPv4 address or an IPv6 one in brackets, and a port (RFC 9110, 7.2; RFC 3986, 3.2.2). */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
+const JSON_TYPE = /^application\/json[ \t]*(?:;(.*))?$/i;
+
+export type BodyEncoding = 'identity' | 'gzip';
+
+/** What a request must pass before its body is read, in the order of design 2. */
+export interface Gate {
+  readonly tokens: Tokens;
+  readonly rate: RateLimit;
+  readonly bodyLimitBytes: number;
+}
+
+/**
+ * @returns how the body is encoded.
+ * @throws {Problem} the first thing that is wrong with the request's head.
+ */
+export function passGate(req: IncomingMessage, connection: Connection, gate: Gate): BodyEncoding {
+  checkHttp(req);
+  authenticate(req, gate.tokens, connection.client);
+  connection.showToken();
+  gate.rate.take(connection.network);
+  checkPath(req.url ?? '');
+  checkMethod(req.method ?? '');
+  checkMediaType(req.headers['content-type']);
+  const encoding = encodingOf(req.headers['content-encoding']);
+  checkDeclaredLength(req.headers['content-length'], gate.bodyLimitBytes);
+  return encoding;
+}
+
+/** RFC 9112, sections 3.2 and 6.1: what Node lets through or answers without a body. */
+function checkHttp(req: IncomingMessage): void {
+  if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') {
+    throw new Problem('malformed_request', 'This is not an HTTP/1.1 request.');
+  }
+  // Node drops what is beyond its own limit without a word, which is one more (server.ts).
+  if (req.rawHeaders.length > 2 * HEADER_FIELDS) {
+    throw new Problem('headers_too_large', `There are more than ${HEADER_FIELDS} header fields.`);
+  }
+  const hosts = countOf(req, 'host');
+  if (hosts > 1 || (hosts === 0 && req.httpVersion === '1.1')) {
+    throw new Problem('malformed_request', 'The request needs exactly one Host header.');
+  }
+  if (hosts === 1 && !HOST.test(req.headers.host ?? '')) {
+    throw new Problem('malformed_request', 'The Host header must be the name or the address of this box.');
+  }
+  const coding = req.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new Problem('malformed_request', 'The only Transfer-Encoding understood here is chunked.');
+  }
+  // Node takes any list with a 100-continue in it for one; HTTP/1.0 knows none (RFC 9110, 10.1.1).
+  const { expect } = req.headers;
+  if (expect !== undefined && req.httpVersion === '1.1' && expect.toLowerCase() !== '100-continue') {
+    const sentence = 'The only expectation understood here is "Expect: 100-continue".';
+    throw new Problem('expectation_failed', sentence);
+  }
+}
+
+/** A query is ignored; a proxy may send the absolute form (RFC 9112, section 3.2.2). */
+function checkPath(url: string): void {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  if (path !== PATH) throw new Problem('not_found', `There is nothing here: events go to POST ${PATH}.`);
+}
+
+function checkMethod(method: string): void {
+  if (method === 'POST') return;
+  throw new Problem(
+    'method_not_allowed',
+    `Use POST: ${PATH} takes events and nothing else.`,
+    {},
+    { Allow: 'POST' },
+  );
+}
+
+function checkMediaType(header: string | undefined): void {
+  const parameters = JSON_TYPE.exec(header ?? '');
+  const charset = charsetOf(parameters?.[1] ?? '');
+  if (parameters !== null && (charset === undefined || charset === 'utf-8' || charset === 'utf8')) return;
+  const sent = header === undefined ? 'there was none' : `this was ${quoted(header)}`;
+  const sentence = `Send the events as "Content-Type: application/json", in UTF-8; ${sent}.`;
+  throw new Problem('unsupported_media_type', sentence, {}, { Accept: 'application/json' });
+}
+
+/** Cut, and without what a terminal would obey. */
+function quoted(text: string): string {
+  const cut = text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}...` : text;
+  return `"${cut.replace(/[^\x20-\x7e]/g, '?')}"`;
+}
+
+/** Split and not matched: a pattern with room for spaces on every side takes cubic time on a long run of them. */
+function charsetOf(parameters: string): string | undefined {
+  for (const parameter of parameters.split(';')) {
+    const [name = '', ...value] = parameter.split('=');
+    if (name.trim().toLowerCase() !== 'charset') continue;
+    const charset = value.join('=').trim().toLowerCase();
+    return charset.startsWith('"') && charset.endsWith('"') ? charset.slice(1, -1) : charset;
+  }
+  return undefined;
+}
+
+function encodingOf(header: string | undefined): BodyEncoding {
+  const encoding = header?.trim().toLowerCase() ?? 'identity';
+  if (encoding === 'identity' || encoding === 'gzip') return encoding;
+  const sentence = 'Send the body as it is, or with "Content-Encoding: gzip".';
+  throw new Problem('unsupported_encoding', sentence, {}, { 'Accept-Encoding': 'gzip' });
+}
+
+function checkDeclaredLength(header: string | undefined, limitBytes: number): void {
+  const sizeBytes = Number(header ?? 0);
+  if (sizeBytes > limitBytes) throw bodyTooLarge(limitBytes, sizeBytes);
+}
+
+/** @param sizeBytes where it is known. */
+export function bodyTooLarge(limitBytes: number, sizeBytes?: number): Problem {
+  const size = sizeBytes === undefined ? 'larger than' : `${sizeBytes} bytes long; the limit is`;
+  const members = sizeBytes === undefined ? {} : { size_bytes: sizeBytes };
+  const sentence = `The body is ${size} ${limitBytes} bytes: send fewer or smaller events in one request.`;
+  return new Problem('body_too_large', sentence, { limit_bytes: limitBytes, ...members });
+}

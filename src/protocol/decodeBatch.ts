@@ -1,0 +1,145 @@
+import { isUtf8 } from 'node:buffer';
+import { BATCH_EVENTS, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
+import { eotToNs } from './eot.ts';
+import { Problem } from './errors.ts';
+import type { CourtEvent } from './event.ts';
+import type { WireEvent } from './eventSchema.ts';
+import { JsonReader } from './jsonReader.ts';
+import { JsonError } from './jsonText.ts';
+import { readEvent } from './sentEvent.ts';
+import { type EventRules, explainBatch, explainEvent, type InvalidSent, isValidEvent } from './validate.ts';
+
+/**
+ * A request's body, from bytes to events that the store can keep, or to a problem that names every fault: all of
+ * them or none (spec 4.1, batch rule). It is read once, from front to back.
+ *
+ * The events' texts are parts of the body's: who keeps one for longer than the request must copy it.
+ *
+ * @param body the decoded body.
+ * @returns the events in the order of the request; none for an empty array.
+ * @throws {Problem} 400: invalid_json, too_deep, too_many_events or invalid_event; 413: body_too_large.
+ */
+export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
+  if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+    throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without.');
+  }
+  return new BatchReader(body, rules).read();
+}
+
+class BatchReader {
+  readonly #json: JsonReader;
+  readonly #rules: EventRules;
+  readonly #events: CourtEvent[] = [];
+  readonly #invalid: InvalidSent[] = [];
+  #isArray = false;
+  /** Of the event that is being read. */
+  #index = -1;
+
+  constructor(body: Buffer, rules: EventRules) {
+    this.#json = new JsonReader(body);
+    this.#rules = rules;
+  }
+
+  read(): CourtEvent[] {
+    try {
+      this.#body();
+    } catch (error) {
+      throw error instanceof JsonError ? this.#problemOf(error) : error;
+    }
+    const count = this.#index + 1;
+    if (count > BATCH_EVENTS) {
+      const sentence = `The array holds ${count} events; at most ${BATCH_EVENTS} are allowed in one request.`;
+      throw new Problem('too_many_events', sentence);
+    }
+    const [first] = this.#invalid;
+    if (first === undefined) return this.#events;
+    throw this.#isArray
+      ? explainBatch(this.#invalid, count, this.#json, this.#rules)
+      : explainEvent(first.event, this.#json, this.#rules);
+  }
+
+  #body(): void {
+    const json = this.#json;
+    json.space();
+    if (json.isAtEnd)
+      throw new Problem('invalid_json', 'The body is empty: send one event, or an array of events.');
+    this.#isArray = json.isAtArray;
+    const isEvent = json.isAtObject;
+    if (this.#isArray) for (let more = json.enterBatch(); more; more = json.nextElement()) this.#next();
+    else if (isEvent) this.#next();
+    else json.value();
+    json.space();
+    if (!json.isAtEnd) throw new JsonError('syntax', json.at);
+    if (!this.#isArray && !isEvent) {
+      throw new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
+    }
+  }
+
+  #next(): void {
+    this.#index++;
+    if (this.#index >= BATCH_EVENTS) {
+      this.#json.value();
+      return;
+    }
+    const event = readEvent(this.#json);
+    const { sent, tooLarge, payload, extra } = event;
+    const eotNs = isValidEvent(sent, this.#rules) && tooLarge.length === 0 ? eotToNs(sent.eot) : undefined;
+    if (eotNs === undefined) this.#invalid.push({ index: this.#index, event });
+    else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
+  }
+
+  #problemOf({ reason, at }: JsonError): Problem {
+    if (reason === 'syntax') return new Problem('invalid_json', `The body is not JSON${this.#whatIsAt(at)}`);
+    if (reason === 'values') return this.#tooManyValues();
+    const which = this.#isArray ? `Event ${this.#index} of the array` : 'The event';
+    return new Problem('too_deep', `${which} is nested deeper than ${EVENT_DEPTH_LEVELS} levels.`);
+  }
+
+  #tooManyValues(): Problem {
+    const values = `more than ${BODY_VALUES} JSON values (numbers, strings, literals, arrays and objects)`;
+    const sentence =
+      this.#index > 0
+        ? `The body holds ${values}: send fewer events in one request.`
+        : `One event holds ${values}: its payload must be smaller, or become several events.`;
+    return new Problem('body_too_large', `${sentence} Nothing was stored.`, { limit_values: BODY_VALUES });
+  }
+
+  /** The end of a sentence. Nothing of the body is quoted but words that are known. */
+  #whatIsAt(at: number): string {
+    const json = this.#json;
+    const isWhole = json.isAtTop && this.#index >= 0;
+    json.at = at;
+    if (json.isAtEnd) return ': it ends too early.';
+    if (isWhole && (json.isAtObject || json.isAtArray)) {
+      return `: a second value follows the first at byte ${at}. Send one array of events, [{...}, {...}].`;
+    }
+    const word = NOT_NUMBERS.find((word) => json.isAt(word));
+    if (word !== undefined) {
+      return `: ${word} at byte ${at}. JSON has no such number: leave the member out.`;
+    }
+    return `: unexpected text at byte ${at}.`;
+  }
+}
+
+/** What some libraries write for numbers that JSON does not have. */
+const NOT_NUMBERS = ['NaN', 'Infinity', '-Infinity'];
+
+function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string | null): CourtEvent {
+  return {
+    eventId: sent.event_id,
+    sessionId: sent.session_id,
+    venueId: sent.venue_id,
+    courtId: sent.court_id,
+    eot: sent.eot,
+    eotNs,
+    type: sent.type,
+    confidence: sent.confidence,
+    source: sent.source,
+    schemaVersion: sent.schema_version,
+    // Plus zero: -0 is an integer too, and would be kept as another one.
+    revision: (sent.revision ?? 0) + 0,
+    payload,
+    extra,
+  };
+}

@@ -1,0 +1,105 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { makeAside, putInPlace, removeAside } from '../../base/atomicFile.ts';
+import { COPY_SYNC_MS } from '../../base/limits.ts';
+import { actAsOwner } from '../../base/processIdentity.ts';
+import { cannotWrite, failureKind, StoreError } from '../sqlite/errors.ts';
+import { workerFile } from '../sqlite/workerThread.ts';
+import type { Contents } from './verifyDatabase.ts';
+
+/** What the thread answers: the contents of the copy, what is wrong with it, or SQLite's failure. */
+export type CopyAnswer =
+  | { readonly contents: Contents }
+  | { readonly wrong: string }
+  | { readonly message: string; readonly code: string };
+
+export interface Copy extends Contents {
+  readonly bytes: number;
+}
+
+const fdatasync = promisify(fs.fdatasync);
+
+/**
+ * Copies a database as it is at one moment, beside whoever writes to it (VACUUM INTO), checks the copy, fsyncs it and
+ * gives it its name. It has no free pages and no log beside it; numbering goes on in it where it was.
+ *
+ * Until it is done the log of the database cannot be cut off. In a thread, so that signals are seen; and synced as it
+ * grows, because one sync of gigabytes at the end would stop the daemon's.
+ * @param copied is told how many bytes there are so far.
+ * @throws {StoreError} where the copy cannot be written or is wrong. Then nothing is left of it.
+ */
+export async function copyDatabase(
+  file: string,
+  target: string,
+  copied: (bytes: number) => void = () => {},
+): Promise<Copy> {
+  const aside = makeAside(target);
+  try {
+    const answer = await copyInThread(file, aside, target, copied);
+    if ('code' in answer) throw failure(new Database.SqliteError(answer.message, answer.code), target);
+    if ('wrong' in answer) {
+      throw new StoreError(`The copy for ${target} ${answer.wrong}: it was removed. Check the disk.`);
+    }
+    putInPlace(aside, target);
+    return { ...answer.contents, bytes: fs.statSync(target).size };
+  } catch (error) {
+    removeAside(aside);
+    throw error;
+  }
+}
+
+async function copyInThread(
+  file: string,
+  aside: string,
+  target: string,
+  copied: (bytes: number) => void,
+): Promise<CopyAnswer> {
+  // Closed only when the thread has closed its connection: that would drop SQLite's locks.
+  const fd = fs.openSync(aside, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
+  // Root reads as the owner of the database, and writes as the caller of this does.
+  const back = actAsOwner(path.dirname(file));
+  let isDone = false;
+  const thread = new Worker(workerFile('backupWorker', import.meta.url), { workerData: [file, aside] });
+  const answer = new Promise<CopyAnswer>((resolve, reject) => {
+    thread.on('message', (message: CopyAnswer | 'opened') => {
+      if (message !== 'opened') return resolve(message);
+      back();
+      thread.postMessage('write');
+    });
+    thread.once('error', reject);
+    thread.once('exit', () => reject(new Error('the thread that copies has ended')));
+  }).finally(() => {
+    back();
+    isDone = true;
+  });
+  try {
+    while (!isDone) {
+      await Promise.race([answer, sleep(COPY_SYNC_MS)]);
+      copied(fs.fstatSync(fd).size);
+      await fdatasync(fd);
+    }
+    return await answer;
+  } catch (error) {
+    await answer.catch(() => {});
+    if ((error as NodeJS.ErrnoException).errno === undefined) throw error;
+    throw new StoreError(cannotWrite(target, error as NodeJS.ErrnoException));
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** What cannot be written is the copy: nothing else is. */
+function failure(error: InstanceType<typeof Database.SqliteError>, target: string): unknown {
+  const place = path.dirname(target);
+  if (failureKind(error) === 'full') {
+    return new StoreError(`The disk of ${place} is full: make room there, or choose another place.`);
+  }
+  if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(error.code)) return error;
+  return new StoreError(
+    `The disk of ${place} fails to write, or takes no file so large (FAT: 4 GiB) (${error.code}): check it, or choose another place.`,
+  );
+}

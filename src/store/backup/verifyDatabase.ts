@@ -1,0 +1,43 @@
+import Database from 'better-sqlite3';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { APPLICATION_ID, SCHEMA_VERSION } from '../layout/schema.ts';
+import { StoreError } from '../sqlite/errors.ts';
+
+/** What a database holds. */
+export interface Contents {
+  readonly events: number;
+  /** Sessions with events. */
+  readonly sessions: number;
+  /** The highest seq, 0 without events. */
+  readonly lastSeq: number;
+  /** When the event that came last came, milliseconds since 1970-01-01T00:00:00Z. */
+  readonly newestMs: number | null;
+}
+
+/**
+ * Looks at every page of a copy that nobody else has open. In a copy that SQLite has just made the indexes are right, so
+ * the quick check is enough: it takes a second where the whole one takes four.
+ * @throws {StoreError} where it is not a whole database of courtd that this program can read.
+ */
+export function inspectCopy(file: string, { indexes = false } = {}): Contents {
+  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+  try {
+    const number = (name: string) => db.pragma(name, { simple: true }) as number;
+    const version = number('user_version');
+    if (number('application_id') !== APPLICATION_ID || version < 1 || version > SCHEMA_VERSION) {
+      throw new StoreError('is not a database of courtd');
+    }
+    if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
+      throw new StoreError('is damaged');
+    }
+    const contents = db.prepare<[], Contents>(`
+      SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
+             (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);
+    return contents.get()!;
+  } catch (error) {
+    if (error instanceof Database.SqliteError) throw new StoreError(`is damaged (${error.code})`);
+    throw error;
+  } finally {
+    db.close();
+  }
+}

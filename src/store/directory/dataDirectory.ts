@@ -1,0 +1,101 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { fsync } from '../../base/atomicFile.ts';
+import { actAsOwner, becomeOwner, isSharedByRoot } from '../../base/processIdentity.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { isMember } from './permissionHint.ts';
+
+/** New files in it have its group. */
+const SETGID = 0o2000;
+const DIRECTORY_MODE = SETGID | 0o770;
+/** What is opened by its name; who may open what else is there, such as an export that root has made, does not matter. */
+const OPENED = [
+  'courtd.db',
+  'courtd.db-wal',
+  'courtd.db-shm',
+  'courtd.db-journal',
+  'courtd.lock',
+  'courtd.prune',
+  'courtd.clock',
+  'courtd.reserve',
+];
+
+/**
+ * The first step of whoever works in a data directory: root becomes its owner, and nothing is opened or made there that
+ * the daemon could not open, or that is not where it seems to be.
+ * @param staysRoot root is the owner by its effective ids alone (identity.ts).
+ * @throws {StoreError} and the system's refusals. Nothing is changed then.
+ */
+export function enterDirectory(directory: string, staysRoot = false): void {
+  const stat = fs.statSync(directory, { throwIfNoEntry: false });
+  if (process.getuid?.() === 0 && stat !== undefined && isSharedByRoot(stat)) {
+    throw new StoreError(
+      `${directory} is root's, and others may write to it, so that a link in it could lead root anywhere: give it to the ` +
+        `user that courtd runs as ("sudo chown courtd ${directory}"), or close it to others ("sudo chmod go-w ${directory}").`,
+    );
+  }
+  if (staysRoot) actAsOwner(directory);
+  else becomeOwner(directory);
+  if (stat?.isDirectory() !== true) return;
+  refuseClosed(directory);
+  refuseForeignGroup(directory, stat);
+}
+
+/** SQLite opens a file that it may not write all the same, and makes others beside it. @throws naming what is closed. */
+function refuseClosed(directory: string): void {
+  const { R_OK, W_OK, X_OK } = fs.constants;
+  fs.accessSync(directory, R_OK | W_OK | X_OK);
+  for (const name of OPENED) {
+    const file = path.join(directory, name);
+    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+    if (stat?.isSymbolicLink()) {
+      throw new StoreError(
+        `${file} is a link, and courtd follows none there: remove it, or put in its place what it leads to.`,
+      );
+    }
+    // Whoever opens a pipe waits for somebody at its other end, and hears no signal meanwhile.
+    if (stat !== undefined && !stat.isFile() && !stat.isDirectory()) {
+      throw new StoreError(`${file} is a pipe, a socket or a device, and none of courtd's: remove it.`);
+    }
+    try {
+      if (stat !== undefined) fs.accessSync(file, R_OK | W_OK);
+    } catch (error) {
+      // A command that ends takes away what SQLite has beside the database.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+}
+
+/** What a member of the group makes is open to the daemon, the directory's owner, through the group alone. */
+function refuseForeignGroup(directory: string, { uid, gid, mode }: fs.Stats): void {
+  const own = process.getuid?.();
+  if (own === undefined || own === 0 || own === uid || uid === 0) return;
+  if (process.getegid!() !== gid && (mode & SETGID) === 0) {
+    throw new StoreError(
+      `What you make in ${directory} would be closed to the daemon: use sudo, or let new files there have its group ` +
+        `("sudo chmod g+s ${directory}").`,
+    );
+  }
+  if (!isMember(uid, gid)) {
+    throw new StoreError(
+      `What you make in ${directory} would be closed to the daemon, because its owner is not in its group: use sudo, or ` +
+        `give it the group of its owner.`,
+    );
+  }
+}
+
+/** Makes the data directory where there is none. */
+export function makeDataDirectory(directory: string): void {
+  if (fs.existsSync(directory)) return;
+  makeDirectory(path.resolve(directory));
+  fs.chmodSync(directory, DIRECTORY_MODE);
+}
+
+/** With its parents. Node's own recursive mkdir never ends where none can be made, such as in /proc. */
+function makeDirectory(directory: string): void {
+  const parent = path.dirname(directory);
+  if (!fs.existsSync(parent)) makeDirectory(parent);
+  fs.mkdirSync(directory);
+  // Or the power takes the directory away, and with it all that was synced in it.
+  fsync(parent);
+}

@@ -1,0 +1,44 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
+import { StoreError } from '../sqlite/errors.ts';
+
+/** The names that a camera says with every event (schema.ts). */
+export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
+
+/** The names behind the numbers, for readers: asked for once each. */
+export class OriginReader {
+  readonly #known = new Map<number, OriginNames>();
+  /** UTF-16 units of them. */
+  #chars = 0;
+  readonly #find: Statement<[number], OriginNames>;
+
+  constructor(db: Database) {
+    this.#find = db.prepare(`
+      SELECT type, court AS courtId, venue AS venueId, source, schema_version AS schemaVersion
+        FROM origin WHERE id = ?`);
+  }
+
+  names(id: number): OriginNames {
+    return this.#known.get(id) ?? this.#ask(id);
+  }
+
+  #ask(id: number): OriginNames {
+    const names = this.#find.get(id);
+    if (names === undefined) throw namesMissing();
+    if (this.#known.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) {
+      this.#known.clear();
+      this.#chars = 0;
+    }
+    this.#known.set(id, names);
+    this.#chars += names.courtId.length + names.venueId.length + names.source.length;
+    return names;
+  }
+}
+
+/** @returns why an event cannot be read whose row of names is gone. */
+export function namesMissing(): StoreError {
+  return new StoreError(
+    'The database is damaged: the venue, court, source and type of some events are missing. Keep a copy of it, and restore a backup.',
+  );
+}

@@ -1,0 +1,112 @@
+import type { Database } from 'better-sqlite3';
+import { EVENT_TYPES } from '../../protocol/event.ts';
+import { SECRET_BYTES } from '../dedup/keyHash.ts';
+
+/**
+ * The layout of courtd.db (design 5). `user_version` is the number of the last migration that the file has seen.
+ *
+ * - Names are interned: a camera says the same venue, court, source, type and version with every event, so the
+ *   five together are one `origin`. No id is given twice: readers and the daemon remember them.
+ * - `event` is appended to, and pruned: `seq` is the order of arrival.
+ * - No index is in the order of eot: readers sort (eotOrder.ts). A session counts its events (sessionCounts.ts).
+ * - `key` tells where an event may be that comes again. The keys of events after `sealed` are in the memory of the
+ *   daemon, and in `event` itself: see keys.ts.
+ * - No table that takes events has a constraint that OR IGNORE could swallow, but its key.
+ */
+
+/** "crtd" in ASCII: tells our files from others (SQLite file format, offset 68). */
+export const APPLICATION_ID = 0x63727464;
+
+const LAYOUT = `
+  CREATE TABLE session (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    name       TEXT    NOT NULL UNIQUE,
+    events     INTEGER NOT NULL DEFAULT 0,
+    first_ns   INTEGER,                     -- eot_ns of its first event in the order of eot, and its seq;
+    first_seq  INTEGER,                     -- no event has it where that one was pruned: see sessionEdges.ts
+    last_ns    INTEGER,
+    last_seq   INTEGER,
+    duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that came again and were ignored
+    unswept    INTEGER NOT NULL DEFAULT 0   -- its events up to this seq may be gone, and their keys still be in "key"
+  ) STRICT;
+
+  CREATE TABLE origin (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    venue          TEXT NOT NULL,
+    court          TEXT NOT NULL,
+    source         TEXT NOT NULL,
+    type           TEXT NOT NULL,           -- ${EVENT_TYPES.join(', ')}
+    schema_version TEXT NOT NULL,
+    UNIQUE (venue, court, source, type, schema_version)
+  ) STRICT;
+
+  CREATE TABLE event (
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    session     INTEGER,
+    event_id    TEXT,
+    revision    INTEGER,
+    eot_ns      INTEGER,                    -- nanoseconds since 1970-01-01T00:00:00Z
+    eot         TEXT,                       -- as sent
+    origin      INTEGER,
+    confidence  REAL,
+    received_ms INTEGER,                    -- milliseconds since 1970-01-01T00:00:00Z
+    payload     TEXT,                       -- JSON object, as sent
+    extra       TEXT                        -- JSON object of unknown envelope fields, or NULL
+  ) STRICT;
+  CREATE INDEX event_revised ON event (session) WHERE revision > 0;
+
+  CREATE TABLE key (
+    session  INTEGER,
+    hash     INTEGER,                       -- of the event_id: see keyHash.ts
+    revision INTEGER,
+    seq      INTEGER,
+    PRIMARY KEY (session, hash, revision, seq)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE sealed (                     -- one row
+    up_to_seq INTEGER NOT NULL,             -- the keys of all events up to here are in "key"
+    secret    BLOB    NOT NULL              -- of the hash: see keyHash.ts
+  ) STRICT;
+  INSERT INTO sealed VALUES (0, randomblob(${SECRET_BYTES}));
+
+  CREATE TABLE conflict (                   -- events of which a copy with other content came and was ignored
+    session INTEGER,
+    seq     INTEGER,
+    copies  INTEGER NOT NULL,
+    last_ms INTEGER NOT NULL,
+    PRIMARY KEY (session, seq)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE token (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash           BLOB    NOT NULL UNIQUE, -- SHA-256 of the token; the token itself is nowhere
+    created_ms     INTEGER NOT NULL,
+    expires_ms     INTEGER,                 -- NULL: does not expire
+    revoked_ms     INTEGER,
+    last_used_ms   INTEGER,
+    last_used_from TEXT
+  ) STRICT;
+
+  -- For whoever opens the file with a SQLite shell.
+  CREATE VIEW events AS
+    SELECT e.seq, s.name AS session_id, e.event_id, e.revision, e.eot, o.type, o.court AS court_id,
+           o.venue AS venue_id, e.confidence, o.source, o.schema_version,
+           strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch') AS received_at, e.payload, e.extra
+      FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin;
+`;
+
+/** Nothing older was ever released. Migration n takes a file from user_version n to n + 1. */
+export const MIGRATIONS: readonly string[] = [LAYOUT];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/**
+ * Brings the file up to the last of the migrations; call it inside a transaction that holds the write lock.
+ * @param migrations others than the program's only in tests.
+ */
+export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
+  const from = db.pragma('user_version', { simple: true }) as number;
+  for (const step of migrations.slice(from)) db.exec(step);
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.pragma(`user_version = ${migrations.length}`);
+}

@@ -1,0 +1,138 @@
+import type { Database } from 'better-sqlite3';
+import { READ_CACHE_KIB, READ_CHUNK_BYTES, READ_CHUNK_ROWS, READ_WITH_ROW_BYTES } from '../../base/limits.ts';
+import { type OriginNames, OriginReader } from '../layout/origins.ts';
+import type { StoredEvent } from '../layout/storedEvent.ts';
+import { list, parameters } from '../sqlite/multiRowStatement.ts';
+import { LatestRevisions } from './currentRevisions.ts';
+import { ALWAYS, sortByEot } from './eotOrder.ts';
+
+/** What a reader leaves out; absent: nothing. */
+export interface EventFilter {
+  readonly type?: string;
+  readonly court?: string;
+  /** Nanoseconds since the epoch, inclusive. */
+  readonly fromNs?: bigint;
+  /** Nanoseconds since the epoch, exclusive. */
+  readonly toNs?: bigint;
+  /** When it came, milliseconds since the epoch, inclusive. */
+  readonly receivedFromMs?: number;
+  /** Milliseconds since the epoch, exclusive. */
+  readonly receivedToMs?: number;
+  /** Only the highest revision of each event. */
+  readonly currentOnly?: boolean;
+}
+
+export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
+  /** The number of its names: events of one origin have type, court, venue, source and schema version in common. */
+  readonly origin: number;
+  /** Milliseconds since 1970-01-01T00:00:00Z; the nanoseconds are in `eot`. */
+  readonly eotMs: number;
+  /** Whether this is the highest revision of its event that was stored when the reading began (design 2). */
+  readonly current: boolean;
+}
+
+/** In the order of CHUNK. */
+type Row = readonly [
+  seq: number,
+  eventId: string,
+  revision: number,
+  eot: string,
+  eotMs: number,
+  origin: number,
+  confidence: number,
+  receivedMs: number,
+  payload: string | null,
+  extra: string | null,
+];
+
+type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
+
+const COMES_WITH_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${READ_WITH_ROW_BYTES}`;
+
+/**
+ * Names by their number: with a text for each name in each row, reading took a third longer. Large texts come afterwards, one
+ * by one, so that rows can be taken all at once and are bounded nevertheless: taking each alone took half as long again.
+ */
+const CHUNK = `
+  SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.origin, e.confidence, e.received_ms,
+         iif(${COMES_WITH_ROW}, e.payload, NULL), iif(${COMES_WITH_ROW}, e.extra, NULL)
+    FROM event e WHERE e.seq IN ${list(READ_CHUNK_ROWS)}`;
+
+/**
+ * Reads a session in the order of eot, then of arrival (design 2): what was stored when it began, no more, and less what is
+ * pruned meanwhile. 16 bytes an event for the order (eotOrder.ts), and a chunk of events at a time, so that the daemon's log is
+ * never pinned for long.
+ * @param db a connection of its own: a temporary table is made in it.
+ * @yields chunks of events that pass the filter, some of them empty, and how many rows were looked at.
+ */
+export function* readSession(
+  db: Database,
+  session: number,
+  filter: EventFilter = {},
+): Generator<{ readonly events: readonly ReadEvent[]; readonly scanned: number }> {
+  // It goes through the file once.
+  db.pragma(`cache_size = -${READ_CACHE_KIB}`);
+  const { fromNs = ALWAYS.fromNs, toNs = ALWAYS.toNs } = filter;
+  const { seqs, lastSeq } = sortByEot(db, session, { fromNs, toNs });
+  const latest = new LatestRevisions(db, session, lastSeq);
+  const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
+  const sessionId = name.get(session) ?? '';
+  const origins = new OriginReader(db);
+  const find = db.prepare<number[], Row>(CHUNK).raw();
+  const large = db.prepare<[number], Texts>('SELECT payload, extra FROM event WHERE seq = ?');
+  const take = db.transaction((from: number): { events: Draft[]; next: number } => {
+    const wanted = seqs.subarray(from, from + READ_CHUNK_ROWS);
+    const rows = new Map(find.all(...parameters(wanted, READ_CHUNK_ROWS)).map((row) => [row[0], row]));
+    const events: Draft[] = [];
+    let [next, bytes] = [from, 0];
+    while (next < from + wanted.length && bytes <= READ_CHUNK_BYTES) {
+      const row = rows.get(seqs[next++]!);
+      if (row === undefined) continue;
+      const texts = row[8] === null ? large.get(row[0])! : { payload: row[8], extra: row[9] };
+      events.push(toReadEvent(row, texts, sessionId, origins.names(row[5])));
+      bytes += texts.payload.length + (texts.extra?.length ?? 0);
+    }
+    // In the same moment: a prune deletes what has been replaced first, then what has replaced it.
+    latest.mark(events);
+    return { events, next };
+  });
+  for (let at = 0; at < seqs.length; ) {
+    const { events, next } = take(at);
+    yield { events: events.filter((event) => passes(event, filter)), scanned: next - at };
+    at = next;
+  }
+}
+
+/** `current` is told later. */
+type Draft = Omit<ReadEvent, 'current'> & { current: boolean };
+
+function toReadEvent(row: Row, { payload, extra }: Texts, sessionId: string, names: OriginNames): Draft {
+  return {
+    seq: row[0],
+    sessionId,
+    eventId: row[1],
+    revision: row[2],
+    eot: row[3],
+    eotMs: row[4],
+    origin: row[5],
+    type: names.type,
+    courtId: names.courtId,
+    venueId: names.venueId,
+    confidence: row[6],
+    source: names.source,
+    schemaVersion: names.schemaVersion,
+    receivedMs: row[7],
+    payload,
+    extra,
+    current: true,
+  };
+}
+
+function passes(event: ReadEvent, filter: EventFilter): boolean {
+  const { type, court, receivedFromMs, receivedToMs, currentOnly } = filter;
+  if (type !== undefined && event.type !== type) return false;
+  if (court !== undefined && event.courtId !== court) return false;
+  if (receivedFromMs !== undefined && event.receivedMs < receivedFromMs) return false;
+  if (receivedToMs !== undefined && event.receivedMs >= receivedToMs) return false;
+  return event.current || currentOnly !== true;
+}

@@ -1,0 +1,140 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { LISTED_SESSIONS } from '../../base/limits.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { findEdges, HAS_EDGES } from './sessionBounds.ts';
+import { readSession } from './sessionReader.ts';
+
+/** A line of `courtd session list`. */
+export interface SessionLine {
+  readonly session_id: string;
+  readonly events: number;
+  /** As sent. */
+  readonly first_eot: string | null;
+  readonly last_eot: string | null;
+  /** Copies that came again and were ignored. */
+  readonly duplicates: number;
+  /** Events of which a copy with other content came and was ignored. */
+  readonly conflicts: number;
+}
+
+/** What `courtd session show` tells. */
+export interface SessionSummary extends SessionLine {
+  readonly by_type: Readonly<Record<string, number>>;
+  readonly by_court: Readonly<Record<string, number>>;
+  /** Events by revision: "0" is preliminary, higher ones confirm or correct. */
+  readonly by_revision: Readonly<Record<string, number>>;
+  /** Events whose highest revision is counted once. */
+  readonly current_events: number;
+  readonly lateness: Lateness;
+}
+
+/** How long after its eot an event arrived, in seconds; below zero: the camera's clock is ahead of the box's. */
+export interface Lateness {
+  readonly min_s: number | null;
+  readonly mean_s: number | null;
+  readonly max_s: number | null;
+  /** Events that arrived before they happened. */
+  readonly future_events: number;
+}
+
+/**
+ * The row of a session whose events have all been pruned stays: the daemon remembers its id.
+ * @throws {StoreError} where no event of this session is stored.
+ */
+export function sessionId(db: Database, name: string): number {
+  const find = db.prepare<[string], number>('SELECT id FROM session WHERE name = ? AND events > 0');
+  const id = find.pluck().get(name);
+  if (id === undefined) {
+    throw new StoreError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
+  }
+  return id;
+}
+
+/**
+ * @param last only so many; absent: all.
+ * @yields sessions with events, first the one whose first event came last; some at a time, so that no read pins the log for long.
+ */
+export function* listSessions(
+  db: Database,
+  last = Number.POSITIVE_INFINITY,
+): Generator<readonly SessionLine[]> {
+  const find = lineStatement(db, 's.id < @before AND s.events > 0 ORDER BY s.id DESC LIMIT @most');
+  let [before, left] = [Number.MAX_SAFE_INTEGER, last];
+  while (left > 0) {
+    const rows = find.all({ before, most: Math.min(left, LISTED_SESSIONS) });
+    if (rows.length === 0) return;
+    yield rows.map((row) => toLine(db, row));
+    left -= rows.length;
+    before = rows.at(-1)!.id;
+  }
+}
+
+type LineRow = SessionLine & { readonly id: number; readonly hasEdges: number };
+
+function lineStatement(db: Database, where: string): Statement<[object], LineRow> {
+  const eot = (seq: string) => `(SELECT eot FROM event WHERE seq = ${seq})`;
+  return db.prepare<[object], LineRow>(`
+    SELECT s.id, ${HAS_EDGES} AS hasEdges, s.name AS session_id, s.events, ${eot('s.first_seq')} AS first_eot,
+           ${eot('s.last_seq')} AS last_eot, s.duplicates,
+           (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
+      FROM session s WHERE ${where}`);
+}
+
+/** Where a prune has deleted the first or the last event and has not come to its end, the whole session is read. */
+function toLine(db: Database, { id, hasEdges, ...line }: LineRow): SessionLine {
+  if (hasEdges === 1) return line;
+  const edges = findEdges(db, id);
+  const eot = db.prepare<[number | undefined], string>('SELECT eot FROM event WHERE seq = ?').pluck();
+  return { ...line, first_eot: eot.get(edges?.first) ?? null, last_eot: eot.get(edges?.last) ?? null };
+}
+
+/** @throws {StoreError} where no event of this session is stored. */
+export function summarizeSession(db: Database, name: string): SessionSummary {
+  const id = sessionId(db, name);
+  const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
+  let [events, current, future, sumMs] = [0, 0, 0, 0];
+  let [minMs, maxMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const chunk of readSession(db, id)) {
+    for (const event of chunk.events) {
+      events++;
+      if (event.current) current++;
+      byType.add(event.type);
+      byCourt.add(event.courtId);
+      byRevision.add(String(event.revision));
+      const lateMs = event.receivedMs - event.eotMs;
+      if (lateMs < 0) future++;
+      minMs = Math.min(minMs, lateMs);
+      maxMs = Math.max(maxMs, lateMs);
+      sumMs += lateMs;
+    }
+  }
+  const seconds = (ms: number) => (events === 0 ? null : Math.round(ms) / 1000);
+  return {
+    ...toLine(db, lineStatement(db, 's.id = @id').get({ id })!),
+    events,
+    current_events: current,
+    by_type: byType.counts(),
+    by_court: byCourt.counts(),
+    by_revision: byRevision.counts(),
+    lateness: {
+      min_s: seconds(minMs),
+      mean_s: seconds(sumMs / events),
+      max_s: seconds(maxMs),
+      future_events: future,
+    },
+  };
+}
+
+/** Counts by name, told in the order of the names. */
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  add(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  counts(): Record<string, number> {
+    const sorted = [...this.#counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+    return Object.fromEntries(sorted);
+  }
+}

@@ -1,0 +1,132 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import {
+  FILES_CHECK_MS,
+  PRUNE_LOG_FRAMES,
+  PRUNE_PAUSE_MS,
+  PRUNE_STEP_MS,
+  PRUNE_TRIES,
+} from '../../base/limits.ts';
+import { giveUpReserve, makeReserve } from '../directory/diskReserve.ts';
+import { failureKind } from '../sqlite/errors.ts';
+import type { LogState } from '../wal/checkpointer.ts';
+
+const LOG_WAIT_MS = 500;
+
+/**
+ * Transactions of a few milliseconds beside a daemon that takes events: with pauses, behind a reader that does not end, and on a full disk.
+ */
+export class PruneSteps {
+  readonly #db: Database;
+  readonly #directory: string;
+  readonly #waits: () => void;
+  #isShort = false;
+
+  /** @param waits is told again and again while another program reads for so long that the steps wait for it. */
+  constructor(db: Database, waits: () => void) {
+    this.#db = db;
+    this.#directory = path.dirname(db.name);
+    this.#waits = waits;
+  }
+
+  /** Whether the disk is full, and the reserve given up. */
+  get isShort(): boolean {
+    return this.#isShort;
+  }
+
+  /** One transaction, and a pause. @returns how long it held the lock, in milliseconds. */
+  async run(work: () => void): Promise<number> {
+    await this.#noLongReader();
+    const transaction = this.#db.transaction(() => {
+      const startedAt = performance.now();
+      work();
+      return startedAt;
+    });
+    const tookMs = await this.#trying(() => performance.now() - transaction.immediate());
+    await sleep(Math.max(PRUNE_PAUSE_MS, 2 * tookMs));
+    return tookMs;
+  }
+
+  /**
+   * Works through a list in transactions that end when they have taken their time.
+   * @param most items of one transaction.
+   * @param work @returns what is to be counted once it is committed: it may be done again.
+   */
+  async runAll<Item>(
+    items: readonly Item[],
+    most: number,
+    work: (items: Iterable<Item>) => () => void,
+  ): Promise<void> {
+    for (let at = 0; at < items.length; ) {
+      let next = at;
+      let committed = () => {};
+      await this.run(() => {
+        next = at;
+        const until = performance.now() + PRUNE_STEP_MS;
+        committed = work(
+          (function* () {
+            while (next < items.length && next - at < most) {
+              yield items[next++]!;
+              if (performance.now() > until) return;
+            }
+          })(),
+        );
+      });
+      committed();
+      at = next;
+    }
+  }
+
+  /** Brings the log into the file, which gets shorter by what was given back. Takes the reserve back where there is room again. */
+  async checkpoint(): Promise<void> {
+    // Beside others: it waits for nobody, and nobody for it.
+    await this.#trying(() => this.#db.pragma('wal_checkpoint(PASSIVE)'));
+    if (!this.#isShort) return;
+    this.#cutLogOff();
+    this.#isShort = !makeReserve(this.#directory);
+  }
+
+  async #trying<Result>(work: () => Result): Promise<Result> {
+    for (let [busy, full] = [1, 1]; ; ) {
+      try {
+        return work();
+      } catch (error) {
+        const kind = failureKind(error);
+        if (kind === 'busy' && busy++ < PRUNE_TRIES.busy) await sleep(PRUNE_PAUSE_MS);
+        else if (kind === 'full' && full++ < PRUNE_TRIES.full) await this.#makeRoom();
+        else throw error;
+      }
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    if (!this.#isShort) await giveUpReserve(this.#directory, () => sleep(2 * FILES_CHECK_MS));
+    this.#isShort = true;
+    this.#cutLogOff();
+  }
+
+  /** What it takes on the disk is more than what the file grows by, if it grows at all. */
+  #cutLogOff(): void {
+    try {
+      this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      // Not even for that: there may be room for a step all the same.
+      if (failureKind(error) !== 'full') throw error;
+    }
+  }
+
+  /** Beside a reader that does not end all that is written stays in the log, until cameras are refused: it waits instead. */
+  async #noLongReader(): Promise<void> {
+    const framesLeft = (mode: 'NOOP' | 'PASSIVE') => {
+      const [{ log, checkpointed }] = this.#db.pragma(`wal_checkpoint(${mode})`) as [LogState];
+      return log - checkpointed;
+    };
+    if (framesLeft('NOOP') < PRUNE_LOG_FRAMES) return;
+    const isHeld = () => framesLeft('PASSIVE') >= PRUNE_LOG_FRAMES;
+    while (await this.#trying(isHeld)) {
+      this.#waits();
+      await sleep(LOG_WAIT_MS);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { UNSEALED } from '../dedup/dedupIndex.ts';
+import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
+
+export interface Revision {
+  readonly session: number;
+  readonly eventId: string;
+  readonly revision: number;
+}
+
+interface Found {
+  readonly seq: number;
+  readonly revision: number;
+}
+
+/**
+ * Finds the revisions that a higher one has replaced: by their keys, and where those are not in the file yet, among the latest
+ * events, of which it makes a list when it is first asked (as many as LIVE_KEYS_MAX at the most).
+ */
+export class ReplacedRevisions {
+  readonly #db: Database;
+  readonly #hash: KeyHash;
+  readonly #inFile: Statement<[number, number, number, string], number>;
+  #latest: Map<string, Found[]> | undefined;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#hash = readKeyHash(db);
+    this.#inFile = db
+      .prepare<[number, number, number, string], number>(`
+        SELECT e.seq FROM key k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
+         WHERE k.session = ? AND k.hash = ? AND k.revision < ? AND e.event_id = ?`)
+      .pluck();
+  }
+
+  /** @returns the seqs of all lower revisions of the same event. */
+  below({ session, eventId, revision }: Revision): number[] {
+    // Before the keys: what moves to the file meanwhile is found twice rather than not at all.
+    this.#latest ??= this.#readLatest();
+    const latest = this.#latest.get(`${session} ${eventId}`) ?? [];
+    const inMemory = latest.filter((found) => found.revision < revision).map(({ seq }) => seq);
+    const inFile = this.#inFile.all(session, this.#hash(eventId), revision, eventId);
+    return [...new Set([...inFile, ...inMemory])];
+  }
+
+  #readLatest(): Map<string, Found[]> {
+    const latest = new Map<string, Found[]>();
+    const rows = this.#db
+      .prepare<[], [number, string, number, number]>(`SELECT session, event_id, revision, seq ${UNSEALED}`)
+      .raw();
+    for (const [session, eventId, revision, seq] of rows.iterate()) {
+      const name = `${session} ${eventId}`;
+      const same = latest.get(name);
+      if (same === undefined) latest.set(name, [{ seq, revision }]);
+      else same.push({ seq, revision });
+    }
+    return latest;
+  }
+}

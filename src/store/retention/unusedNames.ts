@@ -1,0 +1,78 @@
+import type { Database } from 'better-sqlite3';
+import { ORIGINS_KEPT, PRUNE_STEP_ROWS, UNUSED_READ_SEQS, UNUSED_STEP_KEYS } from '../../base/limits.ts';
+
+/**
+ * Finds names that no event uses any more, for a prune: a camera that puts a timestamp into `source` or `session_id` would fill
+ * the file with them. The daemon remembers the ids of names, and forgets them once another process has committed
+ * (names.ts); no id is given twice (schema.ts).
+ * @param originsKept so many stay, used or not.
+ * @yields what deletes some of them, to be called in a transaction; a few milliseconds.
+ */
+export function* unusedNames(db: Database, originsKept = ORIGINS_KEPT): Generator<() => void> {
+  yield* emptySessions(db);
+  yield* keysOfNoSession(db);
+  yield* unusedOrigins(db, originsKept);
+}
+
+function* emptySessions(db: Database): Generator<() => void> {
+  const find = db
+    .prepare<[number], number>(
+      `SELECT id FROM session WHERE events = 0 AND id > ? ORDER BY id LIMIT ${PRUNE_STEP_ROWS}`,
+    )
+    .pluck();
+  const remove = db.prepare<[number]>('DELETE FROM session WHERE id = ? AND events = 0');
+  for (let ids = find.all(0); ids.length > 0; ids = find.all(ids.at(-1)!)) {
+    yield () => {
+      for (const id of ids) remove.run(id);
+    };
+  }
+}
+
+/** All of them lead nowhere. Some may come to the file later, from the memory of the daemon (seal.ts): for the next prune. */
+function* keysOfNoSession(db: Database): Generator<() => void> {
+  const next = db.prepare<[number], number | null>('SELECT min(session) FROM key WHERE session > ?').pluck();
+  const isThere = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();
+  const remove = db.prepare<[number]>(`
+    DELETE FROM key WHERE (session, hash, revision, seq) IN (
+      SELECT session, hash, revision, seq FROM key WHERE session = ? LIMIT ${UNUSED_STEP_KEYS})`);
+  for (let session = next.get(0); typeof session === 'number'; session = next.get(session)) {
+    if (isThere.get(session) !== undefined) continue;
+    const id = session;
+    let removed = UNUSED_STEP_KEYS;
+    while (removed === UNUSED_STEP_KEYS) {
+      yield () => {
+        removed = remove.run(id).changes;
+      };
+    }
+  }
+}
+
+/** Every event is looked at for that, so only where there are more origins than cameras make in years. */
+function* unusedOrigins(db: Database, kept: number): Generator<() => void> {
+  const all = db.prepare<[], number>('SELECT id FROM origin ORDER BY id').pluck().all();
+  if (all.length <= kept) return;
+  const edge = db.prepare<[], { first: number | null; last: number | null }>(
+    'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
+  );
+  const usedBy = db
+    .prepare<[number, number], number>('SELECT DISTINCT origin FROM event WHERE seq > ? AND seq <= ?')
+    .pluck();
+  const used = new Set<number>();
+  let seen = (edge.get()?.first ?? 1) - 1;
+  /** Looks at the events that have come since. */
+  const look = () => {
+    const last = edge.get()?.last ?? 0;
+    for (; seen < last; seen = Math.min(seen + UNUSED_READ_SEQS, last)) {
+      for (const origin of usedBy.all(seen, Math.min(seen + UNUSED_READ_SEQS, last))) used.add(origin);
+    }
+  };
+  const remove = db.prepare<[number]>('DELETE FROM origin WHERE id = ?');
+  for (let at = 0; at < all.length; at += PRUNE_STEP_ROWS) {
+    look();
+    yield () => {
+      // Again, now that no event can come.
+      look();
+      for (const id of all.slice(at, at + PRUNE_STEP_ROWS)) if (!used.has(id)) remove.run(id);
+    };
+  }
+}

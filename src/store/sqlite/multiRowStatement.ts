@@ -1,0 +1,59 @@
+import type { Database, RunResult, Statement } from 'better-sqlite3';
+import { INSERT_ROWS } from '../../base/limits.ts';
+
+type Value = string | number | bigint | null;
+
+/** One statement with a list of rows, prepared once for each number of rows up to INSERT_ROWS. */
+export class RowsStatement<Answer = unknown> {
+  readonly #prepared: Statement<Value[], Answer>[] = [];
+  readonly #db: Database;
+  readonly #columns: number;
+  readonly #sql: (values: string) => string;
+
+  /** @param sql makes the statement around its list of rows, "(?, ?), (?, ?)". */
+  constructor(db: Database, columns: number, sql: (values: string) => string) {
+    this.#db = db;
+    this.#columns = columns;
+    this.#sql = sql;
+  }
+
+  /** @param values as many as the columns of some rows, at least one and at most INSERT_ROWS rows. */
+  run(values: Value[]): RunResult {
+    return this.#statement(values).run(...values);
+  }
+
+  all(values: Value[]): Answer[] {
+    return this.#statement(values).all(...values);
+  }
+
+  #statement(values: readonly Value[]): Statement<Value[], Answer> {
+    const rows = values.length / this.#columns;
+    this.#prepared[rows] ??= this.#prepare(rows);
+    return this.#prepared[rows];
+  }
+
+  #prepare(rows: number): Statement<Value[], Answer> {
+    const row = list(this.#columns);
+    return this.#db.prepare(this.#sql(Array(rows).fill(row).join(', ')));
+  }
+}
+
+/** @returns `items` in order, in lists of at most INSERT_ROWS. */
+export function inRows<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  if (items.length <= INSERT_ROWS) return items.length === 0 ? [] : [items];
+  const lists: Item[][] = [];
+  for (let at = 0; at < items.length; at += INSERT_ROWS) lists.push(items.slice(at, at + INSERT_ROWS));
+  return lists;
+}
+
+/** @returns SQL for `seq IN …`, with so many parameters. */
+export function list(length: number): string {
+  return `(${Array(length).fill('?').join(', ')})`;
+}
+
+/** @returns as many parameters as such a list has; there is no event 0. */
+export function parameters(seqs: Float64Array, length: number): number[] {
+  const all = Array<number>(length).fill(0);
+  for (let i = 0; i < seqs.length; i++) all[i] = seqs[i]!;
+  return all;
+}

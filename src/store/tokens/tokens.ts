@@ -1,0 +1,125 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { TOKEN_BYTES } from '../../base/limits.ts';
+import { withRoom } from '../directory/diskReserve.ts';
+import { StoreError } from '../sqlite/errors.ts';
+
+/** The venue's shared tokens (spec 5, design 3). Only their SHA-256 is stored: a token is shown once, when it is made. */
+
+export type TokenState = 'active' | 'retiring' | 'expired' | 'revoked';
+
+/** Times are milliseconds since 1970-01-01T00:00:00Z. */
+export interface Token {
+  readonly id: number;
+  readonly created_ms: number;
+  readonly expires_ms: number | null;
+  readonly revoked_ms: number | null;
+  readonly last_used_ms: number | null;
+  readonly last_used_from: string | null;
+}
+
+export interface TokenHash {
+  readonly id: number;
+  readonly hash: Buffer;
+  readonly expires_ms: number | null;
+}
+
+/** A revocation after the end changes nothing that is told. */
+export function tokenState(token: Token, nowMs: number): TokenState {
+  const { expires_ms, revoked_ms } = token;
+  if (revoked_ms !== null) return expires_ms !== null && expires_ms <= revoked_ms ? 'expired' : 'revoked';
+  if (expires_ms === null) return 'active';
+  return expires_ms > nowMs ? 'retiring' : 'expired';
+}
+
+/** @returns when it ends or has ended; null where it does not. */
+export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
+  if (expires_ms === null || revoked_ms === null) return expires_ms ?? revoked_ms;
+  return Math.min(expires_ms, revoked_ms);
+}
+
+/** A token that has just been made. */
+export interface Rotation {
+  /** 32 random bytes as base64url; it cannot be had again. */
+  readonly token: string;
+  /** Older tokens that still worked. */
+  readonly older: number;
+  /** Makes it not have happened, where nobody got to see the token. */
+  undo(): void;
+}
+
+/**
+ * Makes a new token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a grace
+ * of 0 ends all of them at once.
+ * @param graceS seconds.
+ */
+export function rotateToken(db: Database, graceS: number, nowMs: number): Rotation {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const expiresMs = nowMs + graceS * 1000;
+  const setEnd = db.prepare('UPDATE token SET expires_ms = ? WHERE id = ?');
+  const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
+  const remove = db.prepare('DELETE FROM token WHERE id = ?');
+  const rotate = db.transaction(() => {
+    const before = listTokens(db).filter((old) => ['active', 'retiring'].includes(tokenState(old, nowMs)));
+    for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), old.id);
+    return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
+  });
+  const { before, made } = withRoom(path.dirname(db.name), () => rotate.immediate());
+  const undo = db.transaction(() => {
+    for (const old of before) setEnd.run(old.expires_ms, old.id);
+    remove.run(made);
+  });
+  return { token, older: before.length, undo: () => undo.immediate() };
+}
+
+/**
+ * Ends a token at once. One that has ended already is told as before: the revocation is noted all the same, since to a
+ * daemon whose clock was set meanwhile it may not be over (guard.ts).
+ * @returns the token as it was.
+ * @throws {StoreError} where there is no such token.
+ */
+export function revokeToken(db: Database, id: number, nowMs: number): Token {
+  const token = listTokens(db).find((token) => token.id === id);
+  if (token === undefined) throw new StoreError(`There is no token ${id}: "courtd token list" shows them.`);
+  const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
+  withRoom(path.dirname(db.name), () => revoke.run(nowMs, id));
+  return token;
+}
+
+const COLUMNS = 'id, created_ms, expires_ms, revoked_ms, last_used_ms, last_used_from';
+
+export function listTokens(db: Database): Token[] {
+  return db.prepare<[], Token>(`SELECT ${COLUMNS} FROM token ORDER BY id`).all();
+}
+
+/** @returns the hashes of all tokens that have not been revoked, expired ones too. */
+export function tokenHashes(db: Database): TokenHash[] {
+  return db.prepare<[], TokenHash>('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL').all();
+}
+
+/**
+ * @returns a way to look up any token that there ever was, by an index. Not in constant time, which could tell bits of
+ * the SHA-256 of one at most, and from those nobody comes to 32 random bytes.
+ */
+export function tokenFinder(db: Database): (token: string) => Token | undefined {
+  const find = db.prepare<[Buffer], Token>(`SELECT ${COLUMNS} FROM token WHERE hash = ?`);
+  return (token) => find.get(hashOf(token));
+}
+
+/** @returns the one that `token` is, compared in constant time, or undefined. */
+export function matchToken<Known extends TokenHash>(
+  hashes: readonly Known[],
+  token: string,
+): Known | undefined {
+  const presented = hashOf(token);
+  let match: Known | undefined;
+  for (const known of hashes) {
+    if (timingSafeEqual(known.hash, presented)) match = known;
+  }
+  return match;
+}
+
+function hashOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}

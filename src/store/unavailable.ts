@@ -1,0 +1,28 @@
+import { RETRY_AFTER_S } from '../base/limits.ts';
+import { type Problem, type ProblemCode, retryLater } from '../protocol/errors.ts';
+
+/** Why the store does not take events now: the code and sentence that the client is told, and when to try again. */
+const REFUSALS = {
+  busy: ['storage_busy', 'The store is locked by another program.', RETRY_AFTER_S.busy],
+  full: ['storage_full', 'The disk is full.', RETRY_AFTER_S.full],
+  failed: ['storage_failed', 'The store has failed and is being restarted.', RETRY_AFTER_S.full],
+  damaged: [
+    'storage_failed',
+    'An event of this request is stored where the disk is damaged: tell the operator.',
+    RETRY_AFTER_S.full,
+  ],
+  logHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
+  behind: ['storage_busy', 'The store has fallen behind.', RETRY_AFTER_S.full],
+  overloaded: ['overloaded', 'Too many requests are waiting.', RETRY_AFTER_S.overloaded],
+  shuttingDown: ['shutting_down', 'This box is restarting.', RETRY_AFTER_S.shutdown],
+} as const satisfies Record<string, readonly [ProblemCode, string, number]>;
+
+export type Refusal = keyof typeof REFUSALS;
+
+export function refusal(reason: Refusal): Problem {
+  const [code, sentence, seconds] = REFUSALS[reason];
+  // Of a failed store nothing is known: its events may be there, and sending them again is safe.
+  const rest =
+    reason === 'failed' ? 'Send the same request again.' : 'Nothing was stored; send the same request again.';
+  return retryLater(code, `${sentence} ${rest}`, seconds);
+}

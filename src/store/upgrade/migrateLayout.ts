@@ -1,0 +1,81 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { removeLeftovers } from '../../base/atomicFile.ts';
+import { UPGRADE_ROOM_PERCENT, UPGRADE_TOLD_MS } from '../../base/limits.ts';
+import { copyDatabase } from '../backup/onlineBackup.ts';
+import { SCHEMA_VERSION } from '../layout/schema.ts';
+import { layoutCopy } from '../open/preMigrationCopy.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { runWorker, workerFile } from '../sqlite/workerThread.ts';
+
+/** How far an upgrade is. */
+export interface UpgradeStep {
+  readonly doing: 'copying' | 'changing' | 'done';
+  readonly from: number;
+  readonly to: number;
+  /** Where the database as it was is kept. */
+  readonly copy: string;
+  /** Of the copy so far. */
+  readonly bytes: number;
+  /** Since the beginning. */
+  readonly seconds: number;
+}
+
+export interface UpgradeEvents {
+  /** Told at each step, and every few seconds within one. */
+  upgrading(step: UpgradeStep): void;
+}
+
+/**
+ * Brings a database of an older layout up to date, in one transaction, after a copy of it has been made: without the copy
+ * nothing is changed. In threads, so that the process can say that it is alive.
+ * @param from its layout. No other connection of this process may be open to it, and no other program may write to it.
+ * @throws {StoreError} where there is no room for the copy.
+ */
+export async function upgradeDatabase(file: string, from: number, on: UpgradeEvents): Promise<void> {
+  const startedAt = performance.now();
+  const copy = layoutCopy(file, from);
+  let [doing, bytes, toldAt]: [UpgradeStep['doing'], number, number] = ['copying', 0, 0];
+  const tell = () => {
+    toldAt = performance.now();
+    const seconds = Math.round(performance.now() - startedAt) / 1000;
+    on.upgrading({ doing, from, to: SCHEMA_VERSION, copy, bytes, seconds });
+  };
+  tell();
+  removeLeftovers(path.dirname(file), (name) => name === path.basename(copy));
+  refuseWithoutRoom(file);
+  try {
+    await copyDatabase(file, copy, (soFar) => {
+      bytes = soFar;
+      if (performance.now() - toldAt > UPGRADE_TOLD_MS) tell();
+    });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new StoreError(
+      `${file} gets a new layout only after a copy of it has been made, and that failed. ${error.message} Nothing was changed.`,
+    );
+  }
+  doing = 'changing';
+  tell();
+  const timer = setInterval(tell, UPGRADE_TOLD_MS);
+  try {
+    const failure = await runWorker(workerFile('migrateWorker', import.meta.url), file);
+    if (failure !== undefined) throw failure;
+  } finally {
+    clearInterval(timer);
+  }
+  doing = 'done';
+  tell();
+}
+
+/** Not by trying: systemd starts the daemon again every second, and each time it would fill the disk, and wear it. */
+function refuseWithoutRoom(file: string): void {
+  const { bavail, bsize } = fs.statfsSync(path.dirname(file));
+  const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;
+  const [neededMib, freeMib] = [needed, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
+  if (freeMib! >= neededMib!) return;
+  throw new StoreError(
+    `${file} gets a new layout only after a copy of it has been made, which needs ${Math.ceil(neededMib!)} MiB, and ` +
+      `${Math.floor(freeMib!)} MiB are free: make room. Nothing was changed.`,
+  );
+}

@@ -1,0 +1,174 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { CourtEvent } from '../../protocol/event.ts';
+import { Keys } from '../dedup/dedupIndex.ts';
+import type { KeyOfEvent } from '../dedup/memtable.ts';
+import { Arbiter } from '../layout/storedEvent.ts';
+import { readingStored } from '../sqlite/errors.ts';
+import { inRows, RowsStatement } from '../sqlite/multiRowStatement.ts';
+import { Names } from './nameInterner.ts';
+import { SessionCounts } from './sessionCounters.ts';
+
+/** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
+export interface Counts {
+  readonly accepted: number;
+  readonly duplicates: number;
+  /** Of the duplicates, those with another content than the event that is stored. */
+  readonly conflicts: number;
+  /** Of the conflicts, those where court or source differs: two cameras share an event_id. Absent where there are none. */
+  readonly sharedIds?: number;
+  /** The first of those that share an id, or of the conflicts, as it was sent: for the log. */
+  readonly firstConflict?: CourtEvent;
+}
+
+/** The events of a request. */
+export interface Arrival {
+  readonly events: readonly CourtEvent[];
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  readonly receivedMs: number;
+}
+
+/** An event on its way into the table. */
+interface NewEvent extends KeyOfEvent {
+  readonly origin: number;
+  readonly event: CourtEvent;
+  readonly receivedMs: number;
+  /** Of the request that it came with. */
+  readonly counts: { -readonly [Name in keyof Counts]: Counts[Name] };
+}
+
+const COLUMNS =
+  'seq, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, payload, extra';
+
+/** Appends events to the store, once each. Call inside a transaction, then `committed` or `rolledBack`. */
+export class Appender {
+  readonly keys: Keys;
+  readonly #names: Names;
+  readonly #sessions: SessionCounts;
+  readonly #arbiter: Arbiter;
+  readonly #insert: RowsStatement;
+  readonly #noteConflict: Statement<[number, number, number]>;
+  #nextSeq: number;
+
+  constructor(db: Database) {
+    // What SQLite notes to undo a statement of many rows, such as of a step of sealing, it would write to /var/tmp.
+    db.pragma('temp_store = MEMORY');
+    this.#names = new Names(db);
+    this.keys = new Keys(db);
+    this.#sessions = new SessionCounts(db);
+    this.#arbiter = new Arbiter(db);
+    // A row that fails ends the transaction, so SQLite need not be able to undo the statement alone: for that it would
+    // copy every page that it changes first.
+    this.#insert = new RowsStatement(
+      db,
+      11,
+      (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,
+    );
+    this.#noteConflict = db.prepare(`
+      INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
+      ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
+    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned.
+    const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'event'").pluck();
+    this.#nextSeq = (last.get() ?? 0) + 1;
+  }
+
+  /**
+   * All together, because a statement of many rows takes half the time of one for each.
+   * @returns what became of each request's events.
+   */
+  append(arrivals: readonly Arrival[]): Counts[] {
+    const counts = arrivals.map(({ events }): NewEvent['counts'] => ({
+      accepted: events.length,
+      duplicates: 0,
+      conflicts: 0,
+    }));
+    const candidates: NewEvent[] = [];
+    this.#names.begin();
+    for (const [i, { events, receivedMs }] of arrivals.entries()) {
+      for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
+    }
+    const found = readingStored(() => this.keys.claim(candidates));
+    this.#store(candidates.filter((_, i) => found[i]!.length === 0));
+    for (const [i, candidate] of candidates.entries()) {
+      if (found[i]!.length > 0) this.#meetAgain(candidate, found[i]!);
+    }
+    this.#sessions.write();
+    return counts;
+  }
+
+  /** @param found where an event with its key may be, at the time of its claim. */
+  #meetAgain(candidate: NewEvent, found: readonly number[]): void {
+    const seqs = [...found, ...this.keys.inMemory(candidate)];
+    const first = readingStored(() => this.#arbiter.find(candidate, seqs));
+    if (first === undefined) {
+      // Pruned, or another event_id with the same hash: a row that is not there is no duplicate (design 5).
+      this.keys.add(candidate);
+      this.#store([candidate]);
+      return;
+    }
+    const { counts, session, receivedMs } = candidate;
+    counts.accepted--;
+    counts.duplicates++;
+    this.#sessions.duplicate(session);
+    if (readingStored(() => this.#arbiter.isSame(first, candidate))) return;
+    counts.conflicts++;
+    const isShared = !readingStored(() => this.#arbiter.isOfSameCamera(first, candidate));
+    // A shared id is what the log tells of, where there is one.
+    if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
+      counts.firstConflict = candidate.event;
+    if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
+    this.#noteConflict.run(session, first.seq, receivedMs);
+  }
+
+  committed(): void {
+    this.#names.committed();
+    this.keys.committed();
+  }
+
+  rolledBack(): void {
+    this.#sessions.rolledBack();
+    this.#names.rolledBack();
+    this.keys.rolledBack();
+  }
+
+  /** Whether `tidyStep` has something to do. */
+  get wantsTidying(): boolean {
+    return this.keys.wantsSealing;
+  }
+
+  /** Moves some thousand keys to the file, where that is due: between commits. */
+  tidyStep(): void {
+    if (this.keys.wantsSealing) this.keys.sealStep();
+  }
+
+  #candidate(event: CourtEvent, receivedMs: number, counts: NewEvent['counts']): NewEvent {
+    const { eventId, revision } = event;
+    const session = this.#names.sessionId(event.sessionId);
+    const origin = this.#names.originId(event);
+    const hash = this.keys.hash(eventId);
+    return { session, hash, revision, seq: this.#nextSeq++, origin, event, receivedMs, counts };
+  }
+
+  #store(fresh: readonly NewEvent[]): void {
+    for (const rows of inRows(fresh)) {
+      const values: (string | number | bigint | null)[] = [];
+      for (const { seq, session, origin, event, receivedMs } of rows) {
+        const { eventId, revision, eotNs, eot, confidence, payload, extra } = event;
+        this.#sessions.event(session, { eotNs, seq });
+        values.push(
+          seq,
+          session,
+          eventId,
+          revision,
+          eotNs,
+          eot,
+          origin,
+          confidence,
+          receivedMs,
+          payload,
+          extra,
+        );
+      }
+      this.#insert.run(values);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import path from 'node:path';
+import type { Database, Statement } from 'better-sqlite3';
+import { BUSY_RETRY_MS, FULL_ROOM_BYTES, TIDY_RETRY_MS } from '../../base/limits.ts';
+import { cutLogOff, freeBytes, reservedBytes } from '../directory/diskReserve.ts';
+import { failureKind } from '../sqlite/errors.ts';
+import { Checkpoints } from '../wal/checkpointer.ts';
+import type { Appender } from './appendEvents.ts';
+
+/** What cannot wait of what went wrong. */
+export interface TidyingEvents {
+  fatal(error: unknown): void;
+  unexpected(error: unknown): void;
+}
+
+/** What the writer does between commits: checkpoints, and what is due of the appender. All of it can always wait. */
+export class Tidying {
+  readonly checkpoints: Checkpoints;
+  readonly #db: Database;
+  readonly #directory: string;
+  readonly #appender: Appender;
+  readonly #writeSomething: Statement<[]>;
+  readonly #on: TidyingEvents;
+  #notBefore = 0;
+
+  constructor(db: Database, appender: Appender, on: TidyingEvents) {
+    this.checkpoints = new Checkpoints(db, (error) => this.#failed(error));
+    this.#db = db;
+    this.#directory = path.dirname(db.name);
+    this.#writeSomething = db.prepare('UPDATE sealed SET up_to_seq = up_to_seq');
+    this.#appender = appender;
+    this.#on = on;
+  }
+
+  get isDue(): boolean {
+    return this.checkpoints.isDue || this.#isAppenderDue();
+  }
+
+  step(): void {
+    try {
+      if (this.checkpoints.isDue) this.checkpoints.step();
+      if (this.#isAppenderDue()) this.#appender.tidyStep();
+    } catch (error) {
+      const isBusy = failureKind(error) === 'busy';
+      this.#notBefore = performance.now() + (isBusy ? BUSY_RETRY_MS : TIDY_RETRY_MS);
+      this.#failed(error);
+    }
+  }
+
+  /** Commits something that changes nothing. @returns whether that works, and there is room for more. */
+  hasRoom(): boolean {
+    try {
+      if (freeBytes(this.#directory) < FULL_ROOM_BYTES) return false;
+      this.#writeSomething.run();
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+  }
+
+  #isAppenderDue(): boolean {
+    return this.#appender.wantsTidying && performance.now() >= this.#notBefore;
+  }
+
+  /** On a full disk, or a locked file, nothing is lost: it is tried again. */
+  #failed(error: unknown): void {
+    const kind = failureKind(error);
+    if (kind === 'fatal') this.#on.fatal(error);
+    if (kind === 'full' && reservedBytes(this.#directory) > 0) this.#cutLogOff();
+    if (kind === 'unexpected') this.#on.unexpected(error);
+  }
+
+  /** So that the log of a full disk is never longer than what the reserve is for. */
+  #cutLogOff(): void {
+    try {
+      cutLogOff(this.#db, this.#directory);
+    } catch (error) {
+      if (failureKind(error) === 'fatal') this.#on.fatal(error);
+    }
+  }
+}

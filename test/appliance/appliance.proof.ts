@@ -1,0 +1,33 @@
+import path from 'node:path';
+import t from 'tap';
+import { runScript } from '../harness/runScript.ts';
+import { missingNeeds } from './needs.ts';
+import { missingToBuild } from './packages.ts';
+import { debianTree } from './tree.ts';
+
+const SCRIPT = path.resolve(import.meta.dirname, './main.ts');
+const SUITE = 'bookworm';
+
+// A minute and a half, and half a minute more for the tree the first time, on a machine that has nothing else to do.
+t.setTimeout(600_000);
+
+const lacks = missingNeeds() ?? missingToBuild() ?? (await lacksTree());
+
+t.test(
+  'a box is installed without internet, crashes, is upgraded, rolled back, backed up, restored, pruned, rebooted and purged: nothing that was acknowledged is lost or doubled',
+  { skip: lacks ?? false },
+  async (t) => {
+    const { status, said } = await runScript(t, SCRIPT, '--quick', '--suite', SUITE);
+    t.equal(status, 0);
+    t.match(said, /^bookworm: \d+ steps .*: nothing that was acknowledged was lost or doubled$/m);
+  },
+);
+
+async function lacksTree(): Promise<string | undefined> {
+  try {
+    await debianTree(SUITE);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

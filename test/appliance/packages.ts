@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { ARCHITECTURES } from '../../scripts/package/architecture.ts';
+import { missingNeeds } from '../../scripts/package/needs.ts';
+import { MIGRATION } from '../harness/newerCourtd.ts';
+import type { Workshop } from '../harness/workshop.ts';
+import { expect } from './walk.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const SCHEMA = 'usr/lib/courtd/src/store/schema.js';
+const MIGRATIONS = /const MIGRATIONS = \[(.*?)\];/;
+
+/** The packages of one walk; each version is newer than the one before. */
+export interface Packages {
+  readonly now: string;
+  /** The same program. */
+  readonly next: string;
+  /** A program with a migration that the others do not know. */
+  readonly migrating: string;
+}
+
+export const VERSIONS = { next: '9.1.0', migrating: '9.2.0' } as const;
+
+/** @returns what this machine lacks to build the package, and what to do about it; undefined where it has all. */
+export function missingToBuild(): string | undefined {
+  const own = ARCHITECTURES.filter(({ node }) => node === process.arch);
+  return own.length === 0 ? `There is no package for ${process.arch}.` : missingNeeds(own, false);
+}
+
+/**
+ * Builds the package of this checkout, unless there is one, and makes newer ones of it.
+ * @param built a .deb.
+ */
+export async function makePackages(workshop: Workshop, built?: string): Promise<Packages> {
+  const now = built === undefined ? await build(workshop.file('dist')) : path.resolve(built);
+  const next = await newer(workshop, now, VERSIONS.next, () => {});
+  const migrating = await newer(workshop, now, VERSIONS.migrating, (tree) => {
+    const file = path.join(tree, SCHEMA);
+    const text = fs.readFileSync(file, 'utf8');
+    expect(MIGRATIONS.test(text), `${SCHEMA} has no list of migrations that could be added to`);
+    const longer = `const MIGRATIONS = [$1, ${JSON.stringify(MIGRATION)}];`;
+    fs.writeFileSync(file, text.replace(MIGRATIONS, longer));
+  });
+  return { now, next, migrating };
+}
+
+async function build(folder: string): Promise<string> {
+  const arch = ARCHITECTURES.find(({ node }) => node === process.arch)!.debian;
+  const args = [path.join(ROOT, 'scripts/package.ts'), '--quick', '--arch', arch, '--to', folder];
+  await promisify(execFile)(process.execPath, args);
+  const deb = fs.readdirSync(folder).find((name) => name.endsWith('.deb'));
+  expect(deb !== undefined, 'npm run package left no .deb');
+  return path.join(folder, deb);
+}
+
+/** Takes a package apart, changes its version and what else is asked, and packs it again. */
+async function newer(
+  workshop: Workshop,
+  deb: string,
+  version: string,
+  change: (tree: string) => void,
+): Promise<string> {
+  const run = promisify(execFile);
+  const tree = workshop.file(version);
+  await run('dpkg-deb', ['--raw-extract', deb, tree]);
+  const control = path.join(tree, 'DEBIAN/control');
+  fs.writeFileSync(
+    control,
+    fs.readFileSync(control, 'utf8').replace(/^Version: .*$/m, `Version: ${version}`),
+  );
+  const manifest = path.join(tree, 'usr/lib/courtd/package.json');
+  fs.writeFileSync(manifest, JSON.stringify({ ...JSON.parse(fs.readFileSync(manifest, 'utf8')), version }));
+  change(tree);
+  const file = workshop.file(`courtd_${version}.deb`);
+  await run('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z1', '--build', tree, file]);
+  fs.rmSync(tree, { recursive: true });
+  return file;
+}

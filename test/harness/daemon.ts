@@ -1,0 +1,176 @@
+import { type ChildProcessByStdio, type ExecFileOptions, execFile, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+import type { Readable } from 'node:stream';
+import { scheme, serveArguments } from './transport.ts';
+
+/** The real program in a process of its own, on a port of its own, with its data in a folder that goes away. */
+
+export const BIN = path.resolve(import.meta.dirname, '../../bin/courtd');
+
+/** What a test needs of tap's `t`. */
+interface Cleanup {
+  teardown(end: () => unknown): void;
+}
+
+export interface CommandResult {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** @returns an empty folder that is removed after the test. */
+export function temporaryFolder(t: Cleanup): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-test-'));
+  t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs one command to its end. The environment holds no COURTD_ variable but those given. */
+export function courtd(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
+  return run(BIN, args, { env: cleanEnvironment(env) });
+}
+
+/**
+ * What takes tap out of a child's environment, where tap puts itself behind our backs: its hooks would handle
+ * signals and the end of the process in ways of their own, and take a third of a second. `env` leaves no process.
+ */
+const WITHOUT_TAP = ['-u', 'NODE_OPTIONS'];
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Starts any program. */
+export function start(program: string, args: readonly string[], options: ExecFileOptions = {}): Child {
+  const child = spawn('env', [...WITHOUT_TAP, program, ...args], {
+    env: cleanEnvironment(),
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return child as Child;
+}
+
+/** Runs any program to its end. */
+export function run(
+  program: string,
+  args: readonly string[],
+  options: ExecFileOptions = {},
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const all = { env: cleanEnvironment(), maxBuffer: 1 << 30, ...options, encoding: 'utf8' } as const;
+    const child = execFile('env', [...WITHOUT_TAP, program, ...args], all, (_error, stdout, stderr) => {
+      resolve({ status: child.exitCode, stdout, stderr });
+    });
+  });
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+export class Daemon {
+  readonly data: string;
+  readonly token: string;
+  readonly port: number;
+  readonly child: Child;
+  /** Every line it has logged so far. */
+  readonly log: LogLine[];
+  /** Its exit status, once its last line is in the log; null where a signal ended it. */
+  readonly exited: Promise<number | null>;
+
+  private constructor(fields: Pick<Daemon, 'data' | 'token' | 'port' | 'child' | 'log' | 'exited'>) {
+    this.data = fields.data;
+    this.token = fields.token;
+    this.port = fields.port;
+    this.child = fields.child;
+    this.log = fields.log;
+    this.exited = fields.exited;
+  }
+
+  /** Starts it and waits until it listens; it is killed after the test if it is still there. */
+  static async start(
+    t: Cleanup,
+    args: readonly string[] = [],
+    data = temporaryFolder(t),
+    env: Record<string, string> = {},
+  ): Promise<Daemon> {
+    const rotated = await courtd(['token', 'rotate', '--data', data]);
+    if (rotated.status !== 0) throw new Error(rotated.stderr);
+    return Daemon.run(t, data, rotated.stdout.trim(), args, env);
+  }
+
+  /**
+   * Starts it on a data directory that is there.
+   * @param under a program, with its arguments, that starts it in its own place.
+   * @param bin another version of courtd.
+   */
+  static async run(
+    t: Cleanup,
+    data: string,
+    token: string,
+    args: readonly string[] = [],
+    env: Record<string, string> = {},
+    under: readonly string[] = [],
+    bin = BIN,
+  ): Promise<Daemon> {
+    const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data, ...serveArguments()];
+    const [program = bin, ...all] = [...under, bin, ...serve, ...args];
+    const child = start(program, all, { env: cleanEnvironment(env) });
+    const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+    t.teardown(() => {
+      child.kill('SIGKILL');
+      return exited;
+    });
+    const log: LogLine[] = [];
+    let errors = '';
+    child.stderr.on('data', (chunk) => {
+      errors += chunk;
+    });
+    const port = await new Promise<number>((resolve, reject) => {
+      readline.createInterface(child.stdout).on('line', (text) => {
+        const line = JSON.parse(text) as LogLine;
+        log.push(line);
+        if (line.msg === 'listening') resolve(line.port as number);
+      });
+      void exited.then((status) => reject(new Error(`courtd serve ended with ${status}: ${errors}`)));
+    });
+    return new Daemon({ data, token, port, child, log, exited });
+  }
+
+  /** Posts a body: a value as JSON, or text and bytes as they are. */
+  post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    return fetch(`${scheme()}://127.0.0.1:${this.port}/v1/events`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json', ...headers },
+      body: (isRaw ? body : JSON.stringify(body)) as RequestInit['body'] & {},
+    });
+  }
+
+  /** Runs a command on its data directory. */
+  command(...args: string[]): Promise<CommandResult> {
+    return courtd([...args, '--data', this.data]);
+  }
+
+  /** @returns the events of a session as `courtd export --format ndjson` writes them, one text each. */
+  async exported(session: string): Promise<string[]> {
+    const { status, stdout, stderr } = await this.command('export', session, '--format', 'ndjson');
+    if (status !== 0) throw new Error(stderr);
+    return stdout.split('\n').slice(0, -1);
+  }
+
+  /** Stops it with a signal. @returns its exit status. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.child.kill(signal);
+    return this.exited;
+  }
+}
+
+/** @returns this process's environment without what would change how courtd works, and with what is given. */
+export function cleanEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(COURTD_|NODE_OPTIONS|TAP)/.test(name));
+  return { ...Object.fromEntries(own), ...more };
+}

@@ -1,0 +1,139 @@
+import Database from 'better-sqlite3';
+import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { Problem } from '../../src/protocol/errors.ts';
+import type { CourtEvent } from '../../src/protocol/event.ts';
+import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { type KeyHash, keyHash } from '../../src/store/dedup/keyHash.ts';
+import { databaseFile, openDatabase } from '../../src/store/open/openDatabase.ts';
+import type { StoreEvents } from '../../src/store/store.ts';
+import { Appender, type Counts } from '../../src/store/write/appendEvents.ts';
+import { temporaryFolder } from './daemon.ts';
+
+type Test = Parameters<typeof temporaryFolder>[0];
+
+/** @returns events as requests of one each would bring them. */
+export function court(...sent: WireEvent[]): CourtEvent[] {
+  return sent.flatMap((event) => readBatch(Buffer.from(JSON.stringify(event))));
+}
+
+/** @returns a valid event that better-sqlite3 refuses to bind, after its key has been claimed. */
+export function unbindable(event: CourtEvent): CourtEvent {
+  return { ...event, eotNs: 2n ** 64n };
+}
+
+/** @returns an open database in a folder that goes away, closed after the test if it was not before. */
+export function scratch(t: Test, folder = temporaryFolder(t)): { folder: string; db: Database.Database } {
+  const db = openDatabase(folder, { create: true });
+  t.teardown(() => db.close());
+  return { folder, db };
+}
+
+/**
+ * @returns another connection to a database that this process may have open. Not by `openDatabase`, which reads the
+ * file's header: closing that descriptor would drop the locks of the first one.
+ */
+export function otherConnection(t: Test, folder: string): Database.Database {
+  const db = new Database(databaseFile(folder), { timeout: 0 });
+  t.teardown(() => db.close());
+  return db;
+}
+
+/** Appends as the writer does, without its queue. */
+export class Committer {
+  readonly appender: Appender;
+  readonly #db: Database.Database;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.appender = new Appender(db);
+  }
+
+  /** @throws what the appender throws, after the rollback. */
+  append(...sent: CourtEvent[]): Counts {
+    try {
+      const arrival = { events: sent, receivedMs: Date.now() };
+      const [counts] = this.#db.transaction(() => this.appender.append([arrival])).immediate();
+      this.appender.committed();
+      return counts!;
+    } catch (error) {
+      this.appender.rolledBack();
+      throw error;
+    }
+  }
+
+  /** Moves all keys to the file. */
+  sealAll(): void {
+    while (this.appender.keys.count > 0) this.appender.keys.sealStep();
+  }
+}
+
+/** What the store told the daemon. */
+export function recorder(): { on: StoreEvents; told: string[] } {
+  const told: string[] = [];
+  const tell = (what: keyof StoreEvents) => () => void told.push(what);
+  return {
+    on: {
+      full: tell('full'),
+      healed: tell('healed'),
+      fatal: tell('fatal'),
+      damaged: tell('damaged'),
+      unexpected: tell('unexpected'),
+      walLarge: tell('walLarge'),
+      walSmall: tell('walSmall'),
+      upgrading: tell('upgrading'),
+    },
+    told,
+  };
+}
+
+/** @returns the code of the problem that a request was refused with; else how it went otherwise. */
+export async function refusal(request: Promise<unknown>): Promise<unknown> {
+  try {
+    return await request;
+  } catch (error) {
+    return error instanceof Problem ? [error.code, error.status, error.headers['Retry-After']] : error;
+  }
+}
+
+/** @returns two event_ids that have the same hash. */
+export function collidingIds(hash: KeyHash): [string, string] {
+  const ids = new Map<number, string>();
+  for (let i = 0; ; i++) {
+    const id = `event-${i}`;
+    const other = ids.get(hash(id));
+    if (other !== undefined) return [other, id];
+    ids.set(hash(id), id);
+  }
+}
+
+/** How the keys of all events are known (keys.ts), and what must not be. */
+export interface KeyState {
+  readonly events: number;
+  /** Keys in the file. */
+  readonly sealed: number;
+  /** Events whose keys a start reads back into memory. */
+  readonly unsealed: number;
+  /** Neither: a resend would be stored again, and `event show` would not find it. */
+  readonly unknown: number;
+  /** Both: only while keys are on their way. */
+  readonly twice: number;
+  /** Keys in the file that lead to another event or to none. */
+  readonly astray: number;
+}
+
+export function keyState(db: Database.Database): KeyState {
+  db.function('key_hash', { deterministic: true }, (secret: Buffer, eventId: string) =>
+    keyHash(secret)(eventId),
+  );
+  const sql = `
+    WITH state AS (
+      SELECT EXISTS (SELECT 1 FROM key k WHERE k.session = e.session AND k.revision = e.revision AND k.seq = e.seq
+                      AND k.hash = key_hash((SELECT secret FROM sealed), e.event_id)) AS inFile,
+             e.seq > (SELECT up_to_seq FROM sealed) AS isUnsealed
+        FROM event e)
+    SELECT count(*) AS events, (SELECT count(*) FROM key) AS sealed, coalesce(sum(isUnsealed), 0) AS unsealed,
+           coalesce(sum(NOT inFile AND NOT isUnsealed), 0) AS unknown, coalesce(sum(inFile AND isUnsealed), 0) AS twice,
+           (SELECT count(*) FROM key) - coalesce(sum(inFile), 0) AS astray
+      FROM state`;
+  return db.prepare<[], KeyState>(sql).get()!;
+}

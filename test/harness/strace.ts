@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { type Daemon, run, start } from './daemon.ts';
+
+/** Makes the system calls of a running daemon fail or wait, for as long as one likes. */
+
+/** What a test needs of tap's `t`. */
+interface Cleanup {
+  teardown(end: () => unknown): void;
+}
+
+/** Why that cannot be done here; false where it can. */
+export const withoutStrace: string | false =
+  (await run('strace', ['-qq', '-o', '/dev/null', 'true'])).status !== 0 &&
+  'strace is not installed, or may not trace';
+
+/** What SQLite calls to put something on the disk. */
+export const SYNC = 'fsync,fdatasync';
+export const WRITE = 'pwrite64';
+/** And to read from it. */
+export const READ = 'pread64';
+
+export interface FaultOptions {
+  /** Names of system calls, with commas. */
+  readonly calls: string;
+  /** What strace calls an injection, such as `error=EIO`. */
+  readonly effect: string;
+  /** Only for this file of the data directory; absent: for every file. */
+  readonly file?: string;
+}
+
+/** @returns the arguments of strace, but for what it is to trace. */
+export function straceArguments(data: string, { calls, effect, file }: FaultOptions): string[] {
+  const where = file === undefined ? [] : ['-P', path.join(data, file)];
+  return ['-f', '-e', `trace=${calls}`, '-e', `inject=${calls}:${effect}`, ...where];
+}
+
+/** @returns what starts a daemon that is under the fault from its first system call on; `detach` ends it. */
+export function startedUnder(data: string, options: FaultOptions): string[] {
+  // -D: the daemon is our child, and strace is not in between. -I 2: it can be told to end.
+  return ['strace', '-D', '-I', '2', '-qq', '-o', '/dev/null', ...straceArguments(data, options)];
+}
+
+/** Ends the fault of a daemon that was started under it. */
+export function detach(daemon: Daemon): void {
+  const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
+  process.kill(Number(/^TracerPid:\s+(\d+)$/m.exec(status)?.[1]), 'SIGTERM');
+}
+
+export class Fault {
+  readonly #child: ReturnType<typeof start>;
+  #text = '';
+
+  private constructor(child: ReturnType<typeof start>) {
+    this.#child = child;
+    child.stderr.on('data', (chunk) => {
+      this.#text += chunk;
+    });
+  }
+
+  /** Begins the fault. @returns once the daemon is under it. */
+  static async begin(t: Cleanup, daemon: Daemon, options: FaultOptions): Promise<Fault> {
+    const pid = String(daemon.child.pid);
+    const child = start('strace', ['-p', pid, ...straceArguments(daemon.data, options)]);
+    // One that has lost its process may hang.
+    t.teardown(() => child.kill('SIGKILL'));
+    const fault = new Fault(child);
+    while (!/attached/.test(fault.#text)) await once(child.stderr, 'data');
+    return fault;
+  }
+
+  /** System calls that it has met so far. */
+  get calls(): number {
+    return this.#text.match(/INJECTED|DELAYED/g)?.length ?? 0;
+  }
+
+  /** Ends the fault: the daemon, which must be alive, goes on without it. */
+  async end(): Promise<void> {
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await ended;
+  }
+}

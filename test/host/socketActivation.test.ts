@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import t from 'tap';
+import { BIN, cleanEnvironment, courtd, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { SocketHolder } from '../harness/supervisor.ts';
+
+/** Posts an event, on a connection of its own unless there is an agent. @returns the status, or the code of the error. */
+function post(
+  port: number,
+  token: string,
+  agent: http.Agent | false,
+  sent: object = event(),
+): Promise<unknown> {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  return new Promise((resolve) => {
+    const where = { host: '127.0.0.1', port, path: '/v1/events', method: 'POST', headers, agent };
+    const req = http.request(where, (res) => {
+      res.resume();
+      res.once('end', () => resolve(res.statusCode));
+    });
+    req.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    req.end(JSON.stringify(sent));
+  });
+}
+
+async function tokenFor(data: string): Promise<string> {
+  return (await courtd(['token', 'rotate', '--data', data])).stdout.trim();
+}
+
+t.test(
+  'an inherited socket is served; --host and --port are not used, and the log says what to do',
+  async (t) => {
+    const data = temporaryFolder(t);
+    const token = await tokenFor(data);
+    const holder = await SocketHolder.start(t, data);
+    t.equal(await post(holder.port, token, false), 202);
+    const line = await holder.log.find(({ msg }) => msg === 'listening');
+    t.match(line, { host: '127.0.0.1', port: holder.port, socket: 'courtd.socket, from systemd' });
+    await holder.log.find(({ msg }) => /^--host \(COURTD_HOST\) is not used: courtd\.socket, /.test(msg));
+    const port = await holder.log.find(({ msg }) => msg.startsWith('--port'));
+    t.match(port, {
+      level: 'warn',
+      msg: /^--port \(COURTD_PORT\) is not used: .*systemctl edit courtd\.socket/,
+    });
+  },
+);
+
+t.test('under load, a restart with the socket held open loses no request', async (t) => {
+  const data = temporaryFolder(t);
+  const token = await tokenFor(data);
+  const holder = await SocketHolder.start(t, data, ['--rate-limit', '0']);
+  const sent: string[] = [];
+  const answers: unknown[] = [];
+  let isOver = false;
+  const agent = new http.Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  const senders = Array.from({ length: 16 }, async (_, i) => {
+    while (!isOver) {
+      const one = event();
+      sent.push(one.event_id);
+      answers.push(await post(holder.port, token, i % 2 === 0 ? agent : false, one));
+    }
+  });
+  for (let i = 0; i < 3; i++) {
+    const before = answers.length;
+    await holder.restart('SIGTERM');
+    while (answers.length < before + 200) await new Promise(setImmediate);
+  }
+  isOver = true;
+  await Promise.all(senders);
+  const failed = answers.filter((answer) => answer !== 202);
+  t.strictSame(failed, [], `of ${answers.length} requests`);
+  const { stdout } = await courtd(['export', 'session-1', '--format', 'ndjson', '--data', data]);
+  const stored = stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((text) => JSON.parse(text).event_id);
+  t.strictSame(stored.sort(), sent.sort());
+});
+
+t.test('who connects after a kill -9 waits, and is served by the next process', async (t) => {
+  const data = temporaryFolder(t);
+  const token = await tokenFor(data);
+  const holder = await SocketHolder.start(t, data);
+  const restarted = holder.restart('SIGKILL');
+  const early = Array.from({ length: 20 }, () => post(holder.port, token, false));
+  await restarted;
+  // A connection that the killed process had taken already is reset: its camera sends the event again.
+  for (const answer of await Promise.all(early))
+    t.ok([202, 'ECONNRESET'].includes(answer as number), `${answer}`);
+  t.equal(await post(holder.port, token, false), 202);
+});
+
+interface Passed {
+  readonly fd: number;
+  readonly count?: string;
+  readonly pid?: string;
+}
+
+/** Runs serve with a descriptor as its third. @returns its status, and what it said. */
+async function serveWith(t: Parameters<typeof temporaryFolder>[0], { fd, count = '1', pid = '$$' }: Passed) {
+  const serve = ['serve', '--data', temporaryFolder(t), '--host', '127.0.0.1', '--port', '0'];
+  const script = `LISTEN_FDS=${count} LISTEN_PID=${pid} exec "$@"`;
+  const child = spawn('sh', ['-c', script, 'sh', BIN, ...serve], {
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe', fd],
+  });
+  const exited = once(child, 'close');
+  let [stdout, stderr] = ['', ''];
+  child.stderr!.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdout!.on('data', (chunk) => {
+    stdout += chunk;
+    if (stdout.includes('"listening"')) child.kill('SIGTERM');
+  });
+  const [status] = await exited;
+  return { status, stdout, stderr };
+}
+
+t.test('a descriptor that is not a listening TCP socket is told in a sentence, with status 1', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-fd-'));
+  t.teardown(() => fs.rmSync(folder, { recursive: true }));
+  const handleOf = (owner: object) => (owner as { _handle: { fd: number } })._handle.fd;
+  const file = fs.openSync(path.join(folder, 'file'), 'w');
+  const local = net.createServer().listen(path.join(folder, 'local'));
+  const listening = net.createServer().listen(0, '127.0.0.1');
+  await Promise.all([once(local, 'listening'), once(listening, 'listening')]);
+  const connected = net.connect({ host: '127.0.0.1', port: (listening.address() as net.AddressInfo).port });
+  await once(connected, 'connect');
+  t.teardown(() => {
+    fs.closeSync(file);
+    connected.destroy();
+    for (const server of [local, listening]) server.close();
+  });
+  for (const fd of [file, handleOf(local), handleOf(connected)]) {
+    const { status, stdout, stderr } = await serveWith(t, { fd });
+    t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+    t.match(stderr, /^courtd: Cannot listen on the socket that systemd passed [^\n]*courtd\.socket[^\n]*\n$/);
+  }
+  const datagrams = dgram.createSocket('udp4');
+  await new Promise<void>((resolve) => datagrams.bind(0, '127.0.0.1', resolve));
+  t.teardown(() => datagrams.close());
+  const symbol = Object.getOwnPropertySymbols(datagrams).find(
+    ({ description }) => description === 'state symbol',
+  );
+  const { handle } = (datagrams as unknown as Record<symbol, { handle: { fd: number } }>)[symbol!]!;
+  t.match(await serveWith(t, { fd: handle.fd }), { status: 1, stderr: /not a listening TCP socket/ });
+});
+
+t.test('more than one socket is told in a sentence, with status 1', async (t) => {
+  const listening = net.createServer().listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  t.teardown(() => listening.close());
+  const { fd } = (listening as unknown as { _handle: { fd: number } })._handle;
+  const { status, stderr } = await serveWith(t, { fd, count: '2' });
+  t.equal(status, 1);
+  t.match(stderr, /^courtd: systemd passed 2 sockets, and courtd takes one: [^\n]*ListenStream=[^\n]*\n$/);
+});
+
+t.test('a socket that was passed to another process is not taken', async (t) => {
+  const listening = net.createServer().listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  t.teardown(() => listening.close());
+  const { port } = listening.address() as net.AddressInfo;
+  const { fd } = (listening as unknown as { _handle: { fd: number } })._handle;
+  const { status, stdout } = await serveWith(t, { fd, pid: '1' });
+  t.equal(status, 0);
+  const line = JSON.parse(stdout.split('\n')[0]!);
+  t.not(line.port, port);
+  t.equal(line.socket, undefined);
+});

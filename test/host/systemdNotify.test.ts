@@ -1,0 +1,194 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { mock } from 'node:test';
+import Database from 'better-sqlite3';
+import type { Logger } from 'pino';
+import t from 'tap';
+import { Notifier } from '../../src/host/systemdNotify.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { logged } from '../harness/logged.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
+import { FakeSystemd } from '../harness/supervisor.ts';
+
+const mounting = { skip: withoutMount };
+const CANNOT_TELL = /^systemd cannot be told/;
+
+t.test('systemd is told of the start, that courtd is ready, and that it stops, in this order', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const daemon = await Daemon.start(t, [], undefined, systemd.env);
+  await systemd.messages.find((message) => message.includes('READY=1'));
+  t.equal((await daemon.post(event())).status, 202);
+  t.equal(await daemon.stop(), 0);
+  await systemd.messages.find((message) => message.includes('STOPPING=1'));
+  t.strictSame(systemd.messages.all, [
+    '/run/somewhere/notify|EXTEND_TIMEOUT_USEC=60000000|STATUS=starting',
+    '/run/somewhere/notify|READY=1|STATUS=listening',
+    '/run/somewhere/notify|STOPPING=1|STATUS=stopping: what was accepted is answered first',
+  ]);
+  t.notOk(daemon.log.some(({ msg }) => CANNOT_TELL.test(msg)));
+});
+
+t.test('a start that fails is never called ready', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const data = temporaryFolder(t);
+  fs.writeFileSync(path.join(data, 'courtd.db'), 'not a database');
+  t.equal((await courtd(['serve', '--data', data, '--port', '0'], systemd.env)).status, 1);
+  const why = (message: string) =>
+    message.includes('|STATUS=/') && message.includes('is not a courtd database');
+  await systemd.messages.find(why);
+  t.equal(systemd.messages.all.length, 2);
+  t.match(systemd.messages.all[0], /STATUS=starting$/);
+});
+
+t.test('systemctl status says which setting is wrong, and why a certificate cannot be served', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const serve = ['serve', '--data', temporaryFolder(t)];
+  t.equal((await courtd(serve, { ...systemd.env, COURTD_PORT: 'x' })).status, 2);
+  await systemd.messages.find((message) =>
+    /\|STATUS=option .*COURTD_PORT.* is invalid\. Give a whole/.test(message),
+  );
+  t.equal((await courtd([...serve, '--tls-cert', '/none', '--tls-key', '/none'], systemd.env)).status, 1);
+  await systemd.messages.find((message) => /\|STATUS=Cannot read the TLS certificate \/none /.test(message));
+});
+
+t.test('the status says that there is no token, and when there is one', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], systemd.env);
+  await systemd.messages.find((message) => /READY=1\|STATUS=no token: .*"courtd token rotate"/.test(message));
+  await daemon.command('token', 'rotate');
+  await systemd.messages.find((message) => /notify\|STATUS=listening$/.test(message));
+});
+
+t.test('the watchdog is fed several times in its period, as long as the daemon runs', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
+  const daemon = await Daemon.start(t, [], undefined, env);
+  await systemd.messages.find((message) => message.includes('WATCHDOG=1'));
+  const from = systemd.messages.all.length;
+  await systemd.messages.find((message) => message.endsWith('|WATCHDOG=1'), from);
+  t.equal(await daemon.stop(), 0);
+  // systemd-notify may outlive the daemon.
+  await systemd.messages.find((message) => message.includes('STOPPING=1'));
+  const after = systemd.messages.all.findIndex((message) => message.includes('STOPPING=1'));
+  t.notOk(systemd.messages.all.slice(after).some((message) => message.includes('WATCHDOG')));
+});
+
+t.test(
+  'a full disk is told, and neither it nor a lock of another program keeps the watchdog hungry',
+  mounting,
+  async (t) => {
+    const systemd = new FakeSystemd(t);
+    const disk = await SmallDisk.mount(t, 8);
+    const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
+    const daemon = await Daemon.start(t, [], disk.data, env);
+    const fed = () =>
+      systemd.messages.find((message) => message.includes('WATCHDOG=1'), systemd.messages.all.length);
+    const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
+    t.teardown(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    await fed();
+    t.equal((await daemon.post(event())).status, 503);
+    await fed();
+    other.exec('ROLLBACK');
+    disk.fill();
+    while ((await daemon.post(events(100))).status === 202);
+    await systemd.messages.find((message) => /STATUS=disk full: /.test(message));
+    await fed();
+  },
+);
+
+t.test(
+  'without a proof that the store answers, the watchdog is not fed, and that is logged once',
+  async (t) => {
+    const systemd = new FakeSystemd(t);
+    process.env.PATH = systemd.env.PATH;
+    const said: unknown[][] = [];
+    const log = {
+      error: (...line: unknown[]) => said.push(line),
+      warn: (...line: unknown[]) => said.push(line),
+    };
+    const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: String(process.pid) };
+    const notifier = new Notifier(log as unknown as Logger, env);
+    t.strictSame(Object.keys(env), ['PATH'], 'what systemd has said is taken');
+    let proofs = 0;
+    const broken = new Error('the store is stuck');
+    // The first proof fails, and the second never comes.
+    const stuck = new Promise<void>(() => {});
+    const proof = () => (++proofs === 1 ? Promise.reject(broken) : stuck);
+    notifier.ready({ status: () => 'listening', proof });
+    await systemd.messages.find((message) => message.includes('READY=1'));
+    while (proofs < 2) await new Promise(setImmediate);
+    notifier.stopping();
+    await systemd.messages.find((message) => message.includes('STOPPING=1'));
+    t.equal(systemd.messages.all.length, 2);
+    t.match(said, [[{ err: broken }, /^the store does not answer/]]);
+    t.equal(said.length, 1);
+  },
+);
+
+t.test('a watchdog that is meant for another process is not fed', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: '1' };
+  const daemon = await Daemon.start(t, [], undefined, env);
+  await systemd.messages.find((message) => message.includes('READY=1'));
+  for (let i = 0; i < 20; i++) t.equal((await daemon.post(event())).status, 202);
+  t.equal(await daemon.stop(), 0);
+  await systemd.messages.find((message) => message.includes('STOPPING=1'));
+  t.notOk(systemd.messages.all.some((message) => message.includes('WATCHDOG')));
+});
+
+t.test('where systemd-notify fails, or is not there, that is logged once and events are taken', async (t) => {
+  const failing = new FakeSystemd(t, 'exit 1');
+  const missing = { ...failing.env, PATH: temporaryFolder(t) };
+  // The launcher needs the usual programs, so the folder has links to them, and no systemd-notify.
+  for (const name of ['sh', 'env', 'dirname', 'readlink', 'node'])
+    for (const folder of ['/usr/bin', '/bin'])
+      if (fs.existsSync(`${folder}/${name}`) && !fs.existsSync(`${missing.PATH}/${name}`))
+        fs.symlinkSync(`${folder}/${name}`, path.join(missing.PATH, name));
+  for (const env of [failing.env, missing]) {
+    const daemon = await Daemon.start(t, [], undefined, { ...env, WATCHDOG_USEC: '60000' });
+    await logged(daemon, CANNOT_TELL);
+    t.equal((await daemon.post(event())).status, 202);
+    t.equal(await daemon.stop(), 0);
+    t.equal(daemon.log.filter(({ msg }) => CANNOT_TELL.test(msg)).length, 1);
+  }
+});
+
+t.test('SIGHUP from systemd, without anything to read again, changes nothing', async (t) => {
+  const systemd = new FakeSystemd(t);
+  const daemon = await Daemon.start(t, [], undefined, systemd.env);
+  daemon.child.kill('SIGHUP');
+  await logged(daemon, /^SIGHUP/);
+  t.equal((await daemon.post(event())).status, 202);
+  t.equal(await daemon.stop(), 0);
+});
+
+t.test('what systemd has put into the environment is not handed on', async (t) => {
+  const seen = path.join(temporaryFolder(t), 'seen');
+  const systemd = new FakeSystemd(t, `env >>'${seen}'`);
+  const env = { ...systemd.env, WATCHDOG_USEC: '600000', LISTEN_FDS: '1', LISTEN_PID: '1' };
+  await Daemon.start(t, [], undefined, { ...env, SECRET_OF_THE_BOX: 'x' });
+  await systemd.messages.find((message) => message.includes('READY=1'));
+  const text = fs.readFileSync(seen, 'utf8');
+  t.match(text, /^NOTIFY_SOCKET=/m);
+  t.notMatch(text, /WATCHDOG|LISTEN_|SECRET/);
+});
+
+t.test('a status that has changed is told within a second', async (t) => {
+  const systemd = new FakeSystemd(t);
+  process.env.PATH = systemd.env.PATH;
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const notifier = new Notifier({} as unknown as Logger, { ...systemd.env });
+  let status = 'no token';
+  notifier.ready({ status: () => status, proof: () => Promise.resolve() });
+  await systemd.messages.find((message) => message.endsWith('STATUS=no token'));
+  status = 'listening';
+  mock.timers.tick(1_000);
+  await systemd.messages.find((message) => message.endsWith('STATUS=listening'));
+  mock.timers.tick(10_000);
+  notifier.stopping();
+  await systemd.messages.find((message) => message.includes('STOPPING=1'));
+  t.equal(systemd.messages.all.length, 3, 'told once');
+});

@@ -1,0 +1,181 @@
+import type { Logger } from 'pino';
+import t from 'tap';
+import { Traffic } from '../../src/http/accessLog.ts';
+import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { answerOf, RawClient, request } from '../harness/rawClient.ts';
+
+/** What the log says of requests. */
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** Traffic whose lines are kept, as its requests would be noted. */
+function recorded(t: { teardown(end: () => unknown): void }) {
+  const lines: Line[] = [];
+  const write = (level: string) => (fields: object, msg: string) => lines.push({ level, msg, ...fields });
+  const levels = ['debug', 'info', 'warn'].map((level) => [level, write(level)]);
+  const traffic = new Traffic(Object.fromEntries(levels) as unknown as Logger);
+  t.teardown(() => traffic.stop());
+  const mark = (client: string) => ({ id: 'r', client, startedAt: performance.now() });
+  return {
+    traffic,
+    refuse: (client: string, code: ProblemCode, logged = {}) =>
+      traffic.refused(mark(client), new Problem(code, 'Why.', {}, {}, logged)),
+    accept: (client: string, accepted = 1) =>
+      traffic.accepted(mark(client), { accepted, duplicates: 0, conflicts: 0 }),
+    warned: () => lines.filter(({ level }) => level === 'warn'),
+    summary: () => {
+      traffic.sumUp();
+      return lines.filter(({ msg }) => msg === 'summary').at(-1);
+    },
+  };
+}
+
+t.test('an old token that is sent again and again does not hide what others are refused for', async (t) => {
+  const { refuse, warned, summary } = recorded(t);
+  for (let i = 0; i < 1_000; i++) refuse('10.0.0.1', 'unauthorized', { reason: 'token 3 expired at …' });
+  refuse('10.0.0.2', 'invalid_event', { source: 'camera-2', court_id: 'court-2' });
+  t.ok(warned().length < 10, `${warned().length} lines`);
+  t.match(warned().at(-1), { client: '10.0.0.2', source: 'camera-2', court_id: 'court-2' });
+  const before = warned().length;
+  refuse('10.0.0.1', 'invalid_event', { source: 'camera-3' });
+  refuse('10.0.0.1', 'unauthorized', { reason: 'unknown token' });
+  refuse('10.0.0.1', 'unauthorized', { reason: 'token 3 expired at …' });
+  t.equal(warned().length, before + 2, 'behind the same gateway, another camera and another token are told');
+  t.match(summary(), { requests: 1_004, refused: { unauthorized: 1_002, invalid_event: 2 } });
+  refuse('10.0.0.1', 'unauthorized', { reason: 'token 3 expired at …' });
+  t.equal(warned().length, before + 3, 'in the next minute it is told again');
+});
+
+t.test('a client that invents sources, and any number of strangers, get few lines in a minute', async (t) => {
+  const { refuse, accept, warned, summary } = recorded(t);
+  accept('10.0.0.1');
+  for (let i = 0; i < 1_000; i++) refuse('10.0.0.2', 'invalid_event', { source: `source-${i}` });
+  t.equal(warned().length, 20);
+  for (let i = 0; i < 20_000; i++)
+    refuse(`2001:db8::${i.toString(16)}`, 'unauthorized', { reason: `reason ${i}` });
+  const strangers = warned().length;
+  t.ok(strangers < 200, `${strangers} lines`);
+  summary();
+  for (let i = 0; i < 20_000; i++)
+    refuse(`2001:db8::${i.toString(16)}`, 'unauthorized', { reason: `reason ${i}` });
+  const before = warned().length;
+  refuse('10.0.0.1', 'invalid_event');
+  t.equal(warned().length, before + 1, 'a camera that has sent events is told beside them');
+});
+
+t.test(
+  'the summary counts by client: those with trouble first, twenty of them, the rest together',
+  async (t) => {
+    const { refuse, accept, summary } = recorded(t);
+    for (let i = 0; i < 150; i++) accept(`10.0.0.${i}`, i + 1);
+    for (let i = 0; i < 3; i++) accept('10.0.0.7', 1);
+    refuse('10.0.0.99', 'invalid_event');
+    const { clients, ...all } = summary() as unknown as { clients: Record<string, object>; accepted: number };
+    t.equal(all.accepted, (150 * 151) / 2 + 3);
+    t.equal(Object.keys(clients).length, 21);
+    t.strictSame(Object.entries(clients).slice(0, 2), [
+      ['10.0.0.99', { requests: 2, accepted: 100, refused: 1 }],
+      ['10.0.0.7', { requests: 4, accepted: 11 }],
+    ]);
+    const sum = Object.values(clients).reduce(
+      (sum, counts) => sum + (counts as { accepted: number }).accepted,
+      0,
+    );
+    t.equal(sum, all.accepted, 'nobody is left out');
+    accept('10.0.0.1');
+    t.strictSame(summary()?.clients, { '10.0.0.1': { requests: 1, accepted: 1 } });
+  },
+);
+
+t.test(
+  'the refusal of an event names its source and court in the log, where they can be names',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const good = event({ source: 'camera-7', court_id: 'court-7' });
+    const bad = { ...good, confidence: 2 };
+    const bodies: [body: unknown, named: object][] = [
+      [bad, { source: 'camera-7', court_id: 'court-7' }],
+      [[event(), bad, { ...bad, source: 'camera-8' }], { source: 'camera-7', court_id: 'court-7' }],
+      [
+        { ...bad, court_id: 7 },
+        { source: 'camera-7', court_id: undefined },
+      ],
+      [
+        { ...bad, source: 'x'.repeat(257), court_id: 'a\u0085b' },
+        { source: undefined, court_id: undefined },
+      ],
+      [[null], { source: undefined, court_id: undefined }],
+    ];
+    const ids: unknown[] = [];
+    for (const [body] of bodies) {
+      const answer = await answerOf(daemon.post(body));
+      const { request_id, ...told } = JSON.parse(answer.body);
+      t.equal(answer.status, 400);
+      t.notOk('source' in told || 'logged' in told, 'in the log, not in the answer');
+      ids.push(request_id);
+    }
+    await daemon.stop();
+    for (const [i, [, named]] of bodies.entries()) {
+      const line = daemon.log.find(({ request_id }) => request_id === ids[i]);
+      t.strictSame(
+        { source: line?.source, court_id: line?.court_id },
+        { source: undefined, court_id: undefined, ...named },
+      );
+    }
+  },
+);
+
+t.test('61 requests without a token hide nothing', async (t) => {
+  const daemon = await Daemon.start(t);
+  for (let i = 0; i < 61; i++) {
+    const bytes = request(daemon, { headers: { authorization: undefined } });
+    const client = await RawClient.connect(t, daemon, `127.0.0.${2 + (i % 10)}`);
+    client.send(bytes);
+    t.equal((await client.next()).status, 401);
+    client.socket.destroy();
+  }
+  t.equal((await daemon.post(event({ confidence: 2, source: 'camera-9' }))).status, 400);
+  await daemon.stop();
+  t.match(
+    daemon.log.find(({ source }) => source === 'camera-9'),
+    { level: 'warn', code: 'invalid_event', client: '127.0.0.1' },
+  );
+  t.match(daemon.log.find(({ msg }) => msg === 'summary')?.clients, { '127.0.0.2': { refused: 7 } });
+});
+
+t.test(
+  'the log tells two cameras that share an event_id from one that does not raise its revision, and names the event',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const [first, second] = [event({ event_id: '1' }), event({ event_id: '2' })];
+    t.equal((await daemon.post([first, second])).status, 202);
+    t.equal((await daemon.post({ ...first, source: 'camera-2' })).status, 202);
+    t.equal((await daemon.post({ ...second, confidence: 0.1 })).status, 202);
+    await daemon.stop();
+    const warnings = daemon.log.filter(({ level }) => level === 'warn');
+    t.match(warnings, [
+      {
+        msg: /^two cameras share an event_id: .* UUID$/,
+        duplicates: 1,
+        conflicts: 1,
+        shared_ids: 1,
+        session_id: first.session_id,
+        event_id: '1',
+        source: 'camera-2',
+      },
+      {
+        msg: /raise its revision$/,
+        conflicts: 1,
+        shared_ids: undefined,
+        event_id: '2',
+        source: second.source,
+      },
+    ]);
+  },
+);

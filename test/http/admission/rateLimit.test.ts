@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { Daemon } from '../../harness/daemon.ts';
+import { event } from '../../harness/events.ts';
+import { checkProblem } from '../../harness/problem.ts';
+import { answerOf, RawClient, request } from '../../harness/rawClient.ts';
+
+const ACCEPTED = '{"accepted":1,"duplicates":0}';
+
+t.test(
+  'over its rate an address is told 429 after the token is checked and before anything else',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '1']);
+    const client = await RawClient.connect(t, daemon);
+    const body = JSON.stringify(event());
+    const lost = request(daemon, { line: 'GET / HTTP/1.1' });
+    const wrong = request(daemon, { headers: { authorization: 'Bearer wrong' } });
+    const next = async (bytes: Buffer) => {
+      client.send(bytes);
+      return client.next();
+    };
+    for (let i = 0; i < 3; i++) {
+      const refused = await RawClient.ask(t, daemon, wrong);
+      checkProblem(t, refused, 401, 'unauthorized', 'a wrong token takes no share');
+    }
+    // The burst is twice the rate; a slow machine may have been given one more meanwhile.
+    let passed = 0;
+    let limited = await next(lost);
+    for (; limited.status === 404 && passed < 10; limited = await next(lost)) passed++;
+    t.ok(passed >= 2, `${passed} passed`);
+    checkProblem(t, limited, 429, 'rate_limited', 'before the path');
+    checkProblem(t, await RawClient.ask(t, daemon, wrong), 401, 'unauthorized', 'after the token');
+    t.equal(limited.headers.get('retry-after'), '1');
+    const neighbour = await RawClient.connect(t, daemon, '127.0.0.2');
+    neighbour.send(request(daemon, { body: JSON.stringify(event()) }));
+    t.equal((await neighbour.next()).body, ACCEPTED, 'another address is not held back');
+    await wait(1000 * Number(limited.headers.get('retry-after')));
+    t.equal(
+      (await answerOf(daemon.post(body))).body,
+      ACCEPTED,
+      'who waits as told is served, and nothing was stored before',
+    );
+  },
+);
+
+t.test('who is told 429 is heard again when it has waited, on the same connection', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '1']);
+  const client = await RawClient.connect(t, daemon);
+  const body = JSON.stringify(event());
+  for (;;) {
+    client.send(request(daemon, { line: 'GET / HTTP/1.1' }));
+    const { status, headers } = await client.next();
+    if (status === 404) continue;
+    await wait(1000 * Number(headers.get('retry-after')));
+    break;
+  }
+  client.send(request(daemon, { body }));
+  t.equal((await client.next()).body, ACCEPTED);
+});
+
+for (const [what, limit] of [
+  ['a rate of 0 is no limit', '0'],
+  ['the usual rate is 1000 a second with a burst of 2000', '1000'],
+] as const) {
+  t.test(what, async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', limit]);
+    const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(t, daemon)));
+    const startedAt = performance.now();
+    let [served, limited] = [0, 0];
+    const ask = async (client: RawClient) => {
+      for (let i = 0; i < 300; i++) {
+        client.send(request(daemon, { line: 'GET / HTTP/1.1' }));
+        const { status } = await client.next();
+        if (status === 404) served++;
+        if (status === 429) limited++;
+      }
+    };
+    await Promise.all(clients.map(ask));
+    t.equal(served + limited, 6000);
+    const allowed = limit === '0' ? 6000 : 2000 + (performance.now() - startedAt) + 100;
+    t.ok(served >= Math.min(2000, allowed) && served <= allowed, `${served} served, ${limited} not`);
+    if (limit === '0') t.equal(limited, 0);
+  });
+}

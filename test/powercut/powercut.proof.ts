@@ -1,0 +1,19 @@
+import path from 'node:path';
+import t from 'tap';
+import { runScript } from '../harness/runScript.ts';
+import { missingNeeds } from './needs.ts';
+
+const SCRIPT = path.resolve(import.meta.dirname, './main.ts');
+
+// Twenty seconds, on a machine that has nothing else to do.
+t.setTimeout(240_000);
+
+t.test(
+  'the power goes while it writes: nothing that was acknowledged is lost',
+  { skip: missingNeeds() ?? false },
+  async (t) => {
+    const { status, said } = await runScript(t, SCRIPT, '--cuts', '40', '--sealing', '0');
+    t.equal(status, 0);
+    t.match(said, /in play: 40 power cuts: lost 0, twice 0, half 0, corrupt 0, stopped 0, unmountable 0/);
+  },
+);

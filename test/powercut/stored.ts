@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from 'node:util';
+import Database from 'better-sqlite3';
+import { eventToJson } from '../../src/protocol/event.ts';
+import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
+import { databaseFile } from '../../src/store/open/openDatabase.ts';
+import { HAS_EDGES } from '../../src/store/read/sessionBounds.ts';
+import type { History } from './history.ts';
+import { keyOf } from './traffic.ts';
+
+/** What a database holds, compared with what was ever sent. */
+export interface Stored {
+  /** What `PRAGMA integrity_check` says, and what is seen of the counts of the sessions: "ok". */
+  readonly integrity: string;
+  readonly keys: ReadonlySet<string>;
+  /** Keys of events that are there more than once. */
+  readonly twice: readonly string[];
+  /** Keys of events that nobody sent like that. */
+  readonly changed: readonly string[];
+  /** Keys that have moved to the file (src/store/dedup/dedupIndex.ts). */
+  readonly sealed: number;
+}
+
+/** Reads databases of one history: what has been compared once is known by its text from then on. */
+export class StoredReader {
+  readonly #history: History;
+  readonly #known = new Map<string, string>();
+
+  constructor(history: History) {
+    this.#history = history;
+  }
+
+  /** On a connection of its own, while the store has its own. */
+  read(data: string): Stored {
+    const db = new Database(databaseFile(data), { readonly: true });
+    try {
+      const pages = db.pragma('integrity_check', { simple: true }) as string;
+      const integrity = countsAreRight(db) ? pages : 'a session has counted wrongly';
+      const sealed = db.prepare<[], number>('SELECT count(*) FROM key').pluck().get() ?? 0;
+      const keys = new Set<string>();
+      const [twice, changed]: [string[], string[]] = [[], []];
+      for (const row of db.prepare<[], EventRow>(`${SELECT_EVENT} ORDER BY e.seq`).iterate()) {
+        const event = toStoredEvent(row);
+        const key = keyOf({ session_id: event.sessionId, event_id: event.eventId, revision: event.revision });
+        if (keys.has(key)) twice.push(key);
+        keys.add(key);
+        if (!this.#isAsSent(key, eventToJson(event))) changed.push(key);
+      }
+      return { integrity, keys, twice, changed, sealed };
+    } finally {
+      db.close();
+    }
+  }
+
+  #isAsSent(key: string, text: string): boolean {
+    if (this.#known.get(key) === text) return true;
+    const sent = this.#history.texts.get(key);
+    if (sent === undefined) return false;
+    if (!isDeepStrictEqual(JSON.parse(text), { revision: 0, ...JSON.parse(sent) })) return false;
+    this.#known.set(key, text);
+    return true;
+  }
+}
+
+/** Looks at every event. @returns whether each session knows how many it has, the first and the last (sessionCounts.ts). */
+export function countsAreRight(db: Database.Database): boolean {
+  const wrong = db.prepare<[], number>(`
+    WITH own AS (
+      SELECT DISTINCT session, count(*) OVER whole AS events,
+             first_value(seq) OVER (whole ORDER BY eot_ns, seq) AS first, first_value(eot_ns) OVER (whole ORDER BY eot_ns, seq) AS firstNs,
+             first_value(seq) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS last,
+             first_value(eot_ns) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS lastNs
+        FROM event WINDOW whole AS (PARTITION BY session)),
+    told AS (SELECT s.*, ${HAS_EDGES} AS hasEdges FROM session s)
+    SELECT (SELECT count(*) FROM own LEFT JOIN told ON told.id = own.session
+             WHERE told.events IS NOT own.events OR (hasEdges AND (first_seq, first_ns, last_seq, last_ns) IS NOT (first, firstNs, last, lastNs)))
+         + (SELECT count(*) FROM told WHERE events <> 0 AND id NOT IN (SELECT session FROM own))`);
+  return wrong.pluck().get() === 0;
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { BODY_BYTES, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../../src/base/limits.ts';
+import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { ENVELOPE_FIELDS, PAYLOAD_FIELDS } from '../../src/protocol/event.ts';
+import { EventSchema } from '../../src/protocol/eventSchema.ts';
+import { Names } from '../../src/protocol/memberNames.ts';
+import { jsonArray, jsonObject, jsonValue, numberText } from '../harness/arbitraryJson.ts';
+import { refusal } from '../harness/decodeRefusal.ts';
+import { event, eventText } from '../harness/events.ts';
+
+/** How a body's JSON is read (json.ts, text.ts), seen from readBatch. */
+
+const read = (text: string) => readBatch(Buffer.from(text));
+const payloadOf = (payload: string) => read(eventText({ payload }))[0]?.payload;
+
+/** Whether a body is told that it is no JSON, wherever. */
+function isJson(body: Buffer): boolean {
+  try {
+    readBatch(body);
+    return true;
+  } catch (error) {
+    const { code, message } = error as { code: string; message: string };
+    return code !== 'invalid_json' || message.startsWith('The body must be one event');
+  }
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+t.test('it takes what JSON.parse takes and refuses what it refuses: texts with one change', async () => {
+  const put = fc.constantFrom(
+    ...'"{}[],:0-.eE+nt u\\/\u0001\n\u00a0é',
+    '',
+    'true',
+    '\\u12',
+    '\\ud800',
+    '1e5',
+    '01',
+    '-',
+  );
+  const edit = fc.tuple(fc.nat(), fc.constantFrom(0, 1), put);
+  const texts = fc.oneof(jsonValue, jsonObject, jsonArray).map(({ text }) => text);
+  const property = fc.property(
+    texts,
+    fc.array(edit, { minLength: 1, maxLength: 2 }),
+    fc.boolean(),
+    (json, edits, inEvent) => {
+      let text = inEvent ? eventText({ payload: json, unknown: json }) : json;
+      for (const [at, drop, put] of edits) {
+        const place = at % (text.length + 1);
+        text = text.slice(0, place) + put + text.slice(place + drop);
+      }
+      // A surrogate that the change has cut from its other half would be another character in UTF-8.
+      fc.pre(text.isWellFormed() && text.trim() !== '');
+      assert.equal(isJson(Buffer.from(text)), parses(text), JSON.stringify(text));
+    },
+  );
+  fc.assert(property, { numRuns: 5_000 });
+});
+
+t.test('it takes what JSON.parse takes and refuses what it refuses: any small texts', async () => {
+  const near = fc.string({
+    unit: fc.constantFrom(...'[]{}",:\\-+1e0.tn \n', 'é', '"a":', 'null', '[1,', '"b"'),
+    minLength: 1,
+  });
+  const property = fc.property(near, (text) => {
+    fc.pre(text.trim() !== '' && !'['.repeat(EVENT_DEPTH_LEVELS).includes(text));
+    assert.equal(isJson(Buffer.from(text)), parses(text), text);
+  });
+  fc.assert(property, { numRuns: 5_000 });
+});
+
+t.test('a number is taken with every digit and sign that it has', async () => {
+  fc.assert(fc.property(numberText, (number) => payloadOf(`{"n":${number}}`) === `{"n":${number}}`));
+});
+
+t.test('the bytes that came are kept, and only white space outside of strings goes', async () => {
+  const space = fc.constantFrom('', '', ' ', '\n', '\t', '\r\n  ');
+  const gaps = fc.array(space, { minLength: 40, maxLength: 40 });
+  const property = fc.property(
+    jsonObject,
+    jsonObject,
+    gaps,
+    gaps,
+    fc.boolean(),
+    (payload, unknown, some, more, inArray) => {
+      const [bare, extra] = [tokens(payload.text), tokens(unknown.text)];
+      const [envelope] = tokens(JSON.stringify(event({ payload: undefined })))
+        .join('')
+        .split(/(?=}$)/) as [string];
+      const body = `${envelope} , "payload"\n:${spaced(bare, some)}\t,"un\\u006bnown 1" : ${spaced(extra, more)}, "é" : [ 2 ] } `;
+      const [event1] = read(
+        inArray ? ` [ ${body} , ${body.replace('"event_id":"', '"event_id":"2')}]` : body,
+      );
+      assert.equal(event1?.payload, bare.join(''));
+      assert.equal(event1?.extra, `{"un\\u006bnown 1":${extra.join('')},"é":[2]}`);
+    },
+  );
+  fc.assert(property, { numRuns: 1_000 });
+});
+
+/** Strings, brackets, marks, and everything between them: JSON text without its white space. */
+function tokens(json: string): string[] {
+  return json.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? [];
+}
+
+function spaced(tokens: readonly string[], gaps: readonly string[]): string {
+  return tokens.map((token, i) => gaps[i % gaps.length] + token + gaps[(i * 7 + 1) % gaps.length]).join('');
+}
+
+t.test('__proto__ is a member like any other', async (t) => {
+  const proto = '{"__proto__":{"x_ft":"a","event_id":1},"x_ft":1}';
+  t.equal(payloadOf(proto), proto);
+  const [sent] = read(eventText({ payload: '{}', __proto__x: '1' }).replace('__proto__x', '__proto__'));
+  t.equal(sent?.extra, '{"__proto__":1}');
+  const bare = refusal(`{"__proto__":${JSON.stringify(event())}}`);
+  t.equal(bare.members.details?.length, 10, 'and gives an event no fields');
+});
+
+t.test('as many values as a body may have are taken, one more is told', async (t) => {
+  // The event, its members' values and two lists in its payload.
+  const own = Object.keys(event()).length + 3;
+  const holds = (values: number, element: string) =>
+    eventText({
+      payload: `{"a name":{"list":[${Array.from({ length: values - own }, () => element).join()}]}}`,
+    });
+  t.equal(read(holds(BODY_VALUES, '0')).length, 1);
+  t.equal(read(`[${holds(BODY_VALUES - 1, '{}')}]`).length, 1, 'an array of events is one itself');
+  for (const element of ['0', 'null', '""', '[]', '{}']) {
+    for (const body of [holds(BODY_VALUES + 1, element), `[${holds(BODY_VALUES, element)}]`]) {
+      const problem = refusal(body);
+      t.match(problem, { code: 'body_too_large', members: { limit_values: 250_000 } }, element);
+      t.match(problem.message, /^One event holds more than 250000 JSON values .*must be smaller/);
+    }
+  }
+  const half = holds(BODY_VALUES / 2, '1');
+  t.match(refusal(`[${half},${half}]`).message, /^The body holds more than 250000 .*: send fewer events/);
+  const named = Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join();
+  t.equal(read(eventText({ payload: `{${named}}` })).length, 1, 'names do not count');
+});
+
+t.test('what is too much is told before the rest is read, JSON or not', async (t) => {
+  t.equal(refusal('[0,'.concat('0,'.repeat(300_000))).code, 'body_too_large');
+  t.equal(refusal('['.repeat(100)).code, 'too_deep');
+  t.equal(refusal(`[${'0,'.repeat(600)}`).code, 'invalid_json', 'but the number of events at the end');
+});
+
+t.test('large bodies go in: a text of 8 MiB, and 500 skeletons of 33 points', async (t) => {
+  const empty = eventText({ payload: '{"t":""}' });
+  for (const unit of ['x', '☃', '\\n', '\\u2603']) {
+    const text = unit.repeat((BODY_BYTES - empty.length) / Buffer.byteLength(unit));
+    t.ok(payloadOf(`{"t":"${text}"}`) === `{"t":"${text}"}`, unit);
+  }
+  const point = '{"x":1.234,"y":-5.678,"z":0.9}';
+  const skeleton = `{"points":[${Array.from({ length: 33 }, () => point).join()}]}`;
+  const events = read(`[${Array.from({ length: 500 }, () => eventText({ payload: skeleton })).join()}]`);
+  t.ok(events.length === 500 && events.every(({ payload }) => payload === skeleton));
+});
+
+t.test('it reads only its own part of a larger memory', async (t) => {
+  const memory = Buffer.from(`[[[${eventText({})}]]]{{{`);
+  t.equal(readBatch(memory.subarray(3, -6)).length, 1);
+  t.equal(readBatch(memory.subarray(2, -5)).length, 1);
+  t.equal(refusal(memory.subarray(3, -7)).message, 'The body is not JSON: it ends too early.');
+});
+
+t.test('where a body is broken is told in bytes', async (t) => {
+  const cases: [body: string, at: number][] = [
+    ['{"a":1,}', 7],
+    ['[1 2]', 3],
+    ['["é" 2]', 6],
+    ['["a\u0001"]', 3],
+    ['["a\\x"]', 3],
+    ['["a\\u12g4"]', 3],
+    ['[01]', 2],
+    ['[1.]', 3],
+    ['[-]', 1],
+    ['[1e+]', 4],
+    ['[nul]', 1],
+    ['{1:2}', 1],
+    ['{"a" 1}', 5],
+    ['[1}', 2],
+    ['[1]x', 3],
+  ];
+  for (const [body, at] of cases) {
+    t.equal(refusal(body).message, `The body is not JSON: unexpected text at byte ${at}.`, body);
+  }
+});
+
+t.test('the names that are looked for are those of the schema, and each is found', async (t) => {
+  t.strictSame([...ENVELOPE_FIELDS].sort(), Object.keys(EventSchema.properties).sort());
+  t.strictSame([...PAYLOAD_FIELDS].sort(), Object.keys(EventSchema.properties.payload.properties).sort());
+  for (const fields of [ENVELOPE_FIELDS, PAYLOAD_FIELDS]) {
+    const names = new Names(fields);
+    for (const [i, name] of fields.entries()) {
+      t.equal(names.find(Buffer.from(`"${name}"`), 1, name.length), i, name);
+      t.equal(names.find(Buffer.from(`${name.slice(0, -1)}!`), 0, name.length), -1, `not quite ${name}`);
+    }
+    for (const other of ['', 'x', 'é', 'a name that is longer than all'])
+      t.equal(names.find(Buffer.from(`"${other}"`), 1, Buffer.byteLength(other)), -1, other);
+  }
+});

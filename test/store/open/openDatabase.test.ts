@@ -1,0 +1,141 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { copyDatabase } from '../../../src/store/backup/onlineBackup.ts';
+import { makeDataDirectory } from '../../../src/store/directory/dataDirectory.ts';
+import { APPLICATION_ID, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
+import { databaseFile, explain, openDatabase } from '../../../src/store/open/openDatabase.ts';
+import { Store } from '../../../src/store/store.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { event } from '../../harness/events.ts';
+import { Committer, court, otherConnection, recorder, scratch } from '../../harness/scratchStore.ts';
+
+t.test('every open has the pragmas that the promise rests on, before the first write and after it', (t) => {
+  const folder = temporaryFolder(t);
+  for (const when of ['made', 'opened again', 'and again']) {
+    const { db } = scratch(t, folder);
+    const check = (at: string) => {
+      const pragma = (name: string) => db.pragma(name, { simple: true });
+      const FULL = 2;
+      t.strictSame([pragma('journal_mode'), pragma('synchronous')], ['wal', FULL], `${when}, ${at}`);
+      t.strictSame([pragma('page_size'), pragma('cache_size'), pragma('mmap_size')], [4096, -8_000, 0]);
+      t.strictSame([pragma('journal_size_limit'), pragma('foreign_keys')], [64 * 1024 * 1024, 0]);
+    };
+    check('before the first write');
+    new Committer(db).append(...court(event()));
+    check('after it');
+    db.close();
+  }
+  t.end();
+});
+
+t.test('the file says whose it is and of which layout', (t) => {
+  const { db } = scratch(t);
+  t.equal(db.pragma('application_id', { simple: true }), APPLICATION_ID);
+  t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
+  t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+  t.end();
+});
+
+t.test('a file that was being made when the power went is made by the next start', async (t) => {
+  for (const pragmas of [[], ['page_size = 4096', 'auto_vacuum = INCREMENTAL']]) {
+    const folder = temporaryFolder(t);
+    const begun = new Database(databaseFile(folder));
+    for (const pragma of pragmas) begun.pragma(pragma);
+    begun.close();
+    const store = await Store.open(folder, recorder().on);
+    t.match(await store.append(court(event())), { accepted: 1 });
+    await store.close();
+  }
+  const folder = temporaryFolder(t);
+  const foreign = new Database(databaseFile(folder));
+  foreign.pragma('auto_vacuum = INCREMENTAL');
+  foreign.exec('CREATE TABLE theirs (id INTEGER)');
+  foreign.close();
+  await t.rejects(Store.open(folder, recorder().on), /is not a courtd database/);
+});
+
+t.test('the view events shows the readable names to whoever opens the file', (t) => {
+  const { db } = scratch(t);
+  const [plain, more] = [event({ session_id: 's' }), event({ session_id: 's', revision: 3, frame: 7 })];
+  const before = Date.now();
+  new Committer(db).append(...court(plain, more));
+  const rows = db.prepare<[], Record<string, unknown>>('SELECT * FROM events').all();
+  rows.forEach(({ received_at, ...row }, i) => {
+    const { payload, frame: _, ...names } = { frame: 7, ...[plain, more][i]! };
+    const extra = i === 0 ? null : '{"frame":7}';
+    t.strictSame(row, { seq: i + 1, ...names, payload: JSON.stringify(payload), extra });
+    t.ok(Date.parse(String(received_at)) >= before && /^\d{4}-.*T.*\.\d{3}Z$/.test(String(received_at)));
+  });
+  t.equal(rows.length, 2);
+  t.end();
+});
+
+t.test('another daemon is refused while the first one is open, and not after it', async (t) => {
+  const folder = temporaryFolder(t);
+  const store = await Store.open(folder, recorder().on);
+  await store.append(court(event()));
+  t.equal(otherConnection(t, folder).prepare('SELECT count(*) FROM events').pluck().get(), 1);
+  await store.close();
+  const next = await Store.open(folder, recorder().on);
+  t.match(await next.append(court(event())), { accepted: 1 });
+  await next.close();
+});
+
+t.test('who has waited for a restore is told to try again, and not that the directory is closed', (t) => {
+  const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
+  const sentence = /is locked by another program: try again when it is done/;
+  t.match(explain(error, temporaryFolder(t)), { message: sentence });
+  t.end();
+});
+
+t.test('a command that ends beside the start, and takes its files away, is no failure', (t) => {
+  const folder = temporaryFolder(t);
+  openDatabase(folder, { create: true }).close();
+  const { accessSync } = fs;
+  t.teardown(() => Object.assign(fs, { accessSync }));
+  for (const companion of ['-shm', '-wal']) {
+    const file = `${databaseFile(folder)}${companion}`;
+    fs.writeFileSync(file, '');
+    let looks = 0;
+    // Between two looks.
+    fs.accessSync = (name, mode) => {
+      if (name === file && looks++ === 0) fs.rmSync(file);
+      accessSync(name, mode);
+    };
+    openDatabase(folder, { create: true, check: true }).close();
+    t.equal(looks, 1, companion);
+  }
+  t.end();
+});
+
+t.test(
+  'a database without a log, which has come into the place of the one that was opened, is not copied: SQLite would obey what lies beside it',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const opened = openDatabase(folder, { create: true });
+    opened.prepare('VACUUM INTO ?').run(path.join(folder, 'other.db'));
+    fs.renameSync(path.join(folder, 'other.db'), databaseFile(folder));
+    const copy = path.join(temporaryFolder(t), 'copy.db');
+    const failure = await copyDatabase(databaseFile(folder), copy).catch((error) => explain(error, folder));
+    t.match(failure, { message: /is locked by another program: try again when it is done/ });
+    t.strictSame(fs.readdirSync(path.dirname(copy)), []);
+    opened.close();
+  },
+);
+
+t.test('a new data directory and each parent that is made with it are synced where they are named', (t) => {
+  const folder = temporaryFolder(t);
+  const { fsyncSync } = fs;
+  t.teardown(() => Object.assign(fs, { fsyncSync }));
+  const synced: string[] = [];
+  fs.fsyncSync = (fd) => {
+    synced.push(path.relative(folder, fs.readlinkSync(`/proc/self/fd/${fd}`)));
+    fsyncSync(fd);
+  };
+  makeDataDirectory(path.join(folder, 'one', 'two', 'data'));
+  t.strictSame(synced, ['', 'one', path.join('one', 'two')]);
+  t.equal(fs.statSync(path.join(folder, 'one', 'two', 'data')).mode & 0o7777, 0o2770);
+  t.end();
+});

@@ -1,0 +1,264 @@
+import type { Database } from 'better-sqlite3';
+import fc from 'fast-check';
+import t from 'tap';
+import { LIVE_KEYS, READ_CHUNK_ROWS, SORT_READ_ROWS } from '../../../src/base/limits.ts';
+import type { CourtEvent } from '../../../src/protocol/event.ts';
+import { lostEdges } from '../../../src/store/read/sessionBounds.ts';
+import { type EventFilter, readSession } from '../../../src/store/read/sessionReader.ts';
+import { listSessions, sessionId } from '../../../src/store/read/sessions.ts';
+import { pruneEvents } from '../../../src/store/retention/prune.ts';
+import { event } from '../../harness/events.ts';
+import { Committer, court, otherConnection, scratch, unbindable } from '../../harness/scratchStore.ts';
+import { countsAreRight } from '../../powercut/stored.ts';
+
+const [SAMPLE] = court(event({ payload: {} }));
+const BEFORE_ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
+const HIT = 'BALL_HIT' as const;
+
+function at(eotNs: bigint, sessionId = 's'): CourtEvent {
+  return { ...SAMPLE!, sessionId, eventId: event().event_id, eotNs, eot: `${eotNs}` };
+}
+
+/** Fresh events whose eots go up and down, several to one eot. */
+function batch(count: number, sessionId = 's'): CourtEvent[] {
+  return Array.from({ length: count }, (_, i) => at(BigInt((i * 7919) % 200), sessionId));
+}
+
+/** In the order of eot, then of arrival. */
+function inOrder(sent: readonly CourtEvent[], sessionId = 's'): string[] {
+  const own = sent.filter((each) => each.sessionId === sessionId);
+  // Stable, so those of one eot stay in the order of arrival.
+  return own
+    .sort((a, b) => (a.eotNs < b.eotNs ? -1 : Number(a.eotNs > b.eotNs)))
+    .map(({ eventId }) => eventId);
+}
+
+function read(db: Database, name = 's', filter?: EventFilter): string[] {
+  const chunks = [...readSession(db, sessionId(db, name), filter)];
+  return chunks.flatMap(({ events }) => events.map(({ eventId }) => eventId));
+}
+
+t.test('events come by eot, to the nanosecond, then by arrival, whenever they came, before 1970 too', (t) => {
+  const { db } = scratch(t);
+  const store = new Committer(db);
+  const base = 1_773_500_966_535_000_000n;
+  const eots = [
+    base + 1n,
+    base,
+    base,
+    -1n,
+    -(2n ** 32n),
+    -(2n ** 32n) - 1n,
+    0n,
+    base - 1n,
+    2n ** 63n - 2n,
+    -(2n ** 63n),
+    base,
+  ];
+  const sent = [...eots, ...eots.toReversed()].map((eotNs) => at(eotNs));
+  store.append(...sent.slice(0, 5));
+  store.sealAll();
+  store.append(...sent.slice(5));
+  t.strictSame(read(db), inOrder(sent));
+  const from = (fromNs: bigint, toNs?: bigint) =>
+    read(db, 's', toNs === undefined ? { fromNs } : { fromNs, toNs });
+  t.strictSame(from(base).length, 10, 'from is inclusive');
+  t.strictSame(from(-1n, base).length, 6, 'to is exclusive');
+  t.strictSame(from(base + 2n, base), []);
+  t.end();
+});
+
+t.test('ten thousand events in any order, and interleaved with other sessions', (t) => {
+  const { folder, db } = scratch(t);
+  const store = new Committer(db);
+  const look = otherConnection(t, folder);
+  const sent: CourtEvent[] = [];
+  const count = 10_000;
+  for (let i = 0; i < count; i++) {
+    const eotNs = BigInt(Math.floor(Math.random() * 2 ** 40)) * 1_000n + BigInt(i % 3);
+    sent.push(at(eotNs, i % 5 === 0 ? 'other' : 's'));
+  }
+  store.append(...sent.slice(0, count / 2));
+  t.strictSame(read(look), inOrder(sent.slice(0, count / 2)), 'all keys in memory');
+  store.sealAll();
+  t.strictSame(read(look), inOrder(sent.slice(0, count / 2)), 'all keys in the file');
+  store.append(...sent.slice(count / 2));
+  t.strictSame(read(look), inOrder(sent), 'one half there, one here');
+  t.strictSame(read(look, 'other'), inOrder(sent, 'other'));
+  t.ok(count / 2 > SORT_READ_ROWS && LIVE_KEYS > count);
+  t.end();
+});
+
+t.test('whatever eots come in whatever order', (t) => {
+  const eots = fc.array(fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 2n }), fc.bigInt(-2n, 2n)), {
+    maxLength: 99,
+  });
+  const property = fc.property(eots, fc.nat(99), (eots, flushed) => {
+    const { db } = scratch(t);
+    const store = new Committer(db);
+    const sent = [...eots, 0n].map((eotNs) => at(eotNs));
+    const early = sent.slice(0, flushed);
+    if (early.length > 0) store.append(...early);
+    store.sealAll();
+    if (early.length < sent.length) store.append(...sent.slice(flushed));
+    const ids = read(db);
+    const isRight = ids.join() === inOrder(sent).join() && countsAreRight(db);
+    db.close();
+    return isRight;
+  });
+  fc.assert(property, { numRuns: 60 });
+  t.end();
+});
+
+t.test('what comes, and is flushed, while a session is read is left out, and nothing is read twice', (t) => {
+  const { folder, db } = scratch(t);
+  const store = new Committer(db);
+  const look = otherConnection(t, folder);
+  const sent: CourtEvent[] = [];
+  const add = () => {
+    const fresh = [...batch(2 * READ_CHUNK_ROWS), ...batch(READ_CHUNK_ROWS, 'other')];
+    sent.push(...fresh);
+    store.append(...fresh);
+  };
+  add();
+  for (let round = 0; round < 3; round++) {
+    const expected = inOrder(sent);
+    const ids: string[] = [];
+    for (const { events } of readSession(look, sessionId(look, 's'))) {
+      if (ids.length === 0) add();
+      store.sealAll();
+      ids.push(...events.map(({ eventId }) => eventId));
+    }
+    t.strictSame(ids, expected);
+  }
+  t.end();
+});
+
+t.test(
+  'an event whose key moves to the file between two looks of a reader is in one place or in the other',
+  (t) => {
+    const { folder, db } = scratch(t);
+    const store = new Committer(db);
+    const look = otherConnection(t, folder);
+    const sent = batch(20_000);
+    store.append(...sent);
+    const { prepare, transaction } = look;
+    const flush = () => store.appender.keys.count > 0 && store.appender.keys.sealStep();
+    look.prepare = ((sql: string) => {
+      flush();
+      return prepare.call(look, sql);
+    }) as typeof look.prepare;
+    look.transaction = ((work: () => unknown) => {
+      const run = transaction.call(look, work);
+      return (...args: []) => {
+        const result = run(...args);
+        flush();
+        return result;
+      };
+    }) as typeof look.transaction;
+    t.strictSame(read(look), inOrder(sent));
+    t.equal(store.appender.keys.count, 0, 'all have moved meanwhile');
+    t.end();
+  },
+);
+
+t.test('a prune takes events while a session is read: the reader goes on behind them', async (t) => {
+  const { folder, db } = scratch(t);
+  const store = new Committer(db);
+  const look = otherConnection(t, folder);
+  const hits = batch(8 * READ_CHUNK_ROWS).map((each) => ({ ...each, type: HIT }));
+  const kept = batch(10).map((each, i) => ({ ...each, eotNs: 10n ** 18n + BigInt(i) }));
+  store.append(...hits.slice(0, 4 * READ_CHUNK_ROWS));
+  store.sealAll();
+  store.append(...hits.slice(4 * READ_CHUNK_ROWS), ...kept);
+  const chunks = readSession(look, sessionId(look, 's'));
+  chunks.next();
+  const pruned = await pruneEvents(db, { ...BEFORE_ALL, type: HIT }, () => {});
+  t.equal(pruned.events, hits.length);
+  const rest = [...chunks].flatMap(({ events }) => events.map(({ eventId }) => eventId));
+  t.strictSame(rest, inOrder(kept), 'what is left');
+  t.strictSame(read(look), inOrder(kept));
+});
+
+t.test(
+  'a session tells its events, the first and the last, also after prunes, and after one that was cut short',
+  async (t) => {
+    const { folder, db } = scratch(t);
+    const store = new Committer(db);
+    const look = otherConnection(t, folder);
+    const sent = [5, 3, 9, 3, 9, 1, 12].map((ns) => at(BigInt(ns)));
+    const line = (events: number, first: number, last: number) => ({
+      session_id: 's',
+      events,
+      first_eot: String(first),
+      last_eot: String(last),
+    });
+    const told = () => [...listSessions(look)].flat();
+    store.append(...sent.slice(0, 2));
+    t.match(told(), [line(2, 3, 5)]);
+    t.throws(() => store.append(at(0n), at(99n), unbindable(SAMPLE!)));
+    t.match(told(), [line(2, 3, 5)], 'not what was rolled back');
+    store.append({ ...sent[2]!, type: HIT }, sent[3]!);
+    store.append({ ...sent[4]!, eot: 'the later one of two' }, { ...sent[5]!, type: HIT });
+    t.match(told(), [{ ...line(6, 1, 9), last_eot: 'the later one of two' }]);
+    store.append({ ...sent[6]!, type: HIT });
+    store.append(sent[3]!, sent[3]!);
+    t.match(told(), [{ ...line(7, 1, 12), duplicates: 2 }]);
+    const hits = { ...BEFORE_ALL, type: HIT };
+    const cut = pruneEvents(look, hits, () => {
+      throw new Error('power cut');
+    });
+    await t.rejects(cut, /power cut/);
+    const left = { ...line(4, 3, 9), last_eot: 'the later one of two' };
+    t.match(told(), [left], 'the first and the last are gone, and not noted yet');
+    t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
+      events: 4,
+      first_ns: 1,
+      last_ns: 12,
+    });
+    await pruneEvents(look, hits, () => {});
+    t.match(told(), [left]);
+    t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
+      events: 4,
+      first_ns: 3,
+      last_ns: 9,
+    });
+    t.ok(countsAreRight(db));
+    await pruneEvents(look, BEFORE_ALL, () => {});
+    t.strictSame(told(), []);
+    t.throws(() => sessionId(db, 's'), /There is no session/);
+    store.append(at(6n));
+    t.match(told(), [line(1, 6, 6)], 'it begins anew');
+    t.ok(countsAreRight(db));
+  },
+);
+
+t.test('events that come while the first and the last are looked for count, too', async (t) => {
+  const { db } = scratch(t);
+  const store = new Committer(db);
+  store.append(
+    ...[50, 40, 60].map((ns) => at(BigInt(ns))),
+    ...[1, 99].map((ns) => ({ ...at(BigInt(ns)), type: HIT })),
+  );
+  db.exec(`DELETE FROM event WHERE seq > 3; UPDATE session SET events = 3`);
+  for (const note of lostEdges(db)) {
+    store.append(at(30n), at(70n));
+    db.transaction(note)();
+  }
+  t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
+    events: 5,
+    first_ns: 30,
+    last_ns: 70,
+  });
+  t.ok(countsAreRight(db));
+  db.exec(`DELETE FROM event WHERE eot_ns = 30; UPDATE session SET events = 4`);
+  for (const note of lostEdges(db)) {
+    // Another prune.
+    db.exec(`DELETE FROM event WHERE eot_ns = 40; UPDATE session SET events = 3`);
+    db.transaction(note)();
+  }
+  t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
+  for (const note of lostEdges(db)) db.transaction(note)();
+  t.ok(countsAreRight(db));
+  t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
+});

@@ -1,0 +1,162 @@
+import type { Database } from 'better-sqlite3';
+import fc from 'fast-check';
+import t from 'tap';
+import { READ_CHUNK_BYTES, READ_CHUNK_ROWS, READ_WITH_ROW_BYTES } from '../../../src/base/limits.ts';
+import type { CourtEvent } from '../../../src/protocol/event.ts';
+import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
+import { type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
+import { sessionId } from '../../../src/store/read/sessions.ts';
+import { event } from '../../harness/events.ts';
+import { Committer, collidingIds, court, scratch } from '../../harness/scratchStore.ts';
+
+const [SAMPLE] = court(event({ payload: {} }));
+
+function chunksOf(db: Database): (readonly ReadEvent[])[] {
+  return [...readSession(db, sessionId(db, SAMPLE!.sessionId))].map(({ events }) => events);
+}
+
+/** Which revision of which event is current, in the order of arrival. */
+function marks(events: readonly ReadEvent[]): [eventId: string, revision: number, current: boolean][] {
+  const inOrder = events.toSorted((a, b) => a.seq - b.seq);
+  return inOrder.map(({ eventId, revision, current }) => [eventId, revision, current]);
+}
+
+function expected(sent: readonly CourtEvent[]): ReturnType<typeof marks> {
+  const highest = new Map<string, number>();
+  for (const { eventId, revision } of sent) {
+    highest.set(eventId, Math.max(revision, highest.get(eventId) ?? 0));
+  }
+  return sent.map(({ eventId, revision }) => [eventId, revision, revision === highest.get(eventId)]);
+}
+
+t.test('the highest revision is the current one, however far away it is, and sealed or not', (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  // The one is revised and the other, which has the same hash, is not.
+  const [revised, untouched] = collidingIds(readKeyHash(db));
+  const sent: CourtEvent[] = [];
+  // Of another session, it is.
+  committer.append({ ...SAMPLE!, sessionId: 'other', eventId: untouched, revision: 7 });
+  const append = (eventId: string, revision: number) => {
+    const eotNs = SAMPLE!.eotNs + BigInt(sent.length) * 1_000_000_000n;
+    sent.push({ ...SAMPLE!, eventId, revision, eotNs });
+    committer.append(sent.at(-1)!);
+  };
+  // Each after more than a chunk of events that are never revised.
+  const far = () => {
+    const first = sent.length;
+    for (let i = 0; i <= READ_CHUNK_ROWS; i++) append(`never ${first + i}`, 0);
+  };
+  const rounds: [name: string, revisions: readonly number[], isSealed: boolean][] = [
+    ['sealed, all of it', [0, 1, 2], true],
+    ['sealed before its last', [3, 1, 5], false],
+    ['not sealed', [0, 2, 1], false],
+  ];
+  append('sealed before its last', 2);
+  append(revised, 0);
+  append(untouched, 0);
+  for (const [name, revisions, isSealed] of rounds) {
+    for (const revision of revisions) {
+      append(name, revision);
+      far();
+    }
+    append(revised, sent.length);
+    if (isSealed) committer.sealAll();
+  }
+  const chunks = chunksOf(db);
+  t.ok(chunks.length > 9, `${chunks.length} chunks`);
+  t.strictSame(marks(chunks.flat()), expected(sent));
+  t.end();
+});
+
+t.test('whatever revisions come, in whatever order, and whenever keys are sealed', (t) => {
+  const action = fc.oneof(
+    { weight: 9, arbitrary: fc.record({ id: fc.nat(4), revision: fc.nat(3), late: fc.nat(2_000) }) },
+    { weight: 1, arbitrary: fc.constant('seal' as const) },
+  );
+  const property = fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    const sent = new Map<string, CourtEvent>();
+    for (const each of actions) {
+      if (each === 'seal') {
+        committer.sealAll();
+        continue;
+      }
+      const { id, revision, late } = each;
+      const eotNs = SAMPLE!.eotNs + BigInt(late);
+      const next = { ...SAMPLE!, eventId: `e${id}`, revision, eotNs };
+      committer.append(next);
+      if (!sent.has(`${id} ${revision}`)) sent.set(`${id} ${revision}`, next);
+    }
+    const read = sent.size === 0 ? [] : chunksOf(db).flat();
+    db.close();
+    return JSON.stringify(marks(read)) === JSON.stringify(expected([...sent.values()]));
+  });
+  fc.assert(property, { numRuns: 60 });
+  t.end();
+});
+
+t.test(
+  'a revision that comes, and is sealed, while a session is read changes nothing of what is read',
+  (t) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    const sent = [
+      { ...SAMPLE!, eventId: 'a', revision: 9 },
+      ...Array.from({ length: READ_CHUNK_ROWS }, (_, i) => ({ ...SAMPLE!, eventId: `never ${i}` })),
+      { ...SAMPLE!, eventId: 'b', revision: 1 },
+    ];
+    committer.append(...sent);
+    const chunks = readSession(db, sessionId(db, SAMPLE!.sessionId));
+    const first = chunks.next().value!.events;
+    committer.append({ ...SAMPLE!, eventId: 'b', revision: 2 });
+    committer.sealAll();
+    const rest = [...chunks].flatMap(({ events }) => events);
+    t.strictSame(marks([...first, ...rest]), expected(sent));
+    t.end();
+  },
+);
+
+t.test(
+  'events of every size come whole and in order, and no chunk is larger than its bound and one event',
+  (t) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    const text = (bytes: number) => `{"t":"${'x'.repeat(bytes - 8)}"}`;
+    const sizes = [
+      20,
+      READ_WITH_ROW_BYTES,
+      READ_WITH_ROW_BYTES + 1,
+      READ_CHUNK_BYTES - 100,
+      READ_CHUNK_BYTES,
+    ];
+    // Together they are over the bound of what comes with a row, or the one or the other is.
+    const pairs: (readonly [payload: number, extra: number | null])[] = [
+      ...sizes.map((size) => [size, null] as const),
+      ...sizes.map((size) => [20, size] as const),
+      [READ_WITH_ROW_BYTES - 20, 20],
+      [READ_WITH_ROW_BYTES - 20, 21],
+      ...sizes.map((size) => [size, size] as const),
+    ];
+    const sent = pairs.map(([payload, extra], i) => ({
+      ...SAMPLE!,
+      eventId: `e${i}`,
+      payload: text(payload),
+      extra: extra === null ? null : text(extra),
+    }));
+    committer.append(...sent);
+    const chunks = chunksOf(db);
+    const read = chunks.flat().map(({ eventId, payload, extra }) => ({ eventId, payload, extra }));
+    t.strictSame(
+      read,
+      sent.map(({ eventId, payload, extra }) => ({ eventId, payload, extra })),
+    );
+    for (const chunk of chunks) {
+      const bytes = chunk.map(({ payload, extra }) => payload.length + (extra?.length ?? 0));
+      const withoutLast = bytes.slice(0, -1).reduce((sum, each) => sum + each, 0);
+      t.ok(withoutLast <= READ_CHUNK_BYTES, `${bytes}`);
+    }
+    t.end();
+  },
+);

@@ -1,0 +1,67 @@
+import t from 'tap';
+import { EARLIEST_RECEIVED_MS } from '../../../src/base/limits.ts';
+import { hasJustJumped, nextMark } from '../../../src/store/directory/clockMark.ts';
+import { oldAmong } from '../../../src/store/retention/ageRule.ts';
+
+const DAY_MS = 86_400_000;
+/** Day 0 is the first that the clock can have been right on. */
+const day = (days: number) => EARLIEST_RECEIVED_MS + days * DAY_MS;
+const NOW = 1_000;
+const BEFORE = 910;
+
+t.test('which events are old: days of receipt in the order of arrival, x where one is', (t) => {
+  const table: readonly (readonly [
+    what: string,
+    days: readonly number[],
+    next: number | undefined,
+    old: string,
+  ])[] = [
+    ['none', [], undefined, ''],
+    ['a clock that is right', [100, 500, 909, 910, 999, 1_000], undefined, 'xxx---'],
+    ['after a winter, years behind', [700, 701, -9_000, -8_999, 990], undefined, 'xx---'],
+    ['the same, and long ago', [700, -9_000, -8_999, 800, 990], undefined, 'xxxx-'],
+    ['a new box, behind', [-9_000, -8_999], undefined, '--'],
+    ['a new box that was behind, and goes on', [-9_000], 990, '-'],
+    ['behind, and what comes after it is old', [-9_000], 800, 'x'],
+    ['ahead now', [700, 5_000, 701, 990], undefined, 'x-x-'],
+    ['ahead once', [700, 950, 701, 990], undefined, 'x-x-'],
+    ['behind, then ahead, then right', [-9_000, 5_000, 990], undefined, '---'],
+    ['behind, then ahead, then right and old', [-9_000, 5_000, 800], undefined, 'x-x'],
+    ['behind for a moment, among old ones', [700, -9_000, 701], undefined, 'xxx'],
+    ['the first day of all', [0], undefined, 'x'],
+  ];
+  for (const [what, days, next, old] of table) {
+    const nextMs = next === undefined ? undefined : day(next);
+    const found = oldAmong(days.map(day), nextMs, { beforeMs: day(BEFORE), nowMs: day(NOW) });
+    t.equal(found.map((is) => (is ? 'x' : '-')).join(''), old, what);
+  }
+  t.ok(EARLIEST_RECEIVED_MS < Date.now(), 'courtd has been there for a while');
+  t.end();
+});
+
+t.test('whether the clock has just jumped: hours of its marks, then of the prune', (t) => {
+  const table: readonly (readonly [
+    what: string,
+    marks: readonly number[],
+    now: number,
+    hasJumped: boolean,
+  ])[] = [
+    ['never marked', [], 0, false],
+    ['marked for the first time', [0], 0, false],
+    ['an hour later', [0, 1, 2], 3, false],
+    ['set by less than a day', [0, 1, 20, 2], 3, false],
+    ['a year ahead since the last mark', [0, 1], 8_760, true],
+    ['ahead, and the daemon has seen it', [0, 1, 8_760, 8_761], 8_762, true],
+    ['ahead for a day', [0, 1, 8_760, 8_784], 8_784, false],
+    ['ahead, and back again', [0, 1, 8_760, 8_761, 10], 11, true],
+    ['back for a day', [0, 1, 8_760, 10, 34], 34, false],
+    ['the daemon was off for a week', [0, 1], 169, true],
+    ['and it runs again', [0, 1, 168, 169, 191], 192, false],
+  ];
+  const hour = (hours: number) => day(0) + hours * 3_600_000;
+  for (const [what, marks, now, hasJumped] of table) {
+    const mark = marks.map(hour).reduce<Parameters<typeof nextMark>[0]>(nextMark, undefined);
+    t.equal(hasJustJumped(mark, hour(now)), hasJumped, what);
+  }
+  t.end();
+});

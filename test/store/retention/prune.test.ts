@@ -1,0 +1,114 @@
+import t from 'tap';
+import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
+import { countOld, pruneEvents } from '../../../src/store/retention/prune.ts';
+import { event, events } from '../../harness/events.ts';
+import { Committer, court, keyState, otherConnection, scratch } from '../../harness/scratchStore.ts';
+
+const ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
+const POSITIONS = { ...ALL, type: 'PLAYER_POSITION' };
+const quietly = () => {};
+
+t.test('keys in the file go with their events, and no others', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const positions = events(300, { type: 'PLAYER_POSITION' });
+  const hits = events(50, { type: 'BALL_HIT' });
+  committer.append(...court(...positions, ...hits));
+  committer.sealAll();
+  t.match(keyState(db), { events: 350, sealed: 350 });
+  t.match(await pruneEvents(db, POSITIONS, quietly), { events: 300, sessions: 1 });
+  t.match(keyState(db), { events: 50, sealed: 50, unknown: 0, astray: 0 });
+  t.match(committer.append(...court(...hits)), { accepted: 0, duplicates: 50 });
+  t.match(committer.append(...court(...positions)), { accepted: 300, duplicates: 0 });
+  committer.sealAll();
+  t.match(keyState(db), { events: 350, unknown: 0, astray: 0 });
+});
+
+t.test(
+  'keys in memory, of events that are gone, reach the file and lead nowhere, until a prune sweeps them',
+  async (t) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    const positions = events(300, { type: 'PLAYER_POSITION' });
+    committer.append(...court(...positions, ...events(50)));
+    await pruneEvents(db, POSITIONS, quietly);
+    committer.append(...court(positions[0]!, ...events(10)));
+    committer.sealAll();
+    t.match(keyState(db), { events: 61, sealed: 361, unknown: 0, astray: 300 });
+    t.match(committer.append(...court(positions[0]!, positions[1]!)), { accepted: 1, duplicates: 1 });
+    await pruneEvents(db, POSITIONS, quietly);
+    t.match(keyState(db), { events: 60, sealed: 60, unknown: 0, astray: 0 });
+  },
+);
+
+t.test('replaced revisions are found by their keys in the file, and among the latest events', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const [inFile, inMemory, both] = events(3, { type: 'BALL_HIT' });
+  const position = { revision: 7, type: 'PLAYER_POSITION' as const };
+  committer.append(...court(inFile!, { ...inFile!, ...position }, { ...inMemory!, ...position }, both!));
+  committer.sealAll();
+  committer.append(...court(inMemory!, { ...inMemory!, revision: 6 }, { ...both!, ...position }, event()));
+  t.match(countOld(db, POSITIONS), { events: 7, sessions: 1, of: 8 });
+  t.match(await pruneEvents(db, POSITIONS, quietly), { events: 7, sessions: 1 });
+  t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 1);
+});
+
+t.test('what a revision has replaced goes before it: a prune may be cut short anywhere', async (t) => {
+  const { folder, db } = scratch(t);
+  const other = otherConnection(t, folder);
+  other.exec(`
+    CREATE TEMP TRIGGER in_order BEFORE DELETE ON event
+      WHEN OLD.revision = (SELECT max(revision) FROM event WHERE event_id = OLD.event_id)
+       AND OLD.revision > (SELECT min(revision) FROM event WHERE event_id = OLD.event_id)
+      BEGIN SELECT RAISE(ABORT, 'a lower one would be current again'); END`);
+  const committer = new Committer(db);
+  const hits = events(2, { type: 'BALL_HIT' });
+  const revised = (hit: WireEvent, revision: number, isPosition: boolean) => ({
+    ...hit,
+    revision,
+    ...(isPosition ? { type: 'PLAYER_POSITION' as const } : {}),
+  });
+  for (const which of [POSITIONS, ALL]) {
+    for (const order of ['0123', '2310', '3210']) {
+      const revisions = [...order].map(Number);
+      const { length } = order;
+      committer.append(...court(...revisions.map((n) => revised(hits[0]!, n, n > 1))));
+      committer.append(...court(...events(1_000, { type: 'BALL_SPEED' })));
+      committer.append(...court(...revisions.map((n) => revised(hits[1]!, n, n % 2 === 1))));
+      const { events: old } = countOld(other, which);
+      t.ok(old >= 2 * length, order);
+      t.match(await pruneEvents(other, which, quietly), { events: old }, order);
+    }
+  }
+});
+
+t.test('a prune that was cut short before the keys: the next one sweeps them', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  committer.append(...court(...events(300)));
+  committer.sealAll();
+  const cut = pruneEvents(db, ALL, () => {
+    throw new Error('power cut');
+  });
+  await t.rejects(cut, /power cut/);
+  t.match(keyState(db), { events: 0, sealed: 300 });
+  t.match(await pruneEvents(db, ALL, quietly), { events: 0, sessions: 0 });
+  t.match(keyState(db), { events: 0, sealed: 0 });
+});
+
+t.test('everything is given back, and numbering goes on', async (t) => {
+  const { folder, db } = scratch(t);
+  const pages = () => db.pragma('page_count', { simple: true }) as number;
+  const empty = pages();
+  const committer = new Committer(db);
+  committer.append(...court(...events(2_000), event({ note: 'x'.repeat(1_000_000) })));
+  committer.sealAll();
+  t.ok(pages() > empty + 300);
+  const { bytes } = await pruneEvents(otherConnection(t, folder), ALL, quietly);
+  t.ok(bytes > 300 * 4096);
+  t.equal(db.pragma('freelist_count', { simple: true }), 0);
+  t.ok(pages() <= empty + 2, `${pages()} pages, ${empty} at first`);
+  committer.append(...court(event()));
+  t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 2_002);
+});

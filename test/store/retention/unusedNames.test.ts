@@ -1,0 +1,105 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { ORIGINS_KEPT } from '../../../src/base/limits.ts';
+import { readSession } from '../../../src/store/read/sessionReader.ts';
+import { sessionId } from '../../../src/store/read/sessions.ts';
+import { pruneEvents } from '../../../src/store/retention/prune.ts';
+import { Store } from '../../../src/store/store.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { event } from '../../harness/events.ts';
+import {
+  Committer,
+  court,
+  keyState,
+  otherConnection,
+  recorder,
+  scratch,
+} from '../../harness/scratchStore.ts';
+import { countsAreRight } from '../../powercut/stored.ts';
+
+const ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
+const HITS = { ...ALL, type: 'BALL_HIT' };
+const quietly = () => {};
+
+/** Events that have a source and a session of their own each, as long as they may be. */
+function timestamps(count: number, overrides = {}) {
+  return Array.from({ length: count }, (_, i) => {
+    const name = `${i} `.padEnd(256, 'x');
+    return event({ source: name, session_id: name, ...overrides });
+  });
+}
+
+t.test('a prune of everything leaves nothing of the names of what it deleted', async (t) => {
+  const { folder, db } = scratch(t);
+  const bytes = () => {
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    return fs.statSync(path.join(folder, 'courtd.db')).size;
+  };
+  const empty = bytes();
+  const store = new Committer(db);
+  const sent = court(...timestamps(3 * ORIGINS_KEPT));
+  for (let at = 0; at < sent.length; at += 500) store.append(...sent.slice(at, at + 500));
+  store.sealAll();
+  t.ok(bytes() > 5 * empty);
+  await pruneEvents(db, ALL, quietly);
+  t.match(keyState(db), { events: 0, sealed: 0 });
+  const count = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+  t.strictSame([count('session'), count('origin')], [0, 0]);
+  t.ok(bytes() <= empty + 2 * 4096, `${bytes()} bytes, ${empty} at first`);
+});
+
+t.test(
+  'names that are pruned while the daemon runs are made again, and no other name is taken for them',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const { on, told } = recorder();
+    const store = await Store.open(folder, on);
+    t.teardown(() => store.close());
+    const other = otherConnection(t, folder);
+    const hits = court(...timestamps(ORIGINS_KEPT, { type: 'BALL_HIT' }));
+    const kept = court(...timestamps(10, { type: 'BALL_SPEED' }));
+    await store.append(hits);
+    await store.append(kept);
+    t.match(await pruneEvents(other, HITS, quietly), { events: hits.length });
+    const count = (table: string) => other.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+    t.strictSame([count('session'), count('origin')], [kept.length, kept.length]);
+    // Others in between, so that an id that was used again would be that of another name.
+    await store.append(court(...timestamps(10, { session_id: 'new', source: 'new' })));
+    const again = hits.toReversed();
+    t.strictSame(await store.append(again), { accepted: again.length, duplicates: 0, conflicts: 0 });
+    t.strictSame(await store.append(again), { accepted: 0, duplicates: again.length, conflicts: 0 });
+    t.strictSame(await store.append(kept), { accepted: 0, duplicates: kept.length, conflicts: 0 });
+    for (const sent of [...hits, ...kept]) {
+      const read = [...readSession(other, sessionId(other, sent.sessionId))].flatMap(({ events }) => events);
+      const found = read.find(({ eventId }) => eventId === sent.eventId);
+      if (found?.source !== sent.source) t.fail(`${sent.source} is read as ${found?.source}`);
+    }
+    t.ok(countsAreRight(other));
+    t.strictSame(told, []);
+  },
+);
+
+t.test('keys that reach the file after their session is gone go with the next prune', async (t) => {
+  const { folder, db } = scratch(t);
+  const store = new Committer(db);
+  const other = otherConnection(t, folder);
+  const sent = court(...timestamps(20, { session_id: 's' }));
+  store.append(...sent);
+  await pruneEvents(other, ALL, quietly);
+  t.equal(db.prepare('SELECT count(*) FROM session').pluck().get(), 0);
+  store.append(...court(event()));
+  store.sealAll();
+  t.match(keyState(db), { events: 1, sealed: 21, astray: 20 });
+  t.match(store.append(...sent), { accepted: 20, duplicates: 0 });
+  await pruneEvents(other, HITS, quietly);
+  t.match(keyState(db), { events: 21, sealed: 1, unknown: 0, astray: 0 });
+});
+
+t.test('few origins stay as they are: the whole file would be read for them', async (t) => {
+  const { db } = scratch(t);
+  new Committer(db).append(...court(...timestamps(ORIGINS_KEPT)));
+  await pruneEvents(db, ALL, quietly);
+  t.equal(db.prepare('SELECT count(*) FROM origin').pluck().get(), ORIGINS_KEPT);
+  t.equal(db.prepare('SELECT count(*) FROM session').pluck().get(), 0);
+});

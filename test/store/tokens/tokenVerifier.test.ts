@@ -1,0 +1,71 @@
+import crypto from 'node:crypto';
+import t from 'tap';
+import { listTokens, rotateToken } from '../../../src/store/tokens/tokens.ts';
+import { scratch } from '../../harness/scratchStore.ts';
+
+let compared = 0;
+const counting = {
+  ...crypto,
+  timingSafeEqual: (a: Buffer, b: Buffer) => {
+    compared++;
+    return crypto.timingSafeEqual(a, b);
+  },
+};
+const { TokenGuard } = await t.mockImport<typeof import('../../../src/store/tokens/tokenVerifier.ts')>(
+  '../../../src/store/tokens/tokenVerifier.ts',
+  { 'node:crypto': counting },
+);
+
+const noFailure = (error: unknown) => {
+  throw error;
+};
+
+t.test(
+  'a request is compared with the tokens that may be accepted, not with years of old ones',
+  async (t) => {
+    const { db } = scratch(t);
+    let token = '';
+    db.transaction(() => {
+      for (let day = 0; day < 1_825; day++) token = rotateToken(db, 0, Date.now()).token;
+    })();
+    const older = token;
+    token = rotateToken(db, 86_400, Date.now()).token;
+    const guard = new TokenGuard(db, noFailure);
+    for (const [presented, isAccepted] of [
+      [token, true],
+      [older, true],
+      ['wrong', false],
+    ] as const) {
+      compared = 0;
+      t.equal(guard.accepts(presented, '127.0.0.1'), isAccepted);
+      t.equal(compared, 2, 'the newest, and the one in its grace');
+    }
+    compared = 0;
+    t.equal(guard.whyNot('wrong'), 'unknown token');
+    t.equal(compared, 0, 'the reason is looked up by an index');
+  },
+);
+
+t.test('last uses are written again after a commit that failed', async (t) => {
+  const { db } = scratch(t);
+  const { token } = rotateToken(db, 0, Date.now());
+  const guard = new TokenGuard(db, noFailure);
+  t.ok(guard.accepts(token, '192.0.2.7'));
+  const failed = db.transaction(() => {
+    guard.writeUses();
+    throw new Error('the disk is full');
+  });
+  t.throws(failed, 'the disk is full');
+  t.match(listTokens(db), [{ last_used_ms: null, last_used_from: null }]);
+  db.transaction(() => guard.writeUses())();
+  t.match(listTokens(db), [{ last_used_ms: null }], 'at most once a minute');
+  db.transaction(() => guard.writeUses(0))();
+  t.match(listTokens(db), [{ last_used_ms: Number, last_used_from: '192.0.2.7' }]);
+  const before = db.prepare('SELECT total_changes()').pluck().get();
+  db.transaction(() => guard.writeUses(0))();
+  t.equal(
+    db.prepare('SELECT total_changes()').pluck().get(),
+    before,
+    'what is written changes no page again',
+  );
+});

@@ -1,0 +1,273 @@
+import { setTimeout } from 'node:timers/promises';
+import t from 'tap';
+import {
+  BUSY_GIVE_UP_MS,
+  BUSY_RETRY_MS,
+  LIVE_KEYS,
+  QUEUED_REQUESTS,
+  TIDY_RETRY_MS,
+} from '../../../src/base/limits.ts';
+import type { CourtEvent } from '../../../src/protocol/event.ts';
+import { Store } from '../../../src/store/store.ts';
+import { Writer, type WriterOptions } from '../../../src/store/write/groupCommit.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { event, events } from '../../harness/events.ts';
+import {
+  court,
+  otherConnection,
+  recorder,
+  refusal,
+  scratch,
+  unbindable,
+} from '../../harness/scratchStore.ts';
+
+/** A writer on a database of its own. */
+function makeWriter(t: Parameters<typeof scratch>[0], options: WriterOptions = {}) {
+  const { folder, db } = scratch(t);
+  const { on, told } = recorder();
+  const commits: number[] = [];
+  const count = () => db.prepare<[], number>('SELECT count(*) FROM events').pluck().get();
+  const writer = new Writer(db, on, () => commits.push(commits.length), options);
+  return { folder, db, writer, told, commits, count };
+}
+
+const one = (overrides = {}) => court(event(overrides));
+const stored = (accepted: number, duplicates = 0) => ({ accepted, duplicates, conflicts: 0 });
+
+t.test('requests of one turn share one commit, and each is told its own counts', async (t) => {
+  const { writer, commits } = makeWriter(t);
+  const [shared] = one();
+  const requests = [[shared!], [shared!, ...one()], [], [...one(), ...one()], [shared!]];
+  const answers = await Promise.all(requests.map((request) => writer.append(request)));
+  t.strictSame(answers, [stored(1), stored(1, 1), stored(0), stored(2), stored(0, 1)]);
+  t.equal(commits.length, 1);
+  await writer.append(one());
+  t.equal(commits.length, 2);
+});
+
+t.test('a group is bounded: many large requests of one turn take more than one commit', async (t) => {
+  const { writer, commits, count } = makeWriter(t);
+  const requests = Array.from({ length: 9 }, () => court(...events(500)));
+  await Promise.all(requests.map((request) => writer.append(request)));
+  t.equal(commits.length, 3);
+  t.equal(count(), 4_500);
+});
+
+t.test('a request that fails alone, with an error that nobody expected, is undone alone', async (t) => {
+  const { writer, told, db } = makeWriter(t);
+  const names = { session_id: 'first named by the bad one', court_id: 'so is this' };
+  const [twin] = one(names);
+  const bad = [...one(), twin!, unbindable(one(names)[0]!)];
+  const requests: CourtEvent[][] = [one(), bad, [twin!], one(), bad];
+  const answers = await Promise.all(requests.map((request) => refusal(writer.append(request))));
+  t.strictSame([answers[0], answers[2], answers[3]], [stored(1), stored(1), stored(1)]);
+  t.type(answers[1], RangeError);
+  t.type(answers[4], RangeError);
+  t.strictSame([...new Set(told)], ['unexpected']);
+  t.strictSame(await writer.append([twin!]), stored(0, 1));
+  t.strictSame(db.prepare('SELECT session_id, count(*) FROM events GROUP BY 1 ORDER BY 1').raw().all(), [
+    [names.session_id, 1],
+    ['session-1', 2],
+  ]);
+});
+
+t.test(
+  'the others of its group are stored in the order in which they came, beside a lock, too',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    let locks = 0;
+    const lock = async () => {
+      if (++locks > 1) return;
+      other.exec('BEGIN IMMEDIATE');
+      await setTimeout(5 * BUSY_RETRY_MS);
+      other.exec('ROLLBACK');
+    };
+    const store = await Store.open(folder, { ...recorder().on, unexpected: lock });
+    t.teardown(() => store.close());
+    const other = otherConnection(t, folder);
+    const good = court(...events(4));
+    const sent = [
+      good.slice(0, 1),
+      good.slice(1, 2),
+      [unbindable(one()[0]!)],
+      good.slice(2, 3),
+      good.slice(3),
+    ];
+    const answers = await Promise.all(sent.map((request) => refusal(store.append(request))));
+    t.type(answers[2], RangeError);
+    t.strictSame(
+      other.prepare('SELECT event_id FROM event ORDER BY seq').pluck().all(),
+      good.map(({ eventId }) => eventId),
+    );
+  },
+);
+
+t.test('a full disk refuses the whole group, keeps nothing of it, and is told once', async (t) => {
+  const { writer, told, db, count } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 0 });
+  await writer.append(one());
+  const limit = db.pragma('max_page_count', { simple: true });
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
+  const group = [one({ session_id: 'new' }), court(...events(500)), one({ court_id: 'new' })];
+  const full = ['storage_full', 503, '5'];
+  for (const _ of ['first', 'second']) {
+    const answers = await Promise.all(group.map((request) => refusal(writer.append(request))));
+    t.strictSame(answers, [full, full, full]);
+    t.equal(count(), 1);
+  }
+  t.strictSame(told, ['full']);
+  db.pragma(`max_page_count = ${limit}`);
+  const answers = await Promise.all(group.map((request) => writer.append(request)));
+  t.strictSame(answers, [stored(1), stored(500), stored(1)]);
+  t.strictSame(told, ['full', 'healed']);
+  t.equal(count(), 503);
+  t.equal(
+    db.prepare("SELECT count(*) FROM events WHERE session_id = 'new' OR court_id = 'new'").pluck().get(),
+    2,
+  );
+});
+
+t.test('an almost full disk, where small requests fit and large ones do not, is told once', async (t) => {
+  const { writer, told, db } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 60_000 });
+  await writer.append(one());
+  db.pragma(`max_page_count = ${(db.pragma('page_count', { simple: true }) as number) + 1}`);
+  for (const _ of ['first', 'second']) {
+    t.strictSame(await refusal(writer.append(court(...events(500)))), ['storage_full', 503, '5']);
+    t.strictSame(await writer.append(one()), stored(1));
+  }
+  t.strictSame(told, ['full']);
+});
+
+t.test('a full disk is not tried again at once: nothing is written for a request that comes', async (t) => {
+  const { writer, commits, db } = makeWriter(t, { fullRetryMs: 60_000 });
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
+  t.strictSame(await refusal(writer.append(court(...events(500)))), ['storage_full', 503, '5']);
+  db.pragma('max_page_count = 1000000');
+  t.strictSame(await refusal(writer.append(one())), ['storage_full', 503, '5']);
+  t.equal(commits.length, 0);
+});
+
+/** A store, and another program that locks its database. */
+async function makeStore(t: Parameters<typeof scratch>[0]) {
+  const folder = temporaryFolder(t);
+  const { on, told } = recorder();
+  const store = await Store.open(folder, on);
+  t.teardown(() => store.close());
+  const other = otherConnection(t, folder);
+  return { store, told, lock: () => other.exec('BEGIN IMMEDIATE'), release: () => other.exec('ROLLBACK') };
+}
+
+t.test('a database that another program locks for a moment is waited for', async (t) => {
+  const { store, told, lock, release } = await makeStore(t);
+  lock();
+  const waiting = [one(), one()].map((request) => store.append(request));
+  await setTimeout(BUSY_GIVE_UP_MS / 3);
+  const late = store.append(one());
+  release();
+  t.strictSame(await Promise.all([...waiting, late]), [stored(1), stored(1), stored(1)]);
+  t.strictSame(told, []);
+});
+
+t.test('one that stays locked is refused after 250 ms, the event loop runs on, and it heals', async (t) => {
+  const { store, told, lock, release } = await makeStore(t);
+  const sent = one();
+  lock();
+  const startedAt = performance.now();
+  let turns = 0;
+  const clock = setInterval(() => turns++, 1);
+  t.strictSame(await refusal(store.append(sent)), ['storage_busy', 503, '1']);
+  const waited = performance.now() - startedAt;
+  clearInterval(clock);
+  t.ok(waited >= BUSY_GIVE_UP_MS && waited < 4 * BUSY_GIVE_UP_MS, `${waited} ms`);
+  t.ok(turns > 20, `${turns} turns`);
+  release();
+  t.strictSame(await store.append(sent), stored(1));
+  t.strictSame(told, []);
+});
+
+t.test(
+  'who has waited 250 ms while the event loop was busy is tried once more: the lock has gone',
+  async (t) => {
+    const { store, lock, release } = await makeStore(t);
+    lock();
+    const waiting = [store.append(one()), store.append(one())];
+    // The first try comes in the next turn; by then the clock is far on, as behind a turn that took long.
+    const { performance } = globalThis;
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + 2 * BUSY_GIVE_UP_MS;
+    t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+    await setTimeout(BUSY_RETRY_MS / 2);
+    release();
+    t.strictSame(await Promise.all(waiting), [stored(1), stored(1)]);
+  },
+);
+
+t.test('of many that wait for a locked database each is answered, whenever it becomes late', async (t) => {
+  const { store, lock, release } = await makeStore(t);
+  lock();
+  // Every look at the clock finds it a little later.
+  const { performance } = globalThis;
+  const now = performance.now.bind(performance);
+  let looks = 0;
+  performance.now = () => now() + ++looks;
+  t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+  const waiting = Array.from({ length: 200 }, () => refusal(store.append(one())));
+  const none = setTimeout(2_000, 'no answer');
+  const answers = await Promise.all(waiting.map((answer) => Promise.race([answer, none])));
+  t.strictSame([...new Set(answers.map(String))], ['storage_busy,503,1']);
+  release();
+});
+
+t.test('more waiting requests than the limit are refused at once, and the others are stored', async (t) => {
+  const { store, lock, release } = await makeStore(t);
+  lock();
+  const waiting = Array.from({ length: QUEUED_REQUESTS }, () => store.append([]));
+  t.strictSame(await refusal(store.append(one())), ['overloaded', 503, '2']);
+  release();
+  t.equal((await Promise.all(waiting)).length, QUEUED_REQUESTS);
+  t.strictSame(await store.append(one()), stored(1));
+});
+
+t.test(
+  'with too many keys in memory events are refused until there are fewer: a start must read them back',
+  async (t) => {
+    const { writer, db } = makeWriter(t, { liveKeysMax: 10 });
+    t.strictSame(await writer.append(court(...events(10))), stored(10));
+    t.strictSame(await refusal(writer.append(one())), ['storage_busy', 503, '5']);
+    t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 10);
+  },
+);
+
+t.test(
+  'keys that could not be flushed, because the disk was full, are flushed when there is room again',
+  async (t) => {
+    const { writer, db } = makeWriter(t, { liveKeysMax: LIVE_KEYS });
+    const [sample] = one();
+    const batch = () => Array.from({ length: 500 }, () => ({ ...sample!, eventId: event().event_id }));
+    for (let i = 500; i < LIVE_KEYS; i += 500) await writer.append(batch());
+    const last = writer.append(batch());
+    db.pragma('wal_autocheckpoint = 0');
+    await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));
+    const refused = ['storage_busy', 503, '5'];
+    while (db.prepare('SELECT count(*) FROM key').pluck().get() === 0) {
+      t.strictSame(await refusal(writer.append(one())), refused);
+      // The flush has failed by now, and nothing else is going on.
+      await setTimeout(TIDY_RETRY_MS / 4);
+      db.pragma('max_page_count = 1000000');
+    }
+    let answer: unknown = refused;
+    while (Array.isArray(answer)) {
+      await setTimeout(BUSY_RETRY_MS);
+      answer = await refusal(writer.append(one()));
+    }
+    t.strictSame(answer, stored(1));
+  },
+);
+
+t.test('a closed store refuses what comes, and has answered what came before', async (t) => {
+  const { store } = await makeStore(t);
+  const before = store.append(one());
+  const closed = store.close();
+  t.strictSame(await refusal(store.append(one())), ['shutting_down', 503, '2']);
+  t.strictSame(await before, stored(1));
+  await closed;
+});
