@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { atMost } from './bars.ts';
 import { matches } from './matches.ts';
@@ -33,7 +33,7 @@ function* batches(files: readonly string[]): Generator<CourtEvent[]> {
     const bytes = fs.readFileSync(file);
     const lines = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
     for (let at = 0; at < lines.length; at += BATCH_EVENTS) {
-      yield readBatch(Buffer.from(`[${lines.slice(at, at + BATCH_EVENTS).join(',')}]`));
+      yield decodeBatch(Buffer.from(`[${lines.slice(at, at + BATCH_EVENTS).join(',')}]`));
     }
   }
 }

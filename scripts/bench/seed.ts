@@ -30,7 +30,7 @@ export function sealAll(directory: string): void {
   const db = openDatabase(directory);
   try {
     const { keys } = new Appender(db);
-    while (keys.count > 0) keys.sealStep();
+    while (keys.count > 0) keys.flushStep();
   } finally {
     db.close();
   }

@@ -13,7 +13,7 @@ const BARS: readonly (readonly [Load, number])[] = [
   [BATCHES, 2_000],
   [GROUPS, 10_000],
 ];
-/** Long enough for sealing to have begun, which writes too. */
+/** Long enough for flushing to have begun, which writes too. */
 const SECONDS = 4;
 
 export const wear: Section = {

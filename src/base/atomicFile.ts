@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { cannotWrite, StoreError } from '../store/sqlite/errors.ts';
-import { createClosed } from './privateFile.ts';
+import { cannotWrite, OperatorError } from './operatorError.ts';
+import { createPrivate } from './privateFile.ts';
 
 /** Files that have their name only when they are complete: written aside, fsynced, renamed. */
 
@@ -17,7 +17,7 @@ export function unusedName(named: (time: string) => string): string {
 }
 
 /** @returns the hidden name beside a file under which this process writes it. */
-export function asideOf(file: string): string {
+export function partialNameOf(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);
 }
 
@@ -25,30 +25,30 @@ export function asideOf(file: string): string {
  * Makes the empty file aside, closed to others. A file system that has no owners, such as that of a USB stick, may
  * refuse that: there it is as open as everything else on it.
  */
-export function makeAside(file: string): string {
-  const aside = asideOf(file);
+export function createPartial(file: string): string {
+  const partial = partialNameOf(file);
   telling(file, () => {
-    removeAside(aside);
+    removePartial(partial);
     try {
-      createClosed(aside);
+      createPrivate(partial);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EPERM' || !fs.existsSync(aside)) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'EPERM' || !fs.existsSync(partial)) throw error;
     }
   });
-  return aside;
+  return partial;
 }
 
 /** Gives a complete file its name, in an order that no power cut can turn around. */
-export function putInPlace(aside: string, file: string): void {
+export function publish(partial: string, file: string): void {
   telling(file, () => {
-    fsync(aside);
-    fs.renameSync(aside, file);
+    fsync(partial);
+    fs.renameSync(partial, file);
     fsync(path.dirname(file));
   });
 }
 
-export function removeAside(aside: string): void {
-  for (const companion of COMPANIONS) fs.rmSync(`${aside}${companion}`, { force: true });
+export function removePartial(partial: string): void {
+  for (const companion of COMPANIONS) fs.rmSync(`${partial}${companion}`, { force: true });
 }
 
 /**
@@ -59,7 +59,7 @@ export function removeLeftovers(directory: string, isOurs: (name: string) => boo
   for (const entry of fs.readdirSync(directory)) {
     const match = /^\.(.+)\.(\d+)\.partial$/.exec(entry);
     if (match === null || !isOurs(match[1]!) || isRunning(Number(match[2]))) continue;
-    removeAside(path.join(directory, entry));
+    removePartial(path.join(directory, entry));
   }
 }
 
@@ -78,8 +78,8 @@ export function telling<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    if (error instanceof StoreError) throw error;
-    throw new StoreError(
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(
       `${cannotWrite(file, error as NodeJS.ErrnoException)} Mend that, or choose another place.`,
     );
   }

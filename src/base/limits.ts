@@ -1,8 +1,3 @@
-/**
- * Every limit of courtd, each with its unit in its name: nothing here grows without a bound, and a bound that
- * has a name can be found, questioned and tested. "spec" is the specification's section, "design" the design's.
- */
-
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -40,8 +35,6 @@ export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
 export const BODIES_BYTES = 16 * MIB;
 /** Requests up to this size always find room, and are not counted among them (design 2). */
 export const SMALL_BODY_BYTES = 64 * KIB;
-/** What a body is read into at first, where its length is not known. */
-export const BODY_BUFFER_BYTES = 4 * KIB;
 /**
  * Requests being served at once; above it a client that has its share of them is refused, and one with none never. To refuse costs as
  * much as to serve, so few are: at twice saturation 400 left 0.41 of the peak, 1,000 leave 0.84, with a p99 of 164 ms instead of 125.
@@ -56,17 +49,6 @@ export const ANSWERS_UNTAKEN_BYTES = 8 * MIB;
 /** What is read and thrown away of a connection that ends while its client is sending, so that it sees the answer (design 2). */
 export const LINGER_BYTES = 64 * MIB;
 export const LINGER_MS = 10_000;
-/** As how much a smaller piece of it counts: over TLS, one of a byte takes as long as one of 4 KiB. */
-export const LINGER_PIECE_BYTES = 4 * KIB;
-/** Connections that are read on in one turn of the event loop, 64 KiB of each, if they have given enough for the one before. */
-export const READ_ON_PER_TURN = 8;
-/** Chunks of a body after which it counts for a whole turn. */
-export const PARTS_PER_TURN = 1_024;
-/**
- * One that took longer is followed by a pause as long: Node accepts one connection in a turn of the event loop, and cameras that
- * connect would wait for a turn each.
- */
-export const LARGE_BODY_MS = 5;
 /** How long a large body waits for its turn to be parsed, before it is answered 503 (design 2). */
 export const BODY_WAIT_MS = 5_000;
 
@@ -79,14 +61,10 @@ export const HEADER_FIELDS = 100;
 /** From the first byte of a request to the end of its headers, and to its end (408). A TLS handshake has the first of them. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
-/** How often Node looks at the two above; they act that much late at the most. */
-export const TIMEOUT_CHECK_MS = 1_000;
 /** An idle connection: longer than a camera's pause between two rallies. */
 export const KEEP_ALIVE_MS = 75_000;
 /** Open connections. A venue has a hundred cameras. When all are taken, the oldest that never showed a token makes room. */
 export const CONNECTIONS = 8_192;
-/** How long requests wait at most while new connections come in: Node accepts one in a turn of the event loop. */
-export const ACCEPTING_MS = 20;
 /** Those of one client address, unless `--connections-per-address` says otherwise (design 2). */
 export const CONNECTIONS_PER_ADDRESS = 256;
 /** An address that was refused more often than this within a second, without a valid token, is not let in until that is over (design 2). */
@@ -101,8 +79,6 @@ export const RATE_LIMIT_MAX_PER_S = 1_000_000;
 /** Client addresses whose rate is remembered at once. */
 export const RATE_ADDRESSES = 10_000;
 
-/** Events in one commit: bounds how long the requests of a group wait for each other (design 5). */
-export const GROUP_EVENTS = 2_000;
 /** Requests waiting for a commit; above it a new one is answered 503 at once. */
 export const QUEUED_REQUESTS = 4_096;
 /** A group that finds the database locked is tried again this often, and this long (design 5). */
@@ -111,59 +87,16 @@ export const BUSY_GIVE_UP_MS = 250;
 /** Interned names kept in memory, of each kind, and their UTF-16 units: a name may have 512, an origin 2,500. */
 export const NAMES_CACHED = 20_000;
 export const NAMES_CACHED_CHARS = 2 * MIB;
-/** Origins from which on a prune looks for those that no event uses: a venue of thirty courts has 150 (unusedNames.ts). */
-export const ORIGINS_KEPT = 500;
-/** For that it looks at so many seqs at a time, and it deletes so many keys of sessions that are gone: a few milliseconds. */
-export const UNUSED_READ_SEQS = 10_000;
-export const UNUSED_STEP_KEYS = 2_000;
-/** Rows of one INSERT statement: 45 % faster than one by one, and more rows gain nothing (measured). */
-export const INSERT_ROWS = 20;
-/** Keys that the daemon keeps in memory before they go to the file, 40 bytes each; as many more come while they go. */
-export const LIVE_KEYS = 200_000;
 /** If none could go to the file, events are refused from here on: a start reads all of them back, a million in a second. */
-export const LIVE_KEYS_MAX = 1_000_000;
-/**
- * The filter that tells of most new events that they are new: 4 MiB. When it holds so many keys it is wrong of 6 in 100, and
- * another one begins. Where it cannot tell, the file is asked: 3 us instead of 0.4 (measured).
- */
-export const KEY_FILTER = { bits: 2 ** 25, keys: 4_000_000 } as const;
+export const MEMTABLE_KEYS_MAX = 1_000_000;
 /** Keys that move to the file with one commit: 5 to 15 ms. Before the first they are sorted by session, which takes 30 ms. */
-export const SEAL_STEP_KEYS = 4_000;
-/** After a step of it that failed, on a full disk; on a locked file it is BUSY_RETRY_MS. */
-export const TIDY_RETRY_MS = 1_000;
-/** Keys, and eots, that a reader which sorts a session takes at a time: a millisecond or two (eotOrder.ts). */
-export const SORT_READ_KEYS = 5_000;
-export const SORT_READ_ROWS = 2_000;
-/**
- * Sessions whose first and last event a prune looks for at a time; and events that it looks at in a transaction because they
- * came while it read their session: ten milliseconds (sessionEdges.ts).
- */
-export const EDGE_READ_SESSIONS = 1_000;
-export const EDGE_UNSEEN_EVENTS = 20_000;
+export const FLUSH_STEP_KEYS = 4_000;
 /** Sessions that `session list` reads at a time, and the most that `--last` takes. */
 export const LISTED_SESSIONS = 1_000;
 export const SESSIONS_LISTED_MAX = 1_000_000_000;
 /** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
-/** Texts of an event that are larger are taken alone. */
-export const READ_WITH_ROW_BYTES = 4 * KIB;
-/** A reader's filter of revised events: at 16 bits an id, 2 in 100 of the others are looked up in vain. */
-export const FILTER_BITS = { perId: 16, least: 1024, most: 32 * MIB } as const;
-/** Page cache of a reader, in KiB: more is not faster, and was a tenth of its memory. */
-export const READ_CACHE_KIB = 4_000;
-/** Page cache of the database, in KiB: 16 MB, and 64 MB (design 5), were no faster (measured). */
-export const PAGE_CACHE_KIB = 8_000;
-/**
- * Frames (pages) in the log from which it is brought into the file after a commit, and how many of them in the daemon's
- * own thread: 16 MiB, which took 40 ms. More take a thread of their own (checkpoint.ts).
- */
-export const CHECKPOINT_FRAMES = 1_000;
-export const CHECKPOINT_BESIDE_FRAMES = 4_000;
-/** After one that a reader kept from coming to its end, in the daemon's own thread or in one of its own, or that failed. */
-export const CHECKPOINT_AGAIN_MS = { short: 200, long: 2_000 } as const;
-/** The log is cut back to this size when it has been checkpointed (design 5). */
-export const JOURNAL_SIZE_BYTES = 64 * MIB;
 /** The log's size that is warned of: a reader that stays open keeps it from being cut off. */
 export const WAL_WARN_BYTES = 256 * MIB;
 /** The log's size from which events are refused until that reader is gone: the disk is for events. */
@@ -174,58 +107,36 @@ export const FILES_CHECK_MS = 1_000;
 /** Free space below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
 export const DISK_CHECK_MS = 30_000;
-/** How much of that floor must be free in addition before the log says that there is room again, in percent. */
-export const MIN_FREE_SLACK_PERCENT = 5;
 /** A full disk is tried again this often, by a request or without one; nothing is stored in between. */
 export const FULL_RETRY_MS = 1_000;
 /** How long storing must work before the log says so: on an almost full disk a small request still fits. */
 export const FULL_QUIET_MS = 5_000;
-/** A full disk has room again when so much is free: a batch of 500 takes half. */
-export const FULL_ROOM_BYTES = MIB;
 /**
  * Kept on the disk for a prune when it is full: the log's CHECKPOINT_FRAMES, which the file may have to grow by, and half as much for
  * the first steps. And what other commands take of it: the shared memory (32 KiB) and a few pages.
  */
 export const RESERVE_BYTES = 6 * MIB;
 export const RESERVE_SLICE_BYTES = 128 * KIB;
-/** Events after which a prune on a full disk gives space back, so that cameras are served before its end. */
-export const PRUNE_SHORT_EVENTS = 20_000;
 /** How often the log tells of an old event that cannot be read: its camera sends it again every few seconds. */
 export const DAMAGE_TOLD_MS = 60_000;
 /** How long start waits for others to let go of the log (design 5), and a command for a lock. */
 export const START_BARRIER_MS = 30_000;
 export const COMMAND_BUSY_MS = 5_000;
 
-/** A piece of a file that is copied: signals are seen between two of them. */
-export const COPY_BYTES = 1024 ** 2;
-/** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
-export const COPY_SYNC_MS = 100;
 /**
  * Room that an upgrade needs, in percent of the database: for the copy, for what goes through the log (34 of small events), and
  * for growth (18).
  */
 export const UPGRADE_ROOM_PERCENT = 170;
-/** How often the log says how far an upgrade of the database is. */
-export const UPGRADE_TOLD_MS = 5_000;
 /** No event is older than courtd, whose first version is of November 2026; and a year, for who tries retention with a clock set back. */
 export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
 /** How often the daemon notes what its clock says, and by how much that may differ from one to the next (clockMark.ts). */
 export const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
-/** Events that a prune looks at in one query, for whether any of them is old: 20,000 take 3 ms. */
-export const PRUNE_LOOK_ROWS = 20_000;
 /** What a prune reads at a time; and what it deletes at a time, by number and by time, so that no request waits for long. */
 export const PRUNE_READ_ROWS = 1_000;
 export const PRUNE_STEP_ROWS = 200;
 export const PRUNE_STEP_KEYS = 5_000;
 export const PRUNE_STEP_MS = 4;
-/** Frames of the log that are not in the file yet, because another program reads, from which a prune waits: 16 MiB. */
-export const PRUNE_LOG_FRAMES = 4_000;
-/** How long it leaves the database to others after each step, at least; after a slow one twice as long as that took. */
-export const PRUNE_PAUSE_MS = 5;
-/** Pages that one step gives back to the file system, from and to: as many as take about PRUNE_STEP_MS. */
-export const PRUNE_PAGES = { least: 8, most: 512 } as const;
-/** How often a step is tried on a locked database, waiting COMMAND_BUSY_MS each time; and on a full disk, making room each time. */
-export const PRUNE_TRIES = { busy: 6, full: 4 } as const;
 /** Backups that a directory keeps, unless `--keep` says otherwise: a week of nights. */
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;
@@ -241,25 +152,9 @@ export const TOKEN_USE_WRITE_MS = 60_000;
 /** Lines that the log takes of one client's refusals and conflicts in a minute, in all and of one kind; the rest is counted. */
 export const CLIENT_LOG_LINES = 20;
 export const CLIENT_LOG_LINES_OF_A_KIND = 3;
-/** Clients without a token that are told apart in a minute: with 20 lines each, 0.5 MB of log at most. */
-export const TALLIED_STRANGERS = 100;
-/** Clients that the summary of a minute names. */
-export const SUMMARY_CLIENTS = 20;
-/** Lines of the log that wait for a slow reader; what does not fit is dropped. */
-export const LOG_BUFFER_BYTES = 4 * MIB;
-/** How long the last lines have at the end. */
-export const LOG_FLUSH_MS = 1_000;
 /** How often the log sums up. */
 export const SUMMARY_MS = 60_000;
 
-/** How often systemd's watchdog is fed in its period (sd_watchdog_enabled(3) says twice at least). */
-export const WATCHDOG_FEEDS = 3;
-/** Until ready, systemd is asked this often to wait this long from then on: the barrier takes 30 s, copying more. */
-export const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
-/** How soon `systemctl status` shows that there is a token, or no room: before who has just made one looks. A look costs microseconds. */
-export const STATUS_CHECK_MS = 1_000;
-/** systemd-notify itself waits 5 s at most until its message has been read. */
-export const NOTIFY_TIMEOUT_MS = 10_000;
 /** A TLS certificate with less than this left is warned of: at start, when it is read again, and once a day. */
 export const CERTIFICATE_WARN_DAYS = 30;
 export const CERTIFICATE_CHECK_MS = 86_400_000;

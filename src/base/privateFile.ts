@@ -9,7 +9,7 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
  * their database.
  * @throws EEXIST where something has the name, a link too: whoever may write to the directory could have put it there.
  */
-export function createClosed(file: string): void {
+export function createPrivate(file: string): void {
   const fd = fs.openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
   try {
     fs.fchmodSync(fd, FILE_MODE);
@@ -19,9 +19,9 @@ export function createClosed(file: string): void {
 }
 
 /** The same, where there is none: another process may be faster. */
-export function createMissing(file: string): void {
+export function createPrivateIfMissing(file: string): void {
   try {
-    createClosed(file);
+    createPrivate(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

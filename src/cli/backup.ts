@@ -1,11 +1,12 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { asideOf, removeAside, removeLeftovers, telling, unusedName } from '../base/atomicFile.ts';
+import { partialNameOf, removeLeftovers, removePartial, telling, unusedName } from '../base/atomicFile.ts';
+import { OperatorError } from '../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../base/processIdentity.ts';
 import { type Copy, copyDatabase } from '../store/backup/onlineBackup.ts';
 import { databaseFile } from '../store/open/openDatabase.ts';
-import { StoreError } from '../store/sqlite/errors.ts';
+import { type DataOption, withDatabase } from './options/withDatabase.ts';
 import {
   atEnd,
   counted,
@@ -16,7 +17,6 @@ import {
   printJson,
   say,
 } from './terminal/output.ts';
-import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface BackupOptions extends DataOption, JsonOption {
   /** Backups that a directory keeps. */
@@ -79,7 +79,7 @@ async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
   const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
   telling(file, () => removeLeftovers(directory, isOurs));
   const progress = new Progress();
-  const calledOff = atEnd(() => asCaller(() => removeAside(asideOf(file))));
+  const calledOff = atEnd(() => asCaller(() => removePartial(partialNameOf(file))));
   try {
     return await copyDatabase(databaseFile(data), file, (bytes) =>
       progress.show(() => `${mebibytes(bytes)} copied`),
@@ -96,9 +96,9 @@ function isDirectory(place: string): boolean {
   if (stat?.isDirectory()) return true;
   // Never made: below a mount point whose disk is not there, it would be on the box's own disk.
   if (place.endsWith('/'))
-    throw new StoreError(`There is no directory ${place}: mount its disk, or make it.`);
+    throw new OperatorError(`There is no directory ${place}: mount its disk, or make it.`);
   if (place.endsWith('.db')) return false;
-  throw new StoreError(
+  throw new OperatorError(
     stat === undefined
       ? `There is no directory ${place}: mount its disk, or make it. To write one file, end its name in .db.`
       : `${place} is no directory: name one, or a new file that ends in .db.`,
@@ -115,17 +115,17 @@ function refuseTaken(file: string, data: string): void {
   // The owner of the place may have no way to the database.
   const isBesideDatabase = place === asCaller(() => fs.realpathSync(data));
   if (isBesideDatabase && path.basename(file) === 'courtd.db') {
-    throw new StoreError(`${file} is a name that the database itself uses: name another file.`);
+    throw new OperatorError(`${file} is a name that the database itself uses: name another file.`);
   }
   if (telling(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) !== undefined) {
-    throw new StoreError(
+    throw new OperatorError(
       `${file} exists already: nothing was changed. Name another file, or a directory, which keeps the newest ones.`,
     );
   }
   for (const companion of ['-wal', '-journal']) {
     // SQLite would take it for the backup's.
     if (!fs.existsSync(`${file}${companion}`)) continue;
-    throw new StoreError(`${file}${companion} lies in the way: remove it, or name another file.`);
+    throw new OperatorError(`${file}${companion} lies in the way: remove it, or name another file.`);
   }
 }
 

@@ -1,8 +1,8 @@
+import { OperatorError } from '../base/operatorError.ts';
 import { eventToJson } from '../protocol/event.ts';
 import { findRevisions } from '../store/layout/storedEvent.ts';
-import { StoreError } from '../store/sqlite/errors.ts';
+import { type DataOption, withDatabase } from './options/withDatabase.ts';
 import { isoTime, type JsonOption, printData, printPairs } from './terminal/output.ts';
-import { type DataOption, withDatabase } from './withDatabase.ts';
 
 /** `courtd event show S EVENT_ID`: every revision that is stored. */
 export async function show(
@@ -12,7 +12,7 @@ export async function show(
 ): Promise<void> {
   const revisions = await withDatabase(options, (db) => findRevisions(db, sessionId, eventId));
   if (revisions.length === 0) {
-    throw new StoreError(
+    throw new OperatorError(
       `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}.`,
     );
   }

@@ -12,8 +12,8 @@ import {
   SESSIONS_LISTED_MAX,
   TOKEN_GRACE_S,
 } from '../base/limits.ts';
+import { OperatorError } from '../base/operatorError.ts';
 import { LOG_LEVELS } from '../host/logLevels.ts';
-import { StoreError } from '../store/sqlite/errors.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addKeeping } from './maintenanceCommands.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
@@ -77,7 +77,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 function report(error: unknown): number {
   // commander has already said what was wrong, or shown the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof StoreError) {
+  if (error instanceof OperatorError) {
     say(`courtd: ${error.message}`);
   } else {
     say(

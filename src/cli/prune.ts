@@ -1,13 +1,14 @@
 import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
 import { RESERVE_BYTES } from '../base/limits.ts';
+import { OperatorError } from '../base/operatorError.ts';
 import { hasJustJumped, readMark } from '../store/directory/clockMark.ts';
 import { lockPrune } from '../store/directory/directoryLock.ts';
-import type { OldEvents } from '../store/retention/expiredEvents.ts';
+import type { ExpiredEvents } from '../store/retention/expiredEvents.ts';
 import { countOld, type Pruned, pruneEvents } from '../store/retention/prune.ts';
-import { failureKind, StoreError } from '../store/sqlite/errors.ts';
+import { failureKind } from '../store/sqlite/errors.ts';
+import { type DataOption, withDatabase } from './options/withDatabase.ts';
 import { counted, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './terminal/output.ts';
-import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */
@@ -40,7 +41,7 @@ export async function prune(options: PruneOptions): Promise<void> {
   say(`${what}, ${when}, deleted; ${mebibytes(bytes)} given back to the file system.`);
 }
 
-async function deleteOld(db: Database, which: OldEvents, { data }: DataOption): Promise<Pruned> {
+async function deleteOld(db: Database, which: ExpiredEvents, { data }: DataOption): Promise<Pruned> {
   const progress = new Progress();
   let isWaiting = false;
   const lock = lockPrune(data);
@@ -52,7 +53,7 @@ async function deleteOld(db: Database, which: OldEvents, { data }: DataOption): 
     });
   } catch (error) {
     if (failureKind(error) !== 'full') throw error;
-    throw new StoreError(
+    throw new OperatorError(
       `The disk of ${data} is full, and a prune needs some room to begin with: remove something else from it, ${mebibytes(2 * RESERVE_BYTES)} ` +
         'or more, and try again.',
     );
@@ -75,19 +76,19 @@ const PROGRESS = {
 function refuseJumpedClock(data: string, nowMs: number): void {
   const mark = readMark(data);
   if (mark === undefined || !hasJustJumped(mark, nowMs)) return;
-  throw new StoreError(
+  throw new OperatorError(
     `The clock of this box says ${isoTime(nowMs)}. It has jumped by more than a day, or the box was off for so long, so it is not relied on ` +
       'for a day: nothing was deleted. If it is right, run this without --yes.',
   );
 }
 
 /** Where most of all events would go, somebody has to want that. @throws {StoreError} where nobody does. */
-async function agree(db: Database, which: OldEvents): Promise<void> {
+async function agree(db: Database, which: ExpiredEvents): Promise<void> {
   const { events, of } = countOld(db, which);
   if (2 * events <= of) return;
   const what = `${events} of ${of} events, more than half, would be deleted`;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
-    throw new StoreError(`${what}: nothing was. If that is right, say so with --yes.`);
+    throw new OperatorError(`${what}: nothing was. If that is right, say so with --yes.`);
   }
   const terminal = readline.createInterface({ input: process.stdin, output: process.stderr });
   let answer = '';
@@ -100,5 +101,5 @@ async function agree(db: Database, which: OldEvents): Promise<void> {
   } finally {
     terminal.close();
   }
-  if (!/^y(es)?$/i.test(answer.trim())) throw new StoreError('Nothing was deleted.');
+  if (!/^y(es)?$/i.test(answer.trim())) throw new OperatorError('Nothing was deleted.');
 }

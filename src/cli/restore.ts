@@ -1,12 +1,12 @@
-import { asideOf, removeAside } from '../base/atomicFile.ts';
+import { partialNameOf, removePartial } from '../base/atomicFile.ts';
 import { restoreDatabase } from '../store/backup/restore.ts';
 import { databaseFile } from '../store/open/openDatabase.ts';
+import type { DataOption } from './options/withDatabase.ts';
 import { atEnd, counted, isoTime, type JsonOption, printJson, say } from './terminal/output.ts';
-import type { DataOption } from './withDatabase.ts';
 
 /** `courtd restore FILE`. */
 export async function restore(file: string, options: DataOption & JsonOption): Promise<void> {
-  const calledOff = atEnd(() => removeAside(asideOf(databaseFile(options.data))));
+  const calledOff = atEnd(() => removePartial(partialNameOf(databaseFile(options.data))));
   const { events, sessions, newestMs, keptAs } = await restoreDatabase(options.data, file);
   calledOff();
   const newest_received_at = isoTime(newestMs);

@@ -1,18 +1,19 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { DiskWatch } from '../host/diskSpaceMonitor.ts';
+import { OperatorError } from '../base/operatorError.ts';
+import { DiskSpaceMonitor } from '../host/diskSpaceMonitor.ts';
 import { type Log, makeLog } from '../host/log.ts';
 import type { LogLevel } from '../host/logLevels.ts';
 import { type InheritedSocket, takeSocket } from '../host/socketActivation.ts';
-import { Notifier } from '../host/systemdNotify.ts';
-import { Certificate } from '../host/tlsCertificate.ts';
-import { Traffic } from '../http/accessLog.ts';
+import { SystemdNotifier } from '../host/systemdNotify.ts';
+import { TlsCertificate } from '../host/tlsCertificate.ts';
+import { AccessLog } from '../http/accessLog.ts';
 import { RateLimit } from '../http/admission/rateLimit.ts';
 import { CourtServer } from '../http/server.ts';
 import { keptDatabases } from '../store/open/keptDatabases.ts';
-import { isDamage, StoreError, sqliteCode } from '../store/sqlite/errors.ts';
+import { isDamage, sqliteCode } from '../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../store/store.ts';
-import type { DataOption } from './withDatabase.ts';
+import type { DataOption } from './options/withDatabase.ts';
 
 export interface ServeOptions extends DataOption {
   readonly host: string;
@@ -41,19 +42,19 @@ export interface ServeOptions extends DataOption {
  */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
-  const notifier = new Notifier(log.logger);
+  const notifier = new SystemdNotifier(log.logger);
   try {
     return await start(options, log, notifier);
   } catch (error) {
-    if (error instanceof StoreError) await notifier.failed(error.message);
+    if (error instanceof OperatorError) await notifier.failed(error.message);
     throw error;
   }
 }
 
-async function start(options: ServeOptions, log: Log, notifier: Notifier): Promise<number> {
+async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier): Promise<number> {
   const { logger } = log;
   let server: CourtServer | undefined;
-  let certificate: Certificate | undefined;
+  let certificate: TlsCertificate | undefined;
   // Before anything that takes time: without it SIGHUP ends a process. SIGTERM and SIGINT may do so until requests are taken; systemd counts that
   // as a clean end, and it works at once, also in the middle of an upgrade.
   process.on('SIGHUP', () => {
@@ -69,8 +70,8 @@ async function start(options: ServeOptions, log: Log, notifier: Notifier): Promi
     isFull = is;
   };
   const store = await Store.open(options.data, storeEvents(log, noteFull));
-  const disk = new DiskWatch(options.data, options.minFree, logger);
-  const traffic = new Traffic(logger);
+  const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
+  const traffic = new AccessLog(logger);
   server = new CourtServer({
     gate: {
       tokens: store.tokens,
@@ -148,9 +149,9 @@ function status(store: Store, isFull: boolean): string {
 }
 
 /** @throws {StoreError} where its files cannot be served. */
-function certificateOf({ tlsCert, tlsKey }: ServeOptions, { logger }: Log): Certificate | undefined {
+function certificateOf({ tlsCert, tlsKey }: ServeOptions, { logger }: Log): TlsCertificate | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  return new Certificate({ cert: tlsCert, key: tlsKey }, logger);
+  return new TlsCertificate({ cert: tlsCert, key: tlsKey }, logger);
 }
 
 async function listen(
@@ -165,14 +166,14 @@ async function listen(
     await store.close();
     const { code } = error as NodeJS.ErrnoException;
     if (socket !== undefined && code !== undefined) {
-      throw new StoreError(
+      throw new OperatorError(
         `Cannot listen on the socket that systemd passed (${socket.name}): it is not a listening TCP socket. ` +
           'In courtd.socket, set one ListenStream= with a port, and leave out Accept=.',
       );
     }
     const reason = LISTEN_FAILURES[code ?? ''];
     if (reason === undefined) throw error;
-    throw new StoreError(`Cannot listen on ${host} port ${port}: ${reason}`);
+    throw new OperatorError(`Cannot listen on ${host} port ${port}: ${reason}`);
   }
 }
 
@@ -219,7 +220,7 @@ const UPGRADE_SENTENCES = {
 
 /** @returns why the daemon ends, for people. */
 function reasonOf(error: unknown): string {
-  if (error instanceof StoreError) return error.message;
+  if (error instanceof OperatorError) return error.message;
   return isDamage(error) ? DAMAGED : DISK_FAILED;
 }
 
@@ -242,7 +243,7 @@ let isDying = false;
 function die({ logger, exit }: Log, error: unknown, message: string): void {
   if (isDying) return;
   isDying = true;
-  logger.fatal(error instanceof StoreError ? {} : { err: error, code: sqliteCode(error) }, message);
+  logger.fatal(error instanceof OperatorError ? {} : { err: error, code: sqliteCode(error) }, message);
   // After the turn, so that those who wait are still told 503.
   setImmediate(() => exit(1));
 }

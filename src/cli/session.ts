@@ -1,4 +1,5 @@
 import { listSessions, type SessionLine, summarizeSession } from '../store/read/sessions.ts';
+import { type DataOption, withDatabase } from './options/withDatabase.ts';
 import {
   type Cells,
   counted,
@@ -9,7 +10,6 @@ import {
   stdoutSink,
   tableLine,
 } from './terminal/output.ts';
-import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;

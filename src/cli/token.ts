@@ -7,8 +7,8 @@ import {
   tokenEndMs,
   tokenState,
 } from '../store/tokens/tokens.ts';
+import { type DataOption, withDatabase } from './options/withDatabase.ts';
 import { isoTime, type JsonOption, printJson, printNow, printTable, say } from './terminal/output.ts';
-import { type DataOption, withDatabase } from './withDatabase.ts';
 
 export interface RotateOptions extends DataOption {
   /** Seconds. */

@@ -1,10 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { DISK_CHECK_MS, MIN_FREE_SLACK_PERCENT } from '../base/limits.ts';
+import { DISK_CHECK_MS } from '../base/limits.ts';
 import { keptDatabases } from '../store/open/keptDatabases.ts';
 
+/** How much of that floor must be free in addition before the log says that there is room again, in percent. */
+const MIN_FREE_SLACK_PERCENT = 5;
+
 /** Says when the disk is filling up, long before it is full, and when there is room again: once each. */
-export class DiskWatch {
+export class DiskSpaceMonitor {
   readonly #directory: string;
   readonly #floorBytes: number;
   readonly #log: Logger;

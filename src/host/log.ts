@@ -1,6 +1,10 @@
 import pino, { type Logger } from 'pino';
-import { LOG_BUFFER_BYTES, LOG_FLUSH_MS } from '../base/limits.ts';
 import type { LogLevel } from './logLevels.ts';
+
+/** Lines of the log that wait for a slow reader; what does not fit is dropped. */
+const LOG_BUFFER_BYTES = 4 * 1024 ** 2;
+/** How long the last lines have at the end. */
+const LOG_FLUSH_MS = 1_000;
 
 export interface Log {
   readonly logger: Logger;

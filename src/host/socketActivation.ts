@@ -1,4 +1,4 @@
-import { StoreError } from '../store/sqlite/errors.ts';
+import { OperatorError } from '../base/operatorError.ts';
 
 /** A socket that was listening before this process began, and that listens on when it ends. */
 export interface InheritedSocket {
@@ -23,7 +23,7 @@ export function takeSocket(env: NodeJS.ProcessEnv = process.env): InheritedSocke
   if (LISTEN_PID !== String(process.pid)) return undefined;
   const count = /^\d{1,9}$/.test(LISTEN_FDS) ? Number(LISTEN_FDS) : 0;
   if (count > 1) {
-    throw new StoreError(
+    throw new OperatorError(
       `systemd passed ${count} sockets, and courtd takes one: leave one ListenStream= in courtd.socket.`,
     );
   }

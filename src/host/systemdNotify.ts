@@ -1,6 +1,14 @@
 import { execFile } from 'node:child_process';
 import type { Logger } from 'pino';
-import { NOTIFY_TIMEOUT_MS, START_EXTEND_MS, STATUS_CHECK_MS, WATCHDOG_FEEDS } from '../base/limits.ts';
+
+/** How often systemd's watchdog is fed in its period (sd_watchdog_enabled(3) says twice at least). */
+const WATCHDOG_FEEDS = 3;
+/** Until ready, systemd is asked this often to wait this long from then on: the barrier takes 30 s, copying more. */
+const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
+/** How soon `systemctl status` shows that there is a token, or no room: before who has just made one looks. A look costs microseconds. */
+const STATUS_CHECK_MS = 1_000;
+/** systemd-notify itself waits 5 s at most until its message has been read. */
+const NOTIFY_TIMEOUT_MS = 10_000;
 
 /** What systemd is told of a daemon that is ready. */
 export interface Health {
@@ -21,7 +29,7 @@ const VARIABLES = ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'] as const;
  * NotifyAccess=all, since it has no right to speak under our process id. It cannot be gone before systemd has
  * looked up whose message it was: since systemd 246 it waits until the message has been dealt with.
  */
-export class Notifier {
+export class SystemdNotifier {
   readonly #socket: string | undefined;
   /** Milliseconds; undefined where there is no watchdog. */
   readonly #watchdogMs: number | undefined;

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { CERTIFICATE_CHECK_MS, CERTIFICATE_WARN_DAYS } from '../base/limits.ts';
-import { StoreError } from '../store/sqlite/errors.ts';
+import { OperatorError } from '../base/operatorError.ts';
 
 /** Where the certificate and its private key are, in PEM. */
 export interface CertificateFiles {
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
  * The certificate that courtd shows its clients: read at start and again when it is told to, with a word in the log
  * about what it is, and a warning while its end is near. Nothing of the key is ever in a message.
  */
-export class Certificate {
+export class TlsCertificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
@@ -50,7 +50,7 @@ export class Certificate {
     try {
       this.#pair = readPair(this.#files);
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof OperatorError)) throw error;
       this.#log.error(
         { reason: error.message },
         'the TLS certificate was not replaced: the old one stays in use',
@@ -103,7 +103,7 @@ function readPair({ cert, key }: CertificateFiles): Pair {
   const pair = { cert: readFile(cert, 'certificate', 'cert'), key: readFile(key, 'key', 'key') };
   const privateKey = keyOf(pair.key, key);
   if (!certificateOf(pair.cert, cert).checkPrivateKey(privateKey)) {
-    throw new StoreError(
+    throw new OperatorError(
       `The TLS key ${key} does not belong to the certificate ${cert}: give the two that were made together.`,
     );
   }
@@ -111,7 +111,7 @@ function readPair({ cert, key }: CertificateFiles): Pair {
     // OpenSSL's own opinion: of the whole chain, of short keys and of old signatures.
     createSecureContext(pair);
   } catch (error) {
-    throw new StoreError(`OpenSSL cannot use the TLS certificate ${cert}: ${reasonOf(error)}.`);
+    throw new OperatorError(`OpenSSL cannot use the TLS certificate ${cert}: ${reasonOf(error)}.`);
   }
   return pair;
 }
@@ -128,7 +128,7 @@ function readFile(file: string, what: string, option: string): Buffer {
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const reason = READ_FAILURES[code] ?? `${code}.`;
-    throw new StoreError(`Cannot read the TLS ${what} ${file} (--tls-${option}): ${reason}`);
+    throw new OperatorError(`Cannot read the TLS ${what} ${file} (--tls-${option}): ${reason}`);
   }
 }
 
@@ -136,7 +136,7 @@ function certificateOf(pem: Buffer, file: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch {
-    throw new StoreError(`There is no certificate in ${file} (--tls-cert): it must hold one in PEM.`);
+    throw new OperatorError(`There is no certificate in ${file} (--tls-cert): it must hold one in PEM.`);
   }
 }
 
@@ -145,12 +145,12 @@ function keyOf(pem: Buffer, file: string): KeyObject {
     return createPrivateKey(pem);
   } catch {
     if (pem.includes('ENCRYPTED')) {
-      throw new StoreError(
+      throw new OperatorError(
         `The TLS key ${file} is locked with a passphrase, and courtd has nobody to ask for it: ` +
           `unlock it with "openssl pkey -in ${file} -out FILE".`,
       );
     }
-    throw new StoreError(`There is no private key in ${file} (--tls-key): it must hold one in PEM.`);
+    throw new OperatorError(`There is no private key in ${file} (--tls-key): it must hold one in PEM.`);
   }
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { SUMMARY_MS } from '../base/limits.ts';
 import type { Problem } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appendEvents.ts';
-import { Clients } from './clientTallies.ts';
+import { ClientTallies } from './clientTallies.ts';
 
 /** Of one request, for its line in the log. */
 export interface RequestMark {
@@ -34,10 +34,10 @@ const SHARED_ID =
  * What the log says of requests: each one at level debug; at the usual level info a camera's first events, what was
  * refused, and a summary a minute: a line for each request would wear out the flash of the box. Never a token.
  */
-export class Traffic {
+export class AccessLog {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
-  readonly #clients = new Clients();
+  readonly #clients = new ClientTallies();
   #summary = emptySummary();
 
   constructor(log: Logger) {

@@ -1,10 +1,9 @@
-import {
-  CLIENT_LOG_LINES,
-  CLIENT_LOG_LINES_OF_A_KIND,
-  RATE_ADDRESSES,
-  SUMMARY_CLIENTS,
-  TALLIED_STRANGERS,
-} from '../base/limits.ts';
+import { CLIENT_LOG_LINES, CLIENT_LOG_LINES_OF_A_KIND, RATE_ADDRESSES } from '../base/limits.ts';
+
+/** Clients without a token that are told apart in a minute: with 20 lines each, 0.5 MB of log at most. */
+const TALLIED_STRANGERS = 100;
+/** Clients that the summary of a minute names. */
+const SUMMARY_CLIENTS = 20;
 
 /** What one client did since the last summary, and how many lines the log has taken of it. */
 class ClientTally {
@@ -33,7 +32,7 @@ class ClientTally {
 }
 
 /** The clients of the last minute, by address. Strangers without a token can be any number: most of them share one tally. */
-export class Clients {
+export class ClientTallies {
   readonly #known = new Set<string>();
   #tallies = new Map<string, ClientTally>();
   #others = new ClientTally();

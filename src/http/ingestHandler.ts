@@ -2,29 +2,35 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { BODY_WAIT_MS, LARGE_BODY_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
-import { readBatch } from '../protocol/decodeBatch.ts';
+import { BODY_WAIT_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
+import { decodeBatch } from '../protocol/decodeBatch.ts';
 import { Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appendEvents.ts';
-import type { RequestMark, Traffic } from './accessLog.ts';
-import type { Arrivals } from './admission/acceptBurst.ts';
-import { type Admission, type Place, tooMuch } from './admission/admissionControl.ts';
+import type { AccessLog, RequestMark } from './accessLog.ts';
+import type { AcceptBurst } from './admission/acceptBurst.ts';
+import { type AdmissionControl, type Place, tooMuch } from './admission/admissionControl.ts';
 import type { Connection } from './connection/connection.ts';
 import type { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
 import { readBody, SenderGone } from './request/bodyReader.ts';
 import { gunzip } from './request/gunzip.ts';
-import { type BodyEncoding, type Gate, passGate } from './request/preconditions.ts';
+import { type BodyEncoding, checkPreconditions, type Preconditions } from './request/preconditions.ts';
 import { acceptance, refusal } from './response.ts';
+
+/**
+ * One that took longer is followed by a pause as long: Node accepts one connection in a turn of the event loop, and cameras that
+ * connect would wait for a turn each.
+ */
+const LARGE_BODY_MS = 5;
 
 /** What the ingest path works with. */
 export interface IngestContext {
-  readonly gate: Gate;
+  readonly gate: Preconditions;
   readonly rules: EventRules;
   readonly log: Logger;
-  readonly traffic: Traffic;
+  readonly traffic: AccessLog;
   /** Stores events; resolves when they are on disk. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
@@ -34,15 +40,20 @@ const ID_CHARS = 13;
 const NOTHING: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
 
 /** The one thing this server does: a request's way from its head to its answer (design 6). */
-export class Ingest {
+export class IngestHandler {
   readonly #context: IngestContext;
-  readonly #admission: Admission;
+  readonly #admission: AdmissionControl;
   readonly #connections: Connections;
-  readonly #arrivals: Arrivals;
+  readonly #arrivals: AcceptBurst;
   /** Settles when the last of the large bodies that wait has been parsed: with the milliseconds that they took since a turn ended. */
   #lastLarge: Promise<number> = Promise.resolve(0);
 
-  constructor(context: IngestContext, admission: Admission, connections: Connections, arrivals: Arrivals) {
+  constructor(
+    context: IngestContext,
+    admission: AdmissionControl,
+    connections: Connections,
+    arrivals: AcceptBurst,
+  ) {
     this.#context = context;
     this.#admission = admission;
     this.#connections = connections;
@@ -86,7 +97,7 @@ export class Ingest {
 
   async #store(connection: Connection, req: PacedRequest, res: ServerResponse): Promise<Counts> {
     const { gate, append } = this.#context;
-    const encoding = passGate(req, connection, gate);
+    const encoding = checkPreconditions(req, connection, gate);
     const place = this.#admission.enter(connection.network, Number(req.headers['content-length'] ?? 0));
     try {
       if (mustContinue(req)) res.writeContinue();
@@ -134,7 +145,7 @@ export class Ingest {
     if (body[0] === 0x1f && body[1] === 0x8b) {
       throw new Problem('invalid_json', 'The body is gzip: add "Content-Encoding: gzip".');
     }
-    return readBatch(body, this.#context.rules);
+    return decodeBatch(body, this.#context.rules);
   }
 
   #asProblem(error: unknown, mark: RequestMark): Problem {

@@ -13,16 +13,18 @@ import {
   REQUEST_TIMEOUT_MS,
   SHUTDOWN_IDLE_MS,
   SHUTDOWN_MS,
-  TIMEOUT_CHECK_MS,
 } from '../base/limits.ts';
 import { Problem } from '../protocol/errors.ts';
-import { Arrivals } from './admission/acceptBurst.ts';
-import { Admission } from './admission/admissionControl.ts';
+import { AcceptBurst } from './admission/acceptBurst.ts';
+import { AdmissionControl } from './admission/admissionControl.ts';
 import { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
-import { Handshakes, type HttpServer, type KeyPair, makeServer, renew } from './connection/tls.ts';
-import { Ingest, type IngestContext } from './ingestHandler.ts';
-import { passGate } from './request/preconditions.ts';
+import { type HttpServer, type KeyPair, makeServer, renew, TlsHandshakes } from './connection/tls.ts';
+import { type IngestContext, IngestHandler } from './ingestHandler.ts';
+import { checkPreconditions } from './request/preconditions.ts';
+
+/** How often Node looks at the two above; they act that much late at the most. */
+const TIMEOUT_CHECK_MS = 1_000;
 
 export interface ListenAddress {
   readonly host: string;
@@ -44,19 +46,19 @@ export interface ServerContext extends IngestContext {
 /** node:http, or node:https, with every limit set on purpose and every answer ours. */
 export class CourtServer {
   readonly #server: HttpServer;
-  readonly #handshakes: Handshakes | undefined;
-  readonly #ingest: Ingest;
+  readonly #handshakes: TlsHandshakes | undefined;
+  readonly #ingest: IngestHandler;
   readonly #context: IngestContext;
   readonly #connections: Connections;
-  readonly #arrivals = new Arrivals();
+  readonly #arrivals = new AcceptBurst();
   #isShared = false;
   #isClosing = false;
 
   constructor(context: ServerContext) {
     this.#context = context;
-    const admission = new Admission();
+    const admission = new AdmissionControl();
     this.#connections = new Connections(context.connectionsPerAddress, admission);
-    this.#ingest = new Ingest(context, admission, this.#connections, this.#arrivals);
+    this.#ingest = new IngestHandler(context, admission, this.#connections, this.#arrivals);
     this.#server = makeServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
@@ -64,20 +66,20 @@ export class CourtServer {
         connectionsCheckingInterval: TIMEOUT_CHECK_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxHeaderSize: HEADERS_BYTES,
-        // A missing Host gets our 400 (gate.ts), not Node's empty one.
+        // A missing Host gets our 400 (preconditions.ts), not Node's empty one.
         requireHostHeader: false,
         noDelay: true,
       },
       context.pair,
     );
     if (this.#server instanceof https.Server) {
-      this.#handshakes = new Handshakes(
+      this.#handshakes = new TlsHandshakes(
         this.#server,
         (connection, socket) => this.#connections.secured(connection, socket),
         (connection, failure) => context.traffic.handshakeFailed(this.#ingest.mark(connection), failure),
       );
     }
-    // One more than is allowed: Node drops what is beyond it without a word (gate.ts).
+    // One more than is allowed: Node drops what is beyond it without a word (preconditions.ts).
     this.#server.maxHeadersCount = HEADER_FIELDS + 1;
     // The last ones are closed by us, after those that have no right to be there (connections.ts).
     this.#server.maxConnections = 2 * CONNECTIONS;
@@ -179,7 +181,7 @@ export class CourtServer {
     if (connection === undefined) return void req.socket.destroy();
     if (!connection.letGo()) return;
     try {
-      passGate(req, connection, this.#context.gate);
+      checkPreconditions(req, connection, this.#context.gate);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       this.#ingest.refuseRaw(connection, error);

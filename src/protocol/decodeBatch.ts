@@ -19,7 +19,7 @@ import { type EventRules, explainBatch, explainEvent, type InvalidSent, isValidE
  * @returns the events in the order of the request; none for an empty array.
  * @throws {Problem} 400: invalid_json, too_deep, too_many_events or invalid_event; 413: body_too_large.
  */
-export function readBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
+export function decodeBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
   if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without.');

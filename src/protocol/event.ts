@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { COMPARED_CHARS, NAME_CODE_POINTS } from '../base/limits.ts';
 
-/** What a court event is to the store and to its readers (spec 2.1); wire.ts says what one must look like. */
+/** What a court event is to the store and to its readers (spec 2.1); eventSchema.ts says what one must look like. */
 
 export const EVENT_TYPES = [
   'BALL_BOUNCE',

@@ -1,6 +1,6 @@
 import { BODY_VALUES, EVENT_DEPTH_LEVELS, LISTED_FAULTS, QUOTED_CHARS } from '../base/limits.ts';
 import { JsonError, JsonText } from './jsonText.ts';
-import type { Names } from './memberNames.ts';
+import type { MemberNames } from './memberNames.ts';
 
 const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -155,7 +155,7 @@ export class JsonReader extends JsonText {
   }
 
   /** @returns which of these is the name of the member whose value it stands on, or -1. */
-  nameIn(names: Names): number {
+  nameIn(names: MemberNames): number {
     const { bytes, hasEscapes } = this;
     const from = this.nameFrom + 1;
     const index = names.find(bytes, from, this.#nameTo - 1 - from);

@@ -1,7 +1,7 @@
 const [LENGTHS, CODES] = [16, 128];
 
 /** Members' names to look for in JSON text, without making a string of each that is there. ASCII, shorter than 16. */
-export class Names {
+export class MemberNames {
   readonly #names: readonly string[];
   readonly #bytes: readonly Buffer[];
   /** By length and first byte, which no two of them share. */

@@ -1,6 +1,6 @@
 import { ENVELOPE_FIELDS, PAYLOAD_FIELDS } from './event.ts';
 import type { JsonReader, TooLarge } from './jsonReader.ts';
-import { Names } from './memberNames.ts';
+import { MemberNames } from './memberNames.ts';
 
 /** An event as it was sent: read, and not checked yet. */
 export interface SentEvent {
@@ -17,8 +17,8 @@ export interface SentEvent {
   readonly tooLarge: readonly TooLarge[];
 }
 
-const ENVELOPE_NAMES = new Names(ENVELOPE_FIELDS);
-const PAYLOAD_NAMES = new Names(PAYLOAD_FIELDS);
+const ENVELOPE_NAMES = new MemberNames(ENVELOPE_FIELDS);
+const PAYLOAD_NAMES = new MemberNames(PAYLOAD_FIELDS);
 const PAYLOAD = ENVELOPE_FIELDS.indexOf('payload');
 const UNKNOWN = ENVELOPE_FIELDS.length;
 

@@ -5,17 +5,17 @@ import { FULL_RETRY_MS } from '../base/limits.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
 import { lockDirectory } from './directory/directoryLock.ts';
-import { FilesWatch } from './directory/fileMonitor.ts';
-import { ReserveWatch } from './directory/reserveKeeper.ts';
+import { FileMonitor } from './directory/fileMonitor.ts';
+import { ReserveKeeper } from './directory/reserveKeeper.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, databaseFile, explain, layoutOf, openDatabase } from './open/openDatabase.ts';
-import { settle } from './open/recoveryBarrier.ts';
+import { recoveryBarrier } from './open/recoveryBarrier.ts';
 import { failureKind } from './sqlite/errors.ts';
-import { TokenGuard } from './tokens/tokenVerifier.ts';
+import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade/migrateLayout.ts';
-import { type WalEvents, type WalOptions, WalWatch } from './wal/walMonitor.ts';
+import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts';
 import type { Counts } from './write/appendEvents.ts';
-import { Writer, type WriterEvents, type WriterOptions } from './write/groupCommit.ts';
+import { GroupCommit, type WriterEvents, type WriterOptions } from './write/groupCommit.ts';
 
 /** What the daemon logs of the store. */
 export type StoreEvents = WriterEvents & WalEvents & UpgradeEvents;
@@ -26,17 +26,17 @@ export interface StoreOptions extends WriterOptions {
 
 /** The store as the daemon has it: one writer, the tokens, and the locks that make it the only one. */
 export class Store {
-  readonly tokens: TokenGuard;
+  readonly tokens: TokenVerifier;
   readonly #db: Database;
   readonly #lock: Database;
   readonly #directory: string;
   readonly #on: StoreEvents;
-  readonly #writer: Writer;
+  readonly #writer: GroupCommit;
   readonly #newest: Statement<[]>;
-  readonly #wal: WalWatch;
-  readonly #files: FilesWatch;
+  readonly #wal: WalMonitor;
+  readonly #files: FileMonitor;
   readonly #stopMarking: () => void;
-  readonly #reserve: ReserveWatch;
+  readonly #reserve: ReserveKeeper;
   #isClosed = false;
 
   private constructor(
@@ -50,14 +50,14 @@ export class Store {
     this.#db = db;
     this.#directory = directory;
     this.#on = on;
-    this.tokens = new TokenGuard(db, (error) => this.#writer.fail(error));
-    this.#writer = new Writer(db, on, () => this.tokens.writeUses(), options);
+    this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
+    this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), options);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
-    this.#wal = new WalWatch(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
-    this.#files = new FilesWatch(databaseFile(directory), (error) => this.#writer.fail(error));
+    this.#wal = new WalMonitor(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
+    this.#files = new FileMonitor(databaseFile(directory), (error) => this.#writer.fail(error));
     this.#stopMarking = markClock(directory);
-    this.#reserve = new ReserveWatch(directory, (isHeld) => this.#writer.full.hold(isHeld));
+    this.#reserve = new ReserveKeeper(directory, (isHeld) => this.#writer.full.hold(isHeld));
   }
 
   /**
@@ -82,12 +82,12 @@ export class Store {
         await upgradeDatabase(databaseFile(directory), layout, on);
         db = openDatabase(directory);
       }
-      const full = await settle(db, directory).catch(asFull);
+      const full = await recoveryBarrier(db, directory).catch(asFull);
       assertDurable(db);
       // Waiting inside SQLite would stop the event loop: the writer waits on a timer instead.
       db.pragma('busy_timeout = 0');
       const store = new Store(lock, db, directory, on, options);
-      if (full !== undefined) void store.#settleLater(full);
+      if (full !== undefined) void store.#retryRecoveryBarrier(full);
       return store;
     } catch (error) {
       db?.close();
@@ -132,17 +132,17 @@ export class Store {
   }
 
   /**
-   * The disk has no room for the barrier (settle.ts). Everything is refused until it is behind us, as if the disk had
+   * The disk has no room for the barrier (recoveryBarrier.ts). Everything is refused until it is behind us, as if the disk had
    * become full while running: nothing is stored, and nothing is called a duplicate.
    */
-  async #settleLater(full: { readonly error: unknown }): Promise<void> {
+  async #retryRecoveryBarrier(full: { readonly error: unknown }): Promise<void> {
     this.#writer.hold('full', true);
     this.#on.full(full.error);
     for (let isFull = true; isFull; ) {
       await sleep(FULL_RETRY_MS, undefined, { ref: false });
       if (this.#isClosed) return;
       try {
-        isFull = (await settle(this.#db, this.#directory).catch(asFull)) !== undefined;
+        isFull = (await recoveryBarrier(this.#db, this.#directory).catch(asFull)) !== undefined;
       } catch (error) {
         return this.#isClosed ? undefined : this.#on.fatal(error);
       }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { asideOf } from '../../src/base/atomicFile.ts';
+import { partialNameOf } from '../../src/base/atomicFile.ts';
 import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
 import { fileSink } from '../../src/cli/terminal/output.ts';
 import { BIN, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
@@ -130,7 +130,7 @@ t.test('a link or a file that lies where it is written aside is not written to',
     const { folder, file, read } = folderWith(t);
     const precious = path.join(temporaryFolder(t), 'precious');
     fs.writeFileSync(precious, OLD);
-    make(precious, asideOf(file));
+    make(precious, partialNameOf(file));
     const sink = fileSink(file);
     await sink.write('new\n');
     sink.commit();

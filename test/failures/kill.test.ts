@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { LIVE_KEYS } from '../../src/base/limits.ts';
 import { eventToJson } from '../../src/protocol/event.ts';
-import { Keys } from '../../src/store/dedup/dedupIndex.ts';
+import { DedupIndex, MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -81,14 +80,14 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
       WITH RECURSIVE n (i) AS (VALUES (${from}) UNION ALL SELECT i + 1 FROM n WHERE i < ${to - 1})
         INSERT INTO event SELECT i + 1, 1 + i / 50000, lower(hex(randomblob(12))), 0, 1773500966535000000 + i,
           '2026-03-14T15:09:26.535Z', 1, 0.97, 1773500966600, '{"x_ft":12.5}', NULL FROM n;`);
-  // The daemon would have sealed the keys by and by, all but as many as it keeps in memory.
-  insert(0, events - LIVE_KEYS + 1);
-  const keys = new Keys(db);
-  while (keys.wantsSealing) keys.sealStep();
-  insert(events - LIVE_KEYS + 1, events);
-  t.equal(new Keys(db).count, LIVE_KEYS - 1);
+  // The daemon would have flushed the keys by and by, all but as many as it keeps in memory.
+  insert(0, events - MEMTABLE_KEYS + 1);
+  const keys = new DedupIndex(db);
+  while (keys.wantsFlush) keys.flushStep();
+  insert(events - MEMTABLE_KEYS + 1, events);
+  t.equal(new DedupIndex(db).count, MEMTABLE_KEYS - 1);
   const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
-  const seqs = [1, events / 2, events - LIVE_KEYS, events];
+  const seqs = [1, events / 2, events - MEMTABLE_KEYS, events];
   const old = seqs.map((seq) => eventToJson(toStoredEvent(row.get(seq)!)));
   db.close();
   const startedAt = performance.now();

@@ -75,7 +75,7 @@ t.test('a damaged database is not touched, not even by the log beside it', async
   const damages: [string, number][] = [
     ['sessions', last(pagesOf(copy, 'sqlite_autoindex_session_1'))],
     ['names', last(pagesOf(copy, 'sqlite_autoindex_origin_1'))],
-    ['up to where keys are flushed', last(pagesOf(copy, 'sealed'))],
+    ['up to where keys are flushed', last(pagesOf(copy, 'flushed'))],
     ['a page of events in the middle', pagesOf(copy, 'event')[40] ?? 0],
   ];
   for (const [what, page] of damages) {
@@ -94,9 +94,9 @@ t.test('a damaged database is not touched, not even by the log beside it', async
 t.test('a table that has lost its only row is damaged', async (t) => {
   const { data } = await killed(t);
   const db = new Database(path.join(data, 'courtd.db'));
-  db.exec('DELETE FROM sealed');
+  db.exec('DELETE FROM flushed');
   db.close();
-  await checkRefused(t, data, /The database in \S+ is damaged\. Nothing was changed/, 'sealed');
+  await checkRefused(t, data, /The database in \S+ is damaged\. Nothing was changed/, 'flushed');
 });
 
 t.test('damage where no start looks ends the daemon when it is met, and is told', async (t) => {

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { Daemon } from '../harness/daemon.ts';
 import { renderBody } from './body.ts';
@@ -163,7 +163,7 @@ function expect(rendered: Rendered): Omit<Expected, 'bytes'> {
   if (decoded === undefined) return { ...expect({ sent, decoded: sent }), rendered, answer: undefined };
   if (decoded.length > FUZZ_BODY_LIMIT_BYTES) return { rendered, keys: undefined, answer: 'body_too_large' };
   try {
-    const keys = readBatch(decoded).map(({ sessionId, eventId, revision }) =>
+    const keys = decodeBatch(decoded).map(({ sessionId, eventId, revision }) =>
       keyOf({ session_id: sessionId, event_id: eventId, revision }),
     );
     return { rendered, keys, answer: '202' };

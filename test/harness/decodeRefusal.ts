@@ -1,11 +1,11 @@
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { EventRules } from '../../src/protocol/validate.ts';
 
 /** @returns the problem that a body is refused with; fails where there is none. */
 export function refusal(body: Buffer | string, rules: EventRules = {}): Problem {
   try {
-    readBatch(Buffer.from(body), rules);
+    decodeBatch(Buffer.from(body), rules);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

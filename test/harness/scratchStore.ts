@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
@@ -13,7 +13,7 @@ type Test = Parameters<typeof temporaryFolder>[0];
 
 /** @returns events as requests of one each would bring them. */
 export function court(...sent: WireEvent[]): CourtEvent[] {
-  return sent.flatMap((event) => readBatch(Buffer.from(JSON.stringify(event))));
+  return sent.flatMap((event) => decodeBatch(Buffer.from(JSON.stringify(event))));
 }
 
 /** @returns a valid event that better-sqlite3 refuses to bind, after its key has been claimed. */
@@ -63,7 +63,7 @@ export class Committer {
 
   /** Moves all keys to the file. */
   sealAll(): void {
-    while (this.appender.keys.count > 0) this.appender.keys.sealStep();
+    while (this.appender.keys.count > 0) this.appender.keys.flushStep();
   }
 }
 
@@ -106,13 +106,13 @@ export function collidingIds(hash: KeyHash): [string, string] {
   }
 }
 
-/** How the keys of all events are known (keys.ts), and what must not be. */
+/** How the keys of all events are known (dedupIndex.ts), and what must not be. */
 export interface KeyState {
   readonly events: number;
   /** Keys in the file. */
-  readonly sealed: number;
+  readonly flushed: number;
   /** Events whose keys a start reads back into memory. */
-  readonly unsealed: number;
+  readonly unflushed: number;
   /** Neither: a resend would be stored again, and `event show` would not find it. */
   readonly unknown: number;
   /** Both: only while keys are on their way. */
@@ -128,11 +128,11 @@ export function keyState(db: Database.Database): KeyState {
   const sql = `
     WITH state AS (
       SELECT EXISTS (SELECT 1 FROM key k WHERE k.session = e.session AND k.revision = e.revision AND k.seq = e.seq
-                      AND k.hash = key_hash((SELECT secret FROM sealed), e.event_id)) AS inFile,
-             e.seq > (SELECT up_to_seq FROM sealed) AS isUnsealed
+                      AND k.hash = key_hash((SELECT secret FROM flushed), e.event_id)) AS inFile,
+             e.seq > (SELECT up_to_seq FROM flushed) AS isUnflushed
         FROM event e)
-    SELECT count(*) AS events, (SELECT count(*) FROM key) AS sealed, coalesce(sum(isUnsealed), 0) AS unsealed,
-           coalesce(sum(NOT inFile AND NOT isUnsealed), 0) AS unknown, coalesce(sum(inFile AND isUnsealed), 0) AS twice,
+    SELECT count(*) AS events, (SELECT count(*) FROM key) AS flushed, coalesce(sum(isUnflushed), 0) AS unflushed,
+           coalesce(sum(NOT inFile AND NOT isUnflushed), 0) AS unknown, coalesce(sum(inFile AND isUnflushed), 0) AS twice,
            (SELECT count(*) FROM key) - coalesce(sum(inFile), 0) AS astray
       FROM state`;
   return db.prepare<[], KeyState>(sql).get()!;

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
-import { DiskWatch } from '../../src/host/diskSpaceMonitor.ts';
+import { DiskSpaceMonitor } from '../../src/host/diskSpaceMonitor.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 const LOW = 'the disk is filling up: make room, or events will be refused when it is full';
@@ -25,7 +25,7 @@ t.test(
   async (t) => {
     const disk = await SmallDisk.mount(t, 4);
     const { logger, told } = makeLogger();
-    const watch = new DiskWatch(disk.folder, FLOOR_BYTES, logger);
+    const watch = new DiskSpaceMonitor(disk.folder, FLOOR_BYTES, logger);
     t.teardown(() => watch.stop());
     const at = async (freeBytes: number) => {
       disk.fill(freeBytes);
@@ -50,7 +50,7 @@ t.test(
 
 t.test('a directory that is gone is no end of the daemon', async (t) => {
   const { logger, told } = makeLogger();
-  const watch = new DiskWatch('/no/such/directory', FLOOR_BYTES, logger);
+  const watch = new DiskSpaceMonitor('/no/such/directory', FLOOR_BYTES, logger);
   t.teardown(() => watch.stop());
   await watch.check();
   t.strictSame(told, ['cannot tell how full the disk is']);

@@ -4,7 +4,7 @@ import { mock } from 'node:test';
 import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import t from 'tap';
-import { Notifier } from '../../src/host/systemdNotify.ts';
+import { SystemdNotifier } from '../../src/host/systemdNotify.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { logged } from '../harness/logged.ts';
@@ -109,7 +109,7 @@ t.test(
       warn: (...line: unknown[]) => said.push(line),
     };
     const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: String(process.pid) };
-    const notifier = new Notifier(log as unknown as Logger, env);
+    const notifier = new SystemdNotifier(log as unknown as Logger, env);
     t.strictSame(Object.keys(env), ['PATH'], 'what systemd has said is taken');
     let proofs = 0;
     const broken = new Error('the store is stuck');
@@ -180,7 +180,7 @@ t.test('a status that has changed is told within a second', async (t) => {
   process.env.PATH = systemd.env.PATH;
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());
-  const notifier = new Notifier({} as unknown as Logger, { ...systemd.env });
+  const notifier = new SystemdNotifier({} as unknown as Logger, { ...systemd.env });
   let status = 'no token';
   notifier.ready({ status: () => status, proof: () => Promise.resolve() });
   await systemd.messages.find((message) => message.endsWith('STATUS=no token'));

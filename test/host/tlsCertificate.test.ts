@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
-import { Certificate } from '../../src/host/tlsCertificate.ts';
+import { TlsCertificate } from '../../src/host/tlsCertificate.ts';
 import { makePair, withoutOpenssl } from '../harness/certificates.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 
@@ -19,7 +19,7 @@ t.test(
       },
     });
     const pair = await makePair(temporaryFolder(t), 'box', 100);
-    const certificate = new Certificate(pair, pino(lines));
+    const certificate = new TlsCertificate(pair, pino(lines));
     t.teardown(() => certificate.stop());
     const after = (days: number) => {
       told.length = 0;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import t from 'tap';
-import { Traffic } from '../../src/http/accessLog.ts';
+import { AccessLog } from '../../src/http/accessLog.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -19,7 +19,7 @@ function recorded(t: { teardown(end: () => unknown): void }) {
   const lines: Line[] = [];
   const write = (level: string) => (fields: object, msg: string) => lines.push({ level, msg, ...fields });
   const levels = ['debug', 'info', 'warn'].map((level) => [level, write(level)]);
-  const traffic = new Traffic(Object.fromEntries(levels) as unknown as Logger);
+  const traffic = new AccessLog(Object.fromEntries(levels) as unknown as Logger);
   t.teardown(() => traffic.stop());
   const mark = (client: string) => ({ id: 'r', client, startedAt: performance.now() });
   return {

@@ -14,7 +14,7 @@ export interface Finding {
   readonly faults: readonly Fault[];
   readonly stored: number;
   /** Keys in the file, and not in memory. */
-  readonly sealed: number;
+  readonly flushed: number;
 }
 
 /** Requests that are sent once more after a cut where not all of them are: the last ones that were answered, and any. */
@@ -78,7 +78,7 @@ export class Check {
     } finally {
       await opened.close();
     }
-    return { faults, stored: stored?.keys.size ?? 0, sealed: stored?.sealed ?? 0 };
+    return { faults, stored: stored?.keys.size ?? 0, flushed: stored?.flushed ?? 0 };
   }
 
   /** What was answered and what was not. */
@@ -121,7 +121,11 @@ export class Check {
 }
 
 function nothing(kind: Fault['kind'], why: unknown): Finding {
-  return { faults: [{ kind, what: String(why instanceof Error ? why.message : why) }], stored: 0, sealed: 0 };
+  return {
+    faults: [{ kind, what: String(why instanceof Error ? why.message : why) }],
+    stored: 0,
+    flushed: 0,
+  };
 }
 
 function times<Item>(count: number, make: () => Item): Item[] {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { LIVE_KEYS } from '../../src/base/limits.ts';
 import { integer } from '../../src/cli/options/optionParsers.ts';
+import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { Workshop } from '../harness/workshop.ts';
 import { Check } from './check.ts';
 import { chooseCuts } from './cuts.ts';
@@ -12,7 +12,7 @@ import { type Recording, type RecordingOptions, record } from './recording.ts';
 import { Traffic } from './traffic.ts';
 
 /**
- * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N --sealing N`). Two recorded
+ * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N --flushing N`). Two recorded
  * runs of the real program under load, with prunes in the middle, on a disk whose every write is logged; then simulated cuts, each at some write,
  * with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
  * and everything that was acknowledged by then must be there, once; what was pruned may be. Exit status 1 where anything is not.
@@ -22,30 +22,30 @@ import { Traffic } from './traffic.ts';
  */
 
 const IN_PLAY: RecordingOptions = { requests: 800, before: 0, mebibytes: 128 };
-const SEALING: RecordingOptions = { requests: 400, before: LIVE_KEYS - 1000, mebibytes: 512 };
+const SEALING: RecordingOptions = { requests: 400, before: MEMTABLE_KEYS - 1000, mebibytes: 512 };
 /** After one cut of so many it is the program itself that starts, and otherwise its store. */
 const DAEMON_EVERY = 10;
 const FAULTS_TOLD = 10;
 
 interface Options {
   readonly cuts: number;
-  readonly sealing: number;
+  readonly flushing: number;
   readonly seed: number;
 }
 
 const number = (flag: string, what: string, usual: number) =>
   new Option(`--${flag} <number>`, what).default(usual).argParser(integer(0, 1_000_000_000));
-const { cuts, sealing, seed } = new Command('npm run power-cut --')
+const { cuts, flushing, seed } = new Command('npm run power-cut --')
   .description('cuts the power of a recorded run of courtd, and looks for what was acknowledged')
   .addOption(number('cuts', 'of a run that begins on an empty store', 500))
-  .addOption(number('sealing', 'cuts of a run on a store that is about to seal', 50))
+  .addOption(number('flushing', 'cuts of a run on a store that is about to seal', 50))
   .addOption(number('seed', 'the same one gives the same cuts of the same recording', 1))
   .parse()
   .opts<Options>();
 const lacks = missingNeeds();
 if (lacks === undefined) {
   const first = await run('in play', IN_PLAY, cuts, seed);
-  const second = await run('sealing', SEALING, sealing, seed + 1);
+  const second = await run('flushing', SEALING, flushing, seed + 1);
   process.exit(first && second ? 0 : 1);
 } else {
   console.error(`power-cut: ${lacks}`);
@@ -77,7 +77,7 @@ async function cutAll(
   const check = new Check(workshop, history, new Traffic(random, history), random);
   const failed = Object.fromEntries(FAULTS.map((kind) => [kind, 0]));
   const faults = [...history.faults];
-  let [flying, sealed, daemons] = [0, 0, 0];
+  let [flying, flushed, daemons] = [0, 0, 0];
   const startedAt = performance.now();
   for (const [i, cut] of chooseCuts(recording, count, random).entries()) {
     const inFlight = cut === log.entries.length ? 'whole' : random.pick(IN_FLIGHT);
@@ -86,7 +86,7 @@ async function cutAll(
     const byDaemon = i % DAEMON_EVERY === 0;
     const finding = await check.run(disk, cut, byDaemon);
     if (byDaemon) daemons++;
-    if (finding.sealed > 0) sealed++;
+    if (finding.flushed > 0) flushed++;
     for (const kind of new Set(finding.faults.map(({ kind }) => kind))) failed[kind]!++;
     for (const { kind, what } of finding.faults) {
       faults.push(`cut after write ${cut} of ${log.entries.length}, in flight ${inFlight}: ${kind}: ${what}`);
@@ -99,7 +99,7 @@ async function cutAll(
   if (faults.length > FAULTS_TOLD) console.log(`... and ${faults.length - FAULTS_TOLD} faults more`);
   const counts = FAULTS.map((kind) => `${kind} ${failed[kind]}`).join(', ');
   console.log(
-    `${name}: ${count} power cuts: ${counts}; ${ms.toFixed(0)} ms each; ${flying} with writes in flight, ${sealed} with sealed keys, ${daemons} started as the program itself`,
+    `${name}: ${count} power cuts: ${counts}; ${ms.toFixed(0)} ms each; ${flying} with writes in flight, ${flushed} with flushed keys, ${daemons} started as the program itself`,
   );
   return faults.length === 0;
 }

@@ -1,4 +1,4 @@
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Store } from '../../src/store/store.ts';
 import { Daemon } from './daemon.ts';
 import { QUIET } from './recording.ts';
@@ -28,7 +28,7 @@ export async function openDaemon(data: string, token: string | undefined): Promi
 export async function openStore(data: string): Promise<Opened> {
   const store = await Store.open(data, QUIET);
   return {
-    append: (body) => store.append(readBatch(Buffer.from(body))),
+    append: (body) => store.append(decodeBatch(Buffer.from(body))),
     accepts: async (token) => store.tokens.accepts(token, '127.0.0.1'),
     close: () => store.close(),
   };

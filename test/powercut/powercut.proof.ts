@@ -12,7 +12,7 @@ t.test(
   'the power goes while it writes: nothing that was acknowledged is lost',
   { skip: missingNeeds() ?? false },
   async (t) => {
-    const { status, said } = await runScript(t, SCRIPT, '--cuts', '40', '--sealing', '0');
+    const { status, said } = await runScript(t, SCRIPT, '--cuts', '40', '--flushing', '0');
     t.equal(status, 0);
     t.match(said, /in play: 40 power cuts: lost 0, twice 0, half 0, corrupt 0, stopped 0, unmountable 0/);
   },

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { databaseFile } from '../../src/store/open/openDatabase.ts';
 import { Store } from '../../src/store/store.ts';
 import type { Workshop } from '../harness/workshop.ts';
@@ -127,7 +127,7 @@ async function storeBefore(
   for (let left = count; left > 0; left -= BATCH_EVENTS) {
     const session = `session-${left > count / 2 ? 0 : 1}`;
     const sent = history.add(traffic.fresh(Math.min(left, BATCH_EVENTS), session));
-    await store.append(readBatch(Buffer.from(sent.body)));
+    await store.append(decodeBatch(Buffer.from(sent.body)));
     sent.answeredAt = 0;
     // The writer seals between turns.
     await sleep(0);

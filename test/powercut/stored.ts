@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { eventToJson } from '../../src/protocol/event.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
 import { databaseFile } from '../../src/store/open/openDatabase.ts';
-import { HAS_EDGES } from '../../src/store/read/sessionBounds.ts';
+import { HAS_BOUNDS } from '../../src/store/read/sessionBounds.ts';
 import type { History } from './history.ts';
 import { keyOf } from './traffic.ts';
 
@@ -17,7 +17,7 @@ export interface Stored {
   /** Keys of events that nobody sent like that. */
   readonly changed: readonly string[];
   /** Keys that have moved to the file (src/store/dedup/dedupIndex.ts). */
-  readonly sealed: number;
+  readonly flushed: number;
 }
 
 /** Reads databases of one history: what has been compared once is known by its text from then on. */
@@ -35,7 +35,7 @@ export class StoredReader {
     try {
       const pages = db.pragma('integrity_check', { simple: true }) as string;
       const integrity = countsAreRight(db) ? pages : 'a session has counted wrongly';
-      const sealed = db.prepare<[], number>('SELECT count(*) FROM key').pluck().get() ?? 0;
+      const flushed = db.prepare<[], number>('SELECT count(*) FROM key').pluck().get() ?? 0;
       const keys = new Set<string>();
       const [twice, changed]: [string[], string[]] = [[], []];
       for (const row of db.prepare<[], EventRow>(`${SELECT_EVENT} ORDER BY e.seq`).iterate()) {
@@ -45,7 +45,7 @@ export class StoredReader {
         keys.add(key);
         if (!this.#isAsSent(key, eventToJson(event))) changed.push(key);
       }
-      return { integrity, keys, twice, changed, sealed };
+      return { integrity, keys, twice, changed, flushed };
     } finally {
       db.close();
     }
@@ -61,7 +61,7 @@ export class StoredReader {
   }
 }
 
-/** Looks at every event. @returns whether each session knows how many it has, the first and the last (sessionCounts.ts). */
+/** Looks at every event. @returns whether each session knows how many it has, the first and the last (sessionCounters.ts). */
 export function countsAreRight(db: Database.Database): boolean {
   const wrong = db.prepare<[], number>(`
     WITH own AS (
@@ -70,7 +70,7 @@ export function countsAreRight(db: Database.Database): boolean {
              first_value(seq) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS last,
              first_value(eot_ns) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS lastNs
         FROM event WINDOW whole AS (PARTITION BY session)),
-    told AS (SELECT s.*, ${HAS_EDGES} AS hasEdges FROM session s)
+    told AS (SELECT s.*, ${HAS_BOUNDS} AS hasEdges FROM session s)
     SELECT (SELECT count(*) FROM own LEFT JOIN told ON told.id = own.session
              WHERE told.events IS NOT own.events OR (hasEdges AND (first_seq, first_ns, last_seq, last_ns) IS NOT (first, firstNs, last, lastNs)))
          + (SELECT count(*) FROM told WHERE events <> 0 AND id NOT IN (SELECT session FROM own))`);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
 import { canonical, jsonObject } from '../harness/arbitraryJson.ts';
 import { refusal } from '../harness/decodeRefusal.ts';
 import { event, events } from '../harness/events.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
-const readText = (text: string) => readBatch(Buffer.from(text));
+const readText = (text: string) => decodeBatch(Buffer.from(text));
 
 /** A valid event's JSON text with further members before its last brace. */
 const withMembers = (members: string, sent: unknown = event({ payload: undefined })) =>
@@ -20,7 +20,7 @@ const nested = (depth: number) =>
 
 t.test('one event is read into what the store keeps', async (t) => {
   const sent = event({ revision: 3, camera: 7 });
-  t.strictSame(readBatch(json(sent)), [
+  t.strictSame(decodeBatch(json(sent)), [
     {
       eventId: sent.event_id,
       sessionId: 'session-1',
@@ -37,19 +37,19 @@ t.test('one event is read into what the store keeps', async (t) => {
       extra: '{"camera":7}',
     },
   ]);
-  t.match(readBatch(json(event({ revision: undefined }))), [{ revision: 0, extra: null }]);
+  t.match(decodeBatch(json(event({ revision: undefined }))), [{ revision: 0, extra: null }]);
 });
 
 t.test('an array is read in its order, and an empty one is valid', async (t) => {
   const sent = events(5);
-  const read = readBatch(json(sent));
+  const read = decodeBatch(json(sent));
   for (const [at, { event_id }] of sent.entries()) t.equal(read[at]?.eventId, event_id);
   t.strictSame(readText(' [ \n] '), []);
   t.strictSame(readText(`\t${JSON.stringify(sent)}\r\n`).length, 5);
 });
 
 t.test('500 events pass, 501 are refused with their number, valid or not', async (t) => {
-  t.equal(readBatch(json(events(BATCH_EVENTS))).length, 500);
+  t.equal(decodeBatch(json(events(BATCH_EVENTS))).length, 500);
   const problem = refusal(json(events(BATCH_EVENTS + 1)));
   t.equal(problem.code, 'too_many_events');
   t.match(problem.message, /holds 501 events; at most 500 /);

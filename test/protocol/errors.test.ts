@@ -59,7 +59,7 @@ t.test('a body without further members has none that are empty', async (t) => {
 t.test('a problem is an Error, so that a stray one still has a stack', async (t) => {
   const problem = new Problem('internal_error', 'Why.');
   t.ok(problem instanceof Error);
-  t.match(problem.stack, /problems\.test/);
+  t.match(problem.stack, /errors\.test/);
   t.strictSame([problem.members, problem.headers], [{}, {}]);
 });
 

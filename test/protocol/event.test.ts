@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { type CourtEvent, EVENT_TYPES, eventToJson, sameContent } from '../../src/protocol/event.ts';
 import { canonical, jsonObject, jsonValue } from '../harness/arbitraryJson.ts';
 import { jsonOf, refusal } from '../harness/decodeRefusal.ts';
@@ -128,7 +128,7 @@ const CASES = [
 t.test('a value within the bounds of its field is valid', async (t) => {
   for (const { path, good, of } of CASES) {
     for (const value of good)
-      t.equal(readBatch(Buffer.from(jsonOf(of(value)))).length, 1, `${path} ${show(value)}`);
+      t.equal(decodeBatch(Buffer.from(jsonOf(of(value)))).length, 1, `${path} ${show(value)}`);
   }
 });
 
@@ -147,7 +147,7 @@ t.test('a value outside the bounds is one fault, at its path, and says what must
 });
 
 const SENT = { ...event({ event_id: 'e-1', camera: { id: 7, lens: 'wide' } }) };
-const read = (sent: unknown) => readBatch(Buffer.from(JSON.stringify(sent)))[0] as CourtEvent;
+const read = (sent: unknown) => decodeBatch(Buffer.from(JSON.stringify(sent)))[0] as CourtEvent;
 
 t.test('an event comes back as the JSON value that was sent', async (t) => {
   t.strictSame(JSON.parse(eventToJson(read(SENT))), SENT);
@@ -193,7 +193,7 @@ t.test('two spellings of one event have the same content', async (t) => {
   );
   t.equal(sameContent(first, read(reversed)), true, 'member order');
   const respelled = JSON.stringify(SENT).replace('12.5', '1.250e1').replace('0.97', '97e-2');
-  t.equal(sameContent(first, readBatch(Buffer.from(respelled))[0] as CourtEvent), true, 'numbers');
+  t.equal(sameContent(first, decodeBatch(Buffer.from(respelled))[0] as CourtEvent), true, 'numbers');
   t.equal(
     sameContent(read(event({ revision: 0 })), read(event({ revision: undefined }))),
     true,
@@ -224,7 +224,7 @@ t.test('an event that differs in any field has another content', async (t) => {
 });
 
 const withPayload = (payload: string) =>
-  readBatch(Buffer.from(eventText({ payload }, { event_id: 'e-1' })))[0] as CourtEvent;
+  decodeBatch(Buffer.from(eventText({ payload }, { event_id: 'e-1' })))[0] as CourtEvent;
 const areSame = (a: string, b: string) => {
   const [first, second] = [withPayload(a), withPayload(b)];
   assert.equal(sameContent(first, second), sameContent(second, first));

@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { BODY_BYTES, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../../src/base/limits.ts';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { ENVELOPE_FIELDS, PAYLOAD_FIELDS } from '../../src/protocol/event.ts';
 import { EventSchema } from '../../src/protocol/eventSchema.ts';
-import { Names } from '../../src/protocol/memberNames.ts';
+import { MemberNames } from '../../src/protocol/memberNames.ts';
 import { jsonArray, jsonObject, jsonValue, numberText } from '../harness/arbitraryJson.ts';
 import { refusal } from '../harness/decodeRefusal.ts';
 import { event, eventText } from '../harness/events.ts';
 
 /** How a body's JSON is read (json.ts, text.ts), seen from readBatch. */
 
-const read = (text: string) => readBatch(Buffer.from(text));
+const read = (text: string) => decodeBatch(Buffer.from(text));
 const payloadOf = (payload: string) => read(eventText({ payload }))[0]?.payload;
 
 /** Whether a body is told that it is no JSON, wherever. */
 function isJson(body: Buffer): boolean {
   try {
-    readBatch(body);
+    decodeBatch(body);
     return true;
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
@@ -167,8 +167,8 @@ t.test('large bodies go in: a text of 8 MiB, and 500 skeletons of 33 points', as
 
 t.test('it reads only its own part of a larger memory', async (t) => {
   const memory = Buffer.from(`[[[${eventText({})}]]]{{{`);
-  t.equal(readBatch(memory.subarray(3, -6)).length, 1);
-  t.equal(readBatch(memory.subarray(2, -5)).length, 1);
+  t.equal(decodeBatch(memory.subarray(3, -6)).length, 1);
+  t.equal(decodeBatch(memory.subarray(2, -5)).length, 1);
   t.equal(refusal(memory.subarray(3, -7)).message, 'The body is not JSON: it ends too early.');
 });
 
@@ -199,7 +199,7 @@ t.test('the names that are looked for are those of the schema, and each is found
   t.strictSame([...ENVELOPE_FIELDS].sort(), Object.keys(EventSchema.properties).sort());
   t.strictSame([...PAYLOAD_FIELDS].sort(), Object.keys(EventSchema.properties.payload.properties).sort());
   for (const fields of [ENVELOPE_FIELDS, PAYLOAD_FIELDS]) {
-    const names = new Names(fields);
+    const names = new MemberNames(fields);
     for (const [i, name] of fields.entries()) {
       t.equal(names.find(Buffer.from(`"${name}"`), 1, name.length), i, name);
       t.equal(names.find(Buffer.from(`${name.slice(0, -1)}!`), 0, name.length), -1, `not quite ${name}`);

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { BODY_BYTES } from '../../src/base/limits.ts';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { eventText } from '../harness/events.ts';
 import { Committer, scratch } from '../harness/scratchStore.ts';
 
@@ -19,7 +19,7 @@ t.test('what the store remembers of a body does not keep the body', async (t) =>
   const send = (i: number) => {
     const name = `a name that is long enough to be a part of the body: ${i}`;
     const text = eventText({}, { session_id: name, court_id: name, venue_id: name, source: name });
-    committer.append(...readBatch(Buffer.from(text.padEnd(BODY_BYTES))));
+    committer.append(...decodeBatch(Buffer.from(text.padEnd(BODY_BYTES))));
   };
   send(bodies);
   const before = usedMib();

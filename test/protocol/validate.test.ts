@@ -1,6 +1,6 @@
 import t from 'tap';
 import { LISTED_EVENTS, LISTED_FAULTS } from '../../src/base/limits.ts';
-import { readBatch } from '../../src/protocol/decodeBatch.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import type { EventRules } from '../../src/protocol/validate.ts';
 import { jsonOf, refusal } from '../harness/decodeRefusal.ts';
 import { event, events } from '../harness/events.ts';
@@ -8,7 +8,7 @@ import { event, events } from '../harness/events.ts';
 const explain = (sent: unknown, rules: EventRules = {}) => refusal(jsonOf(sent), rules);
 const details = (sent: unknown, rules: EventRules = {}) => explain(sent, rules).members.details ?? [];
 /** How many events are taken. */
-const take = (sent: unknown, rules: EventRules = {}) => readBatch(Buffer.from(jsonOf(sent)), rules).length;
+const take = (sent: unknown, rules: EventRules = {}) => decodeBatch(Buffer.from(jsonOf(sent)), rules).length;
 const paths = (sent: unknown, rules: EventRules = {}) => details(sent, rules).map((fault) => fault.path);
 const show = (value: unknown) => JSON.stringify(value)?.slice(0, 40) ?? String(value);
 

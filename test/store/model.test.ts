@@ -4,7 +4,7 @@ import t from 'tap';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { keyHash } from '../../src/store/dedup/keyHash.ts';
 import { databaseFile, openDatabase } from '../../src/store/open/openDatabase.ts';
-import { lostEdges } from '../../src/store/read/sessionBounds.ts';
+import { lostBounds } from '../../src/store/read/sessionBounds.ts';
 import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.ts';
 import { listSessions, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
 import { unusedNames } from '../../src/store/retention/unusedNames.ts';
@@ -64,7 +64,7 @@ class Pair {
     this.#folder = folder;
     this.#db = openDatabase(folder, { create: true });
     this.#db.pragma('synchronous = OFF');
-    this.#db.prepare('UPDATE sealed SET secret = ?').run(SECRET);
+    this.#db.prepare('UPDATE flushed SET secret = ?').run(SECRET);
     this.#committer = new Committer(this.#db);
     this.#other = new Database(databaseFile(folder));
   }
@@ -74,7 +74,7 @@ class Pair {
     if (step.is === 'prune') this.#prune(step.places);
     if (step.is === 'tidy') this.#tidy();
     if (step.is === 'seal' && this.#committer.appender.keys.count > 0)
-      this.#committer.appender.keys.sealStep();
+      this.#committer.appender.keys.flushStep();
     if (step.is === 'start') {
       this.close();
       this.#db = openDatabase(this.#folder);
@@ -118,7 +118,7 @@ class Pair {
   /** The rest of a prune: names, and the first and the last of each session. */
   #tidy(): void {
     for (const forget of unusedNames(this.#other, 0)) this.#other.transaction(forget).immediate();
-    for (const note of lostEdges(this.#other)) this.#other.transaction(note).immediate();
+    for (const note of lostBounds(this.#other)) this.#other.transaction(note).immediate();
   }
 
   /** @throws where the store does not hold exactly that, each event once. */
@@ -173,7 +173,7 @@ function fails(work: () => unknown): boolean {
 }
 
 t.test(
-  'whatever is appended, undone, sealed, pruned and started again: each event is there once, known, and read in order',
+  'whatever is appended, undone, flushed, pruned and started again: each event is there once, known, and read in order',
   (t) => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 30 }), (steps) => {

@@ -1,6 +1,6 @@
 import { BODY_BYTES } from '../../../src/base/limits.ts';
 import { makeLog } from '../../../src/host/log.ts';
-import { Traffic } from '../../../src/http/accessLog.ts';
+import { AccessLog } from '../../../src/http/accessLog.ts';
 import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
 import { CourtServer } from '../../../src/http/server.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -10,7 +10,7 @@ import { announce } from './announce.ts';
 /** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */
 const store = await Store.open(process.argv[2]!, UNWATCHED, { groupEvents: 1 });
 const log = makeLog('info').logger;
-const traffic = new Traffic(log);
+const traffic = new AccessLog(log);
 const server = new CourtServer({
   gate: { tokens: store.tokens, rate: new RateLimit(0), bodyLimitBytes: BODY_BYTES },
   rules: {},

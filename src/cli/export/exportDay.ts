@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { telling } from '../../base/atomicFile.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { listSessions, type SessionLine, sessionId } from '../../store/read/sessions.ts';
-import { StoreError } from '../../store/sqlite/errors.ts';
 import type { Day } from '../options/times.ts';
 import { counted, makeDirectory, say } from '../terminal/output.ts';
 import { type ExportOptions, openFile, withExportedDatabase, writeSession } from './exportSession.ts';
@@ -46,9 +46,9 @@ function isDirectory(place: string): boolean {
   const stat = telling(place, () => fs.statSync(place, { throwIfNoEntry: false }));
   if (stat?.isDirectory()) return true;
   if (stat !== undefined)
-    throw new StoreError(`${place} is no directory: with --day, name one with -o DIR/.`);
+    throw new OperatorError(`${place} is no directory: with --day, name one with -o DIR/.`);
   if (place.endsWith('/')) return false;
-  throw new StoreError(`There is no directory ${place}: with a / at its end, -o makes it.`);
+  throw new OperatorError(`There is no directory ${place}: with a / at its end, -o makes it.`);
 }
 
 /** @returns the names of the sessions with an event on that day. */

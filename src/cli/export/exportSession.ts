@@ -4,8 +4,8 @@ import { eventToJson } from '../../protocol/event.ts';
 import { type EventFilter, type ReadEvent, readSession } from '../../store/read/sessionReader.ts';
 import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, fileSink, isoTime, Progress, type Sink, say, stdoutSink } from '../terminal/output.ts';
-import { type DataOption, withDatabase } from '../withDatabase.ts';
 import { CSV_COLUMNS, CsvWriter, csvLine } from './csvWriter.ts';
 
 export interface ExportOptions extends DataOption {

@@ -3,9 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { asideOf, fsync } from '../../base/atomicFile.ts';
+import { fsync, partialNameOf } from '../../base/atomicFile.ts';
+import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { cannotWrite, StoreError } from '../../store/sqlite/errors.ts';
 import { visible, visibleLines } from './visible.ts';
 
 /** Data goes to standard output, words for people to standard error (design 3). */
@@ -28,7 +28,7 @@ export function printNow(text: string): void {
   try {
     fs.writeSync(process.stdout.fd, text);
   } catch (error) {
-    throw new StoreError(cannotWrite('standard output', error as NodeJS.ErrnoException));
+    throw new OperatorError(cannotWrite('standard output', error as NodeJS.ErrnoException));
   }
 }
 
@@ -135,20 +135,20 @@ export function stdoutSink(): Sink {
 export function fileSink(name: string): Sink {
   const isLink = refuseForeignLink(name);
   const existing = telling(name, () => fs.statSync(name, { throwIfNoEntry: false }));
-  if (existing?.isDirectory()) throw new StoreError(`${name} is a directory: name a file in it.`);
+  if (existing?.isDirectory()) throw new OperatorError(`${name} is a directory: name a file in it.`);
   // A device or a pipe cannot be replaced, only written to.
   const isSpecial = existing !== undefined && !existing.isFile();
   // Behind a link, or the link would be replaced: /dev/stdout is one.
   const file = existing === undefined ? name : telling(name, () => fs.realpathSync(name));
-  const aside = isSpecial ? name : asideOf(file);
+  const partial = isSpecial ? name : partialNameOf(file);
   let isOpen = false;
-  const remove = () => asCaller(() => isOpen && fs.rmSync(aside, { force: true }));
+  const remove = () => asCaller(() => isOpen && fs.rmSync(partial, { force: true }));
   const calledOff = isSpecial ? () => {} : atEnd(remove);
   // No link that somebody has put there meanwhile, and no file of his.
   const how = isSpecial ? O_WRONLY | (isLink ? 0 : O_NOFOLLOW) : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
   const fd = telling(name, () => {
-    if (!isSpecial) fs.rmSync(aside, { force: true });
-    return fs.openSync(aside, how);
+    if (!isSpecial) fs.rmSync(partial, { force: true });
+    return fs.openSync(partial, how);
   });
   isOpen = true;
   return {
@@ -164,7 +164,7 @@ export function fileSink(name: string): Sink {
       telling(name, () => {
         fs.fsyncSync(fd);
         fs.closeSync(fd);
-        fs.renameSync(aside, file);
+        fs.renameSync(partial, file);
         calledOff();
         fsync(path.dirname(file));
       });
@@ -184,7 +184,9 @@ function refuseForeignLink(name: string): boolean {
   const stat = telling(name, () => fs.lstatSync(name, { throwIfNoEntry: false }));
   if (stat?.isSymbolicLink() !== true) return false;
   if (![0, process.getuid?.()].includes(stat.uid)) {
-    throw new StoreError(`${name} is a link of another user's: remove it, or name the file itself with -o.`);
+    throw new OperatorError(
+      `${name} is a link of another user's: remove it, or name the file itself with -o.`,
+    );
   }
   return true;
 }
@@ -215,7 +217,7 @@ function telling<Result>(file: string, work: () => Result): Result {
   try {
     return asCaller(work);
   } catch (error) {
-    throw new StoreError(
+    throw new OperatorError(
       `${cannotWrite(file, error as NodeJS.ErrnoException)} Mend that, or choose another place with -o.`,
     );
   }

@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ACCEPTING_MS } from '../../base/limits.ts';
+
+/** How long requests wait at most while new connections come in: Node accepts one in a turn of the event loop. */
+const ACCEPTING_MS = 20;
 
 /**
  * Keeps turns of the event loop short while connections come: Node accepts one in a turn, and a camera that connects behind a
  * thousand others would wait for as many turns with requests in them.
  */
-export class Arrivals {
+export class AcceptBurst {
   #over: Promise<void> | undefined;
   #another = false;
 

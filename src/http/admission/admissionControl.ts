@@ -7,7 +7,7 @@ import {
 } from '../../base/limits.ts';
 import { type Problem, retryLater } from '../../protocol/errors.ts';
 
-/** An amount that is bounded in all, with how much of it each network (address.ts) has. */
+/** An amount that is bounded in all, with how much of it each network (clientAddress.ts) has. */
 class Shared {
   readonly #byNetwork = new Map<string, number>();
   total = 0;
@@ -33,7 +33,7 @@ class Shared {
  * The one place that says there is too much: of requests that are being served, of bytes of their bodies, and of bytes of
  * answers that nobody takes. What does not fit is refused at once, at its head where that can be told (design 2).
  */
-export class Admission {
+export class AdmissionControl {
   readonly #requests = new Shared();
   readonly #bodies = new Shared();
   readonly #untaken = new Shared();

@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import { ANSWER_TAKEN_MS, SMALL_BODY_BYTES } from '../../base/limits.ts';
 import type { Problem } from '../../protocol/errors.ts';
-import type { Admission } from '../admission/admissionControl.ts';
+import type { AdmissionControl } from '../admission/admissionControl.ts';
 import { discard, linger, stopParser } from './lingeringClose.ts';
 import { type ParserError, parserProblem } from './parseErrors.ts';
 
@@ -35,9 +35,9 @@ interface Owed {
  */
 export class Connection {
   readonly client: string;
-  /** What limits count it by (address.ts). */
+  /** What limits count it by (clientAddress.ts). */
   readonly network: string;
-  readonly #admission: Admission;
+  readonly #admission: AdmissionControl;
   readonly #house: House;
   #socket: Socket;
   #owed: Owed | undefined;
@@ -55,7 +55,7 @@ export class Connection {
   /** It has been answered before its body was there: a small one, which Node throws away. */
   #answeredEarly: IncomingMessage | undefined;
 
-  constructor(socket: Socket, client: string, network: string, admission: Admission, house: House) {
+  constructor(socket: Socket, client: string, network: string, admission: AdmissionControl, house: House) {
     this.#socket = socket;
     this.client = client;
     this.network = network;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { CONNECTIONS, RATE_ADDRESSES, UNAUTHORIZED_PER_S } from '../../base/limits.ts';
-import type { Admission } from '../admission/admissionControl.ts';
+import type { AdmissionControl } from '../admission/admissionControl.ts';
 import { clientOf, networkOf } from './clientAddress.ts';
 import { Connection } from './connection.ts';
 
@@ -13,7 +13,7 @@ interface Refusals {
 /** All open connections, and who may open another one. */
 export class Connections {
   readonly #perNetwork: number;
-  readonly #admission: Admission;
+  readonly #admission: AdmissionControl;
   readonly #bySocket = new WeakMap<Socket, Connection>();
   readonly #open = new Set<Connection>();
   /** Those that have never shown a valid token, the oldest first. */
@@ -23,7 +23,7 @@ export class Connections {
   isClosing = false;
 
   /** @param perAddress connections of one client address at a time; 0: no limit. */
-  constructor(perAddress: number, admission: Admission) {
+  constructor(perAddress: number, admission: AdmissionControl) {
     this.#perNetwork = perAddress === 0 ? Number.POSITIVE_INFINITY : perAddress;
     this.#admission = admission;
   }

@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { LINGER_BYTES, LINGER_MS, LINGER_PIECE_BYTES } from '../../base/limits.ts';
+import { LINGER_BYTES, LINGER_MS } from '../../base/limits.ts';
 import { readLater } from './pacedRequest.ts';
+
+/** As how much a smaller piece of it counts: over TLS, one of a byte takes as long as one of 4 KiB. */
+const LINGER_PIECE_BYTES = 4 * 1024;
 
 /**
  * Takes a connection from Node's parser, and throws away what comes, up to LINGER_BYTES. The parser would go on after an error,

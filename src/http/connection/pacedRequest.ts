@@ -1,6 +1,10 @@
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { PARTS_PER_TURN, READ_ON_PER_TURN } from '../../base/limits.ts';
+
+/** Connections that are read on in one turn of the event loop, 64 KiB of each, if they have given enough for the one before. */
+const READ_ON_PER_TURN = 8;
+/** Chunks of a body after which it counts for a whole turn. */
+const PARTS_PER_TURN = 1_024;
 
 /** Connections that have given enough for now, and how much of the next turn of the event loop each of them will take. */
 const waiting = new Map<Socket, () => number>();

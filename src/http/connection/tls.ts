@@ -46,7 +46,7 @@ interface Handshake {
  * Connections on their way to TLS. Node's lists of connections hold them only once they are there, so they are closed
  * here: when the handshake fails or takes too long, and at shutdown.
  */
-export class Handshakes {
+export class TlsHandshakes {
   readonly #underWay = new Map<string, Handshake>();
   readonly #onFailed: (connection: Connection, failure?: string) => void;
 

@@ -1,8 +1,10 @@
-import { BODY_BUFFER_BYTES } from '../../base/limits.ts';
 import type { Place } from '../admission/admissionControl.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { PacedRequest } from '../connection/pacedRequest.ts';
 import { bodyTooLarge } from './preconditions.ts';
+
+/** What a body is read into at first, where its length is not known. */
+const BODY_BUFFER_BYTES = 4 * 1024;
 
 /** The sender is gone before its body was complete: there is nobody to answer. */
 export class SenderGone extends Error {}

@@ -13,7 +13,7 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;(.*))?$/i;
 export type BodyEncoding = 'identity' | 'gzip';
 
 /** What a request must pass before its body is read, in the order of design 2. */
-export interface Gate {
+export interface Preconditions {
   readonly tokens: Tokens;
   readonly rate: RateLimit;
   readonly bodyLimitBytes: number;
@@ -23,7 +23,11 @@ export interface Gate {
  * @returns how the body is encoded.
  * @throws {Problem} the first thing that is wrong with the request's head.
  */
-export function passGate(req: IncomingMessage, connection: Connection, gate: Gate): BodyEncoding {
+export function checkPreconditions(
+  req: IncomingMessage,
+  connection: Connection,
+  gate: Preconditions,
+): BodyEncoding {
   checkHttp(req);
   authenticate(req, gate.tokens, connection.client);
   connection.showToken();

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import type { CopyAnswer } from './onlineBackup.ts';
 import { inspectCopy } from './verifyDatabase.ts';
 
-/** The thread of copy.ts: one copy of a database, checked. The calls take as long as the database is large. */
+/** The thread of onlineBackup.ts: one copy of a database, checked. The calls take as long as the database is large. */
 
 const [file, copy] = workerData as [string, string];
 const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
@@ -25,10 +25,10 @@ try {
   db.prepare('VACUUM INTO ?').run(copy);
   const contents = inspectCopy(copy);
   // Only a prune could have taken the newest event away meanwhile, and then it is gone from both.
-  if (contents.lastSeq < Math.min(before, lastSeq.get()!)) throw new StoreError('is not complete');
+  if (contents.lastSeq < Math.min(before, lastSeq.get()!)) throw new OperatorError('is not complete');
   answer = { contents };
 } catch (error) {
-  if (error instanceof StoreError) answer = { wrong: error.message };
+  if (error instanceof OperatorError) answer = { wrong: error.message };
   else if (error instanceof Database.SqliteError) answer = { message: error.message, code: error.code };
   else throw error;
 } finally {

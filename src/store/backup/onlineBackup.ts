@@ -4,12 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { makeAside, putInPlace, removeAside } from '../../base/atomicFile.ts';
-import { COPY_SYNC_MS } from '../../base/limits.ts';
+import { createPartial, publish, removePartial } from '../../base/atomicFile.ts';
+import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { actAsOwner } from '../../base/processIdentity.ts';
-import { cannotWrite, failureKind, StoreError } from '../sqlite/errors.ts';
+import { failureKind } from '../sqlite/errors.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
 import type { Contents } from './verifyDatabase.ts';
+
+/** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
+const COPY_SYNC_MS = 100;
 
 /** What the thread answers: the contents of the copy, what is wrong with it, or SQLite's failure. */
 export type CopyAnswer =
@@ -37,33 +40,33 @@ export async function copyDatabase(
   target: string,
   copied: (bytes: number) => void = () => {},
 ): Promise<Copy> {
-  const aside = makeAside(target);
+  const partial = createPartial(target);
   try {
-    const answer = await copyInThread(file, aside, target, copied);
+    const answer = await copyInThread(file, partial, target, copied);
     if ('code' in answer) throw failure(new Database.SqliteError(answer.message, answer.code), target);
     if ('wrong' in answer) {
-      throw new StoreError(`The copy for ${target} ${answer.wrong}: it was removed. Check the disk.`);
+      throw new OperatorError(`The copy for ${target} ${answer.wrong}: it was removed. Check the disk.`);
     }
-    putInPlace(aside, target);
+    publish(partial, target);
     return { ...answer.contents, bytes: fs.statSync(target).size };
   } catch (error) {
-    removeAside(aside);
+    removePartial(partial);
     throw error;
   }
 }
 
 async function copyInThread(
   file: string,
-  aside: string,
+  partial: string,
   target: string,
   copied: (bytes: number) => void,
 ): Promise<CopyAnswer> {
   // Closed only when the thread has closed its connection: that would drop SQLite's locks.
-  const fd = fs.openSync(aside, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
+  const fd = fs.openSync(partial, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
   // Root reads as the owner of the database, and writes as the caller of this does.
   const back = actAsOwner(path.dirname(file));
   let isDone = false;
-  const thread = new Worker(workerFile('backupWorker', import.meta.url), { workerData: [file, aside] });
+  const thread = new Worker(workerFile('backupWorker', import.meta.url), { workerData: [file, partial] });
   const answer = new Promise<CopyAnswer>((resolve, reject) => {
     thread.on('message', (message: CopyAnswer | 'opened') => {
       if (message !== 'opened') return resolve(message);
@@ -86,7 +89,7 @@ async function copyInThread(
   } catch (error) {
     await answer.catch(() => {});
     if ((error as NodeJS.ErrnoException).errno === undefined) throw error;
-    throw new StoreError(cannotWrite(target, error as NodeJS.ErrnoException));
+    throw new OperatorError(cannotWrite(target, error as NodeJS.ErrnoException));
   } finally {
     fs.closeSync(fd);
   }
@@ -96,10 +99,10 @@ async function copyInThread(
 function failure(error: InstanceType<typeof Database.SqliteError>, target: string): unknown {
   const place = path.dirname(target);
   if (failureKind(error) === 'full') {
-    return new StoreError(`The disk of ${place} is full: make room there, or choose another place.`);
+    return new OperatorError(`The disk of ${place} is full: make room there, or choose another place.`);
   }
   if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(error.code)) return error;
-  return new StoreError(
+  return new OperatorError(
     `The disk of ${place} fails to write, or takes no file so large (FAT: 4 GiB) (${error.code}): check it, or choose another place.`,
   );
 }

@@ -4,24 +4,28 @@ import { setImmediate } from 'node:timers/promises';
 import { getSystemErrorMessage } from 'node:util';
 import Database from 'better-sqlite3';
 import {
-  asideOf,
+  createPartial,
   fsync,
-  makeAside,
-  putInPlace,
-  removeAside,
+  partialNameOf,
+  publish,
   removeLeftovers,
+  removePartial,
   telling,
   unusedName,
 } from '../../base/atomicFile.ts';
-import { COMMAND_BUSY_MS, COPY_BYTES } from '../../base/limits.ts';
-import { createClosed } from '../../base/privateFile.ts';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { createPrivate } from '../../base/privateFile.ts';
 import { enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { lockDirectory } from '../directory/directoryLock.ts';
 import { type Header, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
 import { databaseFile, explain } from '../open/openDatabase.ts';
-import { failureKind, StoreError } from '../sqlite/errors.ts';
+import { failureKind } from '../sqlite/errors.ts';
 import { type Contents, inspectCopy } from './verifyDatabase.ts';
+
+/** A piece of a file that is copied: signals are seen between two of them. */
+const COPY_BYTES = 1024 ** 2;
 
 export interface Restored extends Contents {
   /** Where the replaced database is; null where there was none. */
@@ -46,20 +50,21 @@ export async function restoreDatabase(directory: string, file: string): Promise<
   // As whoever calls: root may read what the owner of the data directory may not.
   const source = openBackup(file);
   try {
-    if (isSame(source[0]!.fd, target)) throw new StoreError(`${file} is the database itself: name a backup.`);
+    if (isSame(source[0]!.fd, target))
+      throw new OperatorError(`${file} is the database itself: name a backup.`);
     enterDirectory(directory);
     makeDataDirectory(directory);
     const lock = lockDirectory(directory);
     try {
       removeLeftovers(directory, (name) => name === path.basename(target));
-      const aside = makeAside(target);
-      const contents = await copyChecked(file, source, aside);
+      const partial = createPartial(target);
+      const contents = await copyChecked(file, source, partial);
       // A signal that came meanwhile is seen now, or not before the end.
       await setImmediate();
-      const keptAs = replace(target, aside);
+      const keptAs = replace(target, partial);
       return { ...contents, keptAs };
     } finally {
-      removeAside(asideOf(target));
+      removePartial(partialNameOf(target));
       lock.close();
     }
   } catch (error) {
@@ -92,13 +97,15 @@ function openBackup(file: string): Part[] {
     return source;
   } catch (error) {
     for (const { fd } of source) fs.closeSync(fd);
-    if (error instanceof StoreError) throw error;
+    if (error instanceof OperatorError) throw error;
     const { code, errno, message, path: named = file } = error as NodeJS.ErrnoException;
     if (code === 'ELOOP' && named !== file) {
-      throw new StoreError(`${named} is a link: nothing was changed. Remove it, or restore another backup.`);
+      throw new OperatorError(
+        `${named} is a link: nothing was changed. Remove it, or restore another backup.`,
+      );
     }
     const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-    throw new StoreError(`Cannot read ${named}: ${reason}.`);
+    throw new OperatorError(`Cannot read ${named}: ${reason}.`);
   }
 }
 
@@ -108,29 +115,29 @@ function isSame(fd: number, file: string): boolean {
 }
 
 /** Copies the backup, with a log that it may have, into one file without a log. */
-async function copyChecked(file: string, source: readonly Part[], aside: string): Promise<Contents> {
+async function copyChecked(file: string, source: readonly Part[], partial: string): Promise<Contents> {
   for (const { companion, fd } of source) {
-    if (companion !== '') createClosed(aside + companion);
+    if (companion !== '') createPrivate(partial + companion);
     // Signals are seen between the turns of the event loop.
-    for (const _ of copying(fd, aside + companion)) await setImmediate();
+    for (const _ of copying(fd, partial + companion)) await setImmediate();
   }
   try {
-    joinLog(aside);
-    return inspectCopy(aside, { indexes: true });
+    joinLog(partial);
+    return inspectCopy(partial, { indexes: true });
   } catch (error) {
     if (failureKind(error) === 'full') throw error;
-    const what = error instanceof StoreError ? error.message : 'is damaged';
-    throw new StoreError(`${file} ${what}: nothing was changed. Restore another backup.`);
+    const what = error instanceof OperatorError ? error.message : 'is damaged';
+    throw new OperatorError(`${file} ${what}: nothing was changed. Restore another backup.`);
   }
 }
 
 /** @returns the name that the replaced database is kept under. */
-function replace(target: string, aside: string): string | null {
+function replace(target: string, partial: string): string | null {
   // One that cannot be read is kept as it is, with its logs.
   const held = hasContent(target) && readHeader(target).isOurs ? tryHolding(target) : undefined;
   const opened: number[] = [];
   try {
-    return exchange(target, aside, opened);
+    return exchange(target, partial, opened);
   } finally {
     held?.close();
     for (const fd of opened) fs.closeSync(fd);
@@ -138,7 +145,7 @@ function replace(target: string, aside: string): string | null {
 }
 
 /** @param opened takes descriptors of the database: one that is closed takes the locks of `held` along. */
-function exchange(target: string, aside: string, opened: number[]): string | null {
+function exchange(target: string, partial: string, opened: number[]): string | null {
   const directory = path.dirname(target);
   const parts = ['', ...LOGS].filter((part) => hasContent(target + part));
   const kept = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
@@ -146,7 +153,7 @@ function exchange(target: string, aside: string, opened: number[]): string | nul
   fsync(directory);
   for (const part of [...LOGS, '-shm']) fs.rmSync(target + part, { force: true });
   fsync(directory);
-  putInPlace(aside, target);
+  publish(partial, target);
   return kept;
 }
 
@@ -159,7 +166,7 @@ function keep(file: string, kept: string, opened: number[]): void {
       // A file system without links.
       const fd = fs.openSync(file, O_RDONLY);
       opened.push(fd);
-      createClosed(kept);
+      createPrivate(kept);
       for (const _ of copying(fd, kept));
       fsync(kept);
     }
@@ -224,10 +231,10 @@ function hold(file: string): Database.Database {
 
 function refuseForeign(file: string, header: Header): void {
   if (!header.isOurs || header.version === 0) {
-    throw new StoreError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
+    throw new OperatorError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
   }
   if (header.version > SCHEMA_VERSION) {
-    throw new StoreError(
+    throw new OperatorError(
       `${file} was written by a newer courtd (layout ${header.version}, this one knows up to ${SCHEMA_VERSION}): nothing was changed. Install that version, or name an older backup.`,
     );
   }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../layout/schema.ts';
-import { StoreError } from '../sqlite/errors.ts';
 
 /** What a database holds. */
 export interface Contents {
@@ -25,17 +25,17 @@ export function inspectCopy(file: string, { indexes = false } = {}): Contents {
     const number = (name: string) => db.pragma(name, { simple: true }) as number;
     const version = number('user_version');
     if (number('application_id') !== APPLICATION_ID || version < 1 || version > SCHEMA_VERSION) {
-      throw new StoreError('is not a database of courtd');
+      throw new OperatorError('is not a database of courtd');
     }
     if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
-      throw new StoreError('is damaged');
+      throw new OperatorError('is damaged');
     }
     const contents = db.prepare<[], Contents>(`
       SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
              (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);
     return contents.get()!;
   } catch (error) {
-    if (error instanceof Database.SqliteError) throw new StoreError(`is damaged (${error.code})`);
+    if (error instanceof Database.SqliteError) throw new OperatorError(`is damaged (${error.code})`);
     throw error;
   } finally {
     db.close();

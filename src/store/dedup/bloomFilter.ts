@@ -1,5 +1,5 @@
 /** Tells of most numbers for certain that they were not added: two bits of one word for each of them. */
-export class BitFilter {
+export class BloomFilter {
   readonly #words: Uint32Array;
 
   /** @param bits rounded up to a power of two, from 32 to 2^27: the other bits of a hash say which bits of a word. */

@@ -8,7 +8,7 @@ export type KeyHash = (eventId: string) => number;
 
 /**
  * HalfSipHash-1-3, the 32-bit sibling of SipHash (Aumasson and Bernstein, 2012), which Linux uses for hash tables as
- * `hsiphash`: over the UTF-16 units of an event_id, two to a word. Keys are found by it (keys.ts). It has a secret, because
+ * `hsiphash`: over the UTF-16 units of an event_id, two to a word. Keys are found by it (dedupIndex.ts). It has a secret, because
  * whoever could make event_ids of one hash would have the daemon look at all of them for each further one.
  */
 export function keyHash(secret: Buffer): KeyHash {
@@ -45,7 +45,7 @@ export function keyHash(secret: Buffer): KeyHash {
 
 /** @returns the hash that the keys of this database have. */
 export function readKeyHash(db: Database): KeyHash {
-  const secret = db.prepare<[], Buffer>('SELECT secret FROM sealed').pluck().get();
+  const secret = db.prepare<[], Buffer>('SELECT secret FROM flushed').pluck().get();
   if (secret === undefined) throw new Error('the secret of the keys is missing');
   return keyHash(secret);
 }

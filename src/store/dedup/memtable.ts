@@ -1,6 +1,6 @@
-import { SEAL_STEP_KEYS } from '../../base/limits.ts';
+import { FLUSH_STEP_KEYS } from '../../base/limits.ts';
 
-/** What an event is found by (spec 2.3, keys.ts). */
+/** What an event is found by (spec 2.3, dedupIndex.ts). */
 export interface Key {
   readonly session: number;
   /** Of its event_id (keyHash.ts). */
@@ -33,7 +33,7 @@ const MOST = 2 ** 21;
  * Keys in memory, in the order in which they came, and a hash table with linear probing over them: 32 bytes a key, in plain
  * arrays that the garbage collector does not look into.
  */
-export class KeyTable {
+export class Memtable {
   #length = 0;
   #sessions = new Float64Array(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
@@ -104,7 +104,7 @@ export class KeyTable {
 
   /** @returns the same in parts, each with higher hashes than the one before. */
   #byHash(places: Int32Array): ArrayLike<number>[] {
-    if (places.length <= SEAL_STEP_KEYS) return [places];
+    if (places.length <= FLUSH_STEP_KEYS) return [places];
     const parts: number[][] = Array.from({ length: 64 }, () => []);
     for (const i of places) parts[(this.#hashes[i]! >> 26) + 32]!.push(i);
     return parts;

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { CLOCK_MS, EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
-import { createMissing } from '../../base/privateFile.ts';
+import { createPrivateIfMissing } from '../../base/privateFile.ts';
 
 /** What the daemon knows of the box's clock. Milliseconds since 1970-01-01T00:00:00Z, as that clock told them. */
 export interface ClockMark {
@@ -51,7 +51,7 @@ export function readMark(directory: string): ClockMark | undefined {
 
 function writeMark(directory: string, { lastMs, steadySinceMs }: ClockMark): void {
   const file = markFile(directory);
-  createMissing(file);
+  createPrivateIfMissing(file);
   const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW);
   try {
     fs.writeSync(fd, `${[lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0')).join(' ')}\n`);

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fsync } from '../../base/atomicFile.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { actAsOwner, becomeOwner, isSharedByRoot } from '../../base/processIdentity.ts';
-import { StoreError } from '../sqlite/errors.ts';
 import { isMember } from './permissionHint.ts';
 
 /** New files in it have its group. */
@@ -23,13 +23,13 @@ const OPENED = [
 /**
  * The first step of whoever works in a data directory: root becomes its owner, and nothing is opened or made there that
  * the daemon could not open, or that is not where it seems to be.
- * @param staysRoot root is the owner by its effective ids alone (identity.ts).
+ * @param staysRoot root is the owner by its effective ids alone (processIdentity.ts).
  * @throws {StoreError} and the system's refusals. Nothing is changed then.
  */
 export function enterDirectory(directory: string, staysRoot = false): void {
   const stat = fs.statSync(directory, { throwIfNoEntry: false });
   if (process.getuid?.() === 0 && stat !== undefined && isSharedByRoot(stat)) {
-    throw new StoreError(
+    throw new OperatorError(
       `${directory} is root's, and others may write to it, so that a link in it could lead root anywhere: give it to the ` +
         `user that courtd runs as ("sudo chown courtd ${directory}"), or close it to others ("sudo chmod go-w ${directory}").`,
     );
@@ -49,13 +49,13 @@ function refuseClosed(directory: string): void {
     const file = path.join(directory, name);
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
     if (stat?.isSymbolicLink()) {
-      throw new StoreError(
+      throw new OperatorError(
         `${file} is a link, and courtd follows none there: remove it, or put in its place what it leads to.`,
       );
     }
     // Whoever opens a pipe waits for somebody at its other end, and hears no signal meanwhile.
     if (stat !== undefined && !stat.isFile() && !stat.isDirectory()) {
-      throw new StoreError(`${file} is a pipe, a socket or a device, and none of courtd's: remove it.`);
+      throw new OperatorError(`${file} is a pipe, a socket or a device, and none of courtd's: remove it.`);
     }
     try {
       if (stat !== undefined) fs.accessSync(file, R_OK | W_OK);
@@ -71,13 +71,13 @@ function refuseForeignGroup(directory: string, { uid, gid, mode }: fs.Stats): vo
   const own = process.getuid?.();
   if (own === undefined || own === 0 || own === uid || uid === 0) return;
   if (process.getegid!() !== gid && (mode & SETGID) === 0) {
-    throw new StoreError(
+    throw new OperatorError(
       `What you make in ${directory} would be closed to the daemon: use sudo, or let new files there have its group ` +
         `("sudo chmod g+s ${directory}").`,
     );
   }
   if (!isMember(uid, gid)) {
-    throw new StoreError(
+    throw new OperatorError(
       `What you make in ${directory} would be closed to the daemon, because its owner is not in its group: use sudo, or ` +
         `give it the group of its owner.`,
     );

@@ -1,11 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
-import { createMissing } from '../../base/privateFile.ts';
-import { StoreError, sqliteCode } from '../sqlite/errors.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { createPrivateIfMissing } from '../../base/privateFile.ts';
+import { sqliteCode } from '../sqlite/errors.ts';
 
 /**
- * One daemon a data directory: the keys in play are in its memory (keys.ts).
+ * One daemon a data directory: the keys in play are in its memory (dedupIndex.ts).
  * @returns the lock; it lasts until it is closed or the process ends.
  * @throws {StoreError} where another daemon has it.
  */
@@ -33,7 +34,7 @@ export function isPruning(directory: string): boolean {
     lockFile(pruneFile(directory), '').close();
     return false;
   } catch (error) {
-    if (error instanceof StoreError) return true;
+    if (error instanceof OperatorError) return true;
     throw error;
   }
 }
@@ -44,7 +45,7 @@ const PRUNE_LOCK_WAIT_MS = 100;
 
 /** SQLite's own lock on a file of its own does it: the kernel lets go of it however the process ends. */
 function lockFile(file: string, sentence: string, waitMs = 0): Database.Database {
-  createMissing(file);
+  createPrivateIfMissing(file);
   const lock = new Database(file, { fileMustExist: true, timeout: waitMs });
   try {
     // Nothing is ever written: no journal file beside it.
@@ -53,7 +54,7 @@ function lockFile(file: string, sentence: string, waitMs = 0): Database.Database
   } catch (error) {
     lock.close();
     if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
-    throw new StoreError(sentence);
+    throw new OperatorError(sentence);
   }
   return lock;
 }

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { RESERVE_BYTES, RESERVE_SLICE_BYTES } from '../../base/limits.ts';
-import { createMissing } from '../../base/privateFile.ts';
+import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { LogState } from '../wal/checkpointer.ts';
 
@@ -56,7 +56,7 @@ export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): bool
   const bytes = leaveBytes === 0 ? Math.min(missing, free) : missing;
   if (bytes === 0 || free < bytes + leaveBytes) return false;
   try {
-    createMissing(file);
+    createPrivateIfMissing(file);
     const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_APPEND | fs.constants.O_NOFOLLOW);
     try {
       // Zeros would take no room where the file system compresses.
@@ -88,7 +88,7 @@ export async function giveUpReserve(directory: string, seen: () => Promise<void>
   // Also that of a prune which was cut short.
   const isLeft = fs.existsSync(givenUpFile(directory));
   fs.rmSync(givenUpFile(directory), { force: true });
-  if (hasAny || isLeft) createMissing(givenUpFile(directory));
+  if (hasAny || isLeft) createPrivateIfMissing(givenUpFile(directory));
   return hasAny || isLeft;
 }
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { FILES_CHECK_MS } from '../../base/limits.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 
 /** What one of the files was when it was opened: a file system, and a number in it. */
 interface Identity {
@@ -13,16 +13,16 @@ interface Identity {
  * SQLite would go on in files that nobody can open any more, and 202 would mean nothing. By their names, never by opening
  * them: closing such a descriptor would drop SQLite's locks. A restore cannot be the cause: it needs the daemon's lock.
  */
-export class FilesWatch {
+export class FileMonitor {
   readonly #files: ReadonlyMap<string, Identity>;
-  readonly #moved: (error: StoreError) => void;
+  readonly #moved: (error: OperatorError) => void;
   readonly #timer: NodeJS.Timeout;
 
   /**
    * @param file the database, which a connection has open in WAL mode: all three files are there.
    * @param moved is told once, at most FILES_CHECK_MS after it has happened.
    */
-  constructor(file: string, moved: (error: StoreError) => void, checkMs = FILES_CHECK_MS) {
+  constructor(file: string, moved: (error: OperatorError) => void, checkMs = FILES_CHECK_MS) {
     const identities = ['', '-wal', '-shm'].map((part) => [file + part, identityOf(file + part)] as const);
     this.#files = new Map(identities.filter((entry): entry is [string, Identity] => entry[1] !== undefined));
     this.#moved = moved;
@@ -46,7 +46,7 @@ export class FilesWatch {
       this.stop();
       const what = now === undefined ? 'was removed' : 'was replaced by another file';
       return this.#moved(
-        new StoreError(
+        new OperatorError(
           `${file} ${what} while courtd used it: nothing is stored any more. Put it back, or restore a backup, and start courtd again.`,
         ),
       );

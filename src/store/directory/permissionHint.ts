@@ -3,7 +3,7 @@ import os from 'node:os';
 import { isActing } from '../../base/processIdentity.ts';
 
 /** @returns how this user gets at a data directory that is closed to it, or at a file in it. */
-export function howToOpen(closed: string, directory: string): string {
+export function permissionHint(closed: string, directory: string): string {
   if (closed !== directory) {
     return `give it the owner and group of its directory ("sudo chown --reference=${directory} ${closed} && sudo chmod 660 ${closed}")`;
   }

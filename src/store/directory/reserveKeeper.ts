@@ -3,10 +3,10 @@ import { isPruning } from './directoryLock.ts';
 import { freeBytes, isOwed, makeReserve, reservedBytes, takeBack } from './diskReserve.ts';
 
 /**
- * Keeps the daemon's reserve (reserve.ts). Once it is gone, a prune works on a full disk: no event is taken until it has ended, or the
+ * Keeps the daemon's reserve (diskReserve.ts). Once it is gone, a prune works on a full disk: no event is taken until it has ended, or the
  * cameras would have used up what it needs. The same if it was cut short: then the reserve comes before events.
  */
-export class ReserveWatch {
+export class ReserveKeeper {
   readonly #directory: string;
   readonly #hold: (isHeld: boolean) => void;
   readonly #timer: NodeJS.Timeout;

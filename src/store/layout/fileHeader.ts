@@ -31,7 +31,7 @@ export function headerOf(fd: number): Header {
   return { isEmpty, isOurs, version: bytes.readUInt32BE(60) };
 }
 
-/** One page without a table, a layout or a mark, as `PRAGMA auto_vacuum = INCREMENTAL` writes it at once (open.ts). */
+/** One page without a table, a layout or a mark, as `PRAGMA auto_vacuum = INCREMENTAL` writes it at once (openDatabase.ts). */
 function isUnmarked(bytes: Buffer): boolean {
   const [pages, largestRoot, version, isIncremental, application] = [28, 52, 60, 64, 68].map((at) =>
     bytes.readUInt32BE(at),

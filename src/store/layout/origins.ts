@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { StoreError } from '../sqlite/errors.ts';
 
 /** The names that a camera says with every event (schema.ts). */
 export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
@@ -37,8 +37,8 @@ export class OriginReader {
 }
 
 /** @returns why an event cannot be read whose row of names is gone. */
-export function namesMissing(): StoreError {
-  return new StoreError(
+export function namesMissing(): OperatorError {
+  return new OperatorError(
     'The database is damaged: the venue, court, source and type of some events are missing. Keep a copy of it, and restore a backup.',
   );
 }

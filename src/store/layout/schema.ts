@@ -8,9 +8,9 @@ import { SECRET_BYTES } from '../dedup/keyHash.ts';
  * - Names are interned: a camera says the same venue, court, source, type and version with every event, so the
  *   five together are one `origin`. No id is given twice: readers and the daemon remember them.
  * - `event` is appended to, and pruned: `seq` is the order of arrival.
- * - No index is in the order of eot: readers sort (eotOrder.ts). A session counts its events (sessionCounts.ts).
- * - `key` tells where an event may be that comes again. The keys of events after `sealed` are in the memory of the
- *   daemon, and in `event` itself: see keys.ts.
+ * - No index is in the order of eot: readers sort (eotOrder.ts). A session counts its events (sessionCounters.ts).
+ * - `key` tells where an event may be that comes again. The keys of events after `flushed` are in the memory of the
+ *   daemon, and in `event` itself: see dedupIndex.ts.
  * - No table that takes events has a constraint that OR IGNORE could swallow, but its key.
  */
 
@@ -23,7 +23,7 @@ const LAYOUT = `
     name       TEXT    NOT NULL UNIQUE,
     events     INTEGER NOT NULL DEFAULT 0,
     first_ns   INTEGER,                     -- eot_ns of its first event in the order of eot, and its seq;
-    first_seq  INTEGER,                     -- no event has it where that one was pruned: see sessionEdges.ts
+    first_seq  INTEGER,                     -- no event has it where that one was pruned: see sessionBounds.ts
     last_ns    INTEGER,
     last_seq   INTEGER,
     duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that came again and were ignored
@@ -63,11 +63,11 @@ const LAYOUT = `
     PRIMARY KEY (session, hash, revision, seq)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE sealed (                     -- one row
+  CREATE TABLE flushed (                     -- one row
     up_to_seq INTEGER NOT NULL,             -- the keys of all events up to here are in "key"
     secret    BLOB    NOT NULL              -- of the hash: see keyHash.ts
   ) STRICT;
-  INSERT INTO sealed VALUES (0, randomblob(${SECRET_BYTES}));
+  INSERT INTO flushed VALUES (0, randomblob(${SECRET_BYTES}));
 
   CREATE TABLE conflict (                   -- events of which a copy with other content came and was ignored
     session INTEGER,

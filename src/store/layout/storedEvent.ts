@@ -111,8 +111,8 @@ function mayBeSame(bytes: number, text: string): boolean {
 }
 
 /**
- * @returns every stored revision of one event, in order. Keys that are not sealed yet are in the daemon's memory
- * (keys.ts), so the events that came since are looked through as well.
+ * @returns every stored revision of one event, in order. Keys that are not flushed yet are in the daemon's memory
+ * (dedupIndex.ts), so the events that came since are looked through as well.
  */
 export function findRevisions(db: Database, sessionId: string, eventId: string): FoundEvent[] {
   const hash = readKeyHash(db)(eventId);
@@ -121,7 +121,7 @@ export function findRevisions(db: Database, sessionId: string, eventId: string):
      WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (
        SELECT k.seq FROM key k JOIN session ks ON ks.id = k.session WHERE ks.name = @sessionId AND k.hash = @hash
        UNION
-       SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to_seq FROM sealed) AND u.event_id = @eventId)
+       SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to_seq FROM flushed) AND u.event_id = @eventId)
      ORDER BY e.revision`);
   const copies = db
     .prepare<[{ seq: number }], number>(

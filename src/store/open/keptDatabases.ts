@@ -9,7 +9,7 @@ export interface KeptDatabases {
   readonly bytes: number;
 }
 
-/** @returns what restores have replaced (restore.ts), and what upgrades have copied (layoutCopy.ts). */
+/** @returns what restores have replaced (restore.ts), and what upgrades have copied (preMigrationCopy.ts). */
 export function keptDatabases(directory: string): KeptDatabases {
   const prefix = `${path.basename(databaseFile(directory))}.`;
   const files = fs

@@ -1,16 +1,22 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
-import { COMMAND_BUSY_MS, JOURNAL_SIZE_BYTES, PAGE_CACHE_KIB } from '../../base/limits.ts';
-import { createMissing } from '../../base/privateFile.ts';
-import { UNSEALED } from '../dedup/dedupIndex.ts';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { createPrivateIfMissing } from '../../base/privateFile.ts';
+import { UNFLUSHED } from '../dedup/dedupIndex.ts';
 import { enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { withRoom } from '../directory/diskReserve.ts';
-import { howToOpen } from '../directory/permissionHint.ts';
+import { permissionHint } from '../directory/permissionHint.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
-import { StoreError, sqliteCode } from '../sqlite/errors.ts';
-import { copyBeforeUpgrade } from './preMigrationCopy.ts';
+import { sqliteCode } from '../sqlite/errors.ts';
+import { newestPreMigrationCopy } from './preMigrationCopy.ts';
+
+/** Page cache of the database, in KiB: 16 MB, and 64 MB (design 5), were no faster (measured). */
+const PAGE_CACHE_KIB = 8_000;
+/** The log is cut back to this size when it has been checkpointed (design 5). */
+const JOURNAL_SIZE_BYTES = 64 * 1024 ** 2;
 
 export interface OpenOptions {
   /** Make the directory and the database where there is none: only `serve` and `token rotate` do. */
@@ -19,7 +25,7 @@ export interface OpenOptions {
   readonly check?: boolean;
   /** Root has something to write elsewhere and stays root under the owner that it acts as: `backup` and `export -o`. */
   readonly staysRoot?: boolean;
-  /** Open a database of an older layout too: only `serve` does, which brings it up to date (upgrade.ts). */
+  /** Open a database of an older layout too: only `serve` does, which brings it up to date (migrateLayout.ts). */
   readonly older?: boolean;
 }
 
@@ -58,7 +64,7 @@ export function openDatabase(
 
 function createEmpty(directory: string, file: string): void {
   makeDataDirectory(directory);
-  createMissing(file);
+  createPrivateIfMissing(file);
 }
 
 /**
@@ -67,14 +73,14 @@ function createEmpty(directory: string, file: string): void {
  */
 function refuseOthers(file: string, directory: string): void {
   if (!isThere(file)) {
-    throw new StoreError(
+    throw new OperatorError(
       `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one.`,
     );
   }
   const header = readHeader(file);
   if (header.isEmpty) return;
   if (!header.isOurs) {
-    throw new StoreError(
+    throw new OperatorError(
       `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
     );
   }
@@ -95,16 +101,16 @@ function refuseDamaged(file: string): void {
     for (const table of CHECKED_TABLES) {
       const rows = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
       const isWhole = db.pragma(`quick_check(${table})`, { simple: true }) === 'ok';
-      if (isWhole && (table !== 'sealed' || rows.get() === 1)) continue;
+      if (isWhole && (table !== 'flushed' || rows.get() === 1)) continue;
       throw new Database.SqliteError(`${table} is damaged`, 'SQLITE_CORRUPT');
     }
-    db.prepare(`SELECT max(event_id), max(seq) ${UNSEALED}`).get();
+    db.prepare(`SELECT max(event_id), max(seq) ${UNFLUSHED}`).get();
   } finally {
     db.close();
   }
 }
 
-const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'sealed', 'token'];
+const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'flushed', 'token'];
 
 /** @throws where that cannot be told: existsSync takes a file in a directory that is closed to us for a missing one. */
 function isThere(file: string): boolean {
@@ -119,12 +125,12 @@ function isThere(file: string): boolean {
 
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
-  const copy = copyBeforeUpgrade(path.dirname(file));
+  const copy = newestPreMigrationCopy(path.dirname(file));
   const goBack =
     copy === undefined
       ? 'or restore a backup that this version made'
       : `or go back to how it was before the upgrade with "courtd restore ${copy}"`;
-  throw new StoreError(
+  throw new OperatorError(
     `${file} was written by a newer courtd (layout ${version}, this one knows up to ${SCHEMA_VERSION}): nothing was changed. ` +
       `Install that version again, ${goBack}.`,
   );
@@ -134,19 +140,19 @@ function prepare(db: Database.Database, file: string, create: boolean, older: bo
   const version = layoutOf(db);
   refuseNewer(version, file);
   if (version === 0) {
-    if (!create) throw new StoreError(`${file} is not set up yet: start "courtd serve" once.`);
+    if (!create) throw new OperatorError(`${file} is not set up yet: start "courtd serve" once.`);
     // In a rollback journal, so that the file carries our mark before there is a log beside it.
     db.pragma('page_size = 4096');
     // So that a prune can give the space back (prune.ts); it cannot be set once there is a table.
     db.pragma('auto_vacuum = INCREMENTAL');
     db.transaction(() => migrate(db)).exclusive();
   } else if (version < SCHEMA_VERSION && !older) {
-    throw new StoreError(
+    throw new OperatorError(
       `${file} is of an older courtd (layout ${version}, this one has ${SCHEMA_VERSION}): start "courtd serve" once, which brings it up to date.`,
     );
   }
   if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
-    throw new StoreError(`${file} cannot have a write-ahead log where it is: use a local disk.`);
+    throw new OperatorError(`${file} cannot have a write-ahead log where it is: use a local disk.`);
   }
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
   db.pragma('mmap_size = 0');
@@ -170,17 +176,17 @@ function setDurable(db: Database.Database): void {
 export function assertDurable(db: Database.Database): void {
   const mode = [db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })];
   if (mode[0] !== 'wal' || mode[1] !== 2)
-    throw new StoreError(`The store is not durable (${mode.join(', ')}): refusing to go on.`);
+    throw new OperatorError(`The store is not durable (${mode.join(', ')}): refusing to go on.`);
 }
 
 /** @returns the sentence for people that fits a foreseen failure of a data directory; else the error as it is. */
 export function explain(error: unknown, directory: string): unknown {
-  if (error instanceof StoreError) return error;
+  if (error instanceof OperatorError) return error;
   const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
   const code = refusedWith(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : (sqliteCode(error) ?? own);
   const closed = refusedWith(directory, fs.constants.X_OK) === undefined ? named : directory;
   const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, closed);
-  return sentence === undefined ? error : new StoreError(sentence);
+  return sentence === undefined ? error : new OperatorError(sentence);
 }
 
 /** @returns the code of the system's refusal; SQLite says CANTOPEN or READONLY of all of them. */
@@ -198,7 +204,7 @@ type Sentence = (directory: string, code: string, closed: string) => string;
 const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
-    (directory, _code, closed) => `${closed} is closed to this user: ${howToOpen(closed, directory)}.`,
+    (directory, _code, closed) => `${closed} is closed to this user: ${permissionHint(closed, directory)}.`,
   ],
   [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
   [/^EISDIR/, (directory) => `${databaseFile(directory)} is a directory: name another one with --data.`],

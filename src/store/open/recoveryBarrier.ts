@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { fsync } from '../../base/atomicFile.ts';
 import { START_BARRIER_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { cutLogOff } from '../directory/diskReserve.ts';
-import { StoreError } from '../sqlite/errors.ts';
 import { databaseFile } from './openDatabase.ts';
 
 const RETRY_MS = 100;
@@ -14,12 +14,12 @@ const RETRY_MS = 100;
  * be lost with the power.
  * @throws {StoreError} where another program holds the log for 30 s.
  */
-export async function settle(db: Database, directory: string): Promise<void> {
+export async function recoveryBarrier(db: Database, directory: string): Promise<void> {
   const file = databaseFile(directory);
   const giveUpAt = performance.now() + START_BARRIER_MS;
-  while (!isSettled(db, directory)) {
+  while (!isCheckpointed(db, directory)) {
     if (performance.now() > giveUpAt) {
-      throw new StoreError(
+      throw new OperatorError(
         `Another program has been reading ${file} for ${START_BARRIER_MS / 1000} s: stop it and start again.`,
       );
     }
@@ -30,7 +30,7 @@ export async function settle(db: Database, directory: string): Promise<void> {
 }
 
 /** A reader may keep the log from being cut off: that all of it is in the file is enough. */
-function isSettled(db: Database, directory: string): boolean {
+function isCheckpointed(db: Database, directory: string): boolean {
   const { busy, log, checkpointed } = cutLogOff(db, directory);
   return busy === 0 || (log === checkpointed && log >= 0);
 }

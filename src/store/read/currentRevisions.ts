@@ -1,7 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { FILTER_BITS, READ_CHUNK_ROWS } from '../../base/limits.ts';
-import { BitFilter } from '../dedup/bloomFilter.ts';
+import { READ_CHUNK_ROWS } from '../../base/limits.ts';
+import { BloomFilter } from '../dedup/bloomFilter.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
+
+/** A reader's filter of revised events: at 16 bits an id, 2 in 100 of the others are looked up in vain. */
+const FILTER_BITS = { perId: 16, least: 1024, most: 32 * 1024 ** 2 } as const;
 
 interface Revision {
   readonly eventId: string;
@@ -20,9 +23,9 @@ interface Question {
  * took a quarter of an export, so that is only done where two cheaper questions leave it open. A filter of bits tells of
  * events that were never revised. And a correction mostly has the eot of what it corrects, so that both come in one chunk.
  */
-export class LatestRevisions {
+export class CurrentRevisions {
   readonly #hash: KeyHash;
-  readonly #filter: BitFilter;
+  readonly #filter: BloomFilter;
   /** The highest of all events. */
   #top = 0;
   readonly #hasHigher: Statement<[Question], number>;
@@ -34,7 +37,7 @@ export class LatestRevisions {
       'SELECT count(*) FROM event INDEXED BY event_revised WHERE session = ? AND revision > 0',
     );
     const wanted = (count.pluck().get(session) ?? 0) * FILTER_BITS.perId;
-    this.#filter = new BitFilter(Math.min(Math.max(wanted, FILTER_BITS.least), FILTER_BITS.most));
+    this.#filter = new BloomFilter(Math.min(Math.max(wanted, FILTER_BITS.least), FILTER_BITS.most));
     this.#note(db, session, lastSeq);
     this.#hasHigher = db
       .prepare<[Question], number>(`
@@ -64,7 +67,7 @@ export class LatestRevisions {
   }
 
   /**
-   * Looks at all that are revisions of others. Those whose keys are not sealed cannot be found by a key (keys.ts), and are few:
+   * Looks at all that are revisions of others. Those whose keys are not flushed cannot be found by a key (dedupIndex.ts), and are few:
    * they go to a temporary table, sorted when all of them are there, which takes a third of the time of sorting them as they come.
    */
   #note(db: Database, session: number, lastSeq: number): void {
@@ -72,7 +75,7 @@ export class LatestRevisions {
     db.exec(`
       DROP TABLE IF EXISTS temp.revised;
       CREATE TEMP TABLE revised AS
-        SELECT event_id, revision FROM ${revised} AND seq > (SELECT up_to_seq FROM sealed);
+        SELECT event_id, revision FROM ${revised} AND seq > (SELECT up_to_seq FROM flushed);
       CREATE INDEX temp.by_id ON revised (event_id, revision);
     `);
     const chunk = db

@@ -1,6 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { SORT_READ_KEYS, SORT_READ_ROWS } from '../../base/limits.ts';
 import { list, parameters } from '../sqlite/multiRowStatement.ts';
+
+/** Keys, and eots, that a reader which sorts a session takes at a time: a millisecond or two (eotOrder.ts). */
+const SORT_READ_KEYS = 5_000;
+export const SORT_READ_ROWS = 2_000;
 
 /** Which events of a session; nanoseconds since the epoch. */
 export interface EotRange {
@@ -30,7 +33,7 @@ export function sortByEot(db: Database, session: number, range: EotRange): EotOr
   const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   // In one moment, so that each event is in the one part or in the other, whatever the daemon flushes meanwhile.
   const { flushedSeq, lastSeq } = db.transaction(() => ({
-    flushedSeq: one('SELECT up_to_seq FROM sealed'),
+    flushedSeq: one('SELECT up_to_seq FROM flushed'),
     lastSeq: one('SELECT max(seq) FROM event'),
   }))();
   const flushed = flushedSeqs(db, session, flushedSeq);

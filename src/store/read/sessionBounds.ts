@@ -1,13 +1,19 @@
 import type { Database } from 'better-sqlite3';
-import { EDGE_READ_SESSIONS, EDGE_UNSEEN_EVENTS } from '../../base/limits.ts';
 import { ALWAYS, sortByEot } from './eotOrder.ts';
 
-/** For queries of `session`: its first and its last event are there. A prune may have deleted one (sessionCounts.ts). */
-export const HAS_EDGES = `
+/**
+ * Sessions whose first and last event a prune looks for at a time; and events that it looks at in a transaction because they
+ * came while it read their session: ten milliseconds (sessionBounds.ts).
+ */
+const EDGE_READ_SESSIONS = 1_000;
+const EDGE_UNSEEN_EVENTS = 20_000;
+
+/** For queries of `session`: its first and its last event are there. A prune may have deleted one (sessionCounters.ts). */
+export const HAS_BOUNDS = `
   (EXISTS (SELECT 1 FROM event WHERE seq = first_seq) AND EXISTS (SELECT 1 FROM event WHERE seq = last_seq))`;
 
 /** The seqs of the first and the last event of a session, in the order of eot, then of arrival (design 2). */
-export interface Edges {
+export interface SessionBounds {
   readonly first: number;
   readonly last: number;
   /** Of all events up to this seq. */
@@ -15,7 +21,7 @@ export interface Edges {
 }
 
 /** Reads the whole session. @returns undefined where it has no events. */
-export function findEdges(db: Database, session: number): Edges | undefined {
+export function findBounds(db: Database, session: number): SessionBounds | undefined {
   const { seqs, lastSeq } = sortByEot(db, session, ALWAYS);
   return seqs.length === 0 ? undefined : { first: seqs[0]!, last: seqs.at(-1)!, lastSeq };
 }
@@ -25,15 +31,15 @@ export function findEdges(db: Database, session: number): Edges | undefined {
  * many events come meanwhile that it cannot be, a reader finds them itself.
  * @yields what notes them, to be called in a transaction; a millisecond or two.
  */
-export function* lostEdges(db: Database): Generator<() => void> {
+export function* lostBounds(db: Database): Generator<() => void> {
   const lost = db
     .prepare<[number, number], number>(
-      `SELECT id FROM session WHERE id >= ? AND id < ? AND events > 0 AND NOT ${HAS_EDGES}`,
+      `SELECT id FROM session WHERE id >= ? AND id < ? AND events > 0 AND NOT ${HAS_BOUNDS}`,
     )
     .pluck();
   const newest = db.prepare<[], number | null>('SELECT max(seq) FROM event').pluck();
   // What came since it was read is looked at now. Another prune may have come between, too.
-  const note = db.prepare<[Edges & { session: number }]>(`
+  const note = db.prepare<[SessionBounds & { session: number }]>(`
     WITH some AS (
       SELECT eot_ns, seq FROM event WHERE seq IN (@first, @last)
       UNION ALL SELECT eot_ns, seq FROM event WHERE seq > @lastSeq AND session = @session)
@@ -45,7 +51,7 @@ export function* lostEdges(db: Database): Generator<() => void> {
   const last = db.prepare<[], number | null>('SELECT max(id) FROM session').pluck().get() ?? 0;
   for (let id = 1; id <= last; id += EDGE_READ_SESSIONS) {
     for (const session of lost.all(id, id + EDGE_READ_SESSIONS)) {
-      const edges = findEdges(db, session);
+      const edges = findBounds(db, session);
       if (edges === undefined) continue;
       yield () => {
         if ((newest.get() ?? 0) - edges.lastSeq <= EDGE_UNSEEN_EVENTS) note.run({ ...edges, session });

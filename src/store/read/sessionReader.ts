@@ -1,10 +1,15 @@
 import type { Database } from 'better-sqlite3';
-import { READ_CACHE_KIB, READ_CHUNK_BYTES, READ_CHUNK_ROWS, READ_WITH_ROW_BYTES } from '../../base/limits.ts';
+import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { type OriginNames, OriginReader } from '../layout/origins.ts';
 import type { StoredEvent } from '../layout/storedEvent.ts';
 import { list, parameters } from '../sqlite/multiRowStatement.ts';
-import { LatestRevisions } from './currentRevisions.ts';
+import { CurrentRevisions } from './currentRevisions.ts';
 import { ALWAYS, sortByEot } from './eotOrder.ts';
+
+/** Texts of an event that are larger are taken alone. */
+export const READ_WITH_ROW_BYTES = 4 * 1024;
+/** Page cache of a reader, in KiB: more is not faster, and was a tenth of its memory. */
+const READ_CACHE_KIB = 4_000;
 
 /** What a reader leaves out; absent: nothing. */
 export interface EventFilter {
@@ -74,7 +79,7 @@ export function* readSession(
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
   const { fromNs = ALWAYS.fromNs, toNs = ALWAYS.toNs } = filter;
   const { seqs, lastSeq } = sortByEot(db, session, { fromNs, toNs });
-  const latest = new LatestRevisions(db, session, lastSeq);
+  const latest = new CurrentRevisions(db, session, lastSeq);
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
   const sessionId = name.get(session) ?? '';
   const origins = new OriginReader(db);

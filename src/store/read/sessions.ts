@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { LISTED_SESSIONS } from '../../base/limits.ts';
-import { StoreError } from '../sqlite/errors.ts';
-import { findEdges, HAS_EDGES } from './sessionBounds.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { findBounds, HAS_BOUNDS } from './sessionBounds.ts';
 import { readSession } from './sessionReader.ts';
 
 /** A line of `courtd session list`. */
@@ -45,7 +45,7 @@ export function sessionId(db: Database, name: string): number {
   const find = db.prepare<[string], number>('SELECT id FROM session WHERE name = ? AND events > 0');
   const id = find.pluck().get(name);
   if (id === undefined) {
-    throw new StoreError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
+    throw new OperatorError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
   }
   return id;
 }
@@ -74,7 +74,7 @@ type LineRow = SessionLine & { readonly id: number; readonly hasEdges: number };
 function lineStatement(db: Database, where: string): Statement<[object], LineRow> {
   const eot = (seq: string) => `(SELECT eot FROM event WHERE seq = ${seq})`;
   return db.prepare<[object], LineRow>(`
-    SELECT s.id, ${HAS_EDGES} AS hasEdges, s.name AS session_id, s.events, ${eot('s.first_seq')} AS first_eot,
+    SELECT s.id, ${HAS_BOUNDS} AS hasEdges, s.name AS session_id, s.events, ${eot('s.first_seq')} AS first_eot,
            ${eot('s.last_seq')} AS last_eot, s.duplicates,
            (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
       FROM session s WHERE ${where}`);
@@ -83,7 +83,7 @@ function lineStatement(db: Database, where: string): Statement<[object], LineRow
 /** Where a prune has deleted the first or the last event and has not come to its end, the whole session is read. */
 function toLine(db: Database, { id, hasEdges, ...line }: LineRow): SessionLine {
   if (hasEdges === 1) return line;
-  const edges = findEdges(db, id);
+  const edges = findBounds(db, id);
   const eot = db.prepare<[number | undefined], string>('SELECT eot FROM event WHERE seq = ?').pluck();
   return { ...line, first_eot: eot.get(edges?.first) ?? null, last_eot: eot.get(edges?.last) ?? null };
 }

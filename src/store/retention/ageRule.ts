@@ -24,7 +24,7 @@ export function isPlausible(receivedMs: number, { nowMs }: Pick<Age, 'nowMs'>): 
  * @param nextMs the first plausible time after them, if there is one.
  * @returns of each whether it is old.
  */
-export function oldAmong(receivedMs: readonly number[], nextMs: number | undefined, age: Age): boolean[] {
+export function expiredAmong(receivedMs: readonly number[], nextMs: number | undefined, age: Age): boolean[] {
   let countedMs = nextMs ?? age.nowMs;
   return receivedMs
     .toReversed()

@@ -9,10 +9,10 @@ export type SweepStep = KeyOfEvent | { readonly sweptSession: number; readonly u
  * Finds the keys that lead nowhere, and deletes them. Where they are is noted with each session (`unswept`), so that it is known after
  * a prune that was cut short, too.
  *
- * Keys that are still in the daemon's memory reach the file later, those of events that are gone as well. They do no harm (keys.ts);
+ * Keys that are still in the daemon's memory reach the file later, those of events that are gone as well. They do no harm (dedupIndex.ts);
  * so long as a session may have such ones its note stays, and the next prune looks again.
  */
-export class Sweep {
+export class DanglingKeys {
   readonly #unswept: Statement<[], { id: number; upToSeq: number }>;
   readonly #chunk: Statement<[number, number, number, number], KeyOfEvent>;
   readonly #isThere: Statement<[number], number>;
@@ -27,7 +27,7 @@ export class Sweep {
     this.#isThere = db.prepare<[number], number>('SELECT 1 FROM event WHERE seq = ?').pluck();
     this.#remove = db.prepare('DELETE FROM key WHERE session = ? AND hash = ? AND revision = ? AND seq = ?');
     this.#swept = db.prepare(
-      'UPDATE session SET unswept = 0 WHERE id = ? AND unswept = ? AND unswept <= (SELECT up_to_seq FROM sealed)',
+      'UPDATE session SET unswept = 0 WHERE id = ? AND unswept = ? AND unswept <= (SELECT up_to_seq FROM flushed)',
     );
   }
 

@@ -1,16 +1,15 @@
 import type { Database } from 'better-sqlite3';
-import {
-  PRUNE_PAGES,
-  PRUNE_SHORT_EVENTS,
-  PRUNE_STEP_KEYS,
-  PRUNE_STEP_MS,
-  PRUNE_STEP_ROWS,
-} from '../../base/limits.ts';
-import { lostEdges } from '../read/sessionBounds.ts';
-import { Sweep } from './danglingKeys.ts';
-import { OldEventFinder, type OldEvents } from './expiredEvents.ts';
+import { PRUNE_STEP_KEYS, PRUNE_STEP_MS, PRUNE_STEP_ROWS } from '../../base/limits.ts';
+import { lostBounds } from '../read/sessionBounds.ts';
+import { DanglingKeys } from './danglingKeys.ts';
+import { ExpiredEventFinder, type ExpiredEvents } from './expiredEvents.ts';
 import { PruneSteps } from './pruneSteps.ts';
 import { unusedNames } from './unusedNames.ts';
+
+/** Events after which a prune on a full disk gives space back, so that cameras are served before its end. */
+const PRUNE_SHORT_EVENTS = 20_000;
+/** Pages that one step gives back to the file system, from and to: as many as take about PRUNE_STEP_MS. */
+const PRUNE_PAGES = { least: 8, most: 512 } as const;
 
 export interface Pruned {
   readonly events: number;
@@ -29,9 +28,9 @@ export type PruneProgress = (doing: 'events' | 'keys' | 'pages' | 'reader', coun
  * do is noted in the same transactions (`session.unswept`), and the next prune does it.
  *
  * The keys come second, because they are in the order of their hashes: deleted with its event, each would dirty a page of its
- * own. Until then they lead nowhere, which append.ts bears. Names that no event uses go as well.
+ * own. Until then they lead nowhere, which appendEvents.ts bears. Names that no event uses go as well.
  */
-export async function pruneEvents(db: Database, which: OldEvents, on: PruneProgress): Promise<Pruned> {
+export async function pruneEvents(db: Database, which: ExpiredEvents, on: PruneProgress): Promise<Pruned> {
   // No fsync while a step holds the lock. The daemon's next commit syncs what came before it, and what a power cut undoes
   // of a prune is deleted again.
   db.pragma('synchronous = NORMAL');
@@ -39,14 +38,17 @@ export async function pruneEvents(db: Database, which: OldEvents, on: PruneProgr
   const { events, sessions } = await pruner.deleteEvents(which);
   await pruner.forgetNames();
   await pruner.sweepKeys();
-  await pruner.findEdges();
+  await pruner.findBounds();
   await pruner.giveBack();
   return { events, sessions, bytes: pruner.givenBytes };
 }
 
 /** What `pruneEvents` would delete now, and of how many events. */
-export function countOld(db: Database, which: OldEvents): { events: number; sessions: number; of: number } {
-  const finder = new OldEventFinder(db, which);
+export function countOld(
+  db: Database,
+  which: ExpiredEvents,
+): { events: number; sessions: number; of: number } {
+  const finder = new ExpiredEventFinder(db, which);
   const sessions = new Set<number>();
   let events = 0;
   for (const list of finder.lists()) {
@@ -69,7 +71,7 @@ class Pruner {
     this.#steps = new PruneSteps(db, () => on('reader', 0));
   }
 
-  async deleteEvents(which: OldEvents): Promise<{ events: number; sessions: number }> {
+  async deleteEvents(which: ExpiredEvents): Promise<{ events: number; sessions: number }> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
     const forget = this.#db.prepare<[number, number]>('DELETE FROM conflict WHERE session = ? AND seq = ?');
     const note = this.#db.prepare<[number, number, number]>(
@@ -77,7 +79,7 @@ class Pruner {
     );
     const sessions = new Set<number>();
     let [events, givenBackAt] = [0, 0];
-    for (const old of new OldEventFinder(this.#db, which).lists()) {
+    for (const old of new ExpiredEventFinder(this.#db, which).lists()) {
       await this.#steps.runAll(old, PRUNE_STEP_ROWS, (steps) => {
         const gone = new Map<number, { events: number; last: number }>();
         for (const { seq, session } of steps) {
@@ -103,7 +105,7 @@ class Pruner {
 
   /** In every session that needs it, also after a prune that was cut short. */
   async sweepKeys(): Promise<void> {
-    const sweep = new Sweep(this.#db);
+    const sweep = new DanglingKeys(this.#db);
     let keys = 0;
     for (const list of sweep.lists()) {
       await this.#steps.runAll(list, PRUNE_STEP_KEYS, (steps) => {
@@ -123,8 +125,8 @@ class Pruner {
   }
 
   /** Of the sessions whose first or last event is gone. */
-  async findEdges(): Promise<void> {
-    for (const note of lostEdges(this.#db)) await this.#steps.run(note);
+  async findBounds(): Promise<void> {
+    for (const note of lostBounds(this.#db)) await this.#steps.run(note);
   }
 
   /** The file itself gets shorter when the log is brought into it. */

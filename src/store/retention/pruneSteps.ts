@@ -1,16 +1,17 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import {
-  FILES_CHECK_MS,
-  PRUNE_LOG_FRAMES,
-  PRUNE_PAUSE_MS,
-  PRUNE_STEP_MS,
-  PRUNE_TRIES,
-} from '../../base/limits.ts';
+import { FILES_CHECK_MS, PRUNE_STEP_MS } from '../../base/limits.ts';
 import { giveUpReserve, makeReserve } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { LogState } from '../wal/checkpointer.ts';
+
+/** Frames of the log that are not in the file yet, because another program reads, from which a prune waits: 16 MiB. */
+const PRUNE_LOG_FRAMES = 4_000;
+/** How long it leaves the database to others after each step, at least; after a slow one twice as long as that took. */
+const PRUNE_PAUSE_MS = 5;
+/** How often a step is tried on a locked database, waiting COMMAND_BUSY_MS each time; and on a full disk, making room each time. */
+const PRUNE_TRIES = { busy: 6, full: 4 } as const;
 
 const LOG_WAIT_MS = 500;
 

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { UNSEALED } from '../dedup/dedupIndex.ts';
+import { UNFLUSHED } from '../dedup/dedupIndex.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 
 export interface Revision {
@@ -17,7 +17,7 @@ interface Found {
  * Finds the revisions that a higher one has replaced: by their keys, and where those are not in the file yet, among the latest
  * events, of which it makes a list when it is first asked (as many as LIVE_KEYS_MAX at the most).
  */
-export class ReplacedRevisions {
+export class SupersededRevisions {
   readonly #db: Database;
   readonly #hash: KeyHash;
   readonly #inFile: Statement<[number, number, number, string], number>;
@@ -46,7 +46,7 @@ export class ReplacedRevisions {
   #readLatest(): Map<string, Found[]> {
     const latest = new Map<string, Found[]>();
     const rows = this.#db
-      .prepare<[], [number, string, number, number]>(`SELECT session, event_id, revision, seq ${UNSEALED}`)
+      .prepare<[], [number, string, number, number]>(`SELECT session, event_id, revision, seq ${UNFLUSHED}`)
       .raw();
     for (const [session, eventId, revision, seq] of rows.iterate()) {
       const name = `${session} ${eventId}`;

@@ -1,5 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import { ORIGINS_KEPT, PRUNE_STEP_ROWS, UNUSED_READ_SEQS, UNUSED_STEP_KEYS } from '../../base/limits.ts';
+import { PRUNE_STEP_ROWS } from '../../base/limits.ts';
+
+/** Origins from which on a prune looks for those that no event uses: a venue of thirty courts has 150 (unusedNames.ts). */
+export const ORIGINS_KEPT = 500;
+/** For that it looks at so many seqs at a time, and it deletes so many keys of sessions that are gone: a few milliseconds. */
+const UNUSED_READ_SEQS = 10_000;
+const UNUSED_STEP_KEYS = 2_000;
 
 /**
  * Finds names that no event uses any more, for a prune: a camera that puts a timestamp into `source` or `session_id` would fill
@@ -28,7 +34,7 @@ function* emptySessions(db: Database): Generator<() => void> {
   }
 }
 
-/** All of them lead nowhere. Some may come to the file later, from the memory of the daemon (seal.ts): for the next prune. */
+/** All of them lead nowhere. Some may come to the file later, from the memory of the daemon (flush.ts): for the next prune. */
 function* keysOfNoSession(db: Database): Generator<() => void> {
   const next = db.prepare<[number], number | null>('SELECT min(session) FROM key WHERE session > ?').pluck();
   const isThere = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();

@@ -1,8 +1,4 @@
-import { getSystemErrorMessage } from 'node:util';
 import Database from 'better-sqlite3';
-
-/** A failure of the store that was foreseen: its message says what happened and what to do. */
-export class StoreError extends Error {}
 
 /** What is stored cannot be read where a request needs it: only that request is refused. */
 class DamagedRow extends Error {}
@@ -47,10 +43,4 @@ export function readingStored<Result>(read: () => Result): Result {
     if (isDamage(error)) throw new DamagedRow((error as Error).message, { cause: error });
     throw error;
   }
-}
-
-/** @returns the beginning of a sentence: what the system refused, and why. */
-export function cannotWrite(what: string, { errno, message }: NodeJS.ErrnoException): string {
-  const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-  return `Cannot write to ${what}: ${reason}.`;
 }

@@ -1,8 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { TOKEN_USE_WRITE_MS } from '../../base/limits.ts';
 import { Problem } from '../../protocol/errors.ts';
+import { refusal } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
-import { refusal } from '../unavailable.ts';
 import {
   matchToken,
   type Token,
@@ -24,7 +24,7 @@ interface TimedToken extends TokenHash {
 }
 
 /** The daemon's view of the tokens: what another process changed counts from the next request on (design 3). */
-export class TokenGuard {
+export class TokenVerifier {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
@@ -39,7 +39,7 @@ export class TokenGuard {
   #isFailed = false;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
-  /** @param fatal is told of an I/O error, once: nothing can be promised any more (failure.ts). */
+  /** @param fatal is told of an I/O error, once: nothing can be promised any more (errors.ts). */
   constructor(db: Database, fatal: (error: unknown) => void) {
     this.#db = db;
     this.#fatal = fatal;

@@ -2,8 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { TOKEN_BYTES } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { withRoom } from '../directory/diskReserve.ts';
-import { StoreError } from '../sqlite/errors.ts';
 
 /** The venue's shared tokens (spec 5, design 3). Only their SHA-256 is stored: a token is shown once, when it is made. */
 
@@ -75,13 +75,14 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
 
 /**
  * Ends a token at once. One that has ended already is told as before: the revocation is noted all the same, since to a
- * daemon whose clock was set meanwhile it may not be over (guard.ts).
+ * daemon whose clock was set meanwhile it may not be over (tokenVerifier.ts).
  * @returns the token as it was.
  * @throws {StoreError} where there is no such token.
  */
 export function revokeToken(db: Database, id: number, nowMs: number): Token {
   const token = listTokens(db).find((token) => token.id === id);
-  if (token === undefined) throw new StoreError(`There is no token ${id}: "courtd token list" shows them.`);
+  if (token === undefined)
+    throw new OperatorError(`There is no token ${id}: "courtd token list" shows them.`);
   const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
   withRoom(path.dirname(db.name), () => revoke.run(nowMs, id));
   return token;

@@ -1,12 +1,15 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { removeLeftovers } from '../../base/atomicFile.ts';
-import { UPGRADE_ROOM_PERCENT, UPGRADE_TOLD_MS } from '../../base/limits.ts';
+import { UPGRADE_ROOM_PERCENT } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { copyDatabase } from '../backup/onlineBackup.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
-import { layoutCopy } from '../open/preMigrationCopy.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { preMigrationCopyOf } from '../open/preMigrationCopy.ts';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
+
+/** How often the log says how far an upgrade of the database is. */
+const UPGRADE_TOLD_MS = 5_000;
 
 /** How far an upgrade is. */
 export interface UpgradeStep {
@@ -34,7 +37,7 @@ export interface UpgradeEvents {
  */
 export async function upgradeDatabase(file: string, from: number, on: UpgradeEvents): Promise<void> {
   const startedAt = performance.now();
-  const copy = layoutCopy(file, from);
+  const copy = preMigrationCopyOf(file, from);
   let [doing, bytes, toldAt]: [UpgradeStep['doing'], number, number] = ['copying', 0, 0];
   const tell = () => {
     toldAt = performance.now();
@@ -50,8 +53,8 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
       if (performance.now() - toldAt > UPGRADE_TOLD_MS) tell();
     });
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    throw new StoreError(
+    if (!(error instanceof OperatorError)) throw error;
+    throw new OperatorError(
       `${file} gets a new layout only after a copy of it has been made, and that failed. ${error.message} Nothing was changed.`,
     );
   }
@@ -74,7 +77,7 @@ function refuseWithoutRoom(file: string): void {
   const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;
   const [neededMib, freeMib] = [needed, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
   if (freeMib! >= neededMib!) return;
-  throw new StoreError(
+  throw new OperatorError(
     `${file} gets a new layout only after a copy of it has been made, which needs ${Math.ceil(neededMib!)} MiB, and ` +
       `${Math.floor(freeMib!)} MiB are free: make room. Nothing was changed.`,
   );

@@ -4,7 +4,7 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { migrate } from '../layout/schema.ts';
 import { tellFailure } from '../sqlite/workerThread.ts';
 
-/** The thread of upgrade.ts: all migrations of a database in one transaction. It may take minutes. */
+/** The thread of migrateLayout.ts: all migrations of a database in one transaction. It may take minutes. */
 
 const db = new Database(workerData as string, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
 try {

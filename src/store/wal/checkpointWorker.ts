@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { tellFailure } from '../sqlite/workerThread.ts';
 
-/** The thread of checkpoint.ts: one passive checkpoint of the file that it is given, which no writer waits for. */
+/** The thread of checkpointer.ts: one passive checkpoint of the file that it is given, which no writer waits for. */
 
 try {
   const db = new Database(workerData as string, { fileMustExist: true, timeout: 0 });

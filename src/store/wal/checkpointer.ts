@@ -1,6 +1,14 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { CHECKPOINT_AGAIN_MS, CHECKPOINT_BESIDE_FRAMES, CHECKPOINT_FRAMES } from '../../base/limits.ts';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
+
+/**
+ * Frames (pages) in the log from which it is brought into the file after a commit, and how many of them in the daemon's
+ * own thread: 16 MiB, which took 40 ms. More take a thread of their own (checkpointer.ts).
+ */
+const CHECKPOINT_FRAMES = 1_000;
+const CHECKPOINT_BESIDE_FRAMES = 4_000;
+/** After one that a reader kept from coming to its end, in the daemon's own thread or in one of its own, or that failed. */
+const CHECKPOINT_AGAIN_MS = { short: 200, long: 2_000 } as const;
 
 /** What `PRAGMA wal_checkpoint` answers: frames (pages) in the log, and how many of them are in the file already. */
 export interface LogState {
@@ -18,7 +26,7 @@ export interface LogState {
  * So a short one runs here, after the answers have left. A long one runs in a thread with a connection of its own, beside
  * which commits go on; what came meanwhile is short again, and only with that brought in too does the log start anew.
  */
-export class Checkpoints {
+export class Checkpointer {
   readonly #file: string;
   readonly #failed: (error: unknown) => void;
   readonly #look: Statement<[], LogState>;

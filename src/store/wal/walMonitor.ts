@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { WAL_CHECK_MS, WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
-import type { Checkpoints } from './checkpointer.ts';
+import type { Checkpointer } from './checkpointer.ts';
 
 /** What the daemon logs of the write-ahead log's size. */
 export interface WalEvents {
@@ -24,8 +24,8 @@ export interface WalOptions {
  * The write-ahead log can only be cut off when no reader needs its start; one that stays open lets it grow for as
  * long as events come. So its size is watched: a warning above WAL_WARN_BYTES, no further event above WAL_MAX_BYTES.
  */
-export class WalWatch {
-  readonly #checkpoints: Checkpoints;
+export class WalMonitor {
+  readonly #checkpoints: Checkpointer;
   readonly #file: string;
   readonly #on: WalEvents & WalLimit;
   readonly #warnBytes: number;
@@ -36,7 +36,7 @@ export class WalWatch {
 
   /** @param file the database. */
   constructor(
-    checkpoints: Checkpoints,
+    checkpoints: Checkpointer,
     file: string,
     on: WalEvents & WalLimit,
     { warnBytes = WAL_WARN_BYTES, maxBytes = WAL_MAX_BYTES, checkMs = WAL_CHECK_MS }: WalOptions = {},

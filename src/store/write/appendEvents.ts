@@ -1,12 +1,12 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { Keys } from '../dedup/dedupIndex.ts';
+import { DedupIndex } from '../dedup/dedupIndex.ts';
 import type { KeyOfEvent } from '../dedup/memtable.ts';
 import { Arbiter } from '../layout/storedEvent.ts';
 import { readingStored } from '../sqlite/errors.ts';
-import { inRows, RowsStatement } from '../sqlite/multiRowStatement.ts';
-import { Names } from './nameInterner.ts';
-import { SessionCounts } from './sessionCounters.ts';
+import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
+import { NameInterner } from './nameInterner.ts';
+import { SessionCounters } from './sessionCounters.ts';
 
 /** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
 export interface Counts {
@@ -41,24 +41,24 @@ const COLUMNS =
 
 /** Appends events to the store, once each. Call inside a transaction, then `committed` or `rolledBack`. */
 export class Appender {
-  readonly keys: Keys;
-  readonly #names: Names;
-  readonly #sessions: SessionCounts;
+  readonly keys: DedupIndex;
+  readonly #names: NameInterner;
+  readonly #sessions: SessionCounters;
   readonly #arbiter: Arbiter;
-  readonly #insert: RowsStatement;
+  readonly #insert: MultiRowStatement;
   readonly #noteConflict: Statement<[number, number, number]>;
   #nextSeq: number;
 
   constructor(db: Database) {
-    // What SQLite notes to undo a statement of many rows, such as of a step of sealing, it would write to /var/tmp.
+    // What SQLite notes to undo a statement of many rows, such as of a step of flushing, it would write to /var/tmp.
     db.pragma('temp_store = MEMORY');
-    this.#names = new Names(db);
-    this.keys = new Keys(db);
-    this.#sessions = new SessionCounts(db);
+    this.#names = new NameInterner(db);
+    this.keys = new DedupIndex(db);
+    this.#sessions = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
     // A row that fails ends the transaction, so SQLite need not be able to undo the statement alone: for that it would
     // copy every page that it changes first.
-    this.#insert = new RowsStatement(
+    this.#insert = new MultiRowStatement(
       db,
       11,
       (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,
@@ -131,13 +131,13 @@ export class Appender {
   }
 
   /** Whether `tidyStep` has something to do. */
-  get wantsTidying(): boolean {
-    return this.keys.wantsSealing;
+  get wantsMaintenance(): boolean {
+    return this.keys.wantsFlush;
   }
 
   /** Moves some thousand keys to the file, where that is due: between commits. */
-  tidyStep(): void {
-    if (this.keys.wantsSealing) this.keys.sealStep();
+  maintenanceStep(): void {
+    if (this.keys.wantsFlush) this.keys.flushStep();
   }
 
   #candidate(event: CourtEvent, receivedMs: number, counts: NewEvent['counts']): NewEvent {
@@ -149,7 +149,7 @@ export class Appender {
   }
 
   #store(fresh: readonly NewEvent[]): void {
-    for (const rows of inRows(fresh)) {
+    for (const rows of inChunks(fresh)) {
       const values: (string | number | bigint | null)[] = [];
       for (const { seq, session, origin, event, receivedMs } of rows) {
         const { eventId, revision, eotNs, eot, confidence, payload, extra } = event;

@@ -1,5 +1,5 @@
 import { FULL_QUIET_MS, FULL_RETRY_MS } from '../../base/limits.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 
 /** What the daemon logs of a full disk. */
 export interface FullEvents {
@@ -63,7 +63,7 @@ export class FullDisk {
 
   /** While a prune makes room: what comes free is for it. */
   hold(isHeld: boolean): void {
-    if (isHeld) this.failed(new StoreError('a prune makes room'));
+    if (isHeld) this.failed(new OperatorError('a prune makes room'));
     this.#isHeld = isHeld;
   }
 

@@ -4,17 +4,19 @@ import {
   BUSY_GIVE_UP_MS,
   BUSY_RETRY_MS,
   DAMAGE_TOLD_MS,
-  GROUP_EVENTS,
-  LIVE_KEYS_MAX,
+  MEMTABLE_KEYS_MAX,
   QUEUED_REQUESTS,
 } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
+import { type Refusal, refusal } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
-import { type Refusal, refusal } from '../unavailable.ts';
-import type { Checkpoints } from '../wal/checkpointer.ts';
+import type { Checkpointer } from '../wal/checkpointer.ts';
 import { Appender, type Arrival, type Counts } from './appendEvents.ts';
 import { FullDisk, type FullEvents, type FullOptions } from './diskFull.ts';
-import { Tidying } from './maintenanceSteps.ts';
+import { MaintenanceSteps } from './maintenanceSteps.ts';
+
+/** Events in one commit: bounds how long the requests of a group wait for each other (design 5). */
+const GROUP_EVENTS = 2_000;
 
 /** What the daemon logs of the store's health. */
 export interface WriterEvents extends FullEvents {
@@ -29,7 +31,7 @@ export interface WriterEvents extends FullEvents {
 export interface WriterOptions extends FullOptions {
   /** Events in one commit; 1 is a commit per request, which `npm run bench` compares with. */
   readonly groupEvents?: number;
-  readonly liveKeysMax?: number;
+  readonly memtableKeysMax?: number;
 }
 
 /** A request that waits for its commit. */
@@ -48,11 +50,11 @@ interface Job extends Arrival {
  * back, and each of it gets a transaction of its own. A savepoint for each would do that as well; but inside one, SQLite
  * first copies every page that it changes, for most events one of their own: a sixth of the time.
  */
-export class Writer {
-  readonly checkpoints: Checkpoints;
+export class GroupCommit {
+  readonly checkpoints: Checkpointer;
   readonly full: FullDisk;
   readonly #appender: Appender;
-  readonly #tidying: Tidying;
+  readonly #tidying: MaintenanceSteps;
   readonly #on: WriterEvents;
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
@@ -76,15 +78,15 @@ export class Writer {
     db: Database,
     on: WriterEvents,
     beforeCommit: () => void = () => {},
-    { groupEvents = GROUP_EVENTS, liveKeysMax = LIVE_KEYS_MAX, ...options }: WriterOptions = {},
+    { groupEvents = GROUP_EVENTS, memtableKeysMax = MEMTABLE_KEYS_MAX, ...options }: WriterOptions = {},
   ) {
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
-    this.#liveKeysMax = liveKeysMax;
+    this.#liveKeysMax = memtableKeysMax;
     this.full = new FullDisk(on, () => this.#tidying.hasRoom(), options);
     this.#appender = new Appender(db);
-    this.#tidying = new Tidying(db, this.#appender, { ...on, fatal: (error) => this.fail(error) });
+    this.#tidying = new MaintenanceSteps(db, this.#appender, { ...on, fatal: (error) => this.fail(error) });
     this.checkpoints = this.#tidying.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
   }

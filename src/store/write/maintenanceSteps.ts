@@ -1,32 +1,37 @@
 import path from 'node:path';
 import type { Database, Statement } from 'better-sqlite3';
-import { BUSY_RETRY_MS, FULL_ROOM_BYTES, TIDY_RETRY_MS } from '../../base/limits.ts';
+import { BUSY_RETRY_MS } from '../../base/limits.ts';
 import { cutLogOff, freeBytes, reservedBytes } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
-import { Checkpoints } from '../wal/checkpointer.ts';
+import { Checkpointer } from '../wal/checkpointer.ts';
 import type { Appender } from './appendEvents.ts';
 
+/** After a step of it that failed, on a full disk; on a locked file it is BUSY_RETRY_MS. */
+export const MAINTENANCE_RETRY_MS = 1_000;
+/** A full disk has room again when so much is free: a batch of 500 takes half. */
+const FULL_ROOM_BYTES = 1024 ** 2;
+
 /** What cannot wait of what went wrong. */
-export interface TidyingEvents {
+export interface MaintenanceEvents {
   fatal(error: unknown): void;
   unexpected(error: unknown): void;
 }
 
 /** What the writer does between commits: checkpoints, and what is due of the appender. All of it can always wait. */
-export class Tidying {
-  readonly checkpoints: Checkpoints;
+export class MaintenanceSteps {
+  readonly checkpoints: Checkpointer;
   readonly #db: Database;
   readonly #directory: string;
   readonly #appender: Appender;
   readonly #writeSomething: Statement<[]>;
-  readonly #on: TidyingEvents;
+  readonly #on: MaintenanceEvents;
   #notBefore = 0;
 
-  constructor(db: Database, appender: Appender, on: TidyingEvents) {
-    this.checkpoints = new Checkpoints(db, (error) => this.#failed(error));
+  constructor(db: Database, appender: Appender, on: MaintenanceEvents) {
+    this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;
     this.#directory = path.dirname(db.name);
-    this.#writeSomething = db.prepare('UPDATE sealed SET up_to_seq = up_to_seq');
+    this.#writeSomething = db.prepare('UPDATE flushed SET up_to_seq = up_to_seq');
     this.#appender = appender;
     this.#on = on;
   }
@@ -38,10 +43,10 @@ export class Tidying {
   step(): void {
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();
-      if (this.#isAppenderDue()) this.#appender.tidyStep();
+      if (this.#isAppenderDue()) this.#appender.maintenanceStep();
     } catch (error) {
       const isBusy = failureKind(error) === 'busy';
-      this.#notBefore = performance.now() + (isBusy ? BUSY_RETRY_MS : TIDY_RETRY_MS);
+      this.#notBefore = performance.now() + (isBusy ? BUSY_RETRY_MS : MAINTENANCE_RETRY_MS);
       this.#failed(error);
     }
   }
@@ -59,7 +64,7 @@ export class Tidying {
   }
 
   #isAppenderDue(): boolean {
-    return this.#appender.wantsTidying && performance.now() >= this.#notBefore;
+    return this.#appender.wantsMaintenance && performance.now() >= this.#notBefore;
   }
 
   /** On a full disk, or a locked file, nothing is lost: it is tried again. */

@@ -48,7 +48,7 @@ type OriginNames = Pick<CourtEvent, 'venueId' | 'courtId' | 'source' | 'type' | 
  * Another process may prune names that no event uses (unusedNames.ts). So what is remembered counts only as long as no
  * other connection has committed: SQLite counts that in `data_version`, and inside the transaction no other one can.
  */
-export class Names {
+export class NameInterner {
   readonly #version: Statement<[], number>;
   #seenVersion = -1;
   readonly #sessions = new Interned();

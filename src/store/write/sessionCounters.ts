@@ -18,9 +18,9 @@ interface Added {
 /**
  * Counts what comes to each session, and notes its first and its last event, in the transaction that stores them: so
  * `courtd session list` need not look at events. A prune counts down what it deletes (prune.ts). Where it deletes the first
- * or the last one, no event has that seq any more: that is how it is seen (sessionEdges.ts).
+ * or the last one, no event has that seq any more: that is how it is seen (sessionBounds.ts).
  */
-export class SessionCounts {
+export class SessionCounters {
   readonly #added = new Map<number, Added>();
   readonly #addEvents: Statement<[object]>;
   readonly #addDuplicates: Statement<[number, number]>;

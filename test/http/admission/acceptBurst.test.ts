@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { Arrivals } from '../../../src/http/admission/acceptBurst.ts';
+import { AcceptBurst } from '../../../src/http/admission/acceptBurst.ts';
 
 t.test('while connections come, requests wait; not for ever', async (t) => {
-  const arrivals = new Arrivals();
+  const arrivals = new AcceptBurst();
   t.equal(arrivals.over(), undefined);
   arrivals.connectionCame();
   const over = arrivals.over();

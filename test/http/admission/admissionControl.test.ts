@@ -6,13 +6,13 @@ import {
   SERVED_REQUESTS,
   SMALL_BODY_BYTES,
 } from '../../../src/base/limits.ts';
-import { Admission } from '../../../src/http/admission/admissionControl.ts';
+import { AdmissionControl } from '../../../src/http/admission/admissionControl.ts';
 
 const OVERLOADED = { code: 'overloaded', headers: { 'Retry-After': `${RETRY_AFTER_S.overloaded}` } };
 const HALF = BODIES_BYTES / 2;
 
 t.test('large bodies have a bound in all, and each network half of it; small ones always pass', (t) => {
-  const admission = new Admission();
+  const admission = new AdmissionControl();
   const one = admission.enter('one', HALF);
   t.throws(() => admission.enter('one', SMALL_BODY_BYTES + 1), OVERLOADED, 'it has its half');
   const other = admission.enter('other', HALF);
@@ -25,7 +25,7 @@ t.test('large bodies have a bound in all, and each network half of it; small one
 });
 
 t.test('a body that grows beyond what it announced is asked again', (t) => {
-  const admission = new Admission();
+  const admission = new AdmissionControl();
   const [packed, other] = [admission.enter('one', 1000), admission.enter('other', HALF)];
   packed.grow(SMALL_BODY_BYTES);
   t.throws(() => packed.grow(HALF + 1), OVERLOADED);
@@ -35,7 +35,7 @@ t.test('a body that grows beyond what it announced is asked again', (t) => {
 });
 
 t.test('one body may be larger than the bound, where it is the only one', (t) => {
-  const admission = new Admission();
+  const admission = new AdmissionControl();
   const small = admission.enter('one', 0);
   const large = admission.enter('other', 4 * BODIES_BYTES);
   t.throws(() => admission.enter('third', SMALL_BODY_BYTES + 1), OVERLOADED);
@@ -46,7 +46,7 @@ t.test('one body may be larger than the bound, where it is the only one', (t) =>
 });
 
 t.test('who is refused takes no place', (t) => {
-  const admission = new Admission();
+  const admission = new AdmissionControl();
   const large = admission.enter('one', BODIES_BYTES);
   for (let i = 0; i < 2 * SERVED_REQUESTS; i++) t.throws(() => admission.enter('other', HALF), OVERLOADED);
   large.leave();
@@ -55,7 +55,7 @@ t.test('who is refused takes no place', (t) => {
 });
 
 t.test('answers that nobody takes have a bound, and cost those who have the most of them', (t) => {
-  const admission = new Admission();
+  const admission = new AdmissionControl();
   const piece = ANSWERS_UNTAKEN_BYTES / 8;
   const greedy = Array.from({ length: 8 }, () => admission.answerWaits('greedy', piece));
   t.ok(greedy.every((leave) => leave !== undefined));

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import t from 'tap';
 import { CONNECTIONS } from '../../../src/base/limits.ts';
-import { Admission } from '../../../src/http/admission/admissionControl.ts';
+import { AdmissionControl } from '../../../src/http/admission/admissionControl.ts';
 import { Connections } from '../../../src/http/connection/connections.ts';
 
 /** As much of a socket as is looked at here. */
@@ -27,7 +27,7 @@ function arrive(connections: Connections, address: string | undefined) {
 }
 
 t.test('when all places are taken, the oldest that never showed a token makes room', (t) => {
-  const connections = new Connections(0, new Admission());
+  const connections = new Connections(0, new AdmissionControl());
   const all = Array.from({ length: CONNECTIONS }, (_, i) => arrive(connections, `10.0.${i >> 8}.${i & 255}`));
   for (const { connection } of all.slice(0, 10)) connection?.showToken();
   t.ok(arrive(connections, '10.1.0.1').connection);
@@ -48,7 +48,7 @@ t.test('when all places are taken, the oldest that never showed a token makes ro
 });
 
 t.test('one machine with many IPv6 addresses is one', (t) => {
-  const connections = new Connections(2, new Admission());
+  const connections = new Connections(2, new AdmissionControl());
   t.ok(arrive(connections, '2001:db8::1').connection);
   t.ok(arrive(connections, '2001:db8::2').connection);
   t.notOk(arrive(connections, '2001:db8::3').connection);
@@ -57,7 +57,7 @@ t.test('one machine with many IPv6 addresses is one', (t) => {
 });
 
 t.test('a connection that has no address any more is closed', (t) => {
-  const connections = new Connections(2, new Admission());
+  const connections = new Connections(2, new AdmissionControl());
   t.ok(arrive(connections, undefined).socket.destroyed);
   t.end();
 });

@@ -1,6 +1,7 @@
 import t from 'tap';
-import { BATCH_EVENTS, LIVE_KEYS, SEAL_STEP_KEYS } from '../../../src/base/limits.ts';
+import { BATCH_EVENTS, FLUSH_STEP_KEYS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
+import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { findRevisions } from '../../../src/store/layout/storedEvent.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
@@ -24,8 +25,8 @@ t.test('keys move to the file when there are too many, and every key is known al
   t.teardown(() => store.close());
   const look = otherConnection(t, folder);
   const state = (): KeyState => keyState(look);
-  const sealed = look.prepare<[], number>('SELECT count(*) FROM key').pluck();
-  const sealedUpTo = look.prepare<[], number>('SELECT up_to_seq FROM sealed').pluck();
+  const flushed = look.prepare<[], number>('SELECT count(*) FROM key').pluck();
+  const sealedUpTo = look.prepare<[], number>('SELECT up_to_seq FROM flushed').pluck();
 
   const sent: CourtEvent[][] = [];
   const add = async (session: string) => {
@@ -47,29 +48,32 @@ t.test('keys move to the file when there are too many, and every key is known al
   };
 
   // A late camera adds to "first" while "second" is played.
-  const batches = LIVE_KEYS / BATCH_EVENTS - 1;
+  const batches = MEMTABLE_KEYS / BATCH_EVENTS - 1;
   for (let i = 0; i < batches; i++) await add(i < batches / 2 || i % 20 === 0 ? 'first' : 'second');
   await resend(40);
-  const all = LIVE_KEYS - BATCH_EVENTS;
-  t.match(state(), { events: all, sealed: 0, unsealed: all, twice: 0, ...WHOLE }, 'before');
+  const all = MEMTABLE_KEYS - BATCH_EVENTS;
+  t.match(state(), { events: all, flushed: 0, unflushed: all, twice: 0, ...WHOLE }, 'before');
 
   await add('second');
   await add('first');
-  while (sealed.get() === 0) await resend(400);
+  while (flushed.get() === 0) await resend(400);
   const during = state();
-  t.match(during, { events: all + 2 * BATCH_EVENTS, unsealed: all + 2 * BATCH_EVENTS, ...WHOLE });
-  t.ok(during.sealed >= SEAL_STEP_KEYS && during.sealed < LIVE_KEYS / 2, `under way: ${during.sealed} keys`);
-  t.equal(during.twice, during.sealed);
+  t.match(during, { events: all + 2 * BATCH_EVENTS, unflushed: all + 2 * BATCH_EVENTS, ...WHOLE });
+  t.ok(
+    during.flushed >= FLUSH_STEP_KEYS && during.flushed < MEMTABLE_KEYS / 2,
+    `under way: ${during.flushed} keys`,
+  );
+  t.equal(during.twice, during.flushed);
 
   // Closed in the middle: the start reads all of them back, and begins again.
   await reopen();
-  t.match(state(), during, 'partly sealed');
+  t.match(state(), during, 'partly flushed');
   for (const known of [sent[0]!, sent.at(-1)!]) t.strictSame(await store.append(known), ALL_KNOWN);
   await resend(20);
   while (sealedUpTo.get() === 0) await resend(400);
-  t.match(state(), { events: during.events, sealed: during.events, unsealed: 0, ...WHOLE }, 'after');
+  t.match(state(), { events: during.events, flushed: during.events, unflushed: 0, ...WHOLE }, 'after');
 
-  // A sealed session that goes on: both places are asked.
+  // A flushed session that goes on: both places are asked.
   const both = batch('first');
   t.strictSame(await store.append([...both.slice(0, 250), ...sent[0]!.slice(0, 250)]), {
     accepted: 250,

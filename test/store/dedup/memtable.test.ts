@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type KeyOfEvent, KeyTable } from '../../../src/store/dedup/memtable.ts';
+import { type KeyOfEvent, Memtable } from '../../../src/store/dedup/memtable.ts';
 
 /** Some are alike in all but one of their numbers. */
 function keys(count: number, firstSeq = 1): KeyOfEvent[] {
@@ -11,8 +11,8 @@ function keys(count: number, firstSeq = 1): KeyOfEvent[] {
   }));
 }
 
-function tableOf(keys: readonly KeyOfEvent[]): KeyTable {
-  const table = new KeyTable();
+function tableOf(keys: readonly KeyOfEvent[]): Memtable {
+  const table = new Memtable();
   for (const key of keys) table.add(key);
   return table;
 }
@@ -60,7 +60,7 @@ t.test('they come in the order of the file: by session, then by hash', (t) => {
   t.strictSame([...tableOf(all).inOrder()].sort(byKey), [...all].sort(byKey));
   const inOrder = [...tableOf(all).inOrder()];
   t.ok(inOrder.every((key, i) => i === 0 || byKey({ ...inOrder[i - 1]!, seq: 0 }, { ...key, seq: 0 }) <= 0));
-  t.strictSame([...new KeyTable().inOrder()], []);
-  t.equal(new KeyTable().lastSeq, 0);
+  t.strictSame([...new Memtable().inOrder()], []);
+  t.equal(new Memtable().lastSeq, 0);
   t.end();
 });

@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import fc from 'fast-check';
 import t from 'tap';
-import { LIVE_KEYS, READ_CHUNK_ROWS, SORT_READ_ROWS } from '../../../src/base/limits.ts';
+import { READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
-import { lostEdges } from '../../../src/store/read/sessionBounds.ts';
+import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
+import { SORT_READ_ROWS } from '../../../src/store/read/eotOrder.ts';
+import { lostBounds } from '../../../src/store/read/sessionBounds.ts';
 import { type EventFilter, readSession } from '../../../src/store/read/sessionReader.ts';
 import { listSessions, sessionId } from '../../../src/store/read/sessions.ts';
 import { pruneEvents } from '../../../src/store/retention/prune.ts';
@@ -85,7 +87,7 @@ t.test('ten thousand events in any order, and interleaved with other sessions', 
   store.append(...sent.slice(count / 2));
   t.strictSame(read(look), inOrder(sent), 'one half there, one here');
   t.strictSame(read(look, 'other'), inOrder(sent, 'other'));
-  t.ok(count / 2 > SORT_READ_ROWS && LIVE_KEYS > count);
+  t.ok(count / 2 > SORT_READ_ROWS && MEMTABLE_KEYS > count);
   t.end();
 });
 
@@ -143,7 +145,7 @@ t.test(
     const sent = batch(20_000);
     store.append(...sent);
     const { prepare, transaction } = look;
-    const flush = () => store.appender.keys.count > 0 && store.appender.keys.sealStep();
+    const flush = () => store.appender.keys.count > 0 && store.appender.keys.flushStep();
     look.prepare = ((sql: string) => {
       flush();
       return prepare.call(look, sql);
@@ -241,7 +243,7 @@ t.test('events that come while the first and the last are looked for count, too'
     ...[1, 99].map((ns) => ({ ...at(BigInt(ns)), type: HIT })),
   );
   db.exec(`DELETE FROM event WHERE seq > 3; UPDATE session SET events = 3`);
-  for (const note of lostEdges(db)) {
+  for (const note of lostBounds(db)) {
     store.append(at(30n), at(70n));
     db.transaction(note)();
   }
@@ -252,13 +254,13 @@ t.test('events that come while the first and the last are looked for count, too'
   });
   t.ok(countsAreRight(db));
   db.exec(`DELETE FROM event WHERE eot_ns = 30; UPDATE session SET events = 4`);
-  for (const note of lostEdges(db)) {
+  for (const note of lostBounds(db)) {
     // Another prune.
     db.exec(`DELETE FROM event WHERE eot_ns = 40; UPDATE session SET events = 3`);
     db.transaction(note)();
   }
   t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
-  for (const note of lostEdges(db)) db.transaction(note)();
+  for (const note of lostBounds(db)) db.transaction(note)();
   t.ok(countsAreRight(db));
   t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
 });

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import fc from 'fast-check';
 import t from 'tap';
-import { READ_CHUNK_BYTES, READ_CHUNK_ROWS, READ_WITH_ROW_BYTES } from '../../../src/base/limits.ts';
+import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
-import { type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
+import { READ_WITH_ROW_BYTES, type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, collidingIds, court, scratch } from '../../harness/scratchStore.ts';
@@ -29,7 +29,7 @@ function expected(sent: readonly CourtEvent[]): ReturnType<typeof marks> {
   return sent.map(({ eventId, revision }) => [eventId, revision, revision === highest.get(eventId)]);
 }
 
-t.test('the highest revision is the current one, however far away it is, and sealed or not', (t) => {
+t.test('the highest revision is the current one, however far away it is, and flushed or not', (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
   // The one is revised and the other, which has the same hash, is not.
@@ -47,21 +47,21 @@ t.test('the highest revision is the current one, however far away it is, and sea
     const first = sent.length;
     for (let i = 0; i <= READ_CHUNK_ROWS; i++) append(`never ${first + i}`, 0);
   };
-  const rounds: [name: string, revisions: readonly number[], isSealed: boolean][] = [
-    ['sealed, all of it', [0, 1, 2], true],
-    ['sealed before its last', [3, 1, 5], false],
-    ['not sealed', [0, 2, 1], false],
+  const rounds: [name: string, revisions: readonly number[], isFlushed: boolean][] = [
+    ['flushed, all of it', [0, 1, 2], true],
+    ['flushed before its last', [3, 1, 5], false],
+    ['not flushed', [0, 2, 1], false],
   ];
-  append('sealed before its last', 2);
+  append('flushed before its last', 2);
   append(revised, 0);
   append(untouched, 0);
-  for (const [name, revisions, isSealed] of rounds) {
+  for (const [name, revisions, isFlushed] of rounds) {
     for (const revision of revisions) {
       append(name, revision);
       far();
     }
     append(revised, sent.length);
-    if (isSealed) committer.sealAll();
+    if (isFlushed) committer.sealAll();
   }
   const chunks = chunksOf(db);
   t.ok(chunks.length > 9, `${chunks.length} chunks`);
@@ -69,7 +69,7 @@ t.test('the highest revision is the current one, however far away it is, and sea
   t.end();
 });
 
-t.test('whatever revisions come, in whatever order, and whenever keys are sealed', (t) => {
+t.test('whatever revisions come, in whatever order, and whenever keys are flushed', (t) => {
   const action = fc.oneof(
     { weight: 9, arbitrary: fc.record({ id: fc.nat(4), revision: fc.nat(3), late: fc.nat(2_000) }) },
     { weight: 1, arbitrary: fc.constant('seal' as const) },
@@ -98,7 +98,7 @@ t.test('whatever revisions come, in whatever order, and whenever keys are sealed
 });
 
 t.test(
-  'a revision that comes, and is sealed, while a session is read changes nothing of what is read',
+  'a revision that comes, and is flushed, while a session is read changes nothing of what is read',
   (t) => {
     const { db } = scratch(t);
     const committer = new Committer(db);

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { EARLIEST_RECEIVED_MS } from '../../../src/base/limits.ts';
 import { hasJustJumped, nextMark } from '../../../src/store/directory/clockMark.ts';
-import { oldAmong } from '../../../src/store/retention/ageRule.ts';
+import { expiredAmong } from '../../../src/store/retention/ageRule.ts';
 
 const DAY_MS = 86_400_000;
 /** Day 0 is the first that the clock can have been right on. */
@@ -32,7 +32,7 @@ t.test('which events are old: days of receipt in the order of arrival, x where o
   ];
   for (const [what, days, next, old] of table) {
     const nextMs = next === undefined ? undefined : day(next);
-    const found = oldAmong(days.map(day), nextMs, { beforeMs: day(BEFORE), nowMs: day(NOW) });
+    const found = expiredAmong(days.map(day), nextMs, { beforeMs: day(BEFORE), nowMs: day(NOW) });
     t.equal(found.map((is) => (is ? 'x' : '-')).join(''), old, what);
   }
   t.ok(EARLIEST_RECEIVED_MS < Date.now(), 'courtd has been there for a while');

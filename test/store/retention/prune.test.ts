@@ -15,9 +15,9 @@ t.test('keys in the file go with their events, and no others', async (t) => {
   const hits = events(50, { type: 'BALL_HIT' });
   committer.append(...court(...positions, ...hits));
   committer.sealAll();
-  t.match(keyState(db), { events: 350, sealed: 350 });
+  t.match(keyState(db), { events: 350, flushed: 350 });
   t.match(await pruneEvents(db, POSITIONS, quietly), { events: 300, sessions: 1 });
-  t.match(keyState(db), { events: 50, sealed: 50, unknown: 0, astray: 0 });
+  t.match(keyState(db), { events: 50, flushed: 50, unknown: 0, astray: 0 });
   t.match(committer.append(...court(...hits)), { accepted: 0, duplicates: 50 });
   t.match(committer.append(...court(...positions)), { accepted: 300, duplicates: 0 });
   committer.sealAll();
@@ -34,10 +34,10 @@ t.test(
     await pruneEvents(db, POSITIONS, quietly);
     committer.append(...court(positions[0]!, ...events(10)));
     committer.sealAll();
-    t.match(keyState(db), { events: 61, sealed: 361, unknown: 0, astray: 300 });
+    t.match(keyState(db), { events: 61, flushed: 361, unknown: 0, astray: 300 });
     t.match(committer.append(...court(positions[0]!, positions[1]!)), { accepted: 1, duplicates: 1 });
     await pruneEvents(db, POSITIONS, quietly);
-    t.match(keyState(db), { events: 60, sealed: 60, unknown: 0, astray: 0 });
+    t.match(keyState(db), { events: 60, flushed: 60, unknown: 0, astray: 0 });
   },
 );
 
@@ -92,9 +92,9 @@ t.test('a prune that was cut short before the keys: the next one sweeps them', a
     throw new Error('power cut');
   });
   await t.rejects(cut, /power cut/);
-  t.match(keyState(db), { events: 0, sealed: 300 });
+  t.match(keyState(db), { events: 0, flushed: 300 });
   t.match(await pruneEvents(db, ALL, quietly), { events: 0, sessions: 0 });
-  t.match(keyState(db), { events: 0, sealed: 0 });
+  t.match(keyState(db), { events: 0, flushed: 0 });
 });
 
 t.test('everything is given back, and numbering goes on', async (t) => {

@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { ORIGINS_KEPT } from '../../../src/base/limits.ts';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { pruneEvents } from '../../../src/store/retention/prune.ts';
+import { ORIGINS_KEPT } from '../../../src/store/retention/unusedNames.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
@@ -43,7 +43,7 @@ t.test('a prune of everything leaves nothing of the names of what it deleted', a
   store.sealAll();
   t.ok(bytes() > 5 * empty);
   await pruneEvents(db, ALL, quietly);
-  t.match(keyState(db), { events: 0, sealed: 0 });
+  t.match(keyState(db), { events: 0, flushed: 0 });
   const count = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
   t.strictSame([count('session'), count('origin')], [0, 0]);
   t.ok(bytes() <= empty + 2 * 4096, `${bytes()} bytes, ${empty} at first`);
@@ -90,10 +90,10 @@ t.test('keys that reach the file after their session is gone go with the next pr
   t.equal(db.prepare('SELECT count(*) FROM session').pluck().get(), 0);
   store.append(...court(event()));
   store.sealAll();
-  t.match(keyState(db), { events: 1, sealed: 21, astray: 20 });
+  t.match(keyState(db), { events: 1, flushed: 21, astray: 20 });
   t.match(store.append(...sent), { accepted: 20, duplicates: 0 });
   await pruneEvents(other, HITS, quietly);
-  t.match(keyState(db), { events: 21, sealed: 1, unknown: 0, astray: 0 });
+  t.match(keyState(db), { events: 21, flushed: 1, unknown: 0, astray: 0 });
 });
 
 t.test('few origins stay as they are: the whole file would be read for them', async (t) => {

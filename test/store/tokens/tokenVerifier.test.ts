@@ -11,7 +11,7 @@ const counting = {
     return crypto.timingSafeEqual(a, b);
   },
 };
-const { TokenGuard } = await t.mockImport<typeof import('../../../src/store/tokens/tokenVerifier.ts')>(
+const { TokenVerifier } = await t.mockImport<typeof import('../../../src/store/tokens/tokenVerifier.ts')>(
   '../../../src/store/tokens/tokenVerifier.ts',
   { 'node:crypto': counting },
 );
@@ -30,7 +30,7 @@ t.test(
     })();
     const older = token;
     token = rotateToken(db, 86_400, Date.now()).token;
-    const guard = new TokenGuard(db, noFailure);
+    const guard = new TokenVerifier(db, noFailure);
     for (const [presented, isAccepted] of [
       [token, true],
       [older, true],
@@ -49,7 +49,7 @@ t.test(
 t.test('last uses are written again after a commit that failed', async (t) => {
   const { db } = scratch(t);
   const { token } = rotateToken(db, 0, Date.now());
-  const guard = new TokenGuard(db, noFailure);
+  const guard = new TokenVerifier(db, noFailure);
   t.ok(guard.accepts(token, '192.0.2.7'));
   const failed = db.transaction(() => {
     guard.writeUses();

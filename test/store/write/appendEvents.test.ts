@@ -68,22 +68,22 @@ t.test('copies inside one request count like copies in another, over more than o
 });
 
 t.test('an event that is gone (pruned) is stored again when its copy comes, and only once', (t) => {
-  for (const isSealed of [false, true]) {
+  for (const isFlushed of [false, true]) {
     const { db } = scratch(t);
     const store = new Committer(db);
     const [gone, kept] = court(event({ event_id: 'gone' }), event({ event_id: 'kept' }));
     store.append(gone!, kept!);
-    if (isSealed) store.sealAll();
+    if (isFlushed) store.sealAll();
     db.exec("DELETE FROM event WHERE event_id = 'gone'");
     const again = store.append(kept!, gone!, gone!, { ...gone!, confidence: 0 });
-    t.match(again, { accepted: 1, duplicates: 3, conflicts: 1 }, `sealed: ${isSealed}`);
+    t.match(again, { accepted: 1, duplicates: 3, conflicts: 1 }, `flushed: ${isFlushed}`);
     t.equal(db.prepare("SELECT count(*) FROM event WHERE event_id = 'gone'").pluck().get(), 1);
     t.strictSame(store.append(gone!), KNOWN);
     store.sealAll();
     t.strictSame(store.append(gone!), KNOWN);
     t.equal(findRevisions(db, 'session-1', 'gone').length, 1);
     // The key of the one that is gone stays until a prune sweeps it.
-    t.match(keyState(db), { events: 2, sealed: 3, unknown: 0, twice: 0, astray: 1 });
+    t.match(keyState(db), { events: 2, flushed: 3, unknown: 0, twice: 0, astray: 1 });
   }
   t.end();
 });
@@ -91,12 +91,12 @@ t.test('an event that is gone (pruned) is stored again when its copy comes, and 
 t.test('a key that a crash left in both places leads to the event of its copy, once that was pruned', (t) => {
   const { folder, db } = scratch(t);
   const first = new Committer(db);
-  // More than one step of sealing: the crash is between the two.
+  // More than one step of flushing: the crash is between the two.
   const sent = court(...events(4_500));
   for (let at = 0; at < sent.length; at += 500) first.append(...sent.slice(at, at + 500));
   // The first one sorts them.
-  first.appender.keys.sealStep();
-  first.appender.keys.sealStep();
+  first.appender.keys.flushStep();
+  first.appender.keys.flushStep();
   db.close();
   const { db: reopened } = scratch(t, folder);
   t.ok(keyState(reopened).twice > 0);
@@ -186,7 +186,7 @@ t.test('what was rolled back is not known, and can be sent again', (t) => {
   t.end();
 });
 
-t.test('a session that is sealed after a rollback still knows what came after the next start', (t) => {
+t.test('a session that is flushed after a rollback still knows what came after the next start', (t) => {
   const { folder, db } = scratch(t);
   const before = new Committer(db);
   before.append(...court(event()));
@@ -212,7 +212,7 @@ t.test('a start reads back only the keys that are not in the file', (t) => {
   before.append(...court(...events(20)));
   before.sealAll();
   before.append(...court(...events(10)));
-  t.match(keyState(db), { sealed: 20, unsealed: 10, unknown: 0, twice: 0 });
+  t.match(keyState(db), { flushed: 20, unflushed: 10, unknown: 0, twice: 0 });
   db.close();
   t.equal(new Committer(scratch(t, folder).db).appender.keys.count, 10);
   t.end();
@@ -244,7 +244,7 @@ t.test('events whose ids have the same hash are two events, wherever their keys 
   db.close();
   const { db: reopened } = scratch(t, folder);
   t.strictSame(new Committer(reopened).append(one!, other!, elsewhere).duplicates, 3, 'after a start');
-  t.match(keyState(reopened), { events: 4, sealed: 4, unknown: 0, astray: 0 });
+  t.match(keyState(reopened), { events: 4, flushed: 4, unknown: 0, astray: 0 });
   t.end();
 });
 

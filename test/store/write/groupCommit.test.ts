@@ -1,15 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import {
-  BUSY_GIVE_UP_MS,
-  BUSY_RETRY_MS,
-  LIVE_KEYS,
-  QUEUED_REQUESTS,
-  TIDY_RETRY_MS,
-} from '../../../src/base/limits.ts';
+import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
+import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
-import { Writer, type WriterOptions } from '../../../src/store/write/groupCommit.ts';
+import { GroupCommit, type WriterOptions } from '../../../src/store/write/groupCommit.ts';
+import { MAINTENANCE_RETRY_MS } from '../../../src/store/write/maintenanceSteps.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import {
@@ -27,7 +23,7 @@ function makeWriter(t: Parameters<typeof scratch>[0], options: WriterOptions = {
   const { on, told } = recorder();
   const commits: number[] = [];
   const count = () => db.prepare<[], number>('SELECT count(*) FROM events').pluck().get();
-  const writer = new Writer(db, on, () => commits.push(commits.length), options);
+  const writer = new GroupCommit(db, on, () => commits.push(commits.length), options);
   return { folder, db, writer, told, commits, count };
 }
 
@@ -230,7 +226,7 @@ t.test('more waiting requests than the limit are refused at once, and the others
 t.test(
   'with too many keys in memory events are refused until there are fewer: a start must read them back',
   async (t) => {
-    const { writer, db } = makeWriter(t, { liveKeysMax: 10 });
+    const { writer, db } = makeWriter(t, { memtableKeysMax: 10 });
     t.strictSame(await writer.append(court(...events(10))), stored(10));
     t.strictSame(await refusal(writer.append(one())), ['storage_busy', 503, '5']);
     t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 10);
@@ -240,10 +236,10 @@ t.test(
 t.test(
   'keys that could not be flushed, because the disk was full, are flushed when there is room again',
   async (t) => {
-    const { writer, db } = makeWriter(t, { liveKeysMax: LIVE_KEYS });
+    const { writer, db } = makeWriter(t, { memtableKeysMax: MEMTABLE_KEYS });
     const [sample] = one();
     const batch = () => Array.from({ length: 500 }, () => ({ ...sample!, eventId: event().event_id }));
-    for (let i = 500; i < LIVE_KEYS; i += 500) await writer.append(batch());
+    for (let i = 500; i < MEMTABLE_KEYS; i += 500) await writer.append(batch());
     const last = writer.append(batch());
     db.pragma('wal_autocheckpoint = 0');
     await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));
@@ -251,7 +247,7 @@ t.test(
     while (db.prepare('SELECT count(*) FROM key').pluck().get() === 0) {
       t.strictSame(await refusal(writer.append(one())), refused);
       // The flush has failed by now, and nothing else is going on.
-      await setTimeout(TIDY_RETRY_MS / 4);
+      await setTimeout(MAINTENANCE_RETRY_MS / 4);
       db.pragma('max_page_count = 1000000');
     }
     let answer: unknown = refused;

@@ -1,5 +1,5 @@
 import { RETRY_AFTER_S } from '../base/limits.ts';
-import { type Problem, type ProblemCode, retryLater } from '../protocol/errors.ts';
+import { type Problem, type ProblemCode, retryLater } from './errors.ts';
 
 /** Why the store does not take events now: the code and sentence that the client is told, and when to try again. */
 const REFUSALS = {

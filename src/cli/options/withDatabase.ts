@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { explain, type OpenOptions, openDatabase } from '../store/open/openDatabase.ts';
+import { explain, type OpenOptions, openDatabase } from '../../store/open/openDatabase.ts';
 
 export interface DataOption {
   /** The data directory. */
