@@ -346,6 +346,7 @@ t.test('wrong usage', async (t) => {
     ['--older-than', '90'],
     ['--older-than', '0'],
     ['--older-than', '0d'],
+    ['--older-than', '00d', '--yes'],
     ['--older-than', '0s', '--yes'],
     ['--older-than', '90d', '--type', 'X'],
     ['--older-than', '1d', 'extra'],

@@ -63,3 +63,23 @@ t.test(
     t.equal(await daemon.stop(), 0);
   },
 );
+
+t.test('an event whose court and source are gone is not stored again', async (t) => {
+  const before = await Daemon.start(t);
+  const sent = events(3);
+  t.equal((await before.post(sent)).status, 202);
+  await before.stop();
+  const db = new Database(path.join(before.data, 'courtd.db'));
+  db.exec('DELETE FROM origin');
+  db.close();
+  const daemon = await Daemon.run(t, before.data, before.token);
+  for (const batch of [sent, [sent[0]!, ...events(2)]]) {
+    const copies = batch.filter((one) => sent.includes(one)).length;
+    const { body } = await answerOf(daemon.post(batch));
+    t.strictSame(JSON.parse(body), { accepted: batch.length - copies, duplicates: copies });
+  }
+  await daemon.stop();
+  const after = new Database(path.join(before.data, 'courtd.db'), { readonly: true });
+  t.equal(after.prepare('SELECT count(*) FROM event').pluck().get(), 5);
+  after.close();
+});

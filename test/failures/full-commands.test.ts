@@ -45,3 +45,16 @@ t.test('when there is room again the log says so, with no camera that sends', mo
   await logged(daemon, ROOM);
   t.equal((await daemon.post(events(500))).status, 202);
 });
+
+t.test('the last use of a token outlives a commit that failed', mounting, async (t) => {
+  const disk = await SmallDisk.mount(t, 24);
+  const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
+  disk.fill();
+  // More than any room that is left: not even the first commit fits.
+  const large = events(500, { note: 'x'.repeat(5_000) });
+  t.equal((await daemon.post(large)).status, 503);
+  disk.makeRoom();
+  t.equal(await daemon.stop(), 0);
+  const { stdout } = await daemon.command('token', 'list', '--json');
+  t.match(JSON.parse(stdout), [{ last_used_at: /Z$/, last_used_from: '127.0.0.1' }]);
+});

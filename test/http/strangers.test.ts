@@ -181,8 +181,11 @@ t.test('a request whose sender has reset its connection has an address, or is no
     client.socket.resetAndDestroy();
   }
   daemon.child.kill('SIGCONT');
-  t.equal((await RawClient.ask(t, daemon, good(daemon))).status, 202);
+  // By its answer the others have been read; and the last use of the token is one of theirs, if they are any.
+  t.equal((await RawClient.ask(t, daemon, wrong(daemon))).status, 401);
   t.equal(await daemon.stop(), 0);
   const unknown = daemon.log.filter(({ client }) => client === 'unknown');
   t.strictSame(unknown, []);
+  const { stdout } = await daemon.command('token', 'list', '--json');
+  t.match(JSON.parse(stdout), [{ last_used_from: '127.0.0.1' }]);
 });
