@@ -3,6 +3,10 @@ import { SUMMARY_MS } from '../base/limits.ts';
 import type { Problem } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appendEvents.ts';
 import { ClientTallies } from './clientTallies.ts';
+import { SUMMARY_MS } from '../base/limits.ts';
+import type { LoggedOnly, Problem } from '../protocol/errors.ts';
+import type { Counts } from '../store/write/appendEvents.ts';
+import { Clients } from './clientTallies.ts';
 
 /** Of one request, for its line in the log. */
 export interface RequestMark {
@@ -11,6 +15,8 @@ export interface RequestMark {
   readonly client: string;
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
+  /** Which camera it is, once its events have been read: those of the first. */
+  sender?: LoggedOnly;
 }
 
 function emptySummary() {
@@ -72,7 +78,7 @@ export class AccessLog {
     const ms = this.#count(mark);
     this.#summary.refused[code] = (this.#summary.refused[code] ?? 0) + 1;
     this.#clients.of(mark.client).counts.refused++;
-    const line = { request_id: mark.id, client: mark.client, status, code, ...logged, ms };
+    const line = { request_id: mark.id, client: mark.client, status, code, ...mark.sender, ...logged, ms };
     const kind = `${code} ${logged.source ?? logged.reason ?? ''}`;
     this.#logSome(mark.client, kind, line, `refused: ${problem.message}`);
   }

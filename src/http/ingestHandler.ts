@@ -69,7 +69,7 @@ export class IngestHandler {
   async handle(connection: Connection, req: PacedRequest, res: ServerResponse): Promise<void> {
     const mark = this.mark(connection);
     try {
-      const counts = await this.#store(connection, req, res);
+      const counts = await this.#store(connection, req, res, mark);
       connection.answer(acceptance(counts), false);
       this.#context.traffic.accepted(mark, counts);
     } catch (error) {
@@ -95,7 +95,12 @@ export class IngestHandler {
     this.#context.traffic.refused(mark, problem);
   }
 
-  async #store(connection: Connection, req: PacedRequest, res: ServerResponse): Promise<Counts> {
+  async #store(
+    connection: Connection,
+    req: PacedRequest,
+    res: ServerResponse,
+    mark: RequestMark,
+  ): Promise<Counts> {
     const { gate, append } = this.#context;
     const encoding = checkPreconditions(req, connection, gate);
     const place = this.#admission.enter(connection.network, Number(req.headers['content-length'] ?? 0));
@@ -104,7 +109,10 @@ export class IngestHandler {
       const body = await readBody(req, connection, gate.bodyLimitBytes, place);
       await this.#arrivals.over();
       const events = await this.#parse(body, encoding, place);
-      return events.length === 0 ? NOTHING : await append(events);
+      const [first] = events;
+      if (first === undefined) return NOTHING;
+      mark.sender = { source: first.source, court_id: first.courtId };
+      return await append(events);
     } finally {
       place.leave();
     }

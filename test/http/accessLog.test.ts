@@ -1,3 +1,5 @@
+import path from 'node:path';
+import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import t from 'tap';
 import { AccessLog } from '../../src/http/accessLog.ts';
@@ -130,6 +132,22 @@ t.test(
     }
   },
 );
+
+t.test('a refusal by the store names source and court in the log, as one of the event does', async (t) => {
+  const daemon = await Daemon.start(t);
+  const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
+  t.teardown(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const sent = [event({ source: 'camera-7', court_id: 'court-7' }), event()];
+  const answer = await answerOf(daemon.post(sent));
+  t.equal(answer.status, 503);
+  other.exec('ROLLBACK');
+  const { request_id, ...told } = JSON.parse(answer.body);
+  t.notOk('source' in told, 'in the log, not in the answer');
+  await daemon.stop();
+  const line = daemon.log.find((line) => line.request_id === request_id);
+  t.match(line, { code: 'storage_busy', source: 'camera-7', court_id: 'court-7' });
+});
 
 t.test('61 requests without a token hide nothing', async (t) => {
   const daemon = await Daemon.start(t);
