@@ -130,20 +130,23 @@ function refuseTaken(file: string, data: string): void {
 }
 
 /**
- * Never the new one, whatever the clock says; and those that seem to be newer than it before the others: they were made
- * when the clock was ahead, and as the newest they would keep their places for ever.
+ * Never the new one, whatever the clock says; and those that seem to come from the future before the others: they were made
+ * when the clock was ahead, and as the newest they would keep their places for ever. One that was begun and ended while
+ * this one was being written is none of those.
  * @returns the names of those that are gone.
  */
 function removeOlder(directory: string, made: string, keep: number): string[] {
+  const next = path.basename(newName(directory));
   const others = fs
     .readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== made && BACKUP_NAME.test(entry.name))
     .map(({ name }) => name)
-    .sort((a, b) => Number(b > made) - Number(a > made) || (a < b ? -1 : 1));
+    .sort((a, b) => Number(b > next) - Number(a > next) || (a < b ? -1 : 1));
   const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
   for (const name of older) {
     const file = path.join(directory, name);
-    telling(file, () => fs.rmSync(file));
+    // Another backup that ends at the same time may be faster.
+    telling(file, () => fs.rmSync(file, { force: true }));
   }
   return older;
 }

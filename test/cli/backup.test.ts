@@ -1,12 +1,18 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
+import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { Cameras } from '../harness/cameras.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
+import { withoutStrace } from '../harness/strace.ts';
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 const SENTENCE = /^courtd: [^\n]+\n$/;
@@ -93,6 +99,55 @@ t.test('a directory keeps the newest ones, and nothing but backups is ever remov
     'the new one and the directory',
   );
 });
+
+t.test('backups that end at the same time do not stumble over what the other has removed', async (t) => {
+  const daemon = await stored(t);
+  const folder = temporaryFolder(t);
+  for (let i = 0; i < 10_000; i++) {
+    fs.writeFileSync(path.join(folder, `courtd-2020${String(i).padStart(4, '0')}T000000Z.db`), '');
+  }
+  for (const { status, stderr } of await Promise.all(
+    [1, 2, 3].map(() => daemon.command('backup', folder, '--keep', '5')),
+  )) {
+    t.equal(status, 0, stderr.slice(0, 200));
+  }
+  t.equal(fs.readdirSync(folder).length, 5);
+});
+
+t.test(
+  'a backup that is made while a longer one is on its way is not removed by that',
+  { skip: withoutStrace },
+  async (t) => {
+    const daemon = await stored(t);
+    const folder = temporaryFolder(t);
+    const old = path.join(folder, 'courtd-20200101T000000Z.db');
+    fs.writeFileSync(old, '');
+    const args = ['backup', folder, '--keep', '2', '--json', '--data', daemon.data];
+    const calls = '?rename,?renameat,?renameat2';
+    const slow = [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      `trace=${calls}`,
+      '-e',
+      `inject=${calls}:delay_enter=4s`,
+    ];
+    const begun = once(fs.watch(folder, { signal: AbortSignal.timeout(60_000) }), 'change');
+    const longer = run('strace', [...slow, BIN, ...args]);
+    await begun;
+    // A backup has the second of its beginning in its name.
+    const second = new Date().getSeconds();
+    while (new Date().getSeconds() === second) await sleep(10);
+    const made = JSON.parse((await daemon.command(...args.slice(0, -2))).stdout);
+    t.strictSame(made.removed, [], 'the longer one was not there yet');
+    const { status, stdout } = await longer;
+    t.equal(status, 0);
+    t.strictSame(JSON.parse(stdout).removed, [path.basename(old)]);
+    t.ok(fs.existsSync(made.path));
+  },
+);
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(
