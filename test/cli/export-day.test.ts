@@ -1,8 +1,13 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { fileNames } from '../../src/cli/export/exportDay.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { csvObjects } from '../harness/rfc4180.ts';
+import { fileNames } from '../../src/cli/export/exportDay.ts';
+import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { csvObjects } from '../harness/rfc4180.ts';
 
@@ -54,6 +59,27 @@ t.test(
     });
   },
 );
+
+t.test('whoever no longer takes its words stops no export', async (t) => {
+  const args = (folder: string) => [
+    BIN,
+    'export',
+    '--day',
+    '2026-03-14',
+    '-o',
+    folder,
+    '--data',
+    daemon.data,
+  ];
+  const env = cleanEnvironment({ TZ: 'Europe/Berlin' });
+  const [full, gone] = [temporaryFolder(t), temporaryFolder(t)];
+  t.match(await run('/bin/sh', ['-c', 'exec "$0" "$@" 2>/dev/full', ...args(full)], { env }), { status: 0 });
+  const [program, ...rest] = args(gone);
+  const child = start(program!, rest, { env });
+  child.stderr.destroy();
+  t.strictSame(await once(child, 'exit'), [0, null]);
+  for (const folder of [full, gone]) t.equal(fs.readdirSync(folder).length, 4);
+});
 
 t.test('nothing is made where there is nothing to write', async (t) => {
   const folder = temporaryFolder(t);

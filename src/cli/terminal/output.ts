@@ -36,15 +36,14 @@ export function say(sentence: string): void {
   process.stderr.write(`${visibleLines(sentence)}\n`);
 }
 
-/** Whoever reads our output may stop at any time (`| head`): that is no failure. */
+/** Whoever reads our data may stop at any time (`| head`): that is no failure. Words that nobody takes stop no work. */
 export function endQuietlyOnBrokenPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0);
-      if (stream === process.stdout) say(`courtd: ${cannotWrite('standard output', error)}`);
-      process.exit(1);
-    });
-  }
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    say(`courtd: ${cannotWrite('standard output', error)}`);
+    process.exit(1);
+  });
+  process.stderr.on('error', () => {});
 }
 
 export type Cells = readonly (string | number)[];
