@@ -20,9 +20,7 @@ export function addKeeping(program: Command): void {
     );
   program
     .command('restore')
-    .description(
-      'put a backup in the place of the database, which is kept aside; the daemon must be stopped',
-    )
+    .description('put a backup in the place of the database, which is kept aside; the daemon must be stopped')
     .argument('<file>', 'the backup; it stays as it is', notEmpty)
     .addOption(json())
     .action(async (file, _options, command) =>

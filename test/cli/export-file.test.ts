@@ -125,6 +125,28 @@ t.test('a link stays one: what it leads to is replaced', async (t) => {
   t.strictSame(fs.readdirSync(folder), ['link', path.basename(file)]);
 });
 
+t.test('a link that comes in the place of the file meanwhile is not followed', (t) => {
+  const { file } = folderWith(t);
+  const precious = path.join(temporaryFolder(t), 'precious');
+  fs.writeFileSync(precious, OLD);
+  const { statSync } = fs;
+  t.teardown(() => Object.assign(fs, { statSync }));
+  // The next look after the one at the name itself.
+  const swapped = (...args: Parameters<typeof statSync>) => {
+    const stat = statSync(...args);
+    fs.rmSync(file);
+    fs.symlinkSync(precious, file);
+    return stat;
+  };
+  Object.assign(fs, { statSync: swapped });
+  const sink = fileSink(file);
+  Object.assign(fs, { statSync });
+  sink.commit();
+  t.equal(fs.readFileSync(precious, 'utf8'), OLD);
+  t.ok(fs.lstatSync(file).isFile());
+  t.end();
+});
+
 t.test('a link or a file that lies where it is written aside is not written to', async (t) => {
   for (const make of [fs.symlinkSync, fs.linkSync]) {
     const { folder, file, read } = folderWith(t);

@@ -225,7 +225,20 @@ t.test('export -o as root: no link of another user is followed', { skip }, async
     fs.lchownSync(link, THIRD, THIRD);
     const { status, stderr } = await as('root', 'export', 's', '-o', link, '--data', data);
     t.equal(status, 1, to);
-    t.match(stderr, /^courtd: \S+\.csv is a link of another user's: remove it, or name the file itself/);
+    t.match(stderr, /^courtd: \S+\.csv is a link of another user's: remove it, or name what it leads to/);
+  }
+  const above = path.join(home, 'above');
+  fs.symlinkSync(roots, above);
+  fs.lchownSync(above, THIRD, THIRD);
+  for (const place of [
+    ['-o', path.join(above, 'precious')],
+    ['--day', '2026-03-14', '-o', above],
+    ['--day', '2026-03-14', '-o', `${above}/new/`],
+  ]) {
+    const session = place.includes('--day') ? [] : ['s'];
+    const { status, stderr } = await as('root', 'export', ...session, ...place, '--data', data);
+    t.equal(status, 1, place.join(' '));
+    t.match(stderr, /^courtd: \S+\/above is a link of another user's: /);
   }
   t.strictSame(fs.readdirSync(roots), ['precious']);
   t.equal(fs.readFileSync(precious, 'utf8'), 'mine\n');

@@ -23,7 +23,7 @@ export function printData(lines: string): void {
   process.stdout.write(forStdout(lines));
 }
 
-/** Prints a text before it returns. @throws {StoreError} where standard output does not take it. */
+/** Prints a text before it returns. @throws {OperatorError} where standard output does not take it. */
 export function printNow(text: string): void {
   try {
     fs.writeSync(process.stdout.fd, text);
@@ -129,7 +129,7 @@ export function stdoutSink(): Sink {
  * Writes aside, fsyncs and renames, so that a file of this name is always complete. However the process ends before
  * `commit`, nothing half-written stays; only SIGKILL leaves the file aside.
  * Root does so as root, whoever it is in the data directory.
- * @throws {StoreError} from each step: why the file cannot be written.
+ * @throws {OperatorError} from each step: why the file cannot be written.
  */
 export function fileSink(name: string): Sink {
   const isLink = refuseForeignLink(name);
@@ -137,8 +137,8 @@ export function fileSink(name: string): Sink {
   if (existing?.isDirectory()) throw new OperatorError(`${name} is a directory: name a file in it.`);
   // A device or a pipe cannot be replaced, only written to.
   const isSpecial = existing !== undefined && !existing.isFile();
-  // Behind a link, or the link would be replaced: /dev/stdout is one.
-  const file = existing === undefined ? name : telling(name, () => fs.realpathSync(name));
+  // Behind a link, or the link would be replaced: /dev/stdout is one. One that comes in the place of a file meanwhile is.
+  const file = existing !== undefined && isLink ? telling(name, () => fs.realpathSync(name)) : name;
   const partial = isSpecial ? name : partialNameOf(file);
   let isOpen = false;
   const remove = () => asCaller(() => isOpen && fs.rmSync(partial, { force: true }));
@@ -171,20 +171,26 @@ export function fileSink(name: string): Sink {
   };
 }
 
-/** Makes a directory in one that is there. @throws {StoreError} why it cannot be. */
+/** Makes a directory in one that is there. @throws {OperatorError} why it cannot be. */
 export function makeDirectory(place: string): void {
+  refuseForeignLink(path.dirname(place));
   telling(place, () => fs.mkdirSync(place));
 }
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
 
-/** A link of another user's would have whoever follows it write where that user may not. @returns whether it is a link. */
+/**
+ * A link of another user's, also one to a directory above, would have whoever follows it write where that user may not.
+ * @returns whether the file itself is a link.
+ */
 function refuseForeignLink(name: string): boolean {
+  const above = path.dirname(name);
+  if (above !== name) refuseForeignLink(above);
   const stat = telling(name, () => fs.lstatSync(name, { throwIfNoEntry: false }));
   if (stat?.isSymbolicLink() !== true) return false;
   if (![0, process.getuid?.()].includes(stat.uid)) {
     throw new OperatorError(
-      `${name} is a link of another user's: remove it, or name the file itself with -o.`,
+      `${name} is a link of another user's: remove it, or name what it leads to with -o.`,
     );
   }
   return true;
