@@ -126,14 +126,29 @@ function wholeMs(ns: bigint): number {
 
 /** Says what there is instead: a court is soon misspelt, and a time soon of another time zone. */
 async function tellNothing(name: string, options: ExportOptions): Promise<void> {
-  const { type, court, from, to } = options;
+  const { type, court, from, to, receivedFrom, receivedTo } = options;
   const summary = await withExportedDatabase(options, (db) => summarizeSession(db, name));
   const has: string[] = [];
   if (court !== undefined) has.push(`the courts ${listed(summary.by_court)}`);
   if (type !== undefined) has.push(`the types ${listed(summary.by_type)}`);
   if ((from ?? to) !== undefined) has.push(`events from ${summary.first_eot} to ${summary.last_eot}`);
+  if ((receivedFrom ?? receivedTo) !== undefined) has.push(await receivedIn(name, options));
   const instead = has.length === 0 ? '' : `: session ${JSON.stringify(name)} has ${has.join(', ')}`;
   say(`No event matched${instead}.`);
+}
+
+/** @returns when the events of a session came. */
+async function receivedIn(name: string, options: ExportOptions): Promise<string> {
+  let [first, last]: (number | null)[] = [];
+  await withExportedDatabase(options, (db) => {
+    for (const { events } of readSession(db, sessionId(db, name))) {
+      for (const { receivedMs } of events) {
+        first = Math.min(first ?? receivedMs, receivedMs);
+        last = Math.max(last ?? receivedMs, receivedMs);
+      }
+    }
+  });
+  return `events received from ${isoTime(first ?? null)} to ${isoTime(last ?? null)}`;
 }
 
 function listed(counts: Readonly<Record<string, number>>): string {
