@@ -13,6 +13,7 @@ import {
   TOKEN_GRACE_S,
 } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import { visibleLines } from '../base/visibleText.ts';
 import { LOG_LEVELS } from '../host/logLevels.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addKeeping } from './maintenanceCommands.ts';
@@ -29,7 +30,6 @@ import {
   sizeBetween,
 } from './options/optionParsers.ts';
 import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
-import { visibleLines } from './terminal/visible.ts';
 
 /** Every command of courtd, its arguments and its help. A verb's module is loaded when it is called. */
 export function makeProgram(): Command {

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { visibleLines } from '../base/visibleText.ts';
 import type { LogLevel } from './logLevels.ts';
 
 /** Lines of the log that wait for a slow reader; what does not fit is dropped. */
@@ -25,6 +26,8 @@ export function makeLog(level: LogLevel): Log {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      // JSON leaves C1 and bidirectional marks as they are, and journalctl shows a line with control characters as "[blob data]".
+      hooks: { streamWrite: visibleLines },
     },
     destination,
   );

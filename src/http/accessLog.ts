@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { SUMMARY_MS, SUMMARY_MS } from '../base/limits.ts';
-import type { LoggedOnly, Problem, Problem } from '../protocol/errors.ts';
-import type { Counts, Counts } from '../store/write/appendEvents.ts';
-import { Clients, ClientTallies } from './clientTallies.ts';
+import { SUMMARY_MS } from '../base/limits.ts';
+import type { LoggedOnly, Problem } from '../protocol/errors.ts';
+import type { Counts } from '../store/write/appendEvents.ts';
+import { ClientTallies } from './clientTallies.ts';
 
 /** Of one request, for its line in the log. */
 export interface RequestMark {

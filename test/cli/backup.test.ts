@@ -4,10 +4,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { Cameras, Cameras } from '../harness/cameras.ts';
-import { BIN, BIN, courtd, courtd, Daemon, Daemon, run, run, start, start, temporaryFolder, temporaryFolder } from '../harness/daemon.ts';
-import { events, events } from '../harness/events.ts';
-import { SmallDisk, SmallDisk, withoutMount, withoutMount } from '../harness/smallDisk.ts';
+import { Cameras } from '../harness/cameras.ts';
+import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { withoutStrace } from '../harness/strace.ts';
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { fileNames, fileNames } from '../../src/cli/export/exportDay.ts';
-import { BIN, cleanEnvironment, courtd, courtd, Daemon, Daemon, run, start, temporaryFolder, temporaryFolder } from '../harness/daemon.ts';
-import { event, event } from '../harness/events.ts';
-import { csvObjects, csvObjects } from '../harness/rfc4180.ts';
+import { fileNames } from '../../src/cli/export/exportDay.ts';
+import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { csvObjects } from '../harness/rfc4180.ts';
 
 const daemon = await Daemon.start(t);
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { visible } from '../../src/cli/terminal/visible.ts';
+import { visible } from '../../src/base/visibleText.ts';
 import { BIN, type CommandResult, Daemon, run } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 
@@ -64,6 +64,18 @@ t.test(
     }
   },
 );
+
+t.test("the daemon's log has none of it either, and is the same JSON", async (t) => {
+  const daemon = await Daemon.start(t);
+  let text = '';
+  daemon.child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  t.equal((await daemon.post(event({ source: 'camera \u202e', event_id: UNSAFE }))).status, 400);
+  await daemon.stop();
+  isTame(t, text, 'the log');
+  t.match(daemon.log.find(({ code }) => code === 'invalid_event')?.msg, JSON.stringify(UNSAFE).slice(1, 8));
+});
 
 t.test('on a terminal an export says how many events it wrote', async (t) => {
   t.match((await onTerminal('export', NAME)).stdout, /1 event written\.\r?\n$/);

@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { courtd, Daemon, Daemon, temporaryFolder, temporaryFolder } from '../harness/daemon.ts';
-import { event, event, events } from '../harness/events.ts';
-import { answerOf, answerOf } from '../harness/rawClient.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { answerOf } from '../harness/rawClient.ts';
 
 /** The clock of the box is set while the daemon runs. */
 

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { fsync, partialNameOf } from '../../base/atomicFile.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { visible, visibleLines } from './visible.ts';
+import { visible, visibleLines } from '../../base/visibleText.ts';
 
 /** Data goes to standard output, words for people to standard error (design 3). */
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { clientOf, clientOf, networkOf, networkOf } from '../../../src/http/connection/clientAddress.ts';
+import { clientOf, networkOf } from '../../../src/http/connection/clientAddress.ts';
 import { courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
 
 t.test('IPv4 counts by the address, IPv6 by its /64', (t) => {
