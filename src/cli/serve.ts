@@ -5,7 +5,7 @@ import { DiskSpaceMonitor } from '../host/diskSpaceMonitor.ts';
 import { type Log, makeLog } from '../host/log.ts';
 import type { LogLevel } from '../host/logLevels.ts';
 import { type InheritedSocket, takeSocket } from '../host/socketActivation.ts';
-import { SystemdNotifier } from '../host/systemdNotify.ts';
+import { STATUS_CHECK_MS, SystemdNotifier } from '../host/systemdNotify.ts';
 import { TlsCertificate } from '../host/tlsCertificate.ts';
 import { AccessLog } from '../http/accessLog.ts';
 import { RateLimit } from '../http/admission/rateLimit.ts';
@@ -85,10 +85,12 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     connectionsPerAddress: options.connectionsPerAddress,
     pair: certificate?.pair,
   });
+  let noToken: NodeJS.Timeout | undefined;
   const { address, port } = await listen(server, store, options, socket);
   const stop = async (signal: NodeJS.Signals) => {
     logger.info({ signal }, 'stopping: what was accepted is answered first');
     notifier.stopping();
+    clearInterval(noToken);
     await server?.close();
     await store.close();
     disk.stop();
@@ -115,10 +117,19 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   tellOfKept(options.data, logger);
   notifier.ready({ status: () => status(store, isFull), proof: () => store.answers() });
   await disk.check();
-  if (!store.tokens.isOpen) {
-    logger.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
-  }
+  if (!store.tokens.isOpen) noToken = tellOfToken(store, logger);
   return port;
+}
+
+/** @returns what looks for a token from now on, once a second until there is one. */
+function tellOfToken(store: Store, logger: Logger): NodeJS.Timeout {
+  logger.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
+  const timer = setInterval(() => {
+    if (!store.tokens.isOpen) return;
+    clearInterval(timer);
+    logger.info('there is a token now: requests with it are served');
+  }, STATUS_CHECK_MS);
+  return timer.unref();
 }
 
 /** Whoever moves the port in courtd.env is told where it is moved. */

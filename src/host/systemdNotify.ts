@@ -6,7 +6,7 @@ const WATCHDOG_FEEDS = 3;
 /** Until ready, systemd is asked this often to wait this long from then on: the barrier takes 30 s, copying more. */
 const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
 /** How soon `systemctl status` shows that there is a token, or no room: before who has just made one looks. A look costs microseconds. */
-const STATUS_CHECK_MS = 1_000;
+export const STATUS_CHECK_MS = 1_000;
 /** systemd-notify itself waits 5 s at most until its message has been read. */
 const NOTIFY_TIMEOUT_MS = 10_000;
 

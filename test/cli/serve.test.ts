@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import net from 'node:net';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -59,6 +60,16 @@ t.test('without any token it starts, warns, and answers 401 until there is one',
     warnings.some((msg) => /there is no token.*token rotate/.test(msg)),
     warnings.join('\n'),
   );
+});
+
+t.test('once there is a token, the log says that the warning is over, and says it once', async (t) => {
+  const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
+  const cured = () => daemon.log.filter(({ msg }) => msg.startsWith('there is a token now'));
+  await daemon.command('token', 'rotate');
+  while (cured().length === 0) await once(daemon.child.stdout, 'data');
+  await daemon.command('token', 'rotate');
+  t.equal(await daemon.stop(), 0);
+  t.equal(cured().length, 1);
 });
 
 t.test(
