@@ -40,7 +40,9 @@ export async function show(
       ...(event.extra === null ? [] : [['extra', event.extra] as const]),
       ...(event.conflictingCopies === 0
         ? []
-        : [['conflicts', `${event.conflictingCopies} copies with other content were ignored`] as const]),
+        : [
+            ['conflicts', `copies with other content that were ignored: ${event.conflictingCopies}`] as const,
+          ]),
     ]);
   }
 }

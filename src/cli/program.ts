@@ -102,7 +102,7 @@ function addServe(program: Command): void {
     .addOption(
       option(
         '--connections-per-address <number>',
-        'open connections of one client address, for a proxy in front; 0 turns it off',
+        'open connections of one client address; 0 turns it off, for a proxy in front',
       )
         .default(CONNECTIONS_PER_ADDRESS)
         .argParser(integer(0, CONNECTIONS)),
@@ -172,7 +172,7 @@ function addSession(program: Command): void {
   session
     .command('list')
     .description('show every session, first the one whose first event came last')
-    .addOption(new Option('--last <n>', 'the newest so many').argParser(integer(1, SESSIONS_LISTED_MAX)))
+    .addOption(new Option('--last <n>', 'only the newest n').argParser(integer(1, SESSIONS_LISTED_MAX)))
     .addOption(json())
     .action(async (_options, command) => (await import('./session.ts')).list(command.optsWithGlobals()));
   session

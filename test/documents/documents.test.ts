@@ -39,7 +39,7 @@ t.test('the README lists every setting of serve, with its variable and default',
     `\`${option.long}\``,
     `\`${option.envVar}\``,
     option.defaultValue === undefined
-      ? 'any'
+      ? 'none'
       : `\`${option.defaultValueDescription ?? option.defaultValue}\``,
   ]);
   const documented = rowsWithCode('### Settings of').map(([flag, variable, value]) => [
