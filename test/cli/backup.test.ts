@@ -130,7 +130,9 @@ t.test(
       '-e',
       `inject=${calls}:delay_enter=4s`,
     ];
-    const begun = once(fs.watch(folder, { signal: AbortSignal.timeout(60_000) }), 'change');
+    const watcher = fs.watch(folder);
+    t.teardown(() => watcher.close());
+    const begun = once(watcher, 'change');
     const longer = run('strace', [...slow, BIN, ...args]);
     await begun;
     // A backup has the second of its beginning in its name.
