@@ -10,8 +10,9 @@ import { TlsCertificate } from '../host/tlsCertificate.ts';
 import { AccessLog } from '../http/accessLog.ts';
 import { RateLimit } from '../http/admission/rateLimit.ts';
 import { CourtServer } from '../http/server.ts';
-import { keptDatabases } from '../store/open/keptDatabases.ts';
-import { isDamage, sqliteCode } from '../store/sqlite/errors.ts';
+import { Traffic } from '../http/traffic.ts';
+import { failureKind, StoreError, sqliteCode } from '../store/failure.ts';
+import { keptDatabases } from '../store/kept.ts';
 import { Store, type StoreEvents } from '../store/store.ts';
 import type { DataOption } from './options/withDatabase.ts';
 
@@ -217,7 +218,7 @@ function storeEvents(log: Log, noteFull: (isFull: boolean) => void): StoreEvents
       noteFull(false);
       logger.info('there is room on the disk again: events are stored');
     },
-    damaged: (error) => logger.error({ code: sqliteCode((error as Error).cause) }, ROW_DAMAGED),
+    damaged: (error) => logger.error({ code: sqliteCode(error) }, PART_DAMAGED),
     unexpected: (err) => logger.error({ err }, 'a fault of courtd: please report it'),
     fatal: (error) => die(log, error, reasonOf(error)),
   };
@@ -231,15 +232,15 @@ const UPGRADE_SENTENCES = {
 
 /** @returns why the daemon ends, for people. */
 function reasonOf(error: unknown): string {
-  if (error instanceof OperatorError) return error.message;
-  return isDamage(error) ? DAMAGED : DISK_FAILED;
+  if (error instanceof StoreError) return error.message;
+  return failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED;
 }
 
 const DISK_FAILED =
   'the disk failed to read or write: nothing can be promised any more; check it, and start again';
-const ROW_DAMAGED =
-  'an event that was sent again is stored in a part of the database that is damaged: its request is refused with 503, all others are ' +
-  'served; check the disk, keep a copy of the database, and restore a backup';
+const PART_DAMAGED =
+  'a part of the database is damaged: requests that need it are refused with 503, all others are served; check the disk, keep a copy ' +
+  'of the database, and restore a backup';
 const DAMAGED =
   'the database is damaged, or the disk failed: nothing can be promised any more; check the disk and start again; ' +
   'if that does not help, keep a copy of the database and restore a backup';

@@ -8,7 +8,7 @@ const REFUSALS = {
   failed: ['storage_failed', 'The store has failed and is being restarted.', RETRY_AFTER_S.full],
   damaged: [
     'storage_failed',
-    'An event of this request is stored where the disk is damaged: tell the operator.',
+    'A part of the store that this request needs is damaged: tell the operator.',
     RETRY_AFTER_S.full,
   ],
   logHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],

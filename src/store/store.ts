@@ -101,8 +101,8 @@ export class Store {
   }
 
   /**
-   * Proves that the store lives: what waits now is answered, and the newest event is read. A full disk and another
-   * program's lock are answers, too.
+   * Proves that the store lives: what waits now is answered, and the newest event is read. A full disk, another
+   * program's lock and a damaged page are answers, too.
    * @throws what is neither.
    */
   async answers(): Promise<void> {

@@ -3,11 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { storedIds } from '../harness/cameras.ts';
-import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
-import { events } from '../harness/events.ts';
-import { logged } from '../harness/logged.ts';
-import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
+import { BIN, Daemon, run, temporaryFolder } from '../daemon.ts';
+import { events } from '../event.ts';
+import { storedIds } from './cameras.ts';
+import { SmallDisk, withoutMount } from './smallDisk.ts';
 
 /** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
 
@@ -97,26 +96,6 @@ t.test('a table that has lost its only row is damaged', async (t) => {
   db.exec('DELETE FROM flushed');
   db.close();
   await checkRefused(t, data, /The database in \S+ is damaged\. Nothing was changed/, 'flushed');
-});
-
-t.test('damage where no start looks ends the daemon when it is met, and is told', async (t) => {
-  const { data, daemon } = await killed(t);
-  const file = path.join(data, 'courtd.db');
-  const first = await Daemon.run(t, data, daemon.token);
-  await first.stop();
-  // Where the table ends that knows copies with other content.
-  const [page = 0] = pagesOf(file, 'conflict');
-  const bytes = fs.readFileSync(file);
-  fs.writeFileSync(file, bytes.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES));
-  const again = await Daemon.run(t, data, daemon.token);
-  const [one] = events(1);
-  t.equal((await again.post(one)).status, 202);
-  const conflict = await again.post({ ...one, confidence: 0.5 });
-  t.match(await conflict.json(), { code: 'storage_failed' });
-  t.equal(await again.exited, 1);
-  t.match(await logged(again, /^the database is damaged, or the disk failed: .*restore a backup$/), {
-    level: 'fatal',
-  });
 });
 
 /** Whether another user can run the program at all. */

@@ -120,7 +120,8 @@ export class TokenVerifier {
     } catch (error) {
       const kind = failureKind(error);
       if (kind === 'busy') throw refusal('busy');
-      if (kind !== 'fatal') throw error;
+      // Every request rests on the tokens: what keeps them from being read is told, and looked for at the next start.
+      if (kind !== 'fatal' && kind !== 'damaged') throw error;
       this.#isFailed = true;
       this.#fatal(error);
       throw refusal('failed');

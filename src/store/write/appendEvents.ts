@@ -1,12 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { CourtEvent } from '../../protocol/event.ts';
-import { DedupIndex } from '../dedup/dedupIndex.ts';
-import type { KeyOfEvent } from '../dedup/memtable.ts';
-import { Arbiter } from '../layout/storedEvent.ts';
-import { readingStored } from '../sqlite/errors.ts';
-import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
-import { NameInterner } from './nameInterner.ts';
-import { SessionCounters } from './sessionCounters.ts';
+import type { CourtEvent } from '../protocol/event.ts';
+import { Arbiter } from './events.ts';
+import { Keys } from './keys.ts';
+import type { KeyOfEvent } from './keyTable.ts';
+import { Names } from './names.ts';
+import { inRows, RowsStatement } from './rows.ts';
+import { SessionCounts } from './sessionCounts.ts';
 
 /** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
 export interface Counts {
@@ -86,7 +85,7 @@ export class Appender {
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
-    const found = readingStored(() => this.keys.claim(candidates));
+    const found = this.keys.claim(candidates);
     this.#store(candidates.filter((_, i) => found[i]!.length === 0));
     for (const [i, candidate] of candidates.entries()) {
       if (found[i]!.length > 0) this.#meetAgain(candidate, found[i]!);
@@ -98,7 +97,7 @@ export class Appender {
   /** @param found where an event with its key may be, at the time of its claim. */
   #meetAgain(candidate: NewEvent, found: readonly number[]): void {
     const seqs = [...found, ...this.keys.inMemory(candidate)];
-    const first = readingStored(() => this.#arbiter.find(candidate, seqs));
+    const first = this.#arbiter.find(candidate, seqs);
     if (first === undefined) {
       // Pruned, or another event_id with the same hash: a row that is not there is no duplicate (design 5).
       this.keys.add(candidate);
@@ -109,9 +108,9 @@ export class Appender {
     counts.accepted--;
     counts.duplicates++;
     this.#sessions.duplicate(session);
-    if (readingStored(() => this.#arbiter.isSame(first, candidate))) return;
+    if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
-    const isShared = !readingStored(() => this.#arbiter.isOfSameCamera(first, candidate));
+    const isShared = !this.#arbiter.isOfSameCamera(first, candidate);
     // A shared id is what the log tells of, where there is one.
     if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
       counts.firstConflict = candidate.event;

@@ -22,7 +22,7 @@ const GROUP_EVENTS = 2_000;
 export interface WriterEvents extends FullEvents {
   /** Nothing can be promised any more: say so, and exit without closing the database (design 5). */
   fatal(error: unknown): void;
-  /** An old event cannot be read, and the request that brought it again was refused: told at most once a minute. */
+  /** A part of the database cannot be read or written to, and who needed it was refused: told at most once a minute. */
   damaged(error: unknown): void;
   /** A fault of ours: one request has failed, the others of its group have not. */
   unexpected(error: unknown): void;
@@ -86,7 +86,11 @@ export class GroupCommit {
     this.#liveKeysMax = memtableKeysMax;
     this.full = new FullDisk(on, () => this.#tidying.hasRoom(), options);
     this.#appender = new Appender(db);
-    this.#tidying = new MaintenanceSteps(db, this.#appender, { ...on, fatal: (error) => this.fail(error) });
+    this.#tidying = new Tidying(db, this.#appender, {
+      ...on,
+      fatal: (error) => this.fail(error),
+      damaged: (error) => this.#tellDamage(error),
+    });
     this.checkpoints = this.#tidying.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
   }
@@ -213,11 +217,14 @@ export class GroupCommit {
       this.#on.unexpected(error);
       return rejectAll(group, error);
     }
-    if (performance.now() >= this.#tellDamageFrom) {
-      this.#tellDamageFrom = performance.now() + DAMAGE_TOLD_MS;
-      this.#on.damaged(error);
-    }
+    this.#tellDamage(error);
     rejectAll(group, refusal('damaged'));
+  }
+
+  #tellDamage(error: unknown): void {
+    if (performance.now() < this.#tellDamageFrom) return;
+    this.#tellDamageFrom = performance.now() + DAMAGE_TOLD_MS;
+    this.#on.damaged(error);
   }
 
   /**

@@ -14,6 +14,7 @@ const FULL_ROOM_BYTES = 1024 ** 2;
 /** What cannot wait of what went wrong. */
 export interface MaintenanceEvents {
   fatal(error: unknown): void;
+  damaged(error: unknown): void;
   unexpected(error: unknown): void;
 }
 
@@ -45,9 +46,11 @@ export class MaintenanceSteps {
       if (this.checkpoints.isDue) this.checkpoints.step();
       if (this.#isAppenderDue()) this.#appender.maintenanceStep();
     } catch (error) {
-      const isBusy = failureKind(error) === 'busy';
-      this.#notBefore = performance.now() + (isBusy ? BUSY_RETRY_MS : MAINTENANCE_RETRY_MS);
-      this.#failed(error);
+      const kind = failureKind(error);
+      this.#notBefore = performance.now() + (kind === 'busy' ? BUSY_RETRY_MS : TIDY_RETRY_MS);
+      // The keys stay in memory, as many as LIVE_KEYS_MAX, and are read back at each start: events are stored meanwhile.
+      if (kind === 'damaged') this.#on.damaged(error);
+      else this.#failed(error);
     }
   }
 
@@ -70,7 +73,7 @@ export class MaintenanceSteps {
   /** On a full disk, or a locked file, nothing is lost: it is tried again. */
   #failed(error: unknown): void {
     const kind = failureKind(error);
-    if (kind === 'fatal') this.#on.fatal(error);
+    if (kind === 'fatal' || kind === 'damaged') this.#on.fatal(error);
     if (kind === 'full' && reservedBytes(this.#directory) > 0) this.#cutLogOff();
     if (kind === 'unexpected') this.#on.unexpected(error);
   }
@@ -80,7 +83,7 @@ export class MaintenanceSteps {
     try {
       cutLogOff(this.#db, this.#directory);
     } catch (error) {
-      if (failureKind(error) === 'fatal') this.#on.fatal(error);
+      if (['fatal', 'damaged'].includes(failureKind(error))) this.#on.fatal(error);
     }
   }
 }

@@ -1,0 +1,126 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { LIVE_KEYS } from '../../src/protocol/limits.ts';
+import { Daemon } from '../daemon.ts';
+import { event, events } from '../event.ts';
+import { checkProblem } from '../problem.ts';
+import { answerOf } from '../raw.ts';
+import { Committer, court, scratch } from '../store/scratch.ts';
+import { storedIds } from './cameras.ts';
+import { logged, timesLogged } from './logged.ts';
+
+/** A page that an event must be written to is damaged: of an index, or of a table beside the events. */
+
+const PAGE_BYTES = 4096;
+const TOLD =
+  'a part of the database is damaged: requests that need it are refused with 503, all others are served; check the disk, keep a copy ' +
+  'of the database, and restore a backup';
+
+/** Overwrites pages of a table or an index, with the daemon stopped. @param where of all its leaves, in their order. */
+function damage(data: string, name: string, where: (leaves: number[]) => number[]): void {
+  const file = path.join(data, 'courtd.db');
+  const db = new Database(file, { readonly: true });
+  const leaves = db
+    .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path")
+    .pluck()
+    .all(name);
+  db.close();
+  const fd = fs.openSync(file, 'r+');
+  for (const page of where(leaves))
+    fs.writeSync(fd, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
+  fs.closeSync(fd);
+}
+
+t.test('an index of revisions: one is refused, each time; what comes with it is stored', async (t) => {
+  const first = await Daemon.start(t);
+  const stored = [...events(20), ...events(20, { revision: 1 })];
+  t.equal((await first.post(stored)).status, 202);
+  t.equal(await first.stop(), 0);
+  damage(first.data, 'event_revised', (leaves) => leaves);
+  const daemon = await Daemon.run(t, first.data, first.token);
+  const revision = event({ revision: 1 });
+  const rest: string[] = [];
+  for (const refused of [[revision], [...events(3), revision], [revision]]) {
+    const others = [events(1), events(30), stored.slice(0, 2)];
+    const [answer, ...answers] = await Promise.all(
+      [refused, ...others].map((batch) => answerOf(daemon.post(batch))),
+    );
+    const { error } = checkProblem(t, answer!, 503, 'storage_failed', 'what cannot be written');
+    t.match(error, /damaged: tell the operator\. Nothing was stored/);
+    t.strictSame(
+      answers.map(({ body }) => body),
+      ['{"accepted":1,"duplicates":0}', '{"accepted":30,"duplicates":0}', '{"accepted":0,"duplicates":2}'],
+    );
+    rest.push(
+      ...others
+        .slice(0, 2)
+        .flat()
+        .map(({ event_id }) => event_id),
+    );
+  }
+  t.equal(timesLogged(daemon, TOLD), 1, 'told once a minute at most');
+  t.equal(await daemon.stop(), 0);
+  // The export reads that index, too: what is stored is asked of the file.
+  const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+  const ids = db.prepare<[], string>('SELECT event_id FROM event ORDER BY event_id').pluck().all();
+  db.close();
+  t.strictSame(
+    ids,
+    [...stored.map(({ event_id }) => event_id), ...rest].sort(),
+    'all of what was acknowledged, once',
+  );
+});
+
+t.test('the list of copies with other content: such a copy is refused, each time', async (t) => {
+  const first = await Daemon.start(t);
+  const [one, two] = events(2);
+  t.equal((await first.post([one, two])).status, 202);
+  t.equal((await first.post({ ...one, confidence: 0.5 })).status, 202);
+  t.equal(await first.stop(), 0);
+  damage(first.data, 'conflict', (leaves) => leaves);
+  const daemon = await Daemon.run(t, first.data, first.token);
+  for (const _ of ['first', 'again']) {
+    const answer = await answerOf(daemon.post({ ...two, confidence: 0.5 }));
+    checkProblem(t, answer, 503, 'storage_failed', 'a copy that cannot be noted');
+    t.equal((await answerOf(daemon.post([one, two]))).body, '{"accepted":0,"duplicates":2}');
+  }
+  t.equal(timesLogged(daemon, TOLD), 1);
+  t.equal(await daemon.stop(), 0);
+  t.strictSame(await storedIds(daemon), [one!.event_id, two!.event_id].sort());
+});
+
+t.test('the keys in the file: no more go there, and events are stored, after a start, too', async (t) => {
+  const { folder, db } = scratch(t);
+  const committer = new Committer(db);
+  const [sample] = court(event());
+  const append = (from: number, to: number) => {
+    for (let i = from; i < to; i += 1_000) {
+      committer.append(
+        ...Array.from({ length: 1_000 }, (_, j) => ({ ...sample!, eventId: `event-${i + j}` })),
+      );
+    }
+  };
+  append(0, 5_000);
+  committer.sealAll();
+  append(5_000, 5_000 + LIVE_KEYS);
+  db.close();
+  damage(folder, 'key', (leaves) => leaves.slice(1, -1));
+  const first = await Daemon.start(t, [], folder);
+  const sent = events(20, { session_id: 'session-2' });
+  t.equal((await answerOf(first.post(sent))).body, '{"accepted":20,"duplicates":0}');
+  t.match(await logged(first, TOLD), { level: 'error', code: 'SQLITE_CORRUPT' });
+  const more = async (daemon: Daemon) => {
+    const fresh = events(5, { session_id: 'session-2' });
+    t.equal((await answerOf(daemon.post(fresh))).body, '{"accepted":5,"duplicates":0}');
+    t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":0,"duplicates":20}');
+  };
+  await more(first);
+  t.equal(await first.stop(), 0);
+  const again = await Daemon.run(t, first.data, first.token);
+  await more(again);
+  await logged(again, TOLD);
+  await more(again);
+  t.equal(await again.stop(), 0);
+});
