@@ -38,21 +38,34 @@ function markFile(directory: string): string {
 }
 
 const MARK = /^(\d{15}) (\d{15})\n$/;
+const MARK_BYTES = 32;
+/** Whatever lies there: a pipe would be waited for, and a link leads elsewhere. */
+const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 /** @returns undefined where there is none, or none that can be read. */
 export function readMark(directory: string): ClockMark | undefined {
   try {
-    const [, last, since] = MARK.exec(fs.readFileSync(markFile(directory), 'utf8')) ?? [];
+    const [, last, since] = MARK.exec(firstBytes(markFile(directory))) ?? [];
     return last === undefined ? undefined : { lastMs: Number(last), steadySinceMs: Number(since) };
   } catch {
     return undefined;
   }
 }
 
+function firstBytes(file: string): string {
+  const fd = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const bytes = Buffer.alloc(MARK_BYTES);
+    return bytes.toString('latin1', 0, fs.readSync(fd, bytes));
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
 function writeMark(directory: string, { lastMs, steadySinceMs }: ClockMark): void {
   const file = markFile(directory);
-  createPrivateIfMissing(file);
-  const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW);
+  createMissing(file);
+  const fd = fs.openSync(file, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     fs.writeSync(fd, `${[lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0')).join(' ')}\n`);
   } finally {

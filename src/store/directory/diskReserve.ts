@@ -12,6 +12,8 @@ import type { LogState } from '../wal/checkpointer.ts';
  * log in the file. So a few megabytes are kept in a file, and given up for it.
  */
 
+const { O_WRONLY, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+
 const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve');
 /**
  * Given up: all of it, until the daemon has seen that and takes nothing of what comes free; then an empty file, until the reserve is
@@ -56,8 +58,9 @@ export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): bool
   const bytes = leaveBytes === 0 ? Math.min(missing, free) : missing;
   if (bytes === 0 || free < bytes + leaveBytes) return false;
   try {
-    createPrivateIfMissing(file);
-    const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_APPEND | fs.constants.O_NOFOLLOW);
+    createMissing(file);
+    // A pipe that somebody has put there would be waited for.
+    const fd = fs.openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
     try {
       // Zeros would take no room where the file system compresses.
       if (fs.writeSync(fd, randomBytes(bytes)) < missing) return false;
@@ -107,7 +110,7 @@ export function withRoom<Result>(directory: string, work: () => Result): Result 
 function giveUpSlice(directory: string): boolean {
   const bytes = reservedBytes(directory);
   if (bytes <= RESERVE_SLICE_BYTES) return giveUp(directory);
-  const fd = fs.openSync(reserveFile(directory), fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW);
+  const fd = fs.openSync(reserveFile(directory), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   fs.ftruncateSync(fd, bytes - RESERVE_SLICE_BYTES);
   fs.closeSync(fd);
   return true;

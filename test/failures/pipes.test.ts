@@ -1,0 +1,55 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import t from 'tap';
+import { FILES_CHECK_MS } from '../../src/protocol/limits.ts';
+import { Daemon, run, temporaryFolder } from '../daemon.ts';
+import { events } from '../event.ts';
+
+/** Somebody in the group puts a pipe where courtd has a file: whoever opened it would wait for its other end, for ever. */
+
+const ANSWER_MS = 10_000;
+
+async function putPipe(file: string): Promise<void> {
+  fs.rmSync(file, { force: true });
+  const { status, stderr } = await run('mkfifo', [file]);
+  if (status !== 0) throw new Error(stderr);
+}
+
+t.test('in the place of the reserve, beside a daemon: it serves on, and stops when told', async (t) => {
+  const daemon = await Daemon.start(t);
+  await putPipe(path.join(daemon.data, 'courtd.reserve'));
+  // It looks after its reserve this often, and nothing tells of that.
+  await sleep(2 * FILES_CHECK_MS);
+  const late = sleep(ANSWER_MS, 'no answer', { ref: false });
+  t.match(await Promise.race([daemon.post(events(3)), late]), { status: 202 });
+  t.equal(await daemon.stop(), 0);
+});
+
+const MARK = pathToFileURL(path.resolve(import.meta.dirname, '../../src/store/clockMark.ts'));
+
+/** In a process of its own, which can be ended while it waits. @returns what it read. */
+async function lookAtClock(folder: string): Promise<unknown> {
+  const program = `
+    import { markClock, readMark } from ${JSON.stringify(MARK)};
+    markClock(${JSON.stringify(folder)})();
+    process.stdout.write(JSON.stringify(readMark(${JSON.stringify(folder)}) ?? null));`;
+  const { status, stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
+    timeout: ANSWER_MS,
+  });
+  return status === 0 ? JSON.parse(stdout) : 'no answer';
+}
+
+t.test('in the place of the mark of the clock: there is no mark', async (t) => {
+  const folder = temporaryFolder(t);
+  t.match(await lookAtClock(folder), { steadySinceMs: 0 });
+  await putPipe(path.join(folder, 'courtd.clock'));
+  t.equal(await lookAtClock(folder), null);
+});
+
+t.test('a mark of the clock with more behind it than courtd writes is one all the same', async (t) => {
+  const folder = temporaryFolder(t);
+  fs.writeFileSync(path.join(folder, 'courtd.clock'), 'x'.repeat(100));
+  t.match(await lookAtClock(folder), { steadySinceMs: 0 });
+});
