@@ -57,6 +57,44 @@ t.test('a token in its grace lives as long as it was told to, wherever the clock
   t.ok(lasted < 5_000, `after ${lasted} ms`);
 });
 
+t.test('a token that has ended stays so on a box that starts with a clock of long ago', skip, async (t) => {
+  const { daemon } = await daemonWithClock(t);
+  const rotate = async (grace: string) =>
+    (await daemon.command('token', 'rotate', '--grace', grace)).stdout.trim();
+  const old = daemon.token;
+  const next = await rotate('1s');
+  const statusOf = async (box: Daemon, token: string) =>
+    (await box.post(event(), { Authorization: `Bearer ${token}` })).status;
+  const startedAt = performance.now();
+  while ((await statusOf(daemon, old)) === 202 && performance.now() - startedAt < 10_000) await sleep(50);
+  t.equal(await statusOf(daemon, next), 202);
+  t.equal(await daemon.stop(), 0);
+  const { stdout } = await daemon.command('token', 'list', '--json');
+  t.match(JSON.parse(stdout), [{ state: 'expired' }, { state: 'active' }]);
+  const years = { LD_PRELOAD: LIBRARY ?? '', FAKETIME: '-3650d', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+  const behind = await Daemon.run(t, daemon.data, next, [], years);
+  t.strictSame([await statusOf(behind, old), await statusOf(behind, next)], [401, 202]);
+});
+
+t.test(
+  'a grace is no longer than it was told on a box that starts with a clock of long ago',
+  skip,
+  async (t) => {
+    const { daemon } = await daemonWithClock(t);
+    t.equal(await daemon.stop(), 0);
+    const { stdout } = await daemon.command('token', 'rotate', '--grace', '2s');
+    const years = { LD_PRELOAD: LIBRARY ?? '', FAKETIME: '-3650d', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+    const behind = await Daemon.run(t, daemon.data, stdout.trim(), [], years);
+    const startedAt = performance.now();
+    const statusOf = async (token: string) =>
+      (await behind.post(event(), { Authorization: `Bearer ${token}` })).status;
+    t.equal(await statusOf(daemon.token), 202);
+    while ((await statusOf(daemon.token)) === 202 && performance.now() - startedAt < 10_000) await sleep(50);
+    t.equal(await statusOf(daemon.token), 401);
+    t.equal(await statusOf(behind.token), 202);
+  },
+);
+
 t.test('a rate limit neither opens nor closes when the clock is set', skip, async (t) => {
   const { daemon, setClock } = await daemonWithClock(t, ['--rate-limit', '2']);
   const ask = () => answerOf(daemon.post('[]'));

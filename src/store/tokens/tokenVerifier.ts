@@ -5,6 +5,7 @@ import { refusal } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import {
   matchToken,
+  newestMs,
   type Token,
   type TokenHash,
   tokenEndMs,
@@ -29,6 +30,7 @@ export class TokenVerifier {
   readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
   readonly #writeUse: Statement<[Use & { id: number }]>;
+  readonly #noteEnd: Statement<[number]>;
   readonly #uses = new Map<number, Use>();
   readonly #find: (token: string) => Token | undefined;
   #tokens: readonly TimedToken[] = [];
@@ -48,6 +50,10 @@ export class TokenVerifier {
     // Nothing where it is written already: no page is changed for that.
     this.#writeUse = db.prepare(
       'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
+    );
+    // As if it had been revoked then: a start with a clock that is behind would have it live again (tokens.ts).
+    this.#noteEnd = db.prepare(
+      'UPDATE token SET revoked_ms = expires_ms WHERE id = ? AND revoked_ms IS NULL',
     );
     this.#find = tokenFinder(db);
   }
@@ -84,13 +90,16 @@ export class TokenVerifier {
   }
 
   /**
-   * Writes the last uses, if it has not done so for a while; within a transaction that is about to be committed. They are
-   * kept, to be written again should it fail.
+   * Writes the last uses, and which tokens have ended, if it has not done so for a while; within a transaction that is about to be
+   * committed. They are kept, to be written again should it fail.
    */
   writeUses(atMostEveryMs = TOKEN_USE_WRITE_MS): void {
     const now = performance.now();
     if (this.#uses.size === 0 || now - this.#writtenAt < atMostEveryMs) return;
     for (const [id, use] of this.#uses) this.#writeUse.run({ ...use, id });
+    for (const { id, endsAt } of this.#tokens) {
+      if (Number.isFinite(endsAt) && endsAt <= now) this.#noteEnd.run(id);
+    }
     this.#writtenAt = now;
   }
 
@@ -132,11 +141,15 @@ export class TokenVerifier {
   #read(): void {
     const now = performance.now();
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
-    const nowMs = Date.now();
-    this.#tokens = tokenHashes(this.#db).map((token) => {
+    const hashes = tokenHashes(this.#db);
+    // It is not earlier than that: a box without a battery may start years behind, and a grace would last for as long.
+    const nowMs = Math.max(Date.now(), newestMs(this.#db));
+    this.#tokens = hashes.map((token) => {
       const { id, expires_ms } = token;
       const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
-      return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? now + leftMs };
+      // Whether it had ended before, the wall clock alone says: that is not noted.
+      const endsAt = leftMs > 0 ? now + leftMs : Number.NEGATIVE_INFINITY;
+      return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? endsAt };
     });
     this.#live = this.#tokens.filter(({ endsAt }) => endsAt > now);
   }

@@ -94,6 +94,12 @@ export function listTokens(db: Database): Token[] {
   return db.prepare<[], Token>(`SELECT ${COLUMNS} FROM token ORDER BY id`).all();
 }
 
+/** @returns when the last one was made, as the clock of the box told it; 0 without tokens. */
+export function newestMs(db: Database): number {
+  const newest = db.prepare<[], number>('SELECT created_ms FROM token ORDER BY id DESC LIMIT 1').pluck();
+  return newest.get() ?? 0;
+}
+
 /** @returns the hashes of all tokens that have not been revoked, expired ones too. */
 export function tokenHashes(db: Database): TokenHash[] {
   return db.prepare<[], TokenHash>('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL').all();
