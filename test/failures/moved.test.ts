@@ -42,6 +42,11 @@ const CASES: readonly (readonly [what: string, move: (file: string) => void, sen
   ],
   ['its log is removed', (file) => fs.rmSync(`${file}-wal`), REMOVED],
   ['its shared memory is removed', (file) => fs.rmSync(`${file}-shm`), REMOVED],
+  [
+    'the lock that keeps another daemon out is removed',
+    (file) => fs.rmSync(path.join(path.dirname(file), 'courtd.lock')),
+    /^\S+ was removed while courtd used it: nothing is stored any more\. Start courtd again\.$/,
+  ],
 ];
 
 for (const [what, move, sentence] of CASES) {

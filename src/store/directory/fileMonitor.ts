@@ -10,23 +10,28 @@ interface Identity {
 
 /**
  * Notices that the database, its log or the shared memory beside it has been removed, or that another file has its name:
- * SQLite would go on in files that nobody can open any more, and 202 would mean nothing. By their names, never by opening
+ * SQLite would go on in files that nobody can open any more, and 202 would mean nothing. The same for the lock (lock.ts), without
+ * which another daemon would store beside this one what each of them holds for new. By their names, never by opening
  * them: closing such a descriptor would drop SQLite's locks. A restore cannot be the cause: it needs the daemon's lock.
  */
 export class FileMonitor {
   readonly #files: ReadonlyMap<string, Identity>;
-  readonly #moved: (error: OperatorError) => void;
+  readonly #lock: string;
+  readonly #moved: (error: StoreError) => void;
   readonly #timer: NodeJS.Timeout;
 
   /**
    * @param file the database, which a connection has open in WAL mode: all three files are there.
+   * @param lock what keeps other daemons out.
    * @param moved is told once, at most FILES_CHECK_MS after it has happened.
    */
-  constructor(file: string, moved: (error: OperatorError) => void, checkMs = FILES_CHECK_MS) {
-    const identities = ['', '-wal', '-shm'].map((part) => [file + part, identityOf(file + part)] as const);
+  constructor(file: string, lock: string, moved: (error: StoreError) => void) {
+    const names = [file, `${file}-wal`, `${file}-shm`, lock];
+    const identities = names.map((name) => [name, identityOf(name)] as const);
     this.#files = new Map(identities.filter((entry): entry is [string, Identity] => entry[1] !== undefined));
+    this.#lock = lock;
     this.#moved = moved;
-    this.#timer = setInterval(() => this.#check(), checkMs).unref();
+    this.#timer = setInterval(() => this.#check(), FILES_CHECK_MS).unref();
   }
 
   stop(): void {
@@ -45,9 +50,10 @@ export class FileMonitor {
       if (now?.dev === dev && now.ino === ino) continue;
       this.stop();
       const what = now === undefined ? 'was removed' : 'was replaced by another file';
+      const advice = file === this.#lock ? 'Start' : 'Put it back, or restore a backup, and start';
       return this.#moved(
-        new OperatorError(
-          `${file} ${what} while courtd used it: nothing is stored any more. Put it back, or restore a backup, and start courtd again.`,
+        new StoreError(
+          `${file} ${what} while courtd used it: nothing is stored any more. ${advice} courtd again.`,
         ),
       );
     }
