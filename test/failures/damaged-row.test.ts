@@ -64,23 +64,21 @@ t.test(
   },
 );
 
-t.test('an event whose court and source are gone is not stored again', async (t) => {
-  const before = await Daemon.start(t);
+t.test('a text that is no JSON any more, which SQLite does not see, is damage as well', async (t) => {
+  const first = await Daemon.start(t);
   const sent = events(3);
-  t.equal((await before.post([...sent, ...events(1, { source: 'another' })])).status, 202);
-  await before.stop();
-  const db = new Database(path.join(before.data, 'courtd.db'));
-  // The last one stays, so that the number of theirs is not given again.
-  db.exec("DELETE FROM origin WHERE source <> 'another'");
+  t.equal((await first.post(sent)).status, 202);
+  t.equal(await first.stop(), 0);
+  const db = new Database(path.join(first.data, 'courtd.db'));
+  db.prepare("UPDATE event SET payload = replace(payload, ',', '!') WHERE event_id = ?").run(
+    sent[1]?.event_id,
+  );
   db.close();
-  const daemon = await Daemon.run(t, before.data, before.token);
-  for (const batch of [sent, [sent[0]!, ...events(2)]]) {
-    const copies = batch.filter((one) => sent.includes(one)).length;
-    const { body } = await answerOf(daemon.post(batch));
-    t.strictSame(JSON.parse(body), { accepted: batch.length - copies, duplicates: copies });
+  const daemon = await Daemon.run(t, first.data, first.token);
+  for (const _ of ['first', 'again']) {
+    checkProblem(t, await answerOf(daemon.post(sent)), 503, 'storage_failed', 'what cannot be compared');
+    t.equal((await answerOf(daemon.post(sent[2]))).body, '{"accepted":0,"duplicates":1}');
   }
-  await daemon.stop();
-  const after = new Database(path.join(before.data, 'courtd.db'), { readonly: true });
-  t.equal(after.prepare('SELECT count(*) FROM event').pluck().get(), 6);
-  after.close();
+  t.equal(timesLogged(daemon, TOLD), 1);
+  t.equal(await daemon.stop(), 0);
 });

@@ -1,7 +1,8 @@
-import type { Database, Statement } from 'better-sqlite3';
-import { COMPARED_CHARS } from '../../base/limits.ts';
-import { type CourtEvent, sameContent } from '../../protocol/event.ts';
-import { readKeyHash } from '../dedup/keyHash.ts';
+import type { Statement } from 'better-sqlite3';
+import Database from 'better-sqlite3';
+import { type CourtEvent, sameContent } from '../protocol/event.ts';
+import { COMPARED_CHARS } from '../protocol/limits.ts';
+import { readKeyHash } from './keyHash.ts';
 import { namesMissing } from './origins.ts';
 
 /** An event as it lies in the store. */
@@ -68,7 +69,7 @@ export class Arbiter {
   readonly #texts: Statement<[number], Pick<CourtEvent, 'payload' | 'extra'>>;
   readonly #camera: Statement<[number], Pick<CourtEvent, 'courtId' | 'source'>>;
 
-  constructor(db: Database) {
+  constructor(db: Database.Database) {
     this.#head = db.prepare(`
       SELECT seq, session, event_id AS eventId, revision, eot, origin, confidence, octet_length(payload) AS payloadBytes,
              octet_length(extra) AS extraBytes
@@ -94,14 +95,22 @@ export class Arbiter {
     return camera === undefined || (camera.courtId === event.courtId && camera.source === event.source);
   }
 
-  /** @returns whether a stored event is the same JSON value. What is read for that is bounded by the event that came. */
+  /**
+   * @returns whether a stored event is the same JSON value. What is read for that is bounded by the event that came.
+   * @throws {SqliteError} where it is none: SQLite does not see damage within a text.
+   */
   isSame(stored: Head, { origin, event }: Arrived): boolean {
     if (stored.origin !== origin || stored.eot !== event.eot || stored.confidence !== event.confidence)
       return false;
     if (!mayBeSame(stored.payloadBytes, event.payload)) return false;
     if (!mayBeSame(stored.extraBytes ?? 0, event.extra ?? '')) return false;
     const texts = this.#texts.get(stored.seq);
-    return texts !== undefined && sameContent({ ...event, ...texts }, event);
+    try {
+      return texts !== undefined && sameContent({ ...event, ...texts }, event);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      throw new Database.SqliteError(`event ${stored.seq} is damaged`, 'SQLITE_CORRUPT');
+    }
   }
 }
 
@@ -114,7 +123,7 @@ function mayBeSame(bytes: number, text: string): boolean {
  * @returns every stored revision of one event, in order. Keys that are not flushed yet are in the daemon's memory
  * (dedupIndex.ts), so the events that came since are looked through as well.
  */
-export function findRevisions(db: Database, sessionId: string, eventId: string): FoundEvent[] {
+export function findRevisions(db: Database.Database, sessionId: string, eventId: string): FoundEvent[] {
   const hash = readKeyHash(db)(eventId);
   const rows = db.prepare<[{ sessionId: string; eventId: string; hash: number }], EventRow>(`
     ${SELECT_EVENT}
