@@ -82,3 +82,18 @@ t.test('a text that is no JSON any more, which SQLite does not see, is damage as
   t.equal(timesLogged(daemon, TOLD), 1);
   t.equal(await daemon.stop(), 0);
 });
+
+t.test('a counter of arrivals that has gone back: no number is given twice', async (t) => {
+  const first = await Daemon.start(t);
+  const sent = events(30);
+  t.equal((await first.post(sent)).status, 202);
+  t.equal(await first.stop(), 0);
+  const db = new Database(path.join(first.data, 'courtd.db'));
+  db.exec("UPDATE sqlite_sequence SET seq = 3 WHERE name = 'event'");
+  db.close();
+  const daemon = await Daemon.run(t, first.data, first.token);
+  const more = events(5);
+  t.equal((await answerOf(daemon.post(more))).body, '{"accepted":5,"duplicates":0}');
+  t.equal((await answerOf(daemon.post([...sent, ...more]))).body, '{"accepted":0,"duplicates":35}');
+  t.equal((await daemon.exported('session-1')).length, 35);
+});

@@ -65,8 +65,13 @@ export class Appender {
     this.#noteConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
-    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned.
-    const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'event'").pluck();
+    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned. Should that be damaged, no seq is given
+    // twice all the same, nor one whose key no start would read back.
+    const last = db
+      .prepare<[], number>(`
+        SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0),
+                   ifnull((SELECT max(seq) FROM event), 0), (SELECT up_to_seq FROM sealed))`)
+      .pluck();
     this.#nextSeq = (last.get() ?? 0) + 1;
   }
 
