@@ -10,9 +10,8 @@ import { TlsCertificate } from '../host/tlsCertificate.ts';
 import { AccessLog } from '../http/accessLog.ts';
 import { RateLimit } from '../http/admission/rateLimit.ts';
 import { CourtServer } from '../http/server.ts';
-import { Traffic } from '../http/traffic.ts';
-import { failureKind, StoreError, sqliteCode } from '../store/failure.ts';
-import { keptDatabases } from '../store/kept.ts';
+import { keptDatabases } from '../store/open/keptDatabases.ts';
+import { failureKind, sqliteCode } from '../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../store/store.ts';
 import type { DataOption } from './options/withDatabase.ts';
 
@@ -232,7 +231,7 @@ const UPGRADE_SENTENCES = {
 
 /** @returns why the daemon ends, for people. */
 function reasonOf(error: unknown): string {
-  if (error instanceof StoreError) return error.message;
+  if (error instanceof OperatorError) return error.message;
   return failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED;
 }
 

@@ -54,8 +54,8 @@ export class Store {
     this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), options);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
-    this.#wal = new WalWatch(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
-    this.#files = new FilesWatch(databaseFile(directory), lock.name, (error) => this.#writer.fail(error));
+    this.#wal = new WalMonitor(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
+    this.#files = new FileMonitor(databaseFile(directory), lock.name, (error) => this.#writer.fail(error));
     this.#stopMarking = markClock(directory);
     this.#reserve = new ReserveKeeper(directory, (isHeld) => this.#writer.full.hold(isHeld));
   }

@@ -2,14 +2,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { LIVE_KEYS } from '../../src/protocol/limits.ts';
-import { Daemon } from '../daemon.ts';
-import { event, events } from '../event.ts';
-import { checkProblem } from '../problem.ts';
-import { answerOf } from '../raw.ts';
-import { Committer, court, scratch } from '../store/scratch.ts';
-import { storedIds } from './cameras.ts';
-import { logged, timesLogged } from './logged.ts';
+import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
+import { storedIds } from '../harness/cameras.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { logged, timesLogged } from '../harness/logged.ts';
+import { checkProblem } from '../harness/problem.ts';
+import { answerOf } from '../harness/rawClient.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 /** A page that an event must be written to is damaged: of an index, or of a table beside the events. */
 
@@ -104,7 +104,7 @@ t.test('the keys in the file: no more go there, and events are stored, after a s
   };
   append(0, 5_000);
   committer.sealAll();
-  append(5_000, 5_000 + LIVE_KEYS);
+  append(5_000, 5_000 + MEMTABLE_KEYS);
   db.close();
   damage(folder, 'key', (leaves) => leaves.slice(1, -1));
   const first = await Daemon.start(t, [], folder);

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { FILES_CHECK_MS } from '../../src/protocol/limits.ts';
-import { Daemon, run, temporaryFolder } from '../daemon.ts';
-import { events } from '../event.ts';
+import { FILES_CHECK_MS } from '../../src/base/limits.ts';
+import { Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
 
 /** Somebody in the group puts a pipe where courtd has a file: whoever opened it would wait for its other end, for ever. */
 
@@ -27,7 +27,7 @@ t.test('in the place of the reserve, beside a daemon: it serves on, and stops wh
   t.equal(await daemon.stop(), 0);
 });
 
-const MARK = pathToFileURL(path.resolve(import.meta.dirname, '../../src/store/clockMark.ts'));
+const MARK = pathToFileURL(path.resolve(import.meta.dirname, '../../src/store/directory/clockMark.ts'));
 
 /** In a process of its own, which can be ended while it waits. @returns what it read. */
 async function lookAtClock(folder: string): Promise<unknown> {

@@ -3,10 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, Daemon, run, temporaryFolder } from '../daemon.ts';
-import { events } from '../event.ts';
-import { storedIds } from './cameras.ts';
-import { SmallDisk, withoutMount } from './smallDisk.ts';
+import { storedIds } from '../harness/cameras.ts';
+import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
 

@@ -64,7 +64,7 @@ function firstBytes(file: string): string {
 
 function writeMark(directory: string, { lastMs, steadySinceMs }: ClockMark): void {
   const file = markFile(directory);
-  createMissing(file);
+  createPrivateIfMissing(file);
   const fd = fs.openSync(file, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     fs.writeSync(fd, `${[lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0')).join(' ')}\n`);

@@ -58,7 +58,7 @@ export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): bool
   const bytes = leaveBytes === 0 ? Math.min(missing, free) : missing;
   if (bytes === 0 || free < bytes + leaveBytes) return false;
   try {
-    createMissing(file);
+    createPrivateIfMissing(file);
     // A pipe that somebody has put there would be waited for.
     const fd = fs.openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
     try {

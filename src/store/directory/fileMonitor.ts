@@ -10,14 +10,14 @@ interface Identity {
 
 /**
  * Notices that the database, its log or the shared memory beside it has been removed, or that another file has its name:
- * SQLite would go on in files that nobody can open any more, and 202 would mean nothing. The same for the lock (lock.ts), without
+ * SQLite would go on in files that nobody can open any more, and 202 would mean nothing. The same for the lock (directoryLock.ts), without
  * which another daemon would store beside this one what each of them holds for new. By their names, never by opening
  * them: closing such a descriptor would drop SQLite's locks. A restore cannot be the cause: it needs the daemon's lock.
  */
 export class FileMonitor {
   readonly #files: ReadonlyMap<string, Identity>;
   readonly #lock: string;
-  readonly #moved: (error: StoreError) => void;
+  readonly #moved: (error: OperatorError) => void;
   readonly #timer: NodeJS.Timeout;
 
   /**
@@ -25,7 +25,7 @@ export class FileMonitor {
    * @param lock what keeps other daemons out.
    * @param moved is told once, at most FILES_CHECK_MS after it has happened.
    */
-  constructor(file: string, lock: string, moved: (error: StoreError) => void) {
+  constructor(file: string, lock: string, moved: (error: OperatorError) => void) {
     const names = [file, `${file}-wal`, `${file}-shm`, lock];
     const identities = names.map((name) => [name, identityOf(name)] as const);
     this.#files = new Map(identities.filter((entry): entry is [string, Identity] => entry[1] !== undefined));
@@ -52,7 +52,7 @@ export class FileMonitor {
       const what = now === undefined ? 'was removed' : 'was replaced by another file';
       const advice = file === this.#lock ? 'Start' : 'Put it back, or restore a backup, and start';
       return this.#moved(
-        new StoreError(
+        new OperatorError(
           `${file} ${what} while courtd used it: nothing is stored any more. ${advice} courtd again.`,
         ),
       );

@@ -1,8 +1,8 @@
 import type { Statement } from 'better-sqlite3';
 import Database from 'better-sqlite3';
-import { type CourtEvent, sameContent } from '../protocol/event.ts';
-import { COMPARED_CHARS } from '../protocol/limits.ts';
-import { readKeyHash } from './keyHash.ts';
+import { COMPARED_CHARS } from '../../base/limits.ts';
+import { type CourtEvent, sameContent } from '../../protocol/event.ts';
+import { readKeyHash } from '../dedup/keyHash.ts';
 import { namesMissing } from './origins.ts';
 
 /** An event as it lies in the store. */

@@ -1,8 +1,5 @@
 import Database from 'better-sqlite3';
 
-/** A failure of the store that was foreseen: its message says what happened and what to do. */
-export class StoreError extends Error {}
-
 /**
  * What a failed write means (design 5).
  * - busy: another process holds the lock; the same will work in a moment.
@@ -29,10 +26,4 @@ export function failureKind(error: unknown): FailureKind {
 /** SQLite's own code, such as SQLITE_IOERR_FSYNC, for the log. */
 export function sqliteCode(error: unknown): string | undefined {
   return error instanceof Database.SqliteError ? error.code : undefined;
-}
-
-/** @returns the beginning of a sentence: what the system refused, and why. */
-export function cannotWrite(what: string, { errno, message }: NodeJS.ErrnoException): string {
-  const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-  return `Cannot write to ${what}: ${reason}.`;
 }

@@ -1,11 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { CourtEvent } from '../protocol/event.ts';
-import { Arbiter } from './events.ts';
-import { Keys } from './keys.ts';
-import type { KeyOfEvent } from './keyTable.ts';
-import { Names } from './names.ts';
-import { inRows, RowsStatement } from './rows.ts';
-import { SessionCounts } from './sessionCounts.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
+import { DedupIndex } from '../dedup/dedupIndex.ts';
+import type { KeyOfEvent } from '../dedup/memtable.ts';
+import { Arbiter } from '../layout/storedEvent.ts';
+import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
+import { NameInterner } from './nameInterner.ts';
+import { SessionCounters } from './sessionCounters.ts';
 
 /** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
 export interface Counts {
@@ -70,7 +70,7 @@ export class Appender {
     const last = db
       .prepare<[], number>(`
         SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0),
-                   ifnull((SELECT max(seq) FROM event), 0), (SELECT up_to_seq FROM sealed))`)
+                   ifnull((SELECT max(seq) FROM event), 0), (SELECT up_to_seq FROM flushed))`)
       .pluck();
     this.#nextSeq = (last.get() ?? 0) + 1;
   }

@@ -86,7 +86,7 @@ export class GroupCommit {
     this.#liveKeysMax = memtableKeysMax;
     this.full = new FullDisk(on, () => this.#tidying.hasRoom(), options);
     this.#appender = new Appender(db);
-    this.#tidying = new Tidying(db, this.#appender, {
+    this.#tidying = new MaintenanceSteps(db, this.#appender, {
       ...on,
       fatal: (error) => this.fail(error),
       damaged: (error) => this.#tellDamage(error),

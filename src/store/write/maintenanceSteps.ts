@@ -47,7 +47,7 @@ export class MaintenanceSteps {
       if (this.#isAppenderDue()) this.#appender.maintenanceStep();
     } catch (error) {
       const kind = failureKind(error);
-      this.#notBefore = performance.now() + (kind === 'busy' ? BUSY_RETRY_MS : TIDY_RETRY_MS);
+      this.#notBefore = performance.now() + (kind === 'busy' ? BUSY_RETRY_MS : MAINTENANCE_RETRY_MS);
       // The keys stay in memory, as many as LIVE_KEYS_MAX, and are read back at each start: events are stored meanwhile.
       if (kind === 'damaged') this.#on.damaged(error);
       else this.#failed(error);
