@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { TOKEN_GRACE_S } from '../src/base/limits.ts';
 import { makeProgram, runProgram } from '../src/cli/program.ts';
-import { type ServeOptions, serve } from '../src/cli/serve.ts';
+import { type ServeOptions, serve } from '../src/cli/serve/serve.ts';
 import { lockDirectory } from '../src/store/directory/directoryLock.ts';
 import { openDatabase } from '../src/store/open/openDatabase.ts';
 import { matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens.ts';

@@ -4,6 +4,16 @@ import t from 'tap';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 
+const files = fs
+  .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'));
+
+/** What the verbs of the command line share; every other folder of src/cli/ is the room of one verb. */
+const CLI_SHARED = ['cli/terminal', 'cli/options'];
+const VERBS = [...new Set(files.map(roomOf))].filter(
+  (room) => room.startsWith('cli/') && !CLI_SHARED.includes(room),
+);
+
 /**
  * The floors of the house, from the ground up: a room sees those below its floor, and nothing of its own floor but itself. The
  * empty name is the top: src/main.ts.
@@ -24,7 +34,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['host', 'http'],
   ['cli/terminal'],
   ['cli/options'],
-  ['cli/export'],
+  VERBS,
   ['cli'],
   [''],
 ];
@@ -34,15 +44,16 @@ const FILES_MAX = 16;
 const LINES_MAX = 400;
 const SQL_FOLDER = 'store/';
 const SQL_LIBRARY = 'better-sqlite3';
-
-const files = fs
-  .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'));
+/** What the definition of a verb may load: every command of courtd, and its help, waits for it. */
+const LOADED_AT_EVERY_START =
+  /^(base|protocol|host\/logLevels|cli\/options|cli\/terminal|cli\/\w+\/\w+Command)\b/;
 
 interface Import {
   /** As written. */
   readonly from: string;
   readonly isTypeOnly: boolean;
+  /** What `import()` loads is loaded when it is called, and types never. */
+  readonly isAtOnce: boolean;
 }
 
 /** Every import and re-export of a file, and every import() in it, also in a type. */
@@ -51,8 +62,12 @@ function importsOf(file: string): Import[] {
   const clauses = text.matchAll(/^(?:import|export)\s(?:(type)\s)?(?:([^;'"]*?)\sfrom\s)?'([^']+)'/gm);
   const calls = text.matchAll(/\b(?:import|require)\(\s*['"]([^'"]+)['"]\s*\)/g);
   return [
-    ...clauses.map(([, type, , from]) => ({ from: from!, isTypeOnly: type !== undefined })),
-    ...calls.map(([, from]) => ({ from: from!, isTypeOnly: false })),
+    ...clauses.map(([, type, , from]) => ({
+      from: from!,
+      isTypeOnly: type !== undefined,
+      isAtOnce: type === undefined,
+    })),
+    ...calls.map(([, from]) => ({ from: from!, isTypeOnly: false, isAtOnce: false })),
   ];
 }
 
@@ -93,6 +108,33 @@ t.test('imports point down: never up, and never to another room on the same floo
   t.ok(seen > files.length, `${seen} imports were looked at`);
   t.end();
 });
+
+t.test(
+  'each verb of the command line is defined in a file that loads the rest of it only when it runs',
+  (t) => {
+    t.ok(VERBS.length > 5);
+    const registered = importsOf('cli/program.ts').map(({ from }) => from);
+    for (const room of VERBS) {
+      const definition = `${room}/${path.basename(room)}Command.ts`;
+      if (!t.ok(files.includes(definition), definition)) continue;
+      t.ok(registered.includes(`./${path.relative('cli', definition)}`), `${definition} is registered`);
+    }
+    const seen = new Set<string>();
+    const follow = (file: string) => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const { from } of importsOf(file).filter(
+        ({ from, isAtOnce }) => isAtOnce && from.startsWith('.'),
+      )) {
+        const target = path.join(path.dirname(file), from);
+        t.match(target, LOADED_AT_EVERY_START, `${file} imports ${target}`);
+        follow(target);
+      }
+    };
+    for (const room of VERBS) follow(`${room}/${path.basename(room)}Command.ts`);
+    t.end();
+  },
+);
 
 t.test('only src/store knows SQLite: others import its types at the most', (t) => {
   const importers = files.filter((file) =>

@@ -1,14 +1,22 @@
 import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
-import { RESERVE_BYTES } from '../base/limits.ts';
-import { OperatorError } from '../base/operatorError.ts';
-import { hasJustJumped, readMark } from '../store/directory/clockMark.ts';
-import { lockPrune } from '../store/directory/directoryLock.ts';
-import type { ExpiredEvents } from '../store/retention/expiredEvents.ts';
-import { countOld, type Pruned, pruneEvents } from '../store/retention/prune.ts';
-import { failureKind } from '../store/sqlite/errors.ts';
-import { type DataOption, withDatabase } from './options/withDatabase.ts';
-import { counted, isoTime, type JsonOption, mebibytes, Progress, printJson, say } from './terminal/output.ts';
+import { RESERVE_BYTES } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
+import { lockPrune } from '../../store/directory/directoryLock.ts';
+import type { ExpiredEvents } from '../../store/retention/expiredEvents.ts';
+import { countOld, type Pruned, pruneEvents } from '../../store/retention/prune.ts';
+import { failureKind } from '../../store/sqlite/errors.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import {
+  counted,
+  isoTime,
+  type JsonOption,
+  mebibytes,
+  Progress,
+  printJson,
+  say,
+} from '../terminal/output.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */

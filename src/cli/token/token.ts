@@ -6,9 +6,9 @@ import {
   type Token,
   tokenEndMs,
   tokenState,
-} from '../store/tokens/tokens.ts';
-import { type DataOption, withDatabase } from './options/withDatabase.ts';
-import { isoTime, type JsonOption, printJson, printNow, printTable, say } from './terminal/output.ts';
+} from '../../store/tokens/tokens.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { isoTime, type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
 
 export interface RotateOptions extends DataOption {
   /** Seconds. */

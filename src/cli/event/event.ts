@@ -1,8 +1,8 @@
-import { OperatorError } from '../base/operatorError.ts';
-import { eventToJson } from '../protocol/event.ts';
-import { findRevisions } from '../store/layout/storedEvent.ts';
-import { type DataOption, withDatabase } from './options/withDatabase.ts';
-import { isoTime, type JsonOption, printData, printPairs } from './terminal/output.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { eventToJson } from '../../protocol/event.ts';
+import { findRevisions } from '../../store/layout/storedEvent.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { isoTime, type JsonOption, printData, printPairs } from '../terminal/output.ts';
 
 /** `courtd event show S EVENT_ID`: every revision that is stored. */
 export async function show(

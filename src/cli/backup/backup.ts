@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { partialNameOf, removeLeftovers, removePartial, telling, unusedName } from '../base/atomicFile.ts';
-import { OperatorError } from '../base/operatorError.ts';
-import { actAsWriter, asCaller } from '../base/processIdentity.ts';
-import { type Copy, copyDatabase } from '../store/backup/onlineBackup.ts';
-import { databaseFile } from '../store/open/openDatabase.ts';
-import { type DataOption, withDatabase } from './options/withDatabase.ts';
+import { partialNameOf, removeLeftovers, removePartial, telling, unusedName } from '../../base/atomicFile.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
+import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
+import { databaseFile } from '../../store/open/openDatabase.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import {
   atEnd,
   counted,
@@ -16,7 +16,7 @@ import {
   Progress,
   printJson,
   say,
-} from './terminal/output.ts';
+} from '../terminal/output.ts';
 
 export interface BackupOptions extends DataOption, JsonOption {
   /** Backups that a directory keeps. */

@@ -1,19 +1,19 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { OperatorError } from '../base/operatorError.ts';
-import { DiskSpaceMonitor } from '../host/diskSpaceMonitor.ts';
-import { type Log, makeLog } from '../host/log.ts';
-import type { LogLevel } from '../host/logLevels.ts';
-import { type InheritedSocket, takeSocket } from '../host/socketActivation.ts';
-import { STATUS_CHECK_MS, SystemdNotifier } from '../host/systemdNotify.ts';
-import { TlsCertificate } from '../host/tlsCertificate.ts';
-import { AccessLog } from '../http/accessLog.ts';
-import { RateLimit } from '../http/admission/rateLimit.ts';
-import { CourtServer } from '../http/server.ts';
-import { keptDatabases } from '../store/open/keptDatabases.ts';
-import { failureKind, sqliteCode } from '../store/sqlite/errors.ts';
-import { Store, type StoreEvents } from '../store/store.ts';
-import type { DataOption } from './options/withDatabase.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
+import { type Log, makeLog } from '../../host/log.ts';
+import type { LogLevel } from '../../host/logLevels.ts';
+import { type InheritedSocket, takeSocket } from '../../host/socketActivation.ts';
+import { STATUS_CHECK_MS, SystemdNotifier } from '../../host/systemdNotify.ts';
+import { TlsCertificate } from '../../host/tlsCertificate.ts';
+import { AccessLog } from '../../http/accessLog.ts';
+import { RateLimit } from '../../http/admission/rateLimit.ts';
+import { CourtServer } from '../../http/server.ts';
+import { keptDatabases } from '../../store/open/keptDatabases.ts';
+import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
+import { Store, type StoreEvents } from '../../store/store.ts';
+import type { DataOption } from '../options/withDatabase.ts';
 
 export interface ServeOptions extends DataOption {
   readonly host: string;

@@ -1,8 +1,8 @@
-import { partialNameOf, removePartial } from '../base/atomicFile.ts';
-import { restoreDatabase } from '../store/backup/restore.ts';
-import { databaseFile } from '../store/open/openDatabase.ts';
-import type { DataOption } from './options/withDatabase.ts';
-import { atEnd, counted, isoTime, type JsonOption, printJson, say } from './terminal/output.ts';
+import { partialNameOf, removePartial } from '../../base/atomicFile.ts';
+import { restoreDatabase } from '../../store/backup/restore.ts';
+import { databaseFile } from '../../store/open/openDatabase.ts';
+import type { DataOption } from '../options/withDatabase.ts';
+import { atEnd, counted, isoTime, type JsonOption, printJson, say } from '../terminal/output.ts';
 
 /** `courtd restore FILE`. */
 export async function restore(file: string, options: DataOption & JsonOption): Promise<void> {

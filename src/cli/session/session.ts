@@ -1,5 +1,5 @@
-import { listSessions, type SessionLine, summarizeSession } from '../store/read/sessions.ts';
-import { type DataOption, withDatabase } from './options/withDatabase.ts';
+import { listSessions, type SessionLine, summarizeSession } from '../../store/read/sessions.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import {
   type Cells,
   counted,
@@ -9,7 +9,7 @@ import {
   say,
   stdoutSink,
   tableLine,
-} from './terminal/output.ts';
+} from '../terminal/output.ts';
 
 export interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;

@@ -1,0 +1,24 @@
+import { type Command, Option } from 'commander';
+import { EVENT_TYPES } from '../../protocol/event.ts';
+import { json, parsePeriod } from '../options/optionParsers.ts';
+
+export function addPrune(program: Command): void {
+  program
+    .command('prune')
+    .description(
+      'delete events by time of receipt, while the daemon takes events, and return the space to the file system; a deleted revision takes the ones that it replaced with it',
+    )
+    .addOption(
+      new Option('--older-than <time>', 'events received longer ago than this: a number with s, m, h or d')
+        .makeOptionMandatory()
+        .argParser(parsePeriod),
+    )
+    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .option('--dry-run', 'only report what would be deleted')
+    .option(
+      '--yes',
+      'delete more than half of all events without asking, as the nightly unit does; refused for a day after the clock has jumped',
+    )
+    .addOption(json())
+    .action(async (_options, command) => (await import('./prune.ts')).prune(command.optsWithGlobals()));
+}

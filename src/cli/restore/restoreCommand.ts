@@ -1,0 +1,13 @@
+import type { Command } from 'commander';
+import { json, notEmpty } from '../options/optionParsers.ts';
+
+export function addRestore(program: Command): void {
+  program
+    .command('restore')
+    .description('replace the database with a backup and keep the old one; the daemon must be stopped')
+    .argument('<file>', 'the backup; it is not changed', notEmpty)
+    .addOption(json())
+    .action(async (file, _options, command) =>
+      (await import('./restore.ts')).restore(file, command.optsWithGlobals()),
+    );
+}

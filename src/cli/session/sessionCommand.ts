@@ -1,0 +1,21 @@
+import { type Command, Option } from 'commander';
+import { SESSIONS_LISTED_MAX } from '../../base/limits.ts';
+import { integer, json } from '../options/optionParsers.ts';
+
+export function addSession(program: Command): void {
+  const session = program.command('session').description('the stored sessions');
+  session
+    .command('list')
+    .description('show every session, newest first, by when the first event was received')
+    .addOption(new Option('--last <n>', 'only the newest n').argParser(integer(1, SESSIONS_LISTED_MAX)))
+    .addOption(json())
+    .action(async (_options, command) => (await import('./session.ts')).list(command.optsWithGlobals()));
+  session
+    .command('show')
+    .description('show one session: events by type and court, revisions, duplicates, conflicts, lateness')
+    .argument('<session>', 'the session_id')
+    .addOption(json())
+    .action(async (name, _options, command) =>
+      (await import('./session.ts')).show(name, command.optsWithGlobals()),
+    );
+}
