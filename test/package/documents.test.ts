@@ -1,82 +1,166 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
-import { commandsOf, usageOf } from '../../scripts/package/commands.ts';
-import { completionOf } from '../../scripts/package/completion.ts';
-import { manualOf } from '../../scripts/package/manual.ts';
+import { type CommandEntry, commandsOf, defaultOf } from '../../scripts/package/commands.ts';
 import { settingsOf } from '../../scripts/package/settings.ts';
+import { knownVariables } from '../../src/cli/options/environmentVariables.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { run, temporaryFolder } from '../harness/daemon.ts';
 
+const PACKAGE = path.resolve(import.meta.dirname, '../../scripts/package');
+const MANUAL = path.join(PACKAGE, 'courtd.1');
+const COMPLETION = path.join(PACKAGE, 'courtd.bash');
+
 const commands = commandsOf(makeProgram());
 const leaves = commands.filter(({ children }) => children.length === 0);
+/** Those of the program, which every command takes; `--help` is commander's own. */
+const globals = commands[0]!.options.filter(({ long }) => long !== '--version');
 
-/** The text of a man page, as it is written. */
-const manual = manualOf(makeProgram(), { version: '1.2.3', time: 0 });
-const plain = manual.replaceAll('\\-', '-').replaceAll('\\(dq', '"');
+interface Section {
+  /** What the heading says, such as `courtd token revoke id`. */
+  readonly title: string;
+  /** The terms of its list, each with its description. */
+  readonly terms: ReadonlyMap<string, string>;
+}
 
-t.test('the man page has every command, argument, option and variable', async (t) => {
+/** The man page as its reader sees it, without markup. */
+const manual = fs
+  .readFileSync(MANUAL, 'utf8')
+  .replace(/\\f[BIR]/g, '')
+  .replaceAll('\\-', '-')
+  .replace(/^\.(?:B|I|BR|IR|RB|RI) /gm, '');
+const sections = manual
+  .split(/^\.S[HS] /m)
+  .slice(1)
+  .map((text): Section => {
+    const [title = '', ...lines] = text.split('\n');
+    const [, ...terms] = lines.join('\n').split(/^\.TP\n/m);
+    return {
+      title: title.replaceAll('"', ''),
+      terms: new Map(
+        terms.map((term) => [term.slice(0, term.indexOf('\n')), term.slice(term.indexOf('\n'))] as const),
+      ),
+    };
+  });
+
+/** What the program calls `<file>` is `file` in italics in a man page. */
+const bare = (flags: string) => flags.replace(/[<>]/g, '');
+
+const usageLine = ({ path: names, arguments: args, options }: CommandEntry) => {
+  const words = args.map((argument) => (argument.required ? argument.name() : `[${argument.name()}]`));
+  return ['courtd', ...names, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ');
+};
+
+t.test('the man page has the commands of the program, each with its arguments and options', async (t) => {
   t.ok(leaves.length > 5);
-  for (const { path: names, arguments: args, options } of leaves) {
-    const usage = ['courtd', ...names, ...args.map(usageOf)].join(' ');
-    const start = plain.indexOf(`.SS "${usage}`);
-    t.ok(start > 0, usage);
-    const section = plain.slice(start, plain.indexOf('\n.S', start + 1));
-    for (const { flags, envVar = '' } of options) {
-      t.ok(section.includes(`\\fB${flags}\\fR`) && section.includes(envVar), `${usage}: ${flags}`);
-      t.ok(plain.includes(`\\fB${envVar}`), `${usage}: ${envVar}`);
-    }
+  const titles = sections.map(({ title }) => title).filter((title) => title.startsWith('courtd '));
+  t.strictSame(titles, leaves.map(usageLine));
+  for (const command of leaves) {
+    const section = sections.find(({ title }) => title === usageLine(command));
+    const terms = [
+      ...command.arguments.map((argument) => argument.name()),
+      ...command.options.map(({ flags }) => bare(flags)),
+    ];
+    t.strictSame([...(section?.terms.keys() ?? [])], terms, usageLine(command));
   }
-  for (const { flags } of commands[0]!.options) t.ok(plain.includes(`\\fB${flags}\\fR`), flags);
+  const general = sections.find(({ title }) => title === 'OPTIONS');
+  const own = [...globals.map(({ flags }) => bare(flags)), '-h, --help', '-V, --version'];
+  t.strictSame([...(general?.terms.keys() ?? [])], own);
 });
 
-const hasMan = (await run('man', ['--version'])).status === 0;
+t.test(
+  'the man page has the default, the choices and the variable of each option, and no other',
+  async (t) => {
+    const entries = [...leaves, { ...commands[0]!, options: globals }];
+    for (const command of entries) {
+      const title = command.path.length === 0 ? 'OPTIONS' : usageLine(command);
+      const terms = sections.find((section) => section.title === title)?.terms;
+      for (const option of command.options) {
+        const text = terms?.get(bare(option.flags)) ?? '';
+        const found = {
+          preset: /^The default is (\S+)\.$/m.exec(text)?.[1],
+          choices: /^One of (.+)\.$/m.exec(text)?.[1]?.split(', '),
+          variable: /^Variable: (\w+)\.$/m.exec(text)?.[1],
+        };
+        const { argChoices: choices, envVar: variable } = option;
+        t.strictSame(found, { preset: defaultOf(option), choices, variable }, `${title}: ${option.flags}`);
+      }
+    }
+    const known = knownVariables(makeProgram());
+    for (const name of manual.match(/COURTD_\w+/g) ?? []) t.ok(known.includes(name), name);
+  },
+);
 
-t.test('man has nothing to say against the man page', { skip: !hasMan && 'there is no man' }, async (t) => {
-  const file = path.join(temporaryFolder(t), 'courtd.1');
-  fs.writeFileSync(file, manual);
-  const { status, stdout, stderr } = await run('man', ['--warnings', '-E', 'UTF-8', '-l', file]);
-  t.strictSame({ status, stderr }, { status: 0, stderr: '' });
-  t.match(stdout, /courtd export \[session\] \[options\]/);
-});
+/** Programs that check a man page, with what they print to standard output left out. */
+const CHECKERS = {
+  groff: ['-man', '-ww', '-z', '-K', 'utf8', MANUAL],
+  mandoc: ['-T', 'lint', '-W', 'warning', MANUAL],
+  man: ['--warnings', '-E', 'UTF-8', '-l', MANUAL],
+};
 
-/** What bash offers after a line, as if Tab was pressed at its end; `bash` reads what is typed as words. */
-async function complete(t: Test, words: string[], cwd = '/'): Promise<string[]> {
-  const file = path.join(temporaryFolder(t), 'completion');
-  fs.writeFileSync(file, completionOf(makeProgram()));
+for (const [checker, args] of Object.entries(CHECKERS)) {
+  const found = (process.env.PATH ?? '')
+    .split(':')
+    .some((folder) => fs.existsSync(path.join(folder, checker)));
+  t.test(
+    `${checker} renders the man page without a warning`,
+    { skip: !found && 'not installed' },
+    async (t) => {
+      const { status, stdout, stderr } = await run(checker, args);
+      t.strictSame({ status, stderr }, { status: 0, stderr: '' }, checker === 'mandoc' ? stdout : checker);
+    },
+  );
+}
+
+/** What bash offers after a line, as if Tab was pressed at its end. */
+async function complete(t: Test, words: string[], cwd = temporaryFolder(t)): Promise<string[]> {
   const ask = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
     _courtd; for word in "\${COMPREPLY[@]}"; do echo "$word"; done`;
-  const { stdout, stderr } = await run('bash', ['-c', ask, 'bash', file, 'courtd', ...words], { cwd });
+  const args = ['-c', ask, 'bash', COMPLETION, 'courtd', ...words];
+  const { stdout, stderr } = await run('bash', args, { cwd });
   t.equal(stderr, '', words.join(' '));
   return stdout.split('\n').filter(Boolean).sort();
 }
 
-t.test('Tab offers every command and option of the program, and the choices of an option', async (t) => {
-  for (const { path: names, options, children } of commands) {
-    if (children.length > 0) t.strictSame(await complete(t, [...names, '']), [...children].sort());
-    const offered = await complete(t, [...names, '--']);
-    for (const { long } of [...options, { long: '--data' }, { long: '--help' }]) {
-      t.ok(offered.includes(long!), `${names.join(' ')} ${long}`);
+t.test('Tab offers the commands, options and choices of the program, and no others', async (t) => {
+  for (const { path: names, options, children, arguments: args } of commands) {
+    const line = names.join(' ');
+    if (children.length > 0 || args.length === 0) {
+      t.strictSame(await complete(t, [...names, '']), [...children].sort(), line);
     }
-    for (const { long, argChoices } of options.filter((option) => option.argChoices)) {
-      t.strictSame(await complete(t, [...names, long!, '']), [...argChoices!].sort(), `${long}`);
+    const all = [...new Set([...options, ...globals])];
+    const flags = all.flatMap(({ short, long }) => [short, long].filter((name) => name !== undefined));
+    const offered = await complete(t, [...names, '-']);
+    t.strictSame(offered, [...flags, '--help'].sort(), line);
+    for (const { long, argChoices, required } of all) {
+      // Where a value is awaited, none of the options is.
+      const next = await complete(t, [...names, long!, '-']);
+      t.strictSame(next, required ? [] : offered, `${line} ${long}`);
+      if (argChoices) t.strictSame(await complete(t, [...names, long!, '']), [...argChoices].sort());
     }
   }
-  t.strictSame(await complete(t, ['to']), ['token'], 'a prefix');
-  t.strictSame(
-    await complete(t, ['--data', '/srv/x', 'token', 'r']),
-    ['revoke', 'rotate'],
-    'after an option',
-  );
-  t.strictSame(await complete(t, ['export', 's', '--format', '=', 'n']), ['ndjson'], 'after an equals sign');
-  t.strictSame(await complete(t, ['export', 'token', '']), [], 'a session of the name of a command');
+});
+
+t.test('Tab knows prefixes, options in between, and values after an equals sign', async (t) => {
+  t.strictSame(await complete(t, ['to']), ['token']);
+  t.strictSame(await complete(t, ['--data', '/srv/x', 'token', 'r']), ['revoke', 'rotate']);
+  t.strictSame(await complete(t, ['export', 's', '--format', '=', 'n']), ['ndjson']);
+  t.strictSame(await complete(t, ['export', 'token', '']), [], 'a session named like a command');
 });
 
 t.test('Tab offers files where one is named, also with a space in its name', async (t) => {
   const folder = temporaryFolder(t);
   fs.writeFileSync(path.join(folder, 'a match.csv'), '');
   fs.mkdirSync(path.join(folder, 'archive'));
-  t.strictSame(await complete(t, ['export', 's', '-o', 'a'], folder), ['a match.csv', 'archive']);
+  const both = ['a match.csv', 'archive'];
+  for (const words of [
+    ['export', 's', '-o', 'a'],
+    ['serve', '--tls-key', 'a'],
+    ['restore', 'a'],
+    ['backup', 'a'],
+  ]) {
+    t.strictSame(await complete(t, words, folder), both, words.join(' '));
+  }
   t.strictSame(await complete(t, ['export', 's', '--data', 'a'], folder), ['archive']);
 });
 

@@ -1,0 +1,73 @@
+# Completion of courtd for bash. It does not need the package bash-completion.
+
+_courtd() {
+  local current=${COMP_WORDS[COMP_CWORD]} words='' commands='' options='' option='' word i
+  # The options that take a value; each takes one in every command that has it.
+  local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
+    --tls-cert --tls-key --grace --last --day --format --type --court --from --to --received-from --received-to
+    -o --output --keep --older-than '
+  COMPREPLY=()
+
+  # words: the command and its arguments; option: the option whose value is being typed.
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if [[ -n $option ]]; then
+      # Bash splits "--format=csv" into three words.
+      [[ $word == = ]] || option=''
+    elif [[ $valued == *[[:space:]]"$word"[[:space:]]* ]]; then
+      option=$word
+    elif [[ $word != -* ]]; then
+      words+=" $word"
+    fi
+  done
+  [[ $current != = ]] || current=''
+
+  case $option in
+    '') ;;
+    --data) _courtd_files -d ;;
+    --tls-cert | --tls-key | -o | --output) _courtd_files -f ;;
+    --format) _courtd_words 'csv ndjson' ;;
+    --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
+    --type) _courtd_words 'BALL_BOUNCE BALL_HIT BALL_SPEED PLAYER_POSITION PLAYER_IDENTITY' ;;
+  esac
+  [[ -z $option ]] || return
+
+  case "$words " in
+    ' ') commands='serve token session event export backup restore prune version' options='-V --version' ;;
+    ' serve '*)
+      options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
+        --tls-cert --tls-key'
+      ;;
+    ' token ') commands='rotate list revoke' ;;
+    ' token rotate '*) options='--grace' ;;
+    ' token list '* | ' session show '* | ' event show '* | ' restore '*) options='--json' ;;
+    ' session ') commands='list show' ;;
+    ' session list '*) options='--last --json' ;;
+    ' event ') commands='show' ;;
+    ' export '*)
+      options='--day --format --current --type --court --from --to --received-from --received-to --with-received
+        -o --output'
+      ;;
+    ' backup '*) options='--keep --json' ;;
+    ' prune '*) options='--older-than --type --dry-run --yes --json' ;;
+  esac
+
+  if [[ $current == -* ]]; then
+    _courtd_words "$options --data --help"
+  elif [[ $words == ' backup' || $words == ' restore' ]]; then
+    _courtd_files -f
+  else
+    _courtd_words "$commands"
+  fi
+}
+
+_courtd_words() {
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
+}
+
+_courtd_files() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+}
+
+complete -F _courtd courtd
