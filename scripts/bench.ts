@@ -1,10 +1,9 @@
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { Command, Option } from 'commander';
 import { integer } from '../src/cli/options/optionParsers.ts';
-import { say } from '../src/cli/terminal/output.ts';
-import { atMost, type Verdict } from './bench/bars.ts';
+import { counted, say } from '../src/cli/terminal/output.ts';
+import { atMost } from './bench/bars.ts';
 import { Child } from './bench/child.ts';
 import { hasWrk } from './bench/clients/wrk.ts';
 import { CONTENDERS, contest } from './bench/contest.ts';
@@ -12,61 +11,71 @@ import { exports } from './bench/exports.ts';
 import { footprint } from './bench/footprint.ts';
 import { type BenchOptions, Ground } from './bench/ground.ts';
 import { growth } from './bench/growth.ts';
-import { printVerdicts } from './bench/report.ts';
+import { show, type Table, verdictTable } from './bench/report.ts';
+import { type Circumstances, circumstances, RESULTS, writeResults } from './bench/results.ts';
 import type { Section } from './bench/section.ts';
 import { start } from './bench/start.ts';
 import { venue } from './bench/venue.ts';
 import { wear } from './bench/wear.ts';
 
-/** `npm run bench`: courtd beside its peers and beside the bars that issues 2 and 3 name; every answer is durable. */
+/** `npm run bench`: courtd compared with its peers and with the bars that it must meet. Every answer is durable. */
 
 const SECTIONS: readonly Section[] = [contest, venue, growth, wear, footprint, start, exports];
 const VENUE_SECONDS = { short: 10, full: 60 };
 const PEAK_MIB = 250;
 const MIB = 1024 ** 2;
 const TMPFS = 0x01021994;
+const IN_MEMORY = ' The data was in memory, where an fsync costs nothing: choose a disk with --dir.';
 
 interface Options extends Omit<BenchOptions, 'venueSeconds'> {
   readonly section?: readonly string[];
   readonly venueSeconds?: number;
   readonly dir: string;
+  readonly results: string;
 }
 
 const program = new Command('npm run bench --')
-  .description('measures courtd beside its peers, and prints the bars that it is held to')
-  .addOption(new Option('--section <name...>', 'these alone').choices(SECTIONS.map(({ name }) => name)))
+  .description('measures courtd beside its peers and its bars, and writes the results to a file')
+  .addOption(
+    new Option('--section <name...>', 'only these sections').choices(SECTIONS.map(({ name }) => name)),
+  )
   .option(
     '--full',
-    'what takes long as well: a whole minute of the venue, a file of 10 million events',
+    'include what takes long: a whole minute of the venue, a file of 10 million events',
     false,
   )
-  .addOption(new Option('--seconds <number>', 'of one run').default(2).argParser(integer(1, 600)))
+  .addOption(new Option('--seconds <number>', 'the length of one run').default(2).argParser(integer(1, 600)))
   .addOption(
-    new Option('--rounds <number>', 'of the contest, in which everyone has a turn')
+    new Option('--rounds <number>', 'rounds of the contest; every contender runs in each')
       .default(5)
       .argParser(integer(1, 99)),
   )
   .addOption(
-    new Option('--only <name...>', 'these alone in the contest').choices(CONTENDERS.map(({ name }) => name)),
+    new Option('--only <name...>', 'only these contenders in the contest').choices(
+      CONTENDERS.map(({ name }) => name),
+    ),
   )
   .addOption(
-    new Option('--venue-seconds <number>', 'of the venue (default: 10, with --full 60)').argParser(
+    new Option('--venue-seconds <number>', 'the length of the venue (default: 10, with --full 60)').argParser(
       integer(1, 3_600),
     ),
   )
-  .option('--events <file...>', 'NDJSON, packed or not: the events whose size on disk is measured')
+  .option('--events <file...>', 'NDJSON, plain or gzip: the events whose size on disk is measured')
   .addOption(
-    new Option('--client <name>', 'what sends').choices(['wrk', 'own']).default(hasWrk() ? 'wrk' : 'own'),
+    new Option('--client <name>', 'the program that sends')
+      .choices(['wrk', 'own'])
+      .default(hasWrk() ? 'wrk' : 'own'),
   )
   .option(
     '--dir <directory>',
-    'where the data goes for the time being',
+    'the directory for temporary data',
     path.resolve(import.meta.dirname, '../data'),
   )
+  .option('--results <file>', 'the file to which the results are written', RESULTS)
   .parse();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
-    // What waits for them then fails, and cleans up behind itself.
+    // Whatever waits for a child then fails and cleans up.
     process.exitCode = 130;
     Child.endAll();
   });
@@ -77,8 +86,9 @@ async function bench(options: Options): Promise<void> {
   fs.mkdirSync(options.dir, { recursive: true });
   const directory = fs.mkdtempSync(path.join(options.dir, 'bench-'));
   try {
-    introduce(options, directory);
-    await runSections(options, directory);
+    const method = methodOf(options, directory);
+    say(`${method}\n`);
+    await runSections(options, directory, circumstances(method));
   } catch (error) {
     if (process.exitCode !== 130) throw error;
   } finally {
@@ -87,29 +97,35 @@ async function bench(options: Options): Promise<void> {
   }
 }
 
-function introduce({ client, rounds, seconds }: Options, directory: string): void {
-  say(`${os.availableParallelism()} x ${os.cpus()[0]?.model}, Node ${process.version}, sent by ${client}.`);
-  say(
-    `Medians of ${rounds} rounds of ${seconds} s each, one server at a time; ratios are taken round by round.`,
-  );
-  say('All of it comes from one address, so courtd runs with --rate-limit 0.\n');
-  if (fs.statfsSync(directory).type === TMPFS) {
-    say(`${directory} is in memory, where an fsync costs nothing: choose a disk with --dir.\n`);
-  }
+/** @returns how the sections measure. */
+function methodOf({ client, rounds, seconds, only, events }: Options, directory: string): string {
+  const choices = [
+    ...(only === undefined ? [] : [` Only ${only.join(', ')}.`]),
+    ...(events === undefined ? [] : [` Events of ${events.map((file) => path.basename(file)).join(', ')}.`]),
+    ...(fs.statfsSync(directory).type === TMPFS ? [IN_MEMORY] : []),
+  ];
+  return `Medians of ${counted(rounds, 'round')} of ${seconds} s, one server at a time, ratios round by round; sent by ${client} from one address, so with --rate-limit 0.${choices.join('')}`;
 }
 
-async function runSections(options: Options, directory: string): Promise<void> {
+async function runSections(options: Options, directory: string, run: Circumstances): Promise<void> {
   const { short, full } = VENUE_SECONDS;
   const venueSeconds = options.venueSeconds ?? (options.full ? full : short);
   const ground = new Ground({ ...options, venueSeconds }, directory);
-  const verdicts: Verdict[] = [];
-  for (const section of SECTIONS) {
-    if (options.section?.includes(section.name) === false) continue;
-    say(`\n${section.name}:`);
-    verdicts.push(...(await section.run(ground)));
+  const order = SECTIONS.map(({ name }) => name);
+  for (const { name, run: runSection } of SECTIONS) {
+    if (options.section?.includes(name) === false) continue;
+    say(`\n${name}:`);
+    const tables: Table[] = [];
+    const showAndKeep = (table: Table) => {
+      show(table);
+      tables.push(table);
+    };
+    const verdicts = await runSection(ground, showAndKeep);
+    const peak = ground.takePeak();
+    if (peak > 0) verdicts.push(atMost('Peak memory over these loads', peak / MIB, PEAK_MIB, 'MiB'));
+    process.stdout.write('\n');
+    if (verdicts.length > 0) showAndKeep(verdictTable(verdicts));
+    writeResults(options.results, order, name, run, tables);
+    say(`Written to ${options.results}.`);
   }
-  const peak = ground.peakBytes;
-  if (peak > 0) verdicts.push(atMost('Peak memory over all these loads', peak / MIB, PEAK_MIB, 'MiB'));
-  process.stdout.write('\n');
-  printVerdicts(verdicts);
 }

@@ -1,9 +1,9 @@
 import { ALONE, BATCHES, type Load, SINGLES } from './load.ts';
 import { type Measured, median, type Sample } from './measure.ts';
 
-/** What courtd is held to beside its peers: issues 2 and 3. */
+/** The bars: what courtd must reach compared with its peers. */
 
-/** courtd's share of another one's value. */
+/** courtd's value divided by a peer's. */
 interface RatioBar {
   readonly load: Load;
   readonly against: string;
@@ -23,7 +23,7 @@ const RATIOS: readonly RatioBar[] = [
   { load: BATCHES, against: 'influxdb', value: 'eventsPerS', least: 0.45 },
 ];
 
-/** A bar, and where courtd stands. */
+/** A bar, and courtd's value beside it. */
 export interface Verdict {
   readonly what: string;
   readonly seen: string;
@@ -31,7 +31,7 @@ export interface Verdict {
   readonly isMet: boolean;
 }
 
-/** @returns the verdict on every bar whose contenders took part. */
+/** @returns a verdict for every bar whose contenders took part. */
 export function judge(measured: readonly Measured[]): Verdict[] {
   const courtd = measured.find(({ contender }) => contender.name === 'courtd');
   if (courtd === undefined) return [];
@@ -45,7 +45,7 @@ export function judge(measured: readonly Measured[]): Verdict[] {
 
 function judgeRatio({ load, value, least, most }: RatioBar, courtd: Measured, other: Measured): Verdict {
   const others = other.samples(load);
-  // Round by round, because a machine's pace changes.
+  // Round by round, because the speed of a machine changes over time.
   const ratio = median(courtd.samples(load).map((sample, round) => sample[value] / others[round]![value]));
   const unit = value === 'p99Ms' ? 'p99' : 'events/s';
   return {
@@ -57,14 +57,14 @@ function judgeRatio({ load, value, least, most }: RatioBar, courtd: Measured, ot
 }
 
 export function atMost(what: string, seen: number, most: number, unit = ''): Verdict {
-  return { what, seen: worded(seen, unit), bar: `<= ${worded(most, unit)}`, isMet: seen <= most };
+  return { what, seen: formatted(seen, unit), bar: `<= ${formatted(most, unit)}`, isMet: seen <= most };
 }
 
 export function atLeast(what: string, seen: number, least: number): Verdict {
   return { what, seen: seen.toFixed(2), bar: `>= ${least}`, isMet: seen >= least };
 }
 
-function worded(value: number, unit: string): string {
+function formatted(value: number, unit: string): string {
   const digits = value < 10 ? 1 : 0;
   return `${value.toLocaleString('en', { maximumFractionDigits: digits })} ${unit}`.trimEnd();
 }

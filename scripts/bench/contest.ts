@@ -9,20 +9,20 @@ import { influxdb } from './influxdb.ts';
 import { BATCHES, LOADS } from './load.ts';
 import { Measured } from './measure.ts';
 import { fastify, nodeHttp } from './peers.ts';
-import { printLoads } from './report.ts';
+import { loadTables } from './report.ts';
 import type { Section } from './section.ts';
 import { COURTS, SESSION_EVENTS } from './traffic.ts';
 
-/** courtd against the same without its group commit, and against what one would use instead. */
+/** courtd against itself without group commit, and against what one would use instead. */
 
 export const CONTENDERS: readonly Contender[] = [courtd, perRequest, nodeHttp, fastify, influxdb];
 const WARM_UP_S = 1;
-/** A day in play: each session is half full when the measuring begins. An empty index would flatter who has one. */
+/** As in the middle of a day: each session is half full when measuring starts. An empty index would flatter those that have one. */
 const EVENTS_BEFORE = (COURTS * SESSION_EVENTS) / 2;
 
 export const contest: Section = {
   name: 'contest',
-  async run(ground) {
+  async run(ground, show) {
     const measured = await startAll(ground);
     await measureAll(ground, measured);
     const footprints = new Map<Measured, number>();
@@ -33,7 +33,7 @@ export const contest: Section = {
       if (events !== undefined) footprints.set(one, size / events);
     }
     process.stdout.write('\n');
-    printLoads(measured, footprints);
+    for (const table of loadTables(measured, footprints)) show(table);
     return judge(measured);
   },
 };
@@ -68,7 +68,7 @@ async function measureAll(ground: Ground, measured: readonly Measured[]): Promis
   }
 }
 
-/** Nobody always follows the same one. */
+/** So that no contender always runs after the same one. */
 function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
   const at = by % items.length;
   return [...items.slice(at), ...items.slice(0, at)];

@@ -9,7 +9,7 @@ import { matches } from './matches.ts';
 import type { Section } from './section.ts';
 import { sealAll, seed } from './seed.ts';
 
-/** What an event takes on the disk, indexes included, once all keys are in the file. */
+/** The size of an event on disk, indexes included, after all keys have moved to the file. */
 
 const EVENTS = 200_000;
 const SESSIONS = 44;
@@ -21,9 +21,14 @@ export const footprint: Section = {
     const directory = ground.empty('size');
     const events = await seed(directory, files ? batches(files) : matches('size', EVENTS, SESSIONS));
     sealAll(directory);
-    const of = files ? 'the files given' : 'matches made up';
+    const source = files ? 'the given files' : 'generated matches';
     return [
-      atMost(`Size of an event of ${of}, indexes included`, directoryBytes(directory) / events, 250, 'bytes'),
+      atMost(
+        `Size of an event of ${source}, indexes included`,
+        directoryBytes(directory) / events,
+        250,
+        'bytes',
+      ),
     ];
   },
 };

@@ -15,7 +15,7 @@ export interface BenchOptions {
   /** Contenders by name. */
   readonly only?: readonly string[];
   readonly client: 'wrk' | 'own';
-  /** All that takes long as well. */
+  /** Includes what takes long. */
   readonly full: boolean;
   readonly venueSeconds: number;
   /** Files of events, one JSON object a line. */
@@ -26,7 +26,7 @@ export const MILLION = 1_000_000;
 /** Its name, and that of its only session. */
 const MILLION_NAME = 'a-million';
 
-/** What the sections share: the options, the client, the disk, and the most memory that any courtd ever had. */
+/** What the sections share: the options, the client, the disk, and the peak memory of courtd. */
 export class Ground {
   readonly options: BenchOptions;
   readonly directory: string;
@@ -50,7 +50,7 @@ export class Ground {
     return directory;
   }
 
-  /** @returns a data directory with one session of a million events in it, which nobody else has. */
+  /** @returns a data directory of the caller's own with one session of a million events. */
   async million(name: string): Promise<{ readonly directory: string; readonly session: string }> {
     this.#million ??= this.seeded(MILLION_NAME, MILLION, 1);
     await this.#million;
@@ -68,18 +68,20 @@ export class Ground {
     return directory;
   }
 
-  /** What was written before is not charged to what comes now. */
+  /** Waits until earlier writes are on the disk, so that they do not slow down what is measured next. */
   async settle(): Promise<void> {
     await new Child('sync', []).output();
   }
 
-  /** Call it before a courtd that took a load is stopped. */
+  /** Call it before stopping a courtd that took a load. */
   notePeak(bytes: number): void {
     if (!(this.#peakBytes > bytes)) this.#peakBytes = bytes;
   }
 
-  /** NaN where none took a load. */
-  get peakBytes(): number {
-    return this.#peakBytes;
+  /** @returns the peak since the last call; NaN where no courtd took a load. */
+  takePeak(): number {
+    const peak = this.#peakBytes;
+    this.#peakBytes = Number.NaN;
+    return peak;
   }
 }

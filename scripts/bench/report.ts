@@ -5,34 +5,42 @@ import type { Measured } from './measure.ts';
 
 const MIB = 1024 ** 2;
 
-/** Prints what was measured of courtd and its peers. */
-export function printLoads(measured: readonly Measured[], footprints: ReadonlyMap<Measured, number>): void {
-  for (const load of LOADS) {
-    const headings = [load.title, 'events/s', 'p50 ms', 'p99 ms', 'bytes written/event'];
-    const rows = measured.map((one) => [
+export interface Table {
+  readonly headings: readonly string[];
+  /** Each as long as the headings. */
+  readonly rows: readonly (readonly (string | number)[])[];
+}
+
+/** @returns the measurements of courtd and its peers: a table for each load, and one for all of them together. */
+export function loadTables(
+  measured: readonly Measured[],
+  footprints: ReadonlyMap<Measured, number>,
+): Table[] {
+  const byLoad = LOADS.map((load) => ({
+    headings: [load.title, 'events/s', 'p50 ms', 'p99 ms', 'bytes written/event'],
+    rows: measured.map((one) => [
       one.contender.title,
       whole(one.median(load, 'eventsPerS')),
       hundredths(one.median(load, 'p50Ms')),
       hundredths(one.median(load, 'p99Ms')),
       whole(one.median(load, 'writtenBytes')),
-    ]);
-    printBlock(headings, rows);
-  }
+    ]),
+  }));
   const sizes = measured.map((one) => [
     one.contender.title,
     whole(one.peakBytes / MIB),
     whole(footprints.get(one) ?? Number.NaN),
   ]);
-  printBlock(['over all loads', 'peak MiB', 'bytes on disk/event'], sizes);
+  return [...byLoad, { headings: ['over all loads', 'peak MiB', 'bytes on disk/event'], rows: sizes }];
 }
 
-/** Prints where courtd stands, and the bars beside it. */
-export function printVerdicts(verdicts: readonly Verdict[]): void {
+/** @returns courtd's values beside their bars. */
+export function verdictTable(verdicts: readonly Verdict[]): Table {
   const rows = verdicts.map(({ what, seen, bar, isMet }) => [what, seen, bar, isMet ? 'met' : 'MISSED']);
-  if (rows.length > 0) printBlock(['courtd', 'seen', 'bar', ''], rows);
+  return { headings: ['courtd', 'seen', 'bar', ''], rows };
 }
 
-function printBlock(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
+export function show({ headings, rows }: Table): void {
   printTable(headings, rows);
   process.stdout.write('\n');
 }

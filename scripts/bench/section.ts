@@ -1,10 +1,14 @@
 import type { Verdict } from './bars.ts';
 import type { Ground } from './ground.ts';
+import type { Table } from './report.ts';
 
-/** A part of the bench, which can be run alone. */
+/** A part of the bench, which can run alone. */
 export interface Section {
-  /** For `--section`. */
+  /** For `--section`, and its heading in RESULTS.md. */
   readonly name: string;
-  /** @returns where courtd stands beside the bars of this part. */
-  run(ground: Ground): Promise<Verdict[]>;
+  /**
+   * @param show prints a table and adds it to the results.
+   * @returns how courtd compares with the bars of this section.
+   */
+  run(ground: Ground, show: (table: Table) => void): Promise<Verdict[]>;
 }

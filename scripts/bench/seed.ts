@@ -2,7 +2,7 @@ import type { CourtEvent } from '../../src/protocol/event.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { Store } from '../../src/store/store.ts';
 import { Appender } from '../../src/store/write/appendEvents.ts';
-import { UNWATCHED } from '../../test/harness/unwatchedStore.ts';
+import { UNWATCHED } from './unwatchedStore.ts';
 
 /** Requests that wait for a commit together: as many as one commit takes. */
 const AT_ONCE = 4;

@@ -4,7 +4,7 @@ import { AccessLog } from '../../../src/http/accessLog.ts';
 import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
 import { CourtServer } from '../../../src/http/server.ts';
 import { Store } from '../../../src/store/store.ts';
-import { UNWATCHED } from '../../../test/harness/unwatchedStore.ts';
+import { UNWATCHED } from '../unwatchedStore.ts';
 import { announce } from './announce.ts';
 
 /** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */
