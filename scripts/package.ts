@@ -12,7 +12,7 @@ import { stage } from './package/stage.ts';
 /**
  * `npm run package`: dist/courtd_VERSION_amd64.deb and _arm64.deb, on either kind of machine. The same commit gives the
  * same bytes, on a Debian of the same release. `-- --arch amd64` builds one; `--quick` compresses it in a second and
- * leaves out lintian; `--version 0.2.0` or `--version-suffix +next` builds another version; `--to DIR` puts it elsewhere.
+ * skips lintian; `--version 0.2.0` or `--version-suffix +next` builds another version; `--to DIR` sets the directory.
  */
 
 interface Options {
@@ -26,20 +26,20 @@ interface Options {
 const BOTH = ARCHITECTURES.map(({ debian }) => debian);
 const { arch, quick, version, versionSuffix, to } = new Command('npm run package --')
   .description('builds the Debian packages')
-  .addOption(new Option('--arch <name...>', 'these alone').choices(BOTH).default(BOTH))
-  .option('--quick', 'compressed in a second, and without lintian', false)
-  .option('--version <version>', 'another version')
-  .option('--version-suffix <suffix>', 'behind the version')
-  .option('--to <directory>', 'where it goes', path.join(ROOT, 'dist'))
+  .addOption(new Option('--arch <name...>', 'only these architectures').choices(BOTH).default(BOTH))
+  .option('--quick', 'compress fast, and skip lintian', false)
+  .option('--version <version>', 'instead of the version in package.json')
+  .option('--version-suffix <suffix>', 'a suffix of the version, such as +next')
+  .option('--to <directory>', 'the directory for the packages', path.join(ROOT, 'dist'))
   .parse()
   .opts<Options>();
 
 try {
   const release = releaseOf({ version, suffix: versionSuffix });
   const architectures = ARCHITECTURES.filter(({ debian }) => arch.includes(debian));
-  const lacks = missingNeeds(architectures, !quick);
-  if (lacks !== undefined) throw new Error(lacks);
-  // Modes are part of the bytes.
+  const missing = missingNeeds(architectures, !quick);
+  if (missing !== undefined) throw new Error(missing);
+  // File modes are part of the package.
   process.umask(0o022);
   for (const architecture of architectures) build(architecture, release);
 } catch (error) {

@@ -9,19 +9,19 @@ import { openDatabase } from '../src/store/open/openDatabase.ts';
 import { matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens.ts';
 
 /**
- * `npm start`: courtd for this machine alone, with its data in ./data, and a command to try it with. Takes the flags and
- * variables of `courtd serve`.
+ * `npm start` runs courtd for this machine only, with its data in ./data, and prints a command to try it. It takes the flags
+ * and variables of `courtd serve`.
  */
 
-/** Beside the database, which has only its hash: the next start uses it again. */
+/** The token itself, beside the database, which stores only its hash; the next start uses it again. */
 const TOKEN_FILE = 'npm-start.token';
 const LOCAL = '127.0.0.1';
 
 const program = makeProgram();
 const serveCommand = program.commands.find((command) => command.name() === 'serve');
 serveCommand?.action(async (_options, command) => {
-  const isTold = command.getOptionValueSource('host') !== 'default';
-  await start({ ...command.optsWithGlobals(), ...(isTold ? {} : { host: LOCAL }) });
+  const isGiven = command.getOptionValueSource('host') !== 'default';
+  await start({ ...command.optsWithGlobals(), ...(isGiven ? {} : { host: LOCAL }) });
 });
 const ownData = process.env.COURTD_DATA ? [] : ['--data', path.resolve(import.meta.dirname, '../data')];
 await runProgram(program, ['serve', ...ownData, ...process.argv.slice(2)]);
@@ -36,7 +36,7 @@ async function start(options: ServeOptions): Promise<void> {
   process.stdout.write(`\n${curl}://${host}:${port}/v1/events ${headers} -d '${event}'\n\n`);
 }
 
-/** Makes the database where there is none. @returns a token. @throws {StoreError} where a daemon runs already. */
+/** Creates the database where there is none. @returns a valid token. @throws {OperatorError} where a daemon already runs. */
 function prepare(data: string): string {
   const db = openDatabase(data, { create: true });
   try {
@@ -46,7 +46,7 @@ function prepare(data: string): string {
       const known = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
       const endsMs = matchToken(tokenHashes(db), known)?.expires_ms;
       if (endsMs === null || Number(endsMs) > Date.now()) return known;
-      // Expired, revoked, of another database, or none yet.
+      // It has expired, is revoked, belongs to another database, or does not exist yet.
       const { token } = rotateToken(db, TOKEN_GRACE_S, Date.now());
       fs.rmSync(file, { force: true });
       fs.writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
@@ -55,7 +55,7 @@ function prepare(data: string): string {
       lock.close();
     }
   } finally {
-    // Before the daemon opens it: two connections of one process would share SQLite's locks.
+    // Before the daemon opens it: two connections in one process would share SQLite's locks.
     db.close();
   }
 }

@@ -9,7 +9,7 @@ const PEAK_LOOK_MS = 20;
 /** The same on every Linux: the kernel's USER_HZ. */
 const CLOCK_TICKS_PER_S = 100;
 
-/** A program that the bench has started: it never outlives the bench. */
+/** A program that the bench started; it never outlives the bench. */
 export class Child {
   static readonly #alive = new Set<Child>();
   static #isOver = false;
@@ -33,7 +33,7 @@ export class Child {
     this.#ended.then(() => Child.#alive.delete(this));
   }
 
-  /** Ends every child at once; none can be started after it. */
+  /** Kills every child at once; none can be started after that. */
   static endAll(): void {
     Child.#isOver = true;
     for (const child of Child.#alive) child.#process.kill('SIGKILL');
@@ -43,7 +43,7 @@ export class Child {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
-  /** @returns what `pick` makes of the first line of output that it makes something of. */
+  /** @returns what `pick` returns for the first line of output for which it returns something. */
   async firstLine<Found>(pick: (line: string) => Found | undefined): Promise<Found> {
     const found = new Promise<Found>((resolve) => {
       this.#lines.on('line', (line) => {
@@ -54,7 +54,7 @@ export class Child {
     return Promise.race([found, this.#ended.then(() => this.fail())]);
   }
 
-  /** @returns its output, once it has ended well. */
+  /** @returns its output, after it has exited with status 0. */
   async output(): Promise<string> {
     const lines: string[] = [];
     this.#lines.on('line', (line) => lines.push(line));
@@ -68,7 +68,7 @@ export class Child {
     throw new Error(`${this.#process.spawnargs.slice(0, 2).join(' ')} ended (${end}). ${this.#errors}`);
   }
 
-  /** While another one is measured, so that what it still does in the background costs nobody but itself. */
+  /** Stops it while another contender is measured, so that its background work does not slow that one down. */
   pause(): void {
     this.#process.kill('SIGSTOP');
   }
@@ -85,13 +85,13 @@ export class Child {
     clearTimeout(timer);
   }
 
-  /** Ends it as a power cut would: nothing is finished. */
+  /** Kills it, so that it finishes nothing. */
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL');
     await this.#ended;
   }
 
-  /** @returns the most memory that it had until it ended well, in bytes. */
+  /** @returns its peak memory, in bytes, after it has exited with status 0. */
   async peakOfItsLife(): Promise<number> {
     let peak = 0;
     const timer = setInterval(() => {
@@ -103,19 +103,19 @@ export class Child {
     return peak;
   }
 
-  /** @returns seconds of a core that it has taken. */
+  /** @returns the CPU time that it has used. */
   cpuSeconds(): number {
     // Fields 14 and 15, user and system time; the second is the program's name, which may hold spaces.
     const times = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(this.#read('stat'));
     return (Number(times?.[1]) + Number(times?.[2])) / CLOCK_TICKS_PER_S;
   }
 
-  /** @returns bytes that it has had written to a device; NaN where there is no /proc. */
+  /** @returns the bytes that it has written to a device; NaN where there is no /proc. */
   writtenBytes(): number {
     return this.#proc('io', /^write_bytes: (\d+)/m);
   }
 
-  /** @returns the most memory that it ever had, in bytes. */
+  /** @returns its peak memory so far, in bytes. */
   peakBytes(): number {
     return this.#proc('status', /^VmHWM:\s+(\d+) kB/m) * 1024;
   }
@@ -124,7 +124,7 @@ export class Child {
     return Number(value.exec(this.#read(file))?.[1]);
   }
 
-  /** @returns '' where there is no /proc, or no such process any more. */
+  /** @returns '' where there is no /proc, or the process has ended. */
   #read(file: string): string {
     try {
       return fs.readFileSync(`/proc/${this.#process.pid}/${file}`, 'utf8');

@@ -4,7 +4,7 @@ import type { Contender, Running, Target } from './contender.ts';
 import { announcedPort } from './servers/announce.ts';
 import { COURT_EVENTS } from './traffic.ts';
 
-export const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
+const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
 const PER_REQUEST = path.join(import.meta.dirname, 'servers/per-request.ts');
 
 /** courtd as shipped. All load comes from one address, so its rate limit is off. */
@@ -19,7 +19,7 @@ export function command(...args: readonly string[]): Child {
   return new Child(COURTD, args);
 }
 
-/** @returns a new token of a data directory, which is made where there is none. */
+/** @returns a new token of a data directory, which is created where there is none. */
 export function newToken(directory: string): Promise<string> {
   return command('token', 'rotate', '--data', directory).output();
 }
@@ -29,14 +29,14 @@ export function serve(directory: string): Child {
   return command('serve', ...where, '--rate-limit', '0');
 }
 
-/** The same without the group commit. */
+/** The same without group commit. */
 export const perRequest: Contender = {
   name: 'per-request',
   title: 'courtd, a commit per request',
   start: (directory) => start(directory, () => new Child(process.execPath, [PER_REQUEST, directory])),
 };
 
-/** @returns where a server of the protocol listens. */
+/** @returns where to send events to a server that speaks the protocol. */
 export async function courtTarget(child: Child, token: string): Promise<Target> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   return {

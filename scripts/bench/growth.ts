@@ -6,7 +6,7 @@ import { BATCHES } from './load.ts';
 import { median } from './measure.ts';
 import type { Section } from './section.ts';
 
-/** Whether courtd stays as fast when there is much in the file, or in one session. */
+/** Whether courtd stays fast as its file, or one session, grows. */
 
 const ROUNDS = 3;
 const WARM_UP_S = 1;
@@ -20,7 +20,7 @@ export const growth: Section = {
   },
 };
 
-/** New sessions in files that hold much already, in turns with an empty one. */
+/** New sessions in large files, alternating with an empty one. */
 async function newSessions(ground: Ground): Promise<Verdict[]> {
   const files = [{ millions: 1, running: await courtd.start((await ground.million('growth-1')).directory) }];
   if (ground.options.full) {

@@ -35,7 +35,7 @@ export const influxdb: Contender = {
   },
 };
 
-/** Tags are what one looks for, fields the rest: a point for each event. */
+/** A point for each event: what one searches by are tags, the rest are fields. */
 const LINES: Wording = {
   event:
     'event,session_id={session},venue_id=venue-1,court_id=court-{court},type=BALL_BOUNCE event_id="{id}"' +

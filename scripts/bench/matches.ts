@@ -26,7 +26,7 @@ const PLAYERS = ['p-kento-momota', 'p-viktor-axelsen'];
 const SHOTS = ['short_service', 'net_shot', 'lob', 'smash', 'clear', 'drop', 'unknown'];
 const START_MS = Date.UTC(2026, 2, 14, 9);
 const EVENT_MS = 400;
-/** Of the same hit or bounce, how many events later its second revision comes. */
+/** How many more hits and bounces follow one before its second revision is sent. */
 const REVISED_AFTER = 2;
 
 /** One court's match. */

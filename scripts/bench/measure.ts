@@ -14,12 +14,12 @@ export interface Sample {
   readonly writtenBytes: number;
 }
 
-/** A contender that runs, and what was seen of it. */
+/** A running contender and its measurements. */
 export class Measured {
   readonly contender: Contender;
   readonly #running: Running;
   readonly #samples = new Map<Load, Sample[]>();
-  /** Events that were answered for, and those that may have been stored without an answer when a run ended. */
+  /** Acknowledged events, and events that may have been stored without an answer when a run ended. */
   #answered = 0;
   #perhaps = 0;
   #before = 0;
@@ -31,7 +31,7 @@ export class Measured {
     running.child.pause();
   }
 
-  /** Runs a load for some seconds; the others sleep meanwhile. */
+  /** Runs a load for some seconds, while the other contenders are stopped. */
   async run(load: Load, seconds: number, send: (order: Order) => Promise<Outcome>): Promise<Sample> {
     const { child, target } = this.#running;
     child.resume();
@@ -57,7 +57,7 @@ export class Measured {
     };
   }
 
-  /** Runs a load until so many events were answered. */
+  /** Runs a load until this many events have been acknowledged. */
   async fill(load: Load, events: number, send: (order: Order) => Promise<Outcome>): Promise<void> {
     while (this.#answered < events) await this.run(load, 1, send);
   }
@@ -76,9 +76,9 @@ export class Measured {
   }
 
   /**
-   * Ends it.
+   * Stops the contender.
    * @returns how many events it holds, undefined where it stores none.
-   * @throws {Error} where that is less than it answered for, or more than it was sent.
+   * @throws {Error} where that is less than it acknowledged, or more than it was sent.
    */
   async finish(): Promise<number | undefined> {
     const { child, stored } = this.#running;

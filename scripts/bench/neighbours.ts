@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import type { Child } from './child.ts';
-import { COURTD, command } from './courtd.ts';
+import { command } from './courtd.ts';
 
-/** Somebody else at work on the database while cameras send: the same command again and again. */
+/** Another user of the database while cameras send: one command, repeated. */
 export class Neighbour {
   /** Follows "while". */
   readonly title: string;
@@ -18,11 +17,11 @@ export class Neighbour {
 
   begin(): void {
     this.#work = this.#repeat();
-    // Told by `end`.
+    // `end` reports the failure.
     this.#work.catch(() => {});
   }
 
-  /** @returns how many times it did its work, once the last time is over. */
+  /** Waits for the last run. @returns the number of runs. */
   end(): Promise<number> {
     this.#isOver = true;
     return this.#work;
@@ -35,22 +34,13 @@ export class Neighbour {
   }
 }
 
-/** @returns those that this courtd has; checkpoints run anyway. */
 export function neighbours(directory: string, session: string): Neighbour[] {
   const data = ['--data', directory];
-  const found = [
+  const copy = (turn: number) => path.join(directory, '..', `${path.basename(directory)}-backup-${turn}.db`);
+  return [
     new Neighbour('a million events are exported', () =>
       command('export', session, ...data, '-o', '/dev/null'),
     ),
+    new Neighbour('a backup is taken', (turn) => command('backup', copy(turn), ...data)),
   ];
-  if (hasCommand('backup')) {
-    const copy = (turn: number) =>
-      path.join(directory, '..', `${path.basename(directory)}-backup-${turn}.db`);
-    found.push(new Neighbour('a backup is taken', (turn) => command('backup', copy(turn), ...data)));
-  }
-  return found;
-}
-
-function hasCommand(name: string): boolean {
-  return new RegExp(`^  ${name}\\b`, 'm').test(spawnSync(COURTD, ['--help'], { encoding: 'utf8' }).stdout);
 }

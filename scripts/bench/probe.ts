@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const EVERY_MS = 100;
 const BYTES = Buffer.alloc(4096, 1);
 
-/** Syncs a file of its own now and then: what the disk takes for that is not courtd's doing. */
+/** Syncs a file of its own at intervals, which shows how slow the disk is without courtd. */
 export class DiskProbe {
   #isOver = false;
   readonly #work: Promise<number>;

@@ -4,10 +4,10 @@ import { Store } from '../../src/store/store.ts';
 import { Appender } from '../../src/store/write/appendEvents.ts';
 import { UNWATCHED } from './unwatchedStore.ts';
 
-/** Requests that wait for a commit together: as many as one commit takes. */
+/** Requests in flight at a time: as many as share one commit. */
 const AT_ONCE = 4;
 
-/** Stores events through the store's own modules: millions of them, without HTTP. @returns how many. */
+/** Stores events through the store itself, without HTTP, because there are millions. @returns how many were stored. */
 export async function seed(directory: string, requests: Iterable<CourtEvent[]>): Promise<number> {
   const store = await Store.open(directory, UNWATCHED);
   let stored = 0;
@@ -25,7 +25,7 @@ export async function seed(directory: string, requests: Iterable<CourtEvent[]>):
   return stored;
 }
 
-/** Moves what keys are in memory to the file, as courtd does by and by: so large the file becomes in the end. */
+/** Flushes all keys from memory to the file, as courtd does over time, so that the file reaches its final size. */
 export function sealAll(directory: string): void {
   const db = openDatabase(directory);
   try {

@@ -7,7 +7,7 @@ import { median } from './measure.ts';
 import type { Section } from './section.ts';
 import { Traffic } from './traffic.ts';
 
-/** How long courtd takes to start on a million events, after a clean end and after a kill under load. */
+/** How long courtd takes to start on a million events, after a clean stop and after a kill under load. */
 
 const TURNS = 5;
 const MOST_MS = 1_000;
@@ -24,11 +24,11 @@ export const start: Section = {
       await killUnderLoad(ground, directory, turn);
       killed.push(await startOnce(directory, token));
     }
-    return [...judgeStarts('after a clean end', clean), ...judgeStarts('after a kill under load', killed)];
+    return [...judgeStarts('after a clean stop', clean), ...judgeStarts('after a kill under load', killed)];
   },
 };
 
-/** Milliseconds from the spawning. */
+/** Milliseconds since the process was spawned. */
 interface Started {
   readonly listening: number;
   readonly answered: number;
@@ -55,7 +55,7 @@ async function killUnderLoad(ground: Ground, directory: string, turn: number): P
   const { child, target } = await courtd.start(directory);
   const { connections, events } = BATCHES;
   await ground.send({ target, connections, events, seconds: 1, run: `start-${turn}`, before: 0 });
-  // The load has ended a moment ago; what it left in the log has not been brought into the file.
+  // The load has only just ended, so its write-ahead log has not been checkpointed.
   await child.kill();
 }
 

@@ -7,13 +7,13 @@ import { randomBytes } from 'node:crypto';
 
 export const COURTS = 16;
 export const SESSION_EVENTS = 50_000;
-/** Of the bench's one long session; it does not come to its end. */
+/** More than the one long session ever gets. */
 export const LONG_SESSION_EVENTS = 1_000_000_000;
 /** Between two events of a court. */
 export const EVENT_MS = 20;
 const EVENTS_PER_S = 1000 / EVENT_MS;
 
-/** How a server wants its events: an event's text, in which {id}, {session}, {court}, {eot}, {ns} and {n} are filled. */
+/** The format of a server's events, with the placeholders {id}, {session}, {court}, {eot}, {ns} and {n}. */
 export interface Wording {
   readonly event: string;
   /** Before, between and after the events of a batch. */
@@ -29,7 +29,7 @@ export const COURT_EVENTS: Wording = {
   batch: ['[', ',', ']'],
 };
 
-/** Writes requests' bodies; no event comes twice. */
+/** Generates request bodies; every event is new. */
 export class Traffic {
   readonly #parts: readonly string[];
   readonly #batch: Wording['batch'];
@@ -45,7 +45,7 @@ export class Traffic {
    * @param oneSession all of it in one session of one court.
    */
   constructor(wording: Wording, run: string, before: number, oneSession = false) {
-    // Odd ones are the names of what is filled in.
+    // The parts at odd positions are the names of placeholders.
     this.#parts = wording.event.split(/\{(\w+)\}/);
     this.#batch = wording.batch;
     this.#run = run;
@@ -55,7 +55,7 @@ export class Traffic {
   }
 
   /**
-   * @param events in the request; one alone stands without the batch's brackets.
+   * @param events in the request; a single one is sent without the brackets of a batch.
    * @returns the body of the next request, all of it from one court.
    */
   next(events: number): string {

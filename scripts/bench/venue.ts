@@ -7,11 +7,11 @@ import { type Neighbour, neighbours } from './neighbours.ts';
 import { DiskProbe } from './probe.ts';
 import type { Section } from './section.ts';
 
-/** The biggest venue there is, alone and beside those who read the database meanwhile. */
+/** The biggest venue, alone and while other programs read the database. */
 
 const VENUE: Omit<Shift, 'target' | 'seconds' | 'run'> = { cameras: 100, eventsPerS: 4_200, mostEvents: 20 };
 const WARM_UP_S = 3;
-/** Above it, the cameras themselves did not get their turn. */
+/** Above this, the cameras themselves did not get enough CPU time. */
 const LATE_MS = 5;
 const SLOW_DISK_MS = 20;
 
@@ -61,9 +61,8 @@ async function work(
   );
   if (lateMs > LATE_MS || diskMs > SLOW_DISK_MS) {
     say(
-      `This machine had other work: the cameras were up to ${lateMs} ms late themselves, and the disk took up to`,
+      `This machine was busy: the cameras themselves were up to ${lateMs} ms late, and the disk took up to ${Math.round(diskMs)} ms to sync another file.`,
     );
-    say(`${Math.round(diskMs)} ms to sync a file that is not courtd's.`);
   }
   return { ...outcome, cpuShare };
 }

@@ -4,7 +4,7 @@ import type { Load } from './load.ts';
 import { Measured } from './measure.ts';
 import type { Section } from './section.ts';
 
-/** What is written to the device for an event: flash wears out, and this is what wears it. */
+/** The bytes written to the device for an event: writes wear out flash. */
 
 /** One connection: each request is a commit of its own. */
 const BATCHES: Load = { title: 'batches of 500', connections: 1, events: 500 };
@@ -13,7 +13,7 @@ const BARS: readonly (readonly [Load, number])[] = [
   [BATCHES, 2_000],
   [GROUPS, 10_000],
 ];
-/** Long enough for flushing to have begun, which writes too. */
+/** Long enough to include flushes of keys, which write too. */
 const SECONDS = 4;
 
 export const wear: Section = {

@@ -1,6 +1,6 @@
 import process from 'node:process';
 
-/** A kind of machine that there is a package for. */
+/** An architecture that courtd is packaged for. */
 export interface Architecture {
   /** Debian's name of it. */
   readonly debian: 'amd64' | 'arm64';
@@ -8,15 +8,15 @@ export interface Architecture {
   readonly node: 'x64' | 'arm64';
   /** The ELF header's e_machine. */
   readonly elf: number;
-  /** A library that Node needs and a minimal Debian lacks: it goes into the package. */
+  /** A library that Node needs and a minimal Debian lacks: the package contains it. */
   readonly libatomic: OfDebian;
-  /** Takes what only a debugger reads out of programs: the package is a fifth smaller. */
+  /** The program that removes debug symbols: the package is a fifth smaller without them. */
   readonly strip: OfDebian;
 }
 
 interface OfDebian {
   readonly file: string;
-  /** The Debian package it is in; apt has checked its hash. */
+  /** The Debian package that has the file; apt has checked its hash. */
   readonly debian: string;
 }
 
@@ -25,7 +25,7 @@ const KINDS = [
   { debian: 'arm64', node: 'arm64', elf: 183, triplet: 'aarch64-linux-gnu', dashed: 'aarch64-linux-gnu' },
 ] as const;
 
-/** The library and the tools of the machine itself, or Debian's packages for building for another one. */
+/** For the architecture of this machine its own library and tools; for the other one those of Debian's cross packages. */
 export const ARCHITECTURES: readonly Architecture[] = KINDS.map(({ triplet, dashed, ...kind }) => ({
   ...kind,
   libatomic:

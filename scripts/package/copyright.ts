@@ -8,12 +8,12 @@ export function copyrightOf(modules: string): string {
   return `${[OWN, ...parts, SQLITE, LIBATOMIC].join(`\n${'-'.repeat(72)}\n\n`)}`;
 }
 
-/** @throws {Error} where a package has no licence file: somebody has to look. */
+/** @throws {Error} where a package has no licence file: a person must find out what it permits. */
 function partOf(folder: string): string {
   const { name, version, license } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
   const file = fs.readdirSync(folder).find((entry) => /^(licen[cs]e|copying)(\.|$)/i.test(entry));
   if (file === undefined)
-    throw new Error(`${name} has no licence file: see what it allows, and say so here.`);
+    throw new Error(`${name} has no licence file: find out what it permits, and add that to copyright.ts.`);
   const text = fs.readFileSync(path.join(folder, file), 'utf8').replaceAll('\r', '');
   return `The npm package ${name} ${version} (${license}), in /usr/lib/courtd/node_modules:\n\n${text.trim()}\n`;
 }

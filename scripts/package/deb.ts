@@ -8,14 +8,14 @@ import { debianVersion, type Release, ROOT } from './release.ts';
 export interface DebOptions {
   /** Where the package goes. */
   readonly destination: string;
-  /** Large, for a test that is in a hurry. */
+  /** Compresses fast, for tests: the package is larger. */
   readonly isQuick: boolean;
 }
 
 /**
- * Makes the package of what stands in `folder`/stage.
- * @returns the file.
- * @throws {Error} with what Debian's tools said, where they failed.
+ * Builds the package from `folder`/stage.
+ * @returns its path.
+ * @throws {Error} with the output of Debian's tools, where they fail.
  */
 export function makeDeb(
   folder: string,
@@ -44,7 +44,7 @@ export function makeDeb(
     execFileSync('dpkg-architecture', command, { cwd: folder, env, stdio: 'pipe' });
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer };
-    throw new Error(`debian/rules has failed:\n${stdout}${stderr}`);
+    throw new Error(`debian/rules failed:\n${stdout}${stderr}`);
   }
   return path.join(destination, `courtd_${debianVersion(release)}_${debian}.deb`);
 }
@@ -54,14 +54,14 @@ function addUnits(rules: string): string[] {
   const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.startsWith('courtd'));
   for (const unit of units) {
     const own = unit.replace(/^courtd\.?/, '');
-    // debhelper: PACKAGE.TYPE, and PACKAGE.NAME.TYPE for a unit that is not named as the package.
+    // debhelper expects PACKAGE.TYPE, and PACKAGE.NAME.TYPE for a unit with another name than the package.
     const name = unit.startsWith('courtd.') ? `courtd.${own}` : `courtd.${unit}`;
     fs.copyFileSync(path.join(ROOT, 'systemd', unit), path.join(rules, name.replace(/\.conf$/, '')));
   }
   return units.filter((unit) => unit.endsWith('.timer')).map((unit) => path.basename(unit, '.timer'));
 }
 
-/** @returns the source that a library of Debian's was built from, as Built-Using wants it. */
+/** @returns the source package of a Debian library, in the form of the field Built-Using. */
 function sourceOf(debian: string): string {
   return `${fieldOf(debian, 'source:Package')} (= ${fieldOf(debian, 'source:Version')})`;
 }

@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 
-/** An installer copies it from a USB stick, and a venue fetches it over a telephone. */
+/** The package must fit a small USB stick and a slow mobile connection. */
 const DEB_BYTES_MAX = 35e6;
 
-/** @throws {Error} where lintian has something to say, or the package has grown too large. */
+/** @throws {Error} where lintian reports a warning or an error, or the package is too large. */
 export function checkDeb(file: string): void {
   const { size } = fs.statSync(file);
-  if (size > DEB_BYTES_MAX) throw new Error(`${file} has ${size} bytes, more than ${DEB_BYTES_MAX}.`);
+  if (size > DEB_BYTES_MAX)
+    throw new Error(`${file} is ${size} bytes long, more than the limit of ${DEB_BYTES_MAX}.`);
   try {
     execFileSync(
       'lintian',
@@ -18,6 +19,6 @@ export function checkDeb(file: string): void {
     );
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer };
-    throw new Error(`lintian is not content with ${file}:\n${stdout}${stderr}`);
+    throw new Error(`lintian rejects ${file}:\n${stdout}${stderr}`);
   }
 }

@@ -7,8 +7,8 @@ import { ROOT } from './release.ts';
 /** The npm packages of one architecture, as the lock file names them. */
 
 /**
- * Installs them into a folder; npm compares each with its hash in the lock file and runs no code of theirs.
- * @throws {Error} where npm fails, or has brought the Node of another architecture.
+ * Installs them into a folder. npm compares each with its hash in the lock file and runs none of their scripts.
+ * @throws {Error} where npm fails, or installs the Node of another architecture.
  */
 export function installModules(folder: string, { node, elf }: Architecture): void {
   fs.mkdirSync(folder, { recursive: true });
@@ -20,7 +20,7 @@ export function installModules(folder: string, { node, elf }: Architecture): voi
   execFileSync('npm', ['ci', ...flags, ...quiet], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   const program = path.join(folder, 'node_modules/.bin/node');
   if (!fs.existsSync(program) || machineOf(program) !== elf) {
-    throw new Error(`npm has not brought Node for ${node}: it takes npm 10 or newer.`);
+    throw new Error(`npm did not install Node for ${node}: it must be npm 10 or newer.`);
   }
 }
 
@@ -33,16 +33,16 @@ function machineOf(file: string): number {
   return header.readUInt16LE(18);
 }
 
-/** Nothing loads it: it is for compiling. */
+/** Needed only to compile, never at run time. */
 const UNUSED_PACKAGES = ['node-addon-api'];
-/** Beside the modules that courtd imports: the same ones for require(). */
+/** CommonJS duplicates of the modules that courtd imports. */
 const UNUSED_FOLDERS = ['@sinclair/typebox/build/cjs'];
-/** In any package. */
+/** Unused in every package. */
 const UNUSED_NAMES =
   /^(\..*|tests?|docs?|examples?|benchmarks?|bench|bin\.js|eslint\.config\.js|.*\.test\.[cm]?js)$/;
 const USED_FILES = /\.([cm]?js|json|node)$/;
 
-/** Takes over what the program loads, and nothing else: no sources, typings, source maps, documents, other platforms. */
+/** Links what the program loads and nothing else: no sources, typings, source maps, documents, other platforms. */
 export function takeModules(from: string, to: string, { node }: Architecture): void {
   for (const name of packagesIn(from)) {
     if (UNUSED_PACKAGES.includes(name)) continue;
@@ -61,7 +61,7 @@ export function packagesIn(folder: string): string[] {
   return all.sort();
 }
 
-/** Whether a path inside a package goes along; a folder that does not is not looked into. */
+/** Whether a path inside a package is used; an unused folder is skipped as a whole. */
 type IsUsed = (inside: string, isFolder: boolean) => boolean;
 
 function usedOf(name: string, node: string): IsUsed {
@@ -77,7 +77,7 @@ function usedOf(name: string, node: string): IsUsed {
   };
 }
 
-/** Links instead of copies: Node alone has 150 MB. A folder appears with the first file in it. */
+/** Hard links instead of copies: Node alone takes 150 MB. A folder is created with its first file. */
 function link(from: string, to: string, inside: string, isUsed: IsUsed): void {
   for (const entry of fs.readdirSync(path.join(from, inside), { withFileTypes: true })) {
     const own = path.join(inside, entry.name);

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import type { Architecture } from './architecture.ts';
 import { fieldOf } from './installed.ts';
 
-/** Files that building a package takes, and the Debian package that each is in. */
+/** The files that a build needs, each with its Debian package. */
 const FILES: Readonly<Record<string, string>> = {
   '/usr/bin/dh': 'debhelper',
   '/usr/bin/dpkg-architecture': 'dpkg-dev',
@@ -14,8 +14,8 @@ const FILES: Readonly<Record<string, string>> = {
 const DEBHELPER_LEAST = 13;
 
 /**
- * @returns what this machine lacks to build packages, and what to do about it; undefined where it has all.
- * @param isChecked with lintian, which a quick build does without.
+ * @param isChecked whether lintian checks the package, which a quick build skips.
+ * @returns a sentence about what is missing and how to install it; undefined where nothing is.
  */
 export function missingNeeds(architectures: readonly Architecture[], isChecked: boolean): string | undefined {
   const files: Record<string, string> = { ...FILES, ...(isChecked ? { '/usr/bin/lintian': 'lintian' } : {}) };
@@ -26,9 +26,9 @@ export function missingNeeds(architectures: readonly Architecture[], isChecked: 
   const missing = Object.entries(files).filter(([file]) => !fs.existsSync(file));
   if (missing.length > 0) {
     const packages = [...new Set(missing.map(([, debian]) => debian))].join(' ');
-    return `Building a package takes Debian's tools: apt-get install --no-install-recommends ${packages}`;
+    return `Building a package needs Debian's tools: apt-get install --no-install-recommends ${packages}`;
   }
   const version = fieldOf('debhelper', 'Version');
   if (Number.parseInt(version, 10) >= DEBHELPER_LEAST) return undefined;
-  return `Building a package takes debhelper ${DEBHELPER_LEAST} or newer: this is ${version}.`;
+  return `Building a package needs debhelper ${DEBHELPER_LEAST} or newer: this is ${version}.`;
 }

@@ -8,7 +8,7 @@ import { installModules, takeModules } from './modules.ts';
 import { type Release, ROOT } from './release.ts';
 import { settingsOf } from './settings.ts';
 
-/** The files of the package, as they will lie on the machine. `work` is a folder for what does not go into it. */
+/** Lays out the files of the package as they will be installed. `work` is a folder for intermediate files. */
 export function stage(folder: string, work: string, architecture: Architecture, release: Release): void {
   const program = path.join(folder, 'usr/lib/courtd');
   installModules(work, architecture);
@@ -27,14 +27,14 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(makeProgram()));
 }
 
-/** The same program as JavaScript: Node does not strip types below node_modules, and a start is faster. */
+/** Compiles the program to JavaScript, which starts faster than type stripping. */
 function compile(folder: string): void {
   const config = path.join(import.meta.dirname, 'tsconfig.json');
   const tsc = path.join(ROOT, 'node_modules/typescript/bin/tsc');
   execFileSync(process.execPath, [tsc, '-p', config, '--outDir', folder], { stdio: 'inherit' });
 }
 
-/** What the program reads of its package.json. */
+/** @returns the part of package.json that the program reads. */
 function manifestOf({ version }: Release): string {
   const { name, description, license, type } = JSON.parse(
     fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),

@@ -88,7 +88,7 @@ t.test('a directory keeps the newest ones, and nothing but backups is ever remov
   const rest = [...others, 'courtd-20200101T000000Z.db', ...older.slice(1), path.basename(made)];
   t.strictSame(fs.readdirSync(folder).sort(), rest.sort());
   const { stderr } = await daemon.command('backup', folder, '--keep', '1');
-  t.match(stderr, /\nRemoved, to keep 1: courtd-20200103T000000Z\.db, /);
+  t.match(stderr, /\nRemoved older backups, to keep 1: courtd-20200103T000000Z\.db, /);
   t.equal(
     fs.readdirSync(folder).filter((name) => NAME.test(name)).length,
     2,
@@ -181,20 +181,20 @@ t.test('a place where no backup can be: one sentence, status 1, and nothing is c
   fs.rmSync(path.join(daemon.data, 'courtd.db-wal'), { force: true });
   const before = [fs.readdirSync(folder), fs.readdirSync(daemon.data)];
   const places: [place: string, sentence: RegExp][] = [
-    [file, /there\.db exists already: nothing was changed\. Name another file, or a directory/],
-    [path.join(folder, 'half.db'), /half\.db-wal lies in the way/],
-    [path.join(daemon.data, 'courtd.db'), /courtd\.db is a name that the database itself uses/],
+    [file, /there\.db already exists and was not changed\. Name another file, or a directory/],
+    [path.join(folder, 'half.db'), /half\.db-wal exists, and SQLite would read it/],
+    [path.join(daemon.data, 'courtd.db'), /courtd\.db is the database itself: /],
     [path.join(daemon.data, 'courtd.db-wal'), /end its name in \.db\./],
     [path.join(folder, 'none', 'x.db'), /Cannot write to .*x\.db: no such file or directory\./],
-    [path.join(folder, 'none/'), /There is no directory .*none\/: mount its disk, or make it\./],
-    [path.join(folder, 'none.db/'), /There is no directory .*none\.db\/: mount its disk, or make it\./],
+    [path.join(folder, 'none/'), /There is no directory .*none\/: mount its disk, or create it\./],
+    [path.join(folder, 'none.db/'), /There is no directory .*none\.db\/: mount its disk, or create it\./],
     [
       path.join(folder, 'none'),
-      /There is no directory .*none: mount its disk, or make it\. To write one file, /,
+      /There is no directory .*none: mount its disk, or create it\. To write one file, /,
     ],
     [
       path.join(folder, 'half.db-wal'),
-      /half\.db-wal is no directory: name one, or a new file that ends in \.db\./,
+      /half\.db-wal is not a directory: name one, or a new file that ends in \.db\./,
     ],
     [path.join(file, 'x.db'), /Cannot write to .*x\.db: not a directory\./],
     ['/proc/x.db', /Cannot write to \/proc\/x\.db: /],

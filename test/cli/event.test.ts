@@ -40,10 +40,7 @@ t.test('event show tells every revision of one event, and the highest is current
     ]);
     t.equal(stdout.match(/^ {2}payload {2,}\{"x_ft":12\.5,"y_ft":-3\.25,"is_in":true\}$/gm)?.length, 3);
     t.equal(stdout.match(/^ {2}extra {2,}\{"note":\{"by":"umpire"\}\}$/gm)?.length, 3);
-    t.strictSame(
-      stdout.match(/^ {2}conflicts +copies with other content that were ignored: 1$/gm)?.length,
-      1,
-    );
+    t.strictSame(stdout.match(/^ {2}conflicts +resends with different content, ignored: 1$/gm)?.length, 1);
   });
 });
 

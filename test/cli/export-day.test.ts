@@ -46,7 +46,7 @@ t.test(
       said.slice(0, 4),
       said.slice(0, 4).map(() => /^\d events? written to .*\/day\/[^/]+\.csv\.$/),
     );
-    t.equal(said[4], `4 sessions of 2026-03-14 with 8 events in ${place}.`);
+    t.equal(said[4], `4 sessions of 2026-03-14 with 8 events written to ${place}.`);
 
     t.test('again into a directory that is there, with the other options of export', async (t) => {
       const options = ['--format', 'ndjson', '--court', 'court-1', '--current', '--with-received'];
@@ -90,8 +90,8 @@ t.test('a place that is no directory is told in a sentence, and nothing is writt
   const folder = temporaryFolder(t);
   fs.writeFileSync(path.join(folder, 'file'), '');
   for (const [place, sentence] of [
-    ['file', /file is no directory: /],
-    ['none', /There is no directory .*none: with a \/ at its end/],
+    ['file', /file is not a directory: /],
+    ['none', /There is no directory .*none: end its name in \//],
     ['no/ne/', /Cannot write to .*no\/ne\/: no such file or directory/],
   ] as const) {
     const result = await exportDay('--day', '2026-03-14', '-o', `${folder}/${place}`);

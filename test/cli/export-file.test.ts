@@ -4,7 +4,7 @@ import path from 'node:path';
 import t from 'tap';
 import { partialNameOf } from '../../src/base/atomicFile.ts';
 import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
-import { fileSink } from '../../src/cli/terminal/output.ts';
+import { fileSink } from '../../src/cli/terminal/sinks.ts';
 import { BIN, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 
@@ -54,7 +54,7 @@ t.test('an existing file stays as it is until the new one is complete', async (t
   const before = fs.statSync(file).ino;
   const { status, stderr } = await run(BIN, [...command, '--output', file]);
   t.equal(status, 0);
-  t.equal(stderr, `${EVENTS} events written to ${file}; the file that was there is replaced.\n`);
+  t.equal(stderr, `${EVENTS} events written to ${file}; the existing file was replaced.\n`);
   t.ok(read() === whole.stdout);
   t.not(fs.statSync(file).ino, before, 'replaced, not written over');
   t.ok(seen.has('old'), 'it was still whole while the other one was written');

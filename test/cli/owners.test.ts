@@ -225,7 +225,7 @@ t.test('export -o as root: no link of another user is followed', { skip }, async
     fs.lchownSync(link, THIRD, THIRD);
     const { status, stderr } = await as('root', 'export', 's', '-o', link, '--data', data);
     t.equal(status, 1, to);
-    t.match(stderr, /^courtd: \S+\.csv is a link of another user's: remove it, or name what it leads to/);
+    t.match(stderr, /^courtd: \S+\.csv is a symbolic link of another user: remove it, or name its target/);
   }
   const above = path.join(home, 'above');
   fs.symlinkSync(roots, above);
@@ -238,7 +238,7 @@ t.test('export -o as root: no link of another user is followed', { skip }, async
     const session = place.includes('--day') ? [] : ['s'];
     const { status, stderr } = await as('root', 'export', ...session, ...place, '--data', data);
     t.equal(status, 1, place.join(' '));
-    t.match(stderr, /^courtd: \S+\/above is a link of another user's: /);
+    t.match(stderr, /^courtd: \S+\/above is a symbolic link of another user: /);
   }
   t.strictSame(fs.readdirSync(roots), ['precious']);
   t.equal(fs.readFileSync(precious, 'utf8'), 'mine\n');

@@ -62,7 +62,7 @@ t.test(
     t.equal(status, 0);
     t.match(
       stderr,
-      /^5000 events of 2 sessions, received before 20[^ ]+Z, deleted; \d+\.\d MiB given back to the file system\.\n$/,
+      /^Deleted 5000 events of 2 sessions, received before 20[^ ]+Z; \d+\.\d MiB given back to the file system\.\n$/,
     );
     await cameras.more(200);
     await cameras.stop();
@@ -140,7 +140,7 @@ t.test(
     await post(daemon, 20, { session_id: 'young' });
     t.match(await daemon.command('prune', '--older-than', '90d'), {
       status: 0,
-      stderr: /^10 events of 1 session, /,
+      stderr: /^Deleted 10 events of 1 session, /,
     });
     t.strictSame(await listed(daemon), { young: 20 });
   },
@@ -201,13 +201,13 @@ t.test(
         status: 1,
         stdout: '',
         stderr:
-          /^courtd: The clock of this box says 20[^ ]+Z\. It has jumped [^\n]* nothing was deleted\. [^\n]+ without --yes\.\n$/,
+          /^courtd: The clock says 20[^ ]+Z\. It has jumped [^\n]* nothing was deleted\. [^\n]+ without --yes\.\n$/,
       });
     }
     t.match(await daemon.command(...prune), {
       status: 1,
       stdout: '',
-      stderr: /^courtd: 10 of 10 events, more than half, would be deleted: nothing was\./,
+      stderr: /^courtd: 10 of 10 events, more than half, would be deleted: nothing was deleted\./,
     });
     // A start of the daemon with that clock does not make it right.
     await daemon.stop();
@@ -215,7 +215,10 @@ t.test(
     t.match(await again.command(...prune, '--yes'), { status: 1, stderr: /It has jumped/ });
     t.strictSame(await listed(again), { 'this-week': 10 });
     marked(daemon, 0.5);
-    t.match(await again.command(...prune, '--yes'), { status: 0, stderr: /^10 events of 1 session, / });
+    t.match(await again.command(...prune, '--yes'), {
+      status: 0,
+      stderr: /^Deleted 10 events of 1 session, /,
+    });
   },
 );
 
@@ -230,7 +233,7 @@ t.test(
       status: 1,
       stdout: '',
       stderr:
-        'courtd: 30 of 59 events, more than half, would be deleted: nothing was. If that is right, say so with --yes.\n',
+        'courtd: 30 of 59 events, more than half, would be deleted: nothing was deleted. If that is right, repeat the command with --yes.\n',
     });
     t.match(await daemon.command('prune', '--older-than', '90d', '--dry-run'), {
       status: 0,
@@ -325,7 +328,7 @@ t.test('on a terminal the answer counts, and Ctrl-C and Ctrl-D are a no', async 
     );
     t.strictSame(await listed(daemon), { old: 30 }, no);
   }
-  t.match(await answered(daemon, 'y\\n'), { status: 0, stdout: /30 events of 1 session, [^\n]* deleted; / });
+  t.match(await answered(daemon, 'y\\n'), { status: 0, stdout: /Deleted 30 events of 1 session, / });
   t.strictSame(await listed(daemon), {});
 });
 

@@ -127,8 +127,11 @@ t.test('session list and show tell what was sent, for people and for programs', 
       t.equal(told.get('by type'), 'BALL_BOUNCE 4, BALL_HIT 1, PLAYER_IDENTITY 1');
       t.equal(told.get('by court'), '__proto__ 1, court-1 4, court-10 1');
       t.equal(told.get('by revision'), '0 4, 2 1, 10 1');
-      t.match(told.get('lateness') ?? '', /; 1 event came before it happened$/);
-      t.match(stderr, /^1 event came again with other content.*revision, .*share an event_id.*\.\n$/);
+      t.match(told.get('lateness') ?? '', /; 1 event received before its eot$/);
+      t.match(
+        stderr,
+        /^1 conflict: events sent again with different content.*revision, .*same event_id.*\.\n$/,
+      );
     },
   );
 });

@@ -208,7 +208,7 @@ t.test('a revocation leaves the history of a token that has ended as it is, and 
   t.match(again, {
     status: 0,
     stdout: '',
-    stderr: `Token 1 had expired already, at ${expired?.expires_at}: `,
+    stderr: `Token 1 had already expired, at ${expired?.expires_at}: `,
   });
   t.strictSame((await rows(data))[0], expired);
   t.match(await courtd(['token', 'revoke', '2', '--data', data]), {
@@ -218,7 +218,7 @@ t.test('a revocation leaves the history of a token that has ended as it is, and 
   const [, revoked] = await rows(data);
   t.match(await courtd(['token', 'revoke', '2', '--data', data]), {
     status: 0,
-    stderr: `Token 2 had been revoked already, at ${revoked?.expires_at}: `,
+    stderr: `Token 2 had already been revoked, at ${revoked?.expires_at}: `,
   });
   t.strictSame((await rows(data))[1], revoked);
 });

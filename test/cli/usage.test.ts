@@ -124,11 +124,11 @@ t.test(
       COURTD_KEEP_POSITION: 'COURTD_KEEP_POSITIONS',
     };
     for (const [name, meant] of Object.entries(near)) {
-      t.equal(await told(name), `courtd: the variable ${name} changes nothing: did you mean ${meant}?\n`);
+      t.equal(await told(name), `courtd: the variable ${name} has no effect: did you mean ${meant}?\n`);
     }
     t.match(
       await told('COURTD_SOMETHING'),
-      /^courtd: the variable COURTD_SOMETHING changes nothing: "[^\n]*\n$/,
+      /^courtd: the variable COURTD_SOMETHING has no effect: "[^\n]*\n$/,
     );
     const { stderr, status } = await courtd(['token', 'list'], {
       COURTD_DAAT: '/none',

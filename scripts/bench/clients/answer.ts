@@ -3,7 +3,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** @returns the answer at the start of what was received, once it is whole: its Content-Length tells. */
+/** @returns the first answer of what was received; undefined until it is complete, by its Content-Length. */
 export function parseAnswer(received: string): Answer | undefined {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

@@ -7,7 +7,7 @@ import { parseAnswer } from './answer.ts';
 import type { Shift, ShiftOutcome } from './cameras.ts';
 import { requestHead } from './client.ts';
 
-/** The process of `cameras.ts`: works one shift and prints its outcome. */
+/** The process of `cameras.ts`: sends one shift and prints its outcome. */
 
 interface Sending {
   /** When it should be sent, on the monotonic clock. */
@@ -25,7 +25,7 @@ let answered = 0;
 let events = 0;
 let failures = 0;
 
-/** One connection; what is due while an answer is awaited waits its turn. */
+/** One connection; a request that is due while another awaits its answer is queued. */
 class Camera {
   readonly #socket: net.Socket;
   readonly #waiting: Sending[] = [];
@@ -78,7 +78,7 @@ class Camera {
 const cameras = await Promise.all(Array.from({ length: shift.cameras }, connect));
 const startAt = performance.now() + 100;
 for (const after of times()) {
-  // Made before it is due: only what courtd takes is measured.
+  // Built before it is due, so that only courtd's time is measured.
   const size = 1 + Math.floor(Math.random() * shift.mostEvents);
   const sending: Sending = { dueAt: startAt + after, events: size, body: traffic.next(size) };
   for (let ms = 1; ms > 0; ) {
@@ -101,7 +101,7 @@ const outcome: ShiftOutcome = {
 };
 process.stdout.write(`${JSON.stringify(outcome)}\n`);
 
-/** @returns when requests are due, in milliseconds from the start: at random, as independent cameras do it. */
+/** @returns when requests are due, in milliseconds from the start: at random, as those of independent cameras are. */
 function times(): number[] {
   const perRequest = (1 + shift.mostEvents) / 2;
   const count = Math.round((shift.eventsPerS * shift.seconds) / perRequest);

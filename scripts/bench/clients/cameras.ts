@@ -2,9 +2,9 @@ import path from 'node:path';
 import { Child } from '../child.ts';
 import type { Target } from '../contender.ts';
 
-/** Cameras that send when it is time to, not when they have been answered; in a process of its own. */
+/** An open-loop client, in a process of its own: cameras send on schedule, whether they have been answered or not. */
 
-/** What they send: the times of all requests are fixed before the first. */
+/** What the cameras send. The times of all requests are fixed before the first. */
 export interface Shift {
   readonly target: Target;
   readonly cameras: number;
@@ -17,7 +17,7 @@ export interface Shift {
   readonly run: string;
 }
 
-/** What came of it. A latency counts from when a request should have been sent: what waits behind it counts too. */
+/** The outcome. Latency is counted from the time a request was due, so waiting behind a slow one counts too. */
 export interface ShiftOutcome {
   readonly requests: number;
   readonly events: number;
@@ -26,7 +26,7 @@ export interface ShiftOutcome {
   readonly maxMs: number;
   /** Anything but a 202 with all its events accepted. */
   readonly failures: number;
-  /** How late the cameras themselves were: above a few ms the machine was too busy to tell. */
+  /** How late the cameras themselves were: above a few ms the machine was too busy to measure. */
   readonly lateMs: number;
 }
 

@@ -15,7 +15,7 @@ export interface Order {
   readonly oneSession?: boolean;
 }
 
-/** What came of it. Each connection sends its next request when it has the answer to the last one. */
+/** The outcome. Each connection sends its next request when it has the answer to the last one. */
 export interface Outcome {
   /** Answered with 2xx. */
   readonly requests: number;

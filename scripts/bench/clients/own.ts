@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Child } from '../child.ts';
 import type { Order, Outcome } from './client.ts';
 
-/** A client of ours where wrk is not installed, in a process of its own. */
+/** The client where wrk is not installed, in a process of its own. */
 
 const MAIN = path.join(import.meta.dirname, 'own-main.ts');
 

@@ -5,7 +5,7 @@ import { Child } from '../child.ts';
 import { COURTS, EVENT_MS, LONG_SESSION_EVENTS, SESSION_EVENTS } from '../traffic.ts';
 import { type Order, type Outcome, requestHead } from './client.ts';
 
-/** wrk, where it is installed: it costs the machine less than a client of ours, and so leaves more to the server. */
+/** wrk, where it is installed: it uses less CPU than our own client and so leaves more to the server. */
 
 const SCRIPT = path.join(import.meta.dirname, 'wrk.lua');
 

@@ -10,7 +10,7 @@ export function announce(port: number): void {
   process.stdout.write(`${JSON.stringify({ port })}\n`);
 }
 
-/** @returns the port, where this line of output announces one. */
+/** @returns the port that this line of output announces, or undefined. */
 export function announcedPort(line: string): number | undefined {
   return line.startsWith('{') ? JSON.parse(line).port : undefined;
 }

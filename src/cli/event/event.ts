@@ -4,7 +4,7 @@ import { findRevisions } from '../../store/layout/storedEvent.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { isoTime, type JsonOption, printData, printPairs } from '../terminal/output.ts';
 
-/** `courtd event show S EVENT_ID`: every revision that is stored. */
+/** `courtd event show S EVENT_ID`: every stored revision. */
 export async function show(
   sessionId: string,
   eventId: string,
@@ -18,7 +18,7 @@ export async function show(
   }
   const current = revisions.at(-1);
   if (options.json) {
-    // The event as text, not as a value: numbers that a double cannot hold are kept (design 1.4).
+    // The event as text, because JSON.parse would round numbers that a double cannot hold.
     const items = revisions.map((event) => {
       const mark = `"current":${event === current},"received_at":"${isoTime(event.receivedMs)}"`;
       return `  {${mark},"conflicting_copies":${event.conflictingCopies},"event":${eventToJson(event)}}`;
@@ -40,9 +40,7 @@ export async function show(
       ...(event.extra === null ? [] : [['extra', event.extra] as const]),
       ...(event.conflictingCopies === 0
         ? []
-        : [
-            ['conflicts', `copies with other content that were ignored: ${event.conflictingCopies}`] as const,
-          ]),
+        : [['conflicts', `resends with different content, ignored: ${event.conflictingCopies}`] as const]),
     ]);
   }
 }

@@ -5,7 +5,7 @@ import { readPayload } from '../../protocol/sentEvent.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { isoTime } from '../terminal/output.ts';
 
-/** The columns of `courtd export`, in order (design 3). */
+/** The columns of the CSV, in order. Scripts read them by name and by position, so their order is part of the interface. */
 export const CSV_COLUMNS = [
   'session_id',
   'event_id',
@@ -24,27 +24,27 @@ export const CSV_COLUMNS = [
   'extra',
 ] as const;
 
-/** What must be quoted (RFC 4180, section 2.6). */
+/** A cell with one of these must be quoted (RFC 4180, section 2.6). */
 const SPECIAL = /[",\r\n]/;
-/** Faster than replaceAll. */
+/** A regular expression is faster here than replaceAll with a string. */
 const QUOTES = /"/g;
 
-/** @returns one record of RFC 4180 with its line end. Ours, because the libraries took twice as long as all the rest. */
+/** @returns one record of RFC 4180 with its line end. The CSV libraries took twice as long as the rest of an export. */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(quoted).join(',')}\r\n`;
 }
 
-/** What a million events have in common with the one before, or with others of its origin, is made into text once. */
+/** Formats events. The text of a value that an event shares with the one before, or with its origin, is made only once. */
 export class CsvWriter {
-  readonly #session = new Last(quoted);
-  readonly #received = new Last((ms: number) => isoTime(ms) ?? '');
+  readonly #session = new LastText(quoted);
+  readonly #received = new LastText((ms: number) => isoTime(ms) ?? '');
   readonly #origins = new Map<number, OriginTexts>();
 
-  /** @returns the record of one event, in the order of CSV_COLUMNS. Only texts that can need it are looked at for quoting. */
+  /** @returns the record of one event, in the order of CSV_COLUMNS. Only cells that may need quoting are checked for it. */
   line(event: ReadEvent): string {
     const payload = readPayload(new JsonReader(event.payload, 'texts'));
     const origin = this.#origins.get(event.origin) ?? this.#addOrigin(event);
-    // Joined, not added up: V8 keeps a sum as a tree of its parts, and collecting those took as long as all the rest.
+    // join() instead of +: V8 keeps a concatenation as a tree, and collecting those took as long as the rest of an export.
     return [
       this.#session.text(event.sessionId),
       quoted(event.eventId),
@@ -55,7 +55,7 @@ export class CsvWriter {
       event.confidence,
       origin.sourceAndVersion,
       this.#received.text(event.receivedMs),
-      // In the order of PAYLOAD_FIELDS; written out, since this is done for each of a million events.
+      // In the order of PAYLOAD_FIELDS; unrolled, because this runs for each of a million events.
       cell(payload.x_ft),
       cell(payload.y_ft),
       cell(payload.is_in),
@@ -79,14 +79,14 @@ export class CsvWriter {
   }
 }
 
-/** Cells that stand beside each other. */
+/** Neighbouring cells, joined. */
 interface OriginTexts {
   readonly typeToVenue: string;
   readonly sourceAndVersion: string;
 }
 
-/** Remembers the text of the last value. */
-class Last<Value> {
+/** Caches the text of the last value. */
+class LastText<Value> {
   readonly #toText: (value: Value) => string;
   #value: Value | undefined;
   #text = '';
@@ -108,7 +108,7 @@ function quoted(text: string): string {
   return SPECIAL.test(text) ? `"${text.replace(QUOTES, '""')}"` : text;
 }
 
-/** Absent is empty; a number is the text that was sent. */
+/** An absent field is an empty cell; a number is written as it was sent. */
 function cell(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? quoted(value) : JSON.stringify(value);

@@ -7,29 +7,27 @@ import { eotToNs } from '../../protocol/eot.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { listSessions, type SessionLine, sessionId } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
-import { counted, makeDirectory, say } from '../terminal/output.ts';
+import { counted, say } from '../terminal/output.ts';
+import { makeDirectory } from '../terminal/sinks.ts';
 import { type ExportOptions, openFile, withExportedDatabase, writeSession } from './exportSession.ts';
 
-/** The longest name of a file without its ending, in bytes: file systems take 255, some that encrypt take 143. */
+/** The longest file name without its extension, in bytes: file systems allow 255, some that encrypt allow 143. */
 const NAME_BYTES = 100;
 /** Hex digits of SHA-256 that make a shortened name unique. */
 const HASH_DIGITS = 16;
 
-/**
- * `courtd export --day D -o DIR/`: every session that has an event on that day, each whole, so that a match is not cut at
- * midnight.
- */
+/** `courtd export --day D -o DIR/`: every session with an event on that day, whole, so that midnight does not cut a match. */
 export async function exportDay(options: ExportOptions): Promise<void> {
   const { day, output, format } = options as ExportOptions & Required<Pick<ExportOptions, 'day' | 'output'>>;
-  let isThere = isDirectory(output);
+  let exists = isDirectory(output);
   const names = await sessionsOf(day, options);
   if (names.length === 0) return say(`No session has an event on ${day.name}.`);
   const files = fileNames(names);
   let [sessions, events] = [0, 0];
   for (const [name, file] of files) {
     const open = () => {
-      if (!isThere) makeDirectory(output);
-      isThere = true;
+      if (!exists) makeDirectory(output);
+      exists = true;
       return openFile(path.join(output, `${file}.${format}`));
     };
     const written = await writeSession(name, options, open, { unlessEmpty: true });
@@ -38,24 +36,27 @@ export async function exportDay(options: ExportOptions): Promise<void> {
   }
   const found = counted(names.length, 'session');
   if (sessions === 0) return say(`No event matched in the ${found} of ${day.name}.`);
-  say(`${counted(sessions, 'session')} of ${day.name} with ${counted(events, 'event')} in ${output}.`);
+  say(
+    `${counted(sessions, 'session')} of ${day.name} with ${counted(events, 'event')} written to ${output}.`,
+  );
 }
 
-/** @throws {StoreError} where it is, or would be, no directory. */
+/** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */
 function isDirectory(place: string): boolean {
   const stat = telling(place, () => fs.statSync(place, { throwIfNoEntry: false }));
   if (stat?.isDirectory()) return true;
-  if (stat !== undefined)
-    throw new OperatorError(`${place} is no directory: with --day, name one with -o DIR/.`);
+  if (stat !== undefined) {
+    throw new OperatorError(`${place} is not a directory: with --day, name one with -o DIR/.`);
+  }
   if (place.endsWith('/')) return false;
-  throw new OperatorError(`There is no directory ${place}: with a / at its end, -o makes it.`);
+  throw new OperatorError(`There is no directory ${place}: end its name in / and -o creates it.`);
 }
 
-/** @returns the names of the sessions with an event on that day. */
+/** @returns the ids of the sessions with an event on that day. */
 async function sessionsOf(day: Day, options: ExportOptions): Promise<string[]> {
   const near = await withExportedDatabase(options, (db) => {
     const found: SessionLine[] = [];
-    for (const lines of listSessions(db)) found.push(...lines.filter((line) => touches(line, day)));
+    for (const lines of listSessions(db)) found.push(...lines.filter((line) => overlaps(line, day)));
     return found;
   });
   const names: string[] = [];
@@ -69,17 +70,18 @@ function edges({ first_eot, last_eot }: SessionLine): bigint[] {
   return [first_eot, last_eot].flatMap((eot) => (eot === null ? [] : (eotToNs(eot) ?? [])));
 }
 
-/** Whether the session begins before the day ends and ends after it began. */
-function touches(line: SessionLine, { fromNs, toNs }: Day): boolean {
+/** Whether the day overlaps the time from the session's first eot to its last. */
+function overlaps(line: SessionLine, { fromNs, toNs }: Day): boolean {
   const [first, last] = edges(line);
   return first !== undefined && last !== undefined && first < toNs && last >= fromNs;
 }
 
+/** Whether the first or the last eot is on that day. */
 function hasEdgeIn(line: SessionLine, { fromNs, toNs }: Day): boolean {
   return edges(line).some((eot) => eot >= fromNs && eot < toNs);
 }
 
-/** Of a session that goes on over the whole day, such as one that never ends. */
+/** Needed only for a session that starts before the day and ends after it, such as one that never ends. */
 async function hasEventIn(line: SessionLine, day: Day, options: ExportOptions): Promise<boolean> {
   return withExportedDatabase(options, (db) => {
     const { fromNs, toNs } = day;
@@ -91,10 +93,10 @@ async function hasEventIn(line: SessionLine, day: Day, options: ExportOptions): 
 }
 
 /**
- * File names for sessions: letters, digits, `_`, `.` and `-` stay, everything else is percent-encoded, so that no name leads out of
- * the directory, is hidden or looks like an option. Long ones, and those that differ in upper and lower case alone (a USB stick
- * would take them for one), get a hash.
- * @returns each session with its file's name, without the ending.
+ * File names for sessions: letters, digits, `_`, `.` and `-` stay and everything else is percent-encoded, so that no name leaves
+ * the directory, is hidden or looks like an option. Long names, and names that differ only in case (the file system of a USB
+ * stick would treat them as one), end in a hash.
+ * @returns each session_id with the name of its file, without the extension.
  */
 export function fileNames(sessions: readonly string[]): Map<string, string> {
   const folded = (name: string) => encoded(name).normalize('NFC').toLowerCase();
@@ -115,7 +117,7 @@ function shortened(name: string): string {
   return Buffer.byteLength(encoded(name)) <= NAME_BYTES ? encoded(name) : hashed(name);
 }
 
-/** No other name has a `~`. */
+/** `~` cannot occur in a name without a hash. */
 function hashed(name: string): string {
   let start = '';
   for (const character of name) {

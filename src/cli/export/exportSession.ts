@@ -5,7 +5,8 @@ import { type EventFilter, type ReadEvent, readSession } from '../../store/read/
 import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { counted, fileSink, isoTime, Progress, type Sink, say, stdoutSink } from '../terminal/output.ts';
+import { counted, isoTime, Progress, say } from '../terminal/output.ts';
+import { fileSink, type Sink, stdoutSink } from '../terminal/sinks.ts';
 import { CSV_COLUMNS, CsvWriter, csvLine } from './csvWriter.ts';
 
 export interface ExportOptions extends DataOption {
@@ -14,7 +15,7 @@ export interface ExportOptions extends DataOption {
   readonly current?: boolean;
   readonly type?: string;
   readonly court?: string;
-  /** Nanoseconds since the epoch, as the others. */
+  /** This and the next three: nanoseconds since the epoch. */
   readonly from?: bigint;
   readonly to?: bigint;
   readonly receivedFrom?: bigint;
@@ -23,8 +24,8 @@ export interface ExportOptions extends DataOption {
   readonly output?: string;
 }
 
-/** Of what nothing was found, the first ones are named. */
-const NAMES_TOLD = 10;
+/** The most courts or types that a message lists. */
+const NAMES_LISTED = 10;
 
 /** `courtd export S`. */
 export async function exportSession(name: string, options: ExportOptions): Promise<void> {
@@ -32,13 +33,13 @@ export async function exportSession(name: string, options: ExportOptions): Promi
   const written = await writeSession(name, options, () =>
     output === undefined ? stdoutSink() : openFile(output),
   );
-  if (written === 0) return tellNothing(name, options);
+  if (written === 0) return sayNoMatch(name, options);
   if (output === undefined && process.stderr.isTTY) say(`${counted(written, 'event')} written.`);
 }
 
 /**
- * Writes what the filters leave of one session.
- * @param open where to: called at once, or with `unlessEmpty` only when there is an event to write.
+ * Writes the events of one session that pass the filters.
+ * @param open opens the destination: at once, or with `unlessEmpty` only when there is an event to write.
  * @returns the number of events.
  */
 export async function writeSession(
@@ -64,31 +65,31 @@ export async function writeSession(
     }
     progress.clear();
     sink?.commit();
-    sink?.tell?.(written);
+    sink?.report?.(written);
     return written;
   });
 }
 
-/** Opens the database for one look at it, or one session: each is read on a connection of its own (store/reader). */
+/** Opens the database for one query or one session: each is read on a connection of its own. */
 export function withExportedDatabase<Result>(
   options: ExportOptions,
   work: (db: Database) => Result | Promise<Result>,
 ): Promise<Result> {
-  // Without it V8 lets garbage grow, or not, as it happens.
+  // Keeps memory constant: by default the heap may grow far before V8 collects garbage.
   setFlagsFromString('--heap-growing-percent=50');
   return withDatabase(options, work, { staysRoot: options.output !== undefined });
 }
 
 export interface ExportSink extends Sink {
-  /** Says to people how much was written. */
-  tell?(written: number): void;
+  /** Prints how much was written. */
+  report?(written: number): void;
 }
 
-/** A file that appears, or takes the place of the one that was there, when it is complete. */
+/** Opens a file that appears, or replaces the existing one, when it is complete. */
 export function openFile(file: string): ExportSink {
   const sink = fileSink(file);
-  const note = sink.replaces ? '; the file that was there is replaced' : '';
-  return { ...sink, tell: (written) => say(`${counted(written, 'event')} written to ${file}${note}.`) };
+  const note = sink.replaces ? '; the existing file was replaced' : '';
+  return { ...sink, report: (written) => say(`${counted(written, 'event')} written to ${file}${note}.`) };
 }
 
 async function begin(sink: ExportSink, { format }: ExportOptions): Promise<ExportSink> {
@@ -102,7 +103,7 @@ function lineWriter({ format, withReceived }: ExportOptions): (event: ReadEvent)
     return (event) => csv.line(event);
   }
   if (withReceived !== true) return (event) => `${eventToJson(event)}\n`;
-  // Around the event, not in it: it may have a field of that name itself.
+  // Beside the event, not in it: the event may have a field of that name.
   return (event) => `{"received_at":"${isoTime(event.receivedMs)}","event":${eventToJson(event)}}\n`;
 }
 
@@ -119,13 +120,13 @@ function filterOf(options: ExportOptions): EventFilter {
   };
 }
 
-/** The first whole millisecond that is not before: events come at whole ones. */
+/** Rounds up, because times of receipt are whole milliseconds. */
 function wholeMs(ns: bigint): number {
   return Number(ns / 1_000_000n) + (ns % 1_000_000n > 0n ? 1 : 0);
 }
 
-/** Says what there is instead: a court is soon misspelt, and a time soon of another time zone. */
-async function tellNothing(name: string, options: ExportOptions): Promise<void> {
+/** Lists what the session does have, since a court is easily misspelt and a time given in the wrong time zone. */
+async function sayNoMatch(name: string, options: ExportOptions): Promise<void> {
   const { type, court, from, to, receivedFrom, receivedTo } = options;
   const summary = await withExportedDatabase(options, (db) => summarizeSession(db, name));
   const has: string[] = [];
@@ -137,7 +138,7 @@ async function tellNothing(name: string, options: ExportOptions): Promise<void> 
   say(`No event matched${instead}.`);
 }
 
-/** @returns when the events of a session came. */
+/** @returns when the first and the last event of a session were received. */
 async function receivedIn(name: string, options: ExportOptions): Promise<string> {
   let [first, last]: (number | null)[] = [];
   await withExportedDatabase(options, (db) => {
@@ -153,6 +154,6 @@ async function receivedIn(name: string, options: ExportOptions): Promise<string>
 
 function listed(counts: Readonly<Record<string, number>>): string {
   const names = Object.keys(counts);
-  const rest = names.length - NAMES_TOLD;
-  return `${names.slice(0, NAMES_TOLD).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const rest = names.length - NAMES_LISTED;
+  return `${names.slice(0, NAMES_LISTED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

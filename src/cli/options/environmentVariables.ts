@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { say } from '../terminal/output.ts';
 
-/** Those that no option stands for: the timers' units and the package read them. */
-const OF_THE_UNITS = [
+/** Variables without an option: the units of the timers and the package read them. */
+const UNIT_VARIABLES = [
   'COURTD_BACKUP_DIR',
   'COURTD_BACKUP_KEEP',
   'COURTD_KEEP',
@@ -10,45 +10,45 @@ const OF_THE_UNITS = [
   'COURTD_PURGE_DATA',
 ];
 
-/** An empty variable counts as unset (design 3); commander would take it as a value. */
+/** An empty variable counts as unset, as in an EnvironmentFile of systemd; commander would take it as a value. */
 export function dropEmptyVariables(): void {
   for (const name of Object.keys(process.env)) {
     if (name.startsWith('COURTD_') && process.env[name] === '') delete process.env[name];
   }
 }
 
-/** Tells of variables that look like settings and are none, which would otherwise be ignored without a word. */
+/** Reports a misspelt COURTD_ variable, which would otherwise have no effect and no message. */
 export function warnOfUnknownVariables(program: Command): void {
   const known = knownVariables(program);
   for (const name of Object.keys(process.env).sort()) {
     if (!name.startsWith('COURTD_') || known.includes(name)) continue;
     const near = nearest(name, known);
     const advice = near === undefined ? '"courtd serve --help" shows the settings.' : `did you mean ${near}?`;
-    say(`courtd: the variable ${name} changes nothing: ${advice}`);
+    say(`courtd: the variable ${name} has no effect: ${advice}`);
   }
 }
 
-/** @returns every variable that means something to courtd. */
+/** @returns the name of every variable that has an effect. */
 export function knownVariables(program: Command): string[] {
   const of = ({ options, commands }: Command): string[] => [
     ...options.flatMap(({ envVar }) => envVar ?? []),
     ...commands.flatMap(of),
   ];
-  return [...of(program), ...OF_THE_UNITS];
+  return [...of(program), ...UNIT_VARIABLES];
 }
 
-/** @returns the known name with the fewest typing errors in between, if they are few for its length. */
+/** @returns the known name at the smallest edit distance from `name`, if that is small for its length. */
 function nearest(name: string, known: readonly string[]): string | undefined {
-  let [best, fewest] = [undefined as string | undefined, Math.max(2, Math.ceil((name.length - 7) / 3)) + 1];
+  let [best, smallest] = [undefined as string | undefined, Math.max(2, Math.ceil((name.length - 7) / 3)) + 1];
   for (const other of known) {
-    const errors = typingErrors(name, other);
-    if (errors < fewest) [best, fewest] = [other, errors];
+    const distance = editDistance(name, other);
+    if (distance < smallest) [best, smallest] = [other, distance];
   }
   return best;
 }
 
-/** Letters to add, drop, replace or swap with their neighbour (optimal string alignment). */
-function typingErrors(a: string, b: string): number {
+/** The number of letters to insert, delete, replace or swap with their neighbour (optimal string alignment). */
+function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** `courtd version`, as people try it before `--version`. */
+/** `courtd version`, which people try before `--version`. */
 export function addVersion(program: Command, version: string): void {
   program
     .command('version')
@@ -8,13 +8,13 @@ export function addVersion(program: Command, version: string): void {
     .action(() => void process.stdout.write(`${version}\n`));
 }
 
-/** `courtd help [COMMAND]`, in place of commander's, which takes a command that is not there for one without help. */
+/** `courtd help [COMMAND]`. It replaces commander's own, which prints the general help for an unknown command. */
 export function addHelp(command: Command): void {
   for (const child of command.commands) if (child.commands.length > 0) addHelp(child);
   command
     .helpCommand(false)
     .command('help')
-    .description('show what a command does and takes')
+    .description('show what a command does, with its arguments and options')
     .argument('[command...]')
     .action((names: readonly string[]) => {
       let found = command;

@@ -2,25 +2,25 @@ import { InvalidArgumentError, Option } from 'commander';
 import { NAME_CODE_POINTS } from '../../base/limits.ts';
 import { isName } from '../../protocol/event.ts';
 
-/** What people type, as values; each refusal says what would be accepted. */
+/** Parsers of options and arguments. Each error says what would be accepted. */
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-/** The longest time that can be asked for, in days: whatever it is added to is still a date. */
+/** The longest duration, in days: a date plus or minus this is still a valid date. */
 const DURATION_MAX_D = 1_000_000;
 
-/** @returns seconds, of "0" or an integer with s, m, h or d. */
+/** @returns seconds. Takes "0" or an integer with s, m, h or d. */
 export function parseDuration(text: string): number {
   return text === '0' ? 0 : secondsOf(text, 'Give 0 or a whole number with s, m, h or d, such as 24h.');
 }
 
-/** @returns seconds, more than none. */
+/** @returns seconds, at least one. */
 export function parsePeriod(text: string): number {
   const advice = 'Give a whole number with s, m, h or d, such as 90d';
   const seconds = text === '0' ? 0 : secondsOf(text, `${advice}.`);
   if (seconds > 0) return seconds;
-  throw new InvalidArgumentError(`${advice}: 0 would be every event.`);
+  throw new InvalidArgumentError(`${advice}: 0 would mean every event.`);
 }
 
 function secondsOf(text: string, advice: string): number {
@@ -31,7 +31,7 @@ function secondsOf(text: string, advice: string): number {
   throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
 }
 
-/** @returns bytes, of an integer alone or with KiB, MiB or GiB. */
+/** @returns bytes. Takes an integer, alone or with KiB, MiB or GiB. */
 export function parseSize(text: string): number {
   const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);
   if (match === null)
@@ -39,7 +39,7 @@ export function parseSize(text: string): number {
   return Number(match[1]) * UNIT_BYTES[match[2]!]!;
 }
 
-/** @returns a reader of whole numbers from `min` to `max`. */
+/** @returns a parser of whole numbers from `min` to `max`. */
 export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
@@ -48,7 +48,7 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
-/** @returns a size between two others, in bytes. */
+/** @returns a parser of sizes from `min` to `max` bytes. */
 export function sizeBetween(min: number, max: number): (text: string) => number {
   return (text) => {
     const bytes = parseSize(text);
@@ -62,7 +62,7 @@ export function notEmpty(text: string): string {
   throw new InvalidArgumentError('It must not be empty.');
 }
 
-/** @returns a name such as a venue_id, which events could have. */
+/** @returns a name that the protocol allows, such as a venue_id. */
 export function parseName(text: string): string {
   if (isName(text)) return text;
   throw new InvalidArgumentError(
@@ -77,5 +77,5 @@ export function option(flags: string, description: string): Option {
 }
 
 export function json(): Option {
-  return new Option('--json', 'for programs: JSON on standard output');
+  return new Option('--json', 'print JSON on standard output, for programs');
 }

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import { eotFault, eotToNs } from '../../protocol/eot.ts';
 
-/** Times as people type them: those of the wall clock, unless they say an offset. */
+/** Times as people type them: local time, unless they have an offset. */
 
-export const TIMES_HELP = `A time is 14:00 (today), 2026-03-14 (its midnight), 2026-03-14T14:00:00.5, or
-one with an offset, such as 2026-03-14T14:00Z. Without an offset it is the box's
-local time. Where clocks go forward, a time that is skipped counts as that much
-later; where they go back, a time that comes twice is the first of the two.`;
+export const TIMES_HELP = `A time is 14:00 (today), 2026-03-14 (midnight), 2026-03-14T14:00:00.5, or one
+with an offset, such as 2026-03-14T14:00Z. A time without an offset is local time.
+When clocks go forward, a time that is skipped counts as that much later; when
+they go back, a time that occurs twice means the first of the two.`;
 
 export interface Day {
   /** YYYY-MM-DD. */
@@ -33,7 +33,7 @@ export function parseTime(text: string): bigint {
   );
 }
 
-/** @returns a day of the box, from its midnight to the next. */
+/** @returns a day in local time, from its midnight to the next. */
 export function parseDay(text: string): Day {
   if (!DATE.test(text)) throw new InvalidArgumentError('Give a day, such as 2026-03-14.');
   const fromNs = localNs(text, '00:00');
@@ -41,7 +41,7 @@ export function parseDay(text: string): Day {
   return { name: text, fromNs, toNs: BigInt(new Date(year, month - 1, day + 1).getTime()) * NS_PER_MS };
 }
 
-/** Read as if it were UTC, which tells what is wrong with it, and then moved to where this clock shows the same. */
+/** Parses the text as UTC, which validates it, and then shifts it to the moment at which a local clock shows that time. */
 function localNs(date: string, time: string): bigint {
   const text = `${date}T${time}Z`;
   const ns = eotToNs(text);

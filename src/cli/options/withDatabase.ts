@@ -7,8 +7,8 @@ export interface DataOption {
 }
 
 /**
- * Runs one command's work on the database of the data directory, and closes it.
- * @throws {StoreError} where it cannot be opened, or fails: with a sentence for people.
+ * Opens the database of the data directory, runs `work` on it and closes it.
+ * @throws {OperatorError} where the database cannot be opened, or fails: what happened and what to do.
  */
 export async function withDatabase<Result>(
   { data }: DataOption,

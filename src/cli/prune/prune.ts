@@ -23,7 +23,7 @@ export interface PruneOptions extends DataOption, JsonOption {
   readonly olderThan: number;
   readonly type?: string;
   readonly dryRun?: boolean;
-  /** Nobody is there to be asked: as the nightly unit says. */
+  /** Deletes without asking, as the nightly unit does. */
   readonly yes?: boolean;
 }
 
@@ -35,7 +35,7 @@ export async function prune(options: PruneOptions): Promise<void> {
   const { events, sessions, bytes } = await withDatabase(options, async (db) => {
     if (options.dryRun) return { ...countOld(db, which), bytes: 0 };
     if (options.yes) refuseJumpedClock(options.data, nowMs);
-    else await agree(db, which);
+    else await confirm(db, which);
     return deleteOld(db, which, options);
   });
   if (options.json) {
@@ -46,7 +46,7 @@ export async function prune(options: PruneOptions): Promise<void> {
   const what = `${counted(events, kind)} of ${counted(sessions, 'session')}`;
   const when = `received before ${isoTime(beforeMs)}`;
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.`);
-  say(`${what}, ${when}, deleted; ${mebibytes(bytes)} given back to the file system.`);
+  say(`Deleted ${what}, ${when}; ${mebibytes(bytes)} given back to the file system.`);
 }
 
 async function deleteOld(db: Database, which: ExpiredEvents, { data }: DataOption): Promise<Pruned> {
@@ -62,8 +62,8 @@ async function deleteOld(db: Database, which: ExpiredEvents, { data }: DataOptio
   } catch (error) {
     if (failureKind(error) !== 'full') throw error;
     throw new OperatorError(
-      `The disk of ${data} is full, and a prune needs some room to begin with: remove something else from it, ${mebibytes(2 * RESERVE_BYTES)} ` +
-        'or more, and try again.',
+      `The disk of ${data} is full, and a prune needs some free space to start with: free ${mebibytes(2 * RESERVE_BYTES)} or more on it, ` +
+        'and try again.',
     );
   } finally {
     progress.clear();
@@ -72,7 +72,7 @@ async function deleteOld(db: Database, which: ExpiredEvents, { data }: DataOptio
 }
 
 const WAITING =
-  'Another program is reading the database and does not end: waiting for it. Nothing is lost by ending this prune; the next one goes on.';
+  'Waiting for another program that keeps a read of the database open. You may interrupt this prune; the next one resumes it.';
 
 const PROGRESS = {
   events: (done: number) => `${done} events deleted`,
@@ -80,30 +80,30 @@ const PROGRESS = {
   pages: (done: number) => `${mebibytes(done)} given back`,
 } as const;
 
-/** With nobody there who could look at the clock (clockMark.ts). @throws {StoreError} */
+/** With --yes nobody checks the clock, and one that is ahead would make every event look old. @throws {OperatorError} */
 function refuseJumpedClock(data: string, nowMs: number): void {
   const mark = readMark(data);
   if (mark === undefined || !hasJustJumped(mark, nowMs)) return;
   throw new OperatorError(
-    `The clock of this box says ${isoTime(nowMs)}. It has jumped by more than a day, or the box was off for so long, so it is not relied on ` +
-      'for a day: nothing was deleted. If it is right, run this without --yes.',
+    `The clock says ${isoTime(nowMs)}. It has jumped by more than a day, or the box was off for that long, so it is not trusted for a day: ` +
+      'nothing was deleted. If it is right, run this without --yes.',
   );
 }
 
-/** Where most of all events would go, somebody has to want that. @throws {StoreError} where nobody does. */
-async function agree(db: Database, which: ExpiredEvents): Promise<void> {
+/** Asks before deleting more than half of all events. @throws {OperatorError} unless the answer is yes. */
+async function confirm(db: Database, which: ExpiredEvents): Promise<void> {
   const { events, of } = countOld(db, which);
   if (2 * events <= of) return;
   const what = `${events} of ${of} events, more than half, would be deleted`;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
-    throw new OperatorError(`${what}: nothing was. If that is right, say so with --yes.`);
+    throw new OperatorError(`${what}: nothing was deleted. If that is right, repeat the command with --yes.`);
   }
   const terminal = readline.createInterface({ input: process.stdin, output: process.stderr });
   let answer = '';
   try {
     answer = await terminal.question(`${what}. Delete them? [y/N] `);
   } catch (error) {
-    // Ctrl-C, or Ctrl-D: that is an answer, too.
+    // Ctrl-C or Ctrl-D, which mean no.
     if ((error as Error).name !== 'AbortError') throw error;
     process.stderr.write('\n');
   } finally {

@@ -6,7 +6,7 @@ export function addPrune(program: Command): void {
   program
     .command('prune')
     .description(
-      'delete events by time of receipt, while the daemon takes events, and return the space to the file system; a deleted revision takes the ones that it replaced with it',
+      'delete events by time of receipt, while the daemon takes events, and give the space back to the file system; deleting a revision also deletes the lower ones that it replaced',
     )
     .addOption(
       new Option('--older-than <time>', 'events received longer ago than this: a number with s, m, h or d')

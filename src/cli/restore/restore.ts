@@ -2,13 +2,14 @@ import { partialNameOf, removePartial } from '../../base/atomicFile.ts';
 import { restoreDatabase } from '../../store/backup/restore.ts';
 import { databaseFile } from '../../store/open/openDatabase.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { atEnd, counted, isoTime, type JsonOption, printJson, say } from '../terminal/output.ts';
+import { cleanUpOnExit } from '../terminal/cleanup.ts';
+import { counted, isoTime, type JsonOption, printJson, say } from '../terminal/output.ts';
 
 /** `courtd restore FILE`. */
 export async function restore(file: string, options: DataOption & JsonOption): Promise<void> {
-  const calledOff = atEnd(() => removePartial(partialNameOf(databaseFile(options.data))));
+  const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(databaseFile(options.data))));
   const { events, sessions, newestMs, keptAs } = await restoreDatabase(options.data, file);
-  calledOff();
+  cancelCleanup();
   const newest_received_at = isoTime(newestMs);
   if (options.json) {
     return printJson({ restored: file, events, sessions, newest_received_at, replaced_kept_as: keptAs });
@@ -17,5 +18,5 @@ export async function restore(file: string, options: DataOption & JsonOption): P
   say(`Restored ${file}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`);
   say('The tokens are those of the backup: "courtd token list" shows them.');
   if (keptAs !== null)
-    say(`The replaced database is kept as ${keptAs}: remove it when nobody needs it any more.`);
+    say(`The replaced database is kept as ${keptAs}: remove it when it is no longer needed.`);
 }

@@ -15,7 +15,7 @@ export interface RotateOptions extends DataOption {
   readonly grace: number;
 }
 
-/** `courtd token rotate`: the new token, alone, on standard output. */
+/** `courtd token rotate`: prints the new token, alone, on standard output. */
 export async function rotate(options: RotateOptions): Promise<void> {
   const now = Date.now();
   const rotateIn = (db: Database) => {
@@ -23,17 +23,20 @@ export async function rotate(options: RotateOptions): Promise<void> {
     try {
       printNow(`${rotation.token}\n`);
     } catch (error) {
-      // Nobody has seen it: the venue goes on with the tokens that it had.
+      // Nobody has seen the new token, so the venue keeps the ones that it has.
       rotation.undo();
       throw error;
     }
     return rotation.older;
   };
   const older = await withDatabase(options, rotateIn, { create: true });
-  if (older === 0) return say('Give it to every camera; it is shown only this once.');
+  const sentence = 'Give it to every camera: it is shown only once.';
+  if (older === 0) return say(sentence);
   const end =
-    options.grace === 0 ? 'have ended' : `end at ${isoTime(now + options.grace * 1000)} at the latest`;
-  say(`Give it to every camera; it is shown only this once. The older tokens ${end}.`);
+    options.grace === 0
+      ? 'no longer work'
+      : `stop working at ${isoTime(now + options.grace * 1000)} at the latest`;
+  say(`${sentence} The older tokens ${end}.`);
 }
 
 /** `courtd token list`. */
@@ -54,10 +57,10 @@ export async function revoke(id: number, options: DataOption): Promise<void> {
   }));
   const state = tokenState(before, now);
   if (state === 'expired' || state === 'revoked') {
-    const how = state === 'expired' ? 'had expired' : 'had been revoked';
-    say(`Token ${id} ${how} already, at ${isoTime(tokenEndMs(before))}: nothing has changed.`);
+    const how = state === 'expired' ? 'had already expired' : 'had already been revoked';
+    say(`Token ${id} ${how}, at ${isoTime(tokenEndMs(before))}: nothing changed.`);
   } else {
-    say(`Token ${id} is revoked: whoever still sends it is answered 401 from now on.`);
+    say(`Token ${id} is revoked: requests with it are answered 401 from now on.`);
   }
   if (left === 0)
     say('No token is left, so every request is answered 401: "courtd token rotate" makes a new one.');
