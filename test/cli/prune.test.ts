@@ -242,7 +242,7 @@ t.test(
     t.strictSame(await listed(daemon), { old: 30, young: 29 });
     t.match(await daemon.command('prune', '--older-than', '90d', '--yes'), {
       status: 0,
-      stderr: /^30 events of 1 session, /,
+      stderr: /^Deleted 30 events of 1 session, /,
     });
     t.strictSame(await listed(daemon), { young: 29 });
   },
