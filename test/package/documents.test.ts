@@ -91,27 +91,6 @@ t.test(
   },
 );
 
-/** Programs that check a man page, with what they print to standard output left out. */
-const CHECKERS = {
-  groff: ['-man', '-ww', '-z', '-K', 'utf8', MANUAL],
-  mandoc: ['-T', 'lint', '-W', 'warning', MANUAL],
-  man: ['--warnings', '-E', 'UTF-8', '-l', MANUAL],
-};
-
-for (const [checker, args] of Object.entries(CHECKERS)) {
-  const found = (process.env.PATH ?? '')
-    .split(':')
-    .some((folder) => fs.existsSync(path.join(folder, checker)));
-  t.test(
-    `${checker} renders the man page without a warning`,
-    { skip: !found && 'not installed' },
-    async (t) => {
-      const { status, stdout, stderr } = await run(checker, args);
-      t.strictSame({ status, stderr }, { status: 0, stderr: '' }, checker === 'mandoc' ? stdout : checker);
-    },
-  );
-}
-
 /** What bash offers after a line, as if Tab was pressed at its end. */
 async function complete(t: Test, words: string[], cwd = temporaryFolder(t)): Promise<string[]> {
   const ask = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))

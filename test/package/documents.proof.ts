@@ -1,0 +1,27 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { run } from '../harness/daemon.ts';
+
+const MANUAL = path.resolve(import.meta.dirname, '../../scripts/package/courtd.1');
+
+/** Programs that check a man page, with their arguments. */
+const CHECKERS = {
+  groff: ['-man', '-ww', '-z', '-K', 'utf8', MANUAL],
+  mandoc: ['-T', 'lint', '-W', 'warning', MANUAL],
+  man: ['--warnings', '-E', 'UTF-8', '-l', MANUAL],
+};
+
+for (const [checker, args] of Object.entries(CHECKERS)) {
+  const found = (process.env.PATH ?? '')
+    .split(':')
+    .some((folder) => fs.existsSync(path.join(folder, checker)));
+  t.test(
+    `${checker} renders the man page without a warning`,
+    { skip: !found && 'not installed' },
+    async (t) => {
+      const { status, stdout, stderr } = await run(checker, args);
+      t.strictSame({ status, stderr }, { status: 0, stderr: '' }, checker === 'mandoc' ? stdout : checker);
+    },
+  );
+}
