@@ -88,7 +88,7 @@ t.test('a directory keeps the newest ones, and nothing but backups is ever remov
   const rest = [...others, 'courtd-20200101T000000Z.db', ...older.slice(1), path.basename(made)];
   t.strictSame(fs.readdirSync(folder).sort(), rest.sort());
   const { stderr } = await daemon.command('backup', folder, '--keep', '1');
-  t.match(stderr, /\nRemoved older backups, to keep 1: courtd-20200103T000000Z\.db, /);
+  t.match(stderr, /\nRemoved to keep 1 backup: courtd-20200103T000000Z\.db, /);
   t.equal(
     fs.readdirSync(folder).filter((name) => NAME.test(name)).length,
     2,

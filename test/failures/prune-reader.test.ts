@@ -7,7 +7,7 @@ import { events } from '../harness/events.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 const MIB = 1024 ** 2;
-const WAITS = /^Waiting for another program that keeps a read of the database open\. [^\n]+\n$/;
+const WAITS = /^Waiting for another program to finish reading the database\. [^\n]+\n$/;
 
 t.test(
   'beside a reader that does not end a prune waits, and the log stays small; it goes on after it',

@@ -60,7 +60,7 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
   say(
     `Backup written to ${file}: ${mebibytes(copy.bytes)}, ${counted(copy.events, 'event')}, in ${seconds.toFixed(1)} s.`,
   );
-  if (removed.length > 0) say(`Removed older backups, to keep ${options.keep}: ${removed.join(', ')}.`);
+  if (removed.length > 0) say(`Removed to keep ${counted(options.keep, 'backup')}: ${removed.join(', ')}.`);
 }
 
 /** Root writes as the owner of the directory `place`, which may differ from the owner of the database. */

@@ -72,7 +72,7 @@ async function deleteOld(db: Database, which: ExpiredEvents, { data }: DataOptio
 }
 
 const WAITING =
-  'Waiting for another program that keeps a read of the database open. You may interrupt this prune; the next one resumes it.';
+  'Waiting for another program to finish reading the database. You may interrupt this prune; the next one resumes it.';
 
 const PROGRESS = {
   events: (done: number) => `${done} events deleted`,
