@@ -3,12 +3,12 @@ import path from 'node:path';
 import { cannotWrite, OperatorError } from './operatorError.ts';
 import { createPrivate } from './privateFile.ts';
 
-/** Files that have their name only when they are complete: written aside, fsynced, renamed. */
+/** Atomic files: written under a temporary name, fsynced, and renamed once they are complete. */
 
-/** What SQLite may have left beside a file that it was writing; the file last, since they are found by it. */
+/** Suffixes of the files that SQLite may leave beside a database; the file itself last, since leftovers are found by its name. */
 const COMPANIONS = ['-journal', '-wal', '-shm', ''];
 
-/** @returns the first name that is not taken of those that `named` makes of the time, from now on: YYYYMMDDThhmmssZ. */
+/** @param named makes a path of a UTC time, YYYYMMDDThhmmssZ. @returns the first path that does not exist, from now on. */
 export function unusedName(named: (time: string) => string): string {
   for (let ms = Date.now(); ; ms += 1000) {
     const name = named(new Date(ms).toISOString().replace(/[-:]|\.\d+/g, ''));
@@ -16,14 +16,16 @@ export function unusedName(named: (time: string) => string): string {
   }
 }
 
-/** @returns the hidden name beside a file under which this process writes it. */
+/** @returns the temporary path, hidden and in the same directory, under which this process writes a file. */
 export function partialNameOf(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);
 }
 
 /**
- * Makes the empty file aside, closed to others. A file system that has no owners, such as that of a USB stick, may
- * refuse that: there it is as open as everything else on it.
+ * Creates the empty temporary file, private to owner and group. A file system without owners, such as a USB stick's, may refuse
+ * that mode: there the file is as open as everything else.
+ * @returns its path.
+ * @throws {OperatorError} where it cannot be created.
  */
 export function createPartial(file: string): string {
   const partial = partialNameOf(file);
@@ -38,7 +40,10 @@ export function createPartial(file: string): string {
   return partial;
 }
 
-/** Gives a complete file its name, in an order that no power cut can turn around. */
+/**
+ * Gives a complete file its final name: fsync, rename, fsync of the directory, so that a power cut leaves either all of it or none.
+ * @throws {OperatorError}
+ */
 export function publish(partial: string, file: string): void {
   telling(file, () => {
     fsync(partial);
@@ -47,13 +52,14 @@ export function publish(partial: string, file: string): void {
   });
 }
 
+/** Removes a temporary file and what SQLite left beside it, where they exist. */
 export function removePartial(partial: string): void {
   for (const companion of COMPANIONS) fs.rmSync(`${partial}${companion}`, { force: true });
 }
 
 /**
- * Removes what killed processes have left aside.
- * @param isOurs which names it was aside of.
+ * Removes temporary files of processes that were killed.
+ * @param isOurs whether a final file name is one of ours.
  */
 export function removeLeftovers(directory: string, isOurs: (name: string) => boolean): void {
   for (const entry of fs.readdirSync(directory)) {
@@ -63,7 +69,7 @@ export function removeLeftovers(directory: string, isOurs: (name: string) => boo
   }
 }
 
-/** Never the database of a connection in this process: closing a descriptor of it would drop SQLite's locks. */
+/** Not for a database that this process has open: closing any descriptor of it drops SQLite's locks. @throws Node's error. */
 export function fsync(file: string): void {
   const fd = fs.openSync(file, 'r');
   try {
@@ -73,7 +79,7 @@ export function fsync(file: string): void {
   }
 }
 
-/** @throws {StoreError} why the file cannot be written. */
+/** Runs `work`. @throws {OperatorError} for any error: that the file cannot be written, and why. */
 export function telling<Result>(file: string, work: () => Result): Result {
   try {
     return work();

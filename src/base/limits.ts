@@ -1,83 +1,99 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
+/**
+ * Limits that a client or an operator can notice, each with its unit and its reason. A tunable that only one file uses stands
+ * there, with its measurement. "src/http/README.md" is the contract with camera vendors.
+ */
+
+// What one request may hold.
+
 /** Events in one request (spec 4.1). */
 export const BATCH_EVENTS = 500;
 /**
- * JSON values in one body, counted while it is read, at whatever depth: numbers, strings, literals, arrays and objects (design 2).
- * 500 events with a skeleton of 33 points each have 70,000. It bounds how long one body keeps the others waiting.
+ * JSON values in one body, at any depth: numbers, strings, literals, arrays and objects; member names do not count. 500 events
+ * with a skeleton of 33 points each have 70,000. Bounds how long one body blocks the event loop.
  */
 export const BODY_VALUES = 250_000;
-/** Containers inside each other in one event, the event itself counted (design 2). */
+/** Nested objects and arrays in one event, the event itself included. */
 export const EVENT_DEPTH_LEVELS = 32;
-/** Code points in event_id, session_id, venue_id, court_id and source (design 2). */
+/** Unicode code points in event_id, session_id, venue_id, court_id and source. */
 export const NAME_CODE_POINTS = 256;
-/** UTF-16 units, all ASCII, in an eot (design 2). */
+/** Characters in an eot, all of them ASCII. */
 export const EOT_CHARS = 64;
-/** Years whose every nanosecond fits a signed 64-bit integer, whatever the offset (design 2). */
+/** Years whose every nanosecond fits into a signed 64-bit integer, whatever the offset. */
 export const EOT_YEARS = { first: 1678, last: 2261 } as const;
-/** The highest revision: a signed 32-bit integer (design 2). */
+/** The highest revision: the maximum of a signed 32-bit integer. */
 export const REVISION_MAX = 2_147_483_647;
+/** Bytes of a request's body, both as sent and as decoded, unless `--body-limit` says otherwise. */
+export const BODY_BYTES = 8 * MIB;
+/** Bytes that `--body-limit` accepts: one event must fit, and the bodies in flight must still fit into memory. */
+export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
 
-/** Invalid events that one answer names, and faults it names of each; the totals are always told (design 2). */
+// What a problem response shows.
+
+/** Invalid events that a response lists, and faults of each; the totals are always given. */
 export const LISTED_EVENTS = 50;
 export const LISTED_FAULTS = 10;
-/** Up to this length a payload that came again is compared as a JSON value, above it as text. */
-export const COMPARED_CHARS = 4_096;
-/** Characters of a bad value that a fault quotes back. */
+/** Characters of an invalid value that a fault quotes. */
 export const QUOTED_CHARS = 60;
 
-/** A request's body, as sent and as decoded, unless `--body-limit` says otherwise (design 2). */
-export const BODY_BYTES = 8 * MIB;
-/** What `--body-limit` can be: one event fits, and the waiting bodies still fit the memory. */
-export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
-/** Large bodies of all requests that are being served, as announced or as they have become (design 2). */
-export const BODIES_BYTES = 16 * MIB;
-/** Requests up to this size always find room, and are not counted among them (design 2). */
+/** Characters up to which two payloads with the same key are compared as JSON values; longer ones are compared as text. */
+export const COMPARED_CHARS = 4_096;
+
+// Admission control (src/http/admission/DESIGN.md).
+
+/**
+ * Bytes of all large bodies in flight, as declared, received or decoded. What does not fit is answered 503. Together with
+ * everything else it keeps the process below 300 MiB.
+ */
+export const BODIES_IN_FLIGHT_BYTES = 16 * MIB;
+/** Bytes up to which a body is small: always admitted, not counted among the bodies in flight, and parsed at once. */
 export const SMALL_BODY_BYTES = 64 * KIB;
 /**
- * Requests being served at once; above it a client that has its share of them is refused, and one with none never. To refuse costs as
- * much as to serve, so few are: at twice saturation 400 left 0.41 of the peak, 1,000 leave 0.84, with a p99 of 164 ms instead of 125.
+ * Requests served at once. Above it, a network that has its fair share of them is answered 503; one that has none never is.
+ * Rejecting a request costs as much as serving it, so the limit is high: at twice saturation, 400 left 0.41 of the peak
+ * throughput, and 1,000 leave 0.84, with a p99 latency of 164 ms instead of 125.
  */
-export const SERVED_REQUESTS = 1_000;
-/**
- * Answers that the kernel has not taken, because their clients do not read: how long each may wait, and how large all of them are,
- * above which a client that has more than its share of them loses connections.
- */
-export const ANSWER_TAKEN_MS = 30_000;
-export const ANSWERS_UNTAKEN_BYTES = 8 * MIB;
-/** What is read and thrown away of a connection that ends while its client is sending, so that it sees the answer (design 2). */
+export const CONCURRENT_REQUESTS = 1_000;
+/** Milliseconds that a large body waits for its turn to be parsed, before it is answered 503. */
+export const BODY_QUEUE_MS = 5_000;
+/** Milliseconds that a client has to read its response before its connection is closed. */
+export const RESPONSE_WRITE_MS = 30_000;
+/** Bytes of responses that clients have not read; above it, a network with more than its fair share loses connections. */
+export const UNSENT_RESPONSES_BYTES = 8 * MIB;
+/** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that. */
+export const RATE_PER_S = 1_000;
+/** The highest `--rate-limit`. */
+export const RATE_LIMIT_MAX_PER_S = 1_000_000;
+/** Client addresses that each per-address table (rate, unauthorized requests, log) keeps: bounds its memory. */
+export const TRACKED_ADDRESSES = 10_000;
+
+// Connections.
+
+/** The TCP port (spec 1). */
+export const PORT = 4_000;
+/** Bytes of all request headers together (431). */
+export const HEADERS_BYTES = 16 * KIB;
+/** Header fields (431). Node only bounds their bytes; a short field takes ten times its bytes in memory. */
+export const HEADER_FIELDS = 100;
+/** Milliseconds from the first byte of a request to the end of its headers (408). Also bounds a TLS handshake. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+/** Milliseconds from the first byte of a request to its end (408). */
+export const REQUEST_TIMEOUT_MS = 30_000;
+/** Milliseconds that an idle keep-alive connection stays open: longer than a camera pauses between two rallies. */
+export const KEEP_ALIVE_MS = 75_000;
+/** Open connections: a venue has a hundred cameras. At the limit, the oldest that never showed a valid token is closed. */
+export const CONNECTIONS = 8_192;
+/** Open connections of one client address, unless `--connections-per-address` says otherwise. */
+export const CONNECTIONS_PER_ADDRESS = 256;
+/** Unauthorized requests within a second, above which an address's new connections are closed until that second is over. */
+export const UNAUTHORIZED_PER_S = 20;
+/** Connections that the kernel keeps until they are accepted, also while courtd restarts and systemd holds the socket. */
+export const BACKLOG_CONNECTIONS = 4_096;
+/** A lingering close discards this much input, for this long, so that a client that is still sending sees its response. */
 export const LINGER_BYTES = 64 * MIB;
 export const LINGER_MS = 10_000;
-/** How long a large body waits for its turn to be parsed, before it is answered 503 (design 2). */
-export const BODY_WAIT_MS = 5_000;
-
-/** The port of the protocol (spec 1). */
-export const PORT = 4_000;
-/** Request headers, all together: Node answers 431 above it. */
-export const HEADERS_BYTES = 16 * KIB;
-/** Fields in a head: Node bounds their bytes, and each costs ten times as much memory where they are short. */
-export const HEADER_FIELDS = 100;
-/** From the first byte of a request to the end of its headers, and to its end (408). A TLS handshake has the first of them. */
-export const HEADERS_TIMEOUT_MS = 10_000;
-export const REQUEST_TIMEOUT_MS = 30_000;
-/** An idle connection: longer than a camera's pause between two rallies. */
-export const KEEP_ALIVE_MS = 75_000;
-/** Open connections. A venue has a hundred cameras. When all are taken, the oldest that never showed a token makes room. */
-export const CONNECTIONS = 8_192;
-/** Those of one client address, unless `--connections-per-address` says otherwise (design 2). */
-export const CONNECTIONS_PER_ADDRESS = 256;
-/** An address that was refused more often than this within a second, without a valid token, is not let in until that is over (design 2). */
-export const UNAUTHORIZED_PER_S = 20;
-/** Connections that wait to be accepted, also while courtd restarts and systemd holds the socket: the kernel takes no more. */
-export const BACKLOG_CONNECTIONS = 4_096;
-
-/** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that (design 2). */
-export const RATE_PER_S = 1_000;
-/** What `--rate-limit` can be at most. */
-export const RATE_LIMIT_MAX_PER_S = 1_000_000;
-/** Client addresses whose rate is remembered at once. */
-export const RATE_ADDRESSES = 10_000;
 
 /** Requests waiting for a commit; above it a new one is answered 503 at once. */
 export const QUEUED_REQUESTS = 4_096;
@@ -106,7 +122,6 @@ export const WAL_CHECK_MS = 1_000;
 export const FILES_CHECK_MS = 1_000;
 /** Free space below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
-export const DISK_CHECK_MS = 30_000;
 /** A full disk is tried again this often, by a request or without one; nothing is stored in between. */
 export const FULL_RETRY_MS = 1_000;
 /** How long storing must work before the log says so: on an almost full disk a small request still fits. */
@@ -157,7 +172,6 @@ export const SUMMARY_MS = 60_000;
 
 /** A TLS certificate with less than this left is warned of: at start, when it is read again, and once a day. */
 export const CERTIFICATE_WARN_DAYS = 30;
-export const CERTIFICATE_CHECK_MS = 86_400_000;
 
 /** From SIGTERM to the end: what was accepted has this long to be answered. */
 export const SHUTDOWN_MS = 8_000;

@@ -1,13 +1,12 @@
 import fs from 'node:fs';
 
-/** A file is open to its owner and group, and closed to others (design 3). */
+/** Read and write for owner and group, nothing for others: the database holds what cameras sent, and hashes of tokens. */
 const FILE_MODE = 0o660;
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
 
 /**
- * Makes an empty file that is closed to others, whatever the umask is. SQLite gives `-wal` and `-shm` the owner and mode of
- * their database.
- * @throws EEXIST where something has the name, a link too: whoever may write to the directory could have put it there.
+ * Creates an empty file with mode 0660, whatever the umask. SQLite gives `-wal` and `-shm` the owner and mode of their database.
+ * @throws EEXIST where the path exists, even as a symbolic link: whoever can write to the directory could have put it there.
  */
 export function createPrivate(file: string): void {
   const fd = fs.openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
@@ -18,7 +17,7 @@ export function createPrivate(file: string): void {
   }
 }
 
-/** The same, where there is none: another process may be faster. */
+/** Creates the file where it does not exist; another process may create it first. */
 export function createPrivateIfMissing(file: string): void {
   try {
     createPrivate(file);

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * In a directory of somebody else's, root is its owner. A link that he, or a member of his group, has put there leads root
- * no further than it leads him, and what root makes there is his.
+ * Dropping privileges: in a directory that belongs to another user, root works as that user. A symbolic link placed there leads
+ * root no further than its owner could go, and files that root creates belong to the owner.
  */
 
 interface User {
@@ -12,46 +12,46 @@ interface User {
 }
 
 const ROOT: User = { uid: 0, gid: 0 };
-let wasRoot = false;
+let hasDropped = false;
 
-/** Whether this is root as somebody else. */
+/** Whether root is working as another user. */
 export function isActing(): boolean {
-  return wasRoot && process.geteuid?.() !== ROOT.uid;
+  return hasDropped && process.geteuid?.() !== ROOT.uid;
 }
 
-/** Root becomes the owner of a directory, for good. Of one that is not there: of the nearest one above it that is. */
+/** Turns root into the owner of a directory, or of its nearest existing parent, for the life of the process. */
 export function becomeOwner(directory: string): void {
   if (!isRoot()) return;
-  const owner = asCaller(() => statNearest(directory));
+  const owner = asCaller(() => statNearestExisting(directory));
   if (owner.uid === ROOT.uid) return;
   actAs(ROOT);
-  wasRoot = true;
+  hasDropped = true;
   process.setgroups!([owner.gid]);
   process.setgid!(owner.gid);
   process.setuid!(owner.uid);
 }
 
 /**
- * The same, for a while: by its effective ids alone.
- * @returns what makes it again who it was before.
+ * Turns root into the owner of a directory, by its effective ids only.
+ * @returns restores the ids that it had before.
  */
 export function actAsOwner(directory: string): () => void {
   if (!isRoot()) return () => {};
   const before = { uid: process.geteuid!(), gid: process.getegid!() };
-  actAs(asCaller(() => statNearest(directory)));
+  actAs(asCaller(() => statNearestExisting(directory)));
   return () => actAs(before);
 }
 
 /**
- * As `actAsOwner`, for a directory that is only written to. Where others may write to one of root's, it stays who it is: as
- * root it could be led astray there.
+ * As `actAsOwner`, for a directory that is only written to. In a directory of root's that others may write to, the process keeps
+ * its identity: root could be led astray there by a symbolic link.
  */
 export function actAsWriter(directory: string): () => void {
-  const isShared = isRoot() && isSharedByRoot(asCaller(() => statNearest(directory)));
+  const isShared = isRoot() && isSharedByRoot(asCaller(() => statNearestExisting(directory)));
   return isShared ? () => {} : actAsOwner(directory);
 }
 
-/** Root is root for as long as `work` takes: for a file that the command line names. */
+/** Runs `work` as root again, where the process was started by root: for a file that the command line names. */
 export function asCaller<Result>(work: () => Result): Result {
   if (!isRoot()) return work();
   const before = { uid: process.geteuid!(), gid: process.getegid!() };
@@ -63,28 +63,28 @@ export function asCaller<Result>(work: () => Result): Result {
   }
 }
 
-/** Whether it is root's, and others may put something into it. */
+/** Whether a directory belongs to root, and others may create files in it. */
 export function isSharedByRoot({ uid, gid, mode }: fs.Stats): boolean {
-  const isGroups = gid !== ROOT.gid && (mode & fs.constants.S_IWGRP) !== 0;
-  return uid === ROOT.uid && (isGroups || (mode & fs.constants.S_IWOTH) !== 0);
+  const isGroupWritable = gid !== ROOT.gid && (mode & fs.constants.S_IWGRP) !== 0;
+  return uid === ROOT.uid && (isGroupWritable || (mode & fs.constants.S_IWOTH) !== 0);
 }
 
 function isRoot(): boolean {
   return process.getuid?.() === ROOT.uid;
 }
 
-/** In all threads of the process. */
+/** Sets the effective ids of all threads of the process. */
 function actAs({ uid, gid }: User): void {
   if (process.geteuid!() === uid && process.getegid!() === gid) return;
-  wasRoot = true;
+  hasDropped = true;
   process.seteuid!(ROOT.uid);
   process.setgroups!([gid]);
   process.setegid!(gid);
   process.seteuid!(uid);
 }
 
-function statNearest(directory: string): fs.Stats {
+function statNearestExisting(directory: string): fs.Stats {
   const stat = fs.statSync(directory, { throwIfNoEntry: false });
   const above = path.dirname(path.resolve(directory));
-  return stat ?? statNearest(above);
+  return stat ?? statNearestExisting(above);
 }

@@ -1,16 +1,16 @@
 /**
- * What a camera sends must not reach a terminal as it is: C1 controls begin escape sequences as ESC does, and bidirectional
- * marks show a text in another order (CVE-2021-42574). Line separators and lone surrogates go with them.
+ * What a camera sends must not reach a terminal unescaped: C1 controls start escape sequences, as ESC does, and bidirectional
+ * marks reorder the text around them (CVE-2021-42574). Line separators and lone surrogates are escaped as well.
  */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const UNSAFE_IN_LINES = /(?!\t|\r?\n)[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** @returns a text for one cell or line, with `\u009b` in place of what a terminal would obey. */
+/** @returns the text on one line, with control characters escaped, such as `\u009b`. */
 export function visible(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
-/** The same for whole lines: tabs and line ends stay. JSON stays the same value. */
+/** The same for text of several lines: tabs and line breaks stay. JSON keeps its value. */
 export function visibleLines(text: string): string {
   return text.replace(UNSAFE_IN_LINES, escaped);
 }

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { DISK_CHECK_MS } from '../base/limits.ts';
 import { keptDatabases } from '../store/open/keptDatabases.ts';
 
-/** How much of that floor must be free in addition before the log says that there is room again, in percent. */
+const DISK_CHECK_MS = 30_000;
+/** Hysteresis: percent of the floor that must be free above it, before the log says that there is room again. */
 const MIN_FREE_SLACK_PERCENT = 5;
 
-/** Says when the disk is filling up, long before it is full, and when there is room again: once each. */
+/** Warns once when the disk is filling up, long before it is full, and logs once when there is room again. */
 export class DiskSpaceMonitor {
   readonly #directory: string;
   readonly #floorBytes: number;
@@ -14,7 +14,10 @@ export class DiskSpaceMonitor {
   readonly #timer: NodeJS.Timeout;
   #isLow = false;
 
-  /** @param floorBytes free space below which it warns; 0 turns it off. */
+  /**
+   * @param directory in the file system to watch.
+   * @param floorBytes free space below which it warns; 0 turns the warning off.
+   */
   constructor(directory: string, floorBytes: number, log: Logger) {
     this.#directory = directory;
     this.#floorBytes = floorBytes;
@@ -22,12 +25,16 @@ export class DiskSpaceMonitor {
     this.#timer = setInterval(() => void this.check(), DISK_CHECK_MS).unref();
   }
 
+  /** Never throws: where the free space cannot be read, it logs that. */
   async check(): Promise<void> {
     try {
       const { bavail, bsize } = await statfs(this.#directory);
-      this.#note(bavail * bsize);
+      this.#update(bavail * bsize);
     } catch (error) {
-      this.#log.warn({ code: (error as NodeJS.ErrnoException).code }, 'cannot tell how full the disk is');
+      this.#log.warn(
+        { code: (error as NodeJS.ErrnoException).code },
+        'cannot read how much space is free on the disk',
+      );
     }
   }
 
@@ -35,8 +42,8 @@ export class DiskSpaceMonitor {
     clearInterval(this.#timer);
   }
 
-  #note(freeBytes: number): void {
-    // Free space that wavers around the floor is not told again and again.
+  #update(freeBytes: number): void {
+    // Hysteresis, so that free space that fluctuates around the floor is not logged again and again.
     const slackBytes = this.#isLow ? (this.#floorBytes * MIN_FREE_SLACK_PERCENT) / 100 : 0;
     const isLow = freeBytes < this.#floorBytes + slackBytes;
     if (isLow === this.#isLow) return;
@@ -50,7 +57,7 @@ export class DiskSpaceMonitor {
     const old = names.length === 0 ? {} : { may_go: names, may_go_mib: Math.floor(bytes / 1024 ** 2) };
     this.#log.warn(
       { ...line, ...old },
-      'the disk is filling up: make room, or events will be refused when it is full',
+      'the disk is filling up: free some space, or events will be refused when it is full',
     );
   }
 }

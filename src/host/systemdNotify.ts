@@ -1,33 +1,33 @@
 import { execFile } from 'node:child_process';
 import type { Logger } from 'pino';
 
-/** How often systemd's watchdog is fed in its period (sd_watchdog_enabled(3) says twice at least). */
-const WATCHDOG_FEEDS = 3;
-/** Until ready, systemd is asked this often to wait this long from then on: the barrier takes 30 s, copying more. */
+/** Watchdog notifications in each of its periods: sd_watchdog_enabled(3) recommends at least two. */
+const WATCHDOG_PINGS = 3;
+/** While starting, asks systemd this often for this much more time: the recovery barrier takes up to 30 s, an upgrade's copy more. */
 const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
-/** How soon `systemctl status` shows that there is a token, or no room: before who has just made one looks. A look costs microseconds. */
+/** How soon `systemctl status` shows a new token or a full disk: before whoever made the token looks. A check takes microseconds. */
 export const STATUS_CHECK_MS = 1_000;
-/** systemd-notify itself waits 5 s at most until its message has been read. */
+/** systemd-notify itself waits up to 5 s until its message has been read. */
 const NOTIFY_TIMEOUT_MS = 10_000;
 
-/** What systemd is told of a daemon that is ready. */
+/** The health of a daemon that is ready. */
 export interface Health {
-  /** One line for people, as `systemctl status` shows it. */
+  /** One line, which `systemctl status` shows. */
   status(): string;
-  /** @returns once the store has answered. */
-  proof(): Promise<void>;
+  /** Resolves once the store has answered; rejects where it cannot. */
+  check(): Promise<void>;
 }
 
 const VARIABLES = ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'] as const;
 
 /**
- * sd_notify(3): readiness, a line of status, and the watchdog. Without systemd it does nothing.
+ * sd_notify(3): readiness, a status line, and the watchdog. Does nothing without systemd.
  *
- * The messages go through systemd-notify, because Node has no datagram socket of the unix kind. Measured: `node:ffi` to
- * libc's sendto costs 0.03 ms, a process of systemd-notify 8 ms. But that API is experimental, and a box in a cupboard is
- * to run for years; a process a minute costs nothing, and the program is part of systemd itself. It needs
- * NotifyAccess=all, since it has no right to speak under our process id. It cannot be gone before systemd has
- * looked up whose message it was: since systemd 246 it waits until the message has been dealt with.
+ * The messages go through the program systemd-notify, because Node has no unix datagram socket. Measured: `node:ffi` calling
+ * sendto in libc takes 0.03 ms, a process of systemd-notify 8 ms. But that API is experimental, and a box in a cupboard runs for
+ * years; a process a minute costs nothing, and the program is part of systemd. It needs NotifyAccess=all, since it may not send
+ * under the daemon's process id. It does not exit before systemd has looked up which unit sent the message: since systemd 246
+ * it waits until the message has been processed.
  */
 export class SystemdNotifier {
   readonly #socket: string | undefined;
@@ -38,11 +38,11 @@ export class SystemdNotifier {
   #last: Promise<void> = Promise.resolve();
   #status = '';
   #hasFailed = false;
-  /** What is being waited for: the proof, or that systemd has been told. */
-  #feeding: 'prove' | 'send' | undefined;
-  #isSilent = false;
+  /** What the current watchdog ping is waiting for: the health check, or the message to systemd. */
+  #pinging: 'check' | 'send' | undefined;
+  #hasReportedFailure = false;
 
-  /** Takes what systemd has put into the environment: no child is to speak for us, or to feed the watchdog. */
+  /** Removes systemd's variables from `env`: no child process may notify systemd, or ping the watchdog. */
   constructor(log: Logger, env: NodeJS.ProcessEnv = process.env) {
     const { NOTIFY_SOCKET, WATCHDOG_USEC = '', WATCHDOG_PID = String(process.pid) } = env;
     for (const name of VARIABLES) delete env[name];
@@ -53,77 +53,78 @@ export class SystemdNotifier {
     this.#watchdogMs = isForUs ? microseconds / 1000 : undefined;
   }
 
-  /** Whether systemd, or another that speaks as it does, waits for our messages. */
-  get isHeard(): boolean {
+  /** Whether systemd, or another supervisor with its protocol, expects messages. */
+  get isSupervised(): boolean {
     return this.#socket !== undefined;
   }
 
-  /** Until `ready`: start may take long, on a log that must be brought into the file. */
+  /** Extends the start timeout until `ready`: recovery from a long write-ahead log, or an upgrade, can take a while. */
   starting(): void {
     const { every, by } = START_EXTEND_MS;
-    const extend = () => void this.#send(`EXTEND_TIMEOUT_USEC=${by * 1000}`, ...this.#news('starting'));
+    const extend = () => void this.#send(`EXTEND_TIMEOUT_USEC=${by * 1000}`, ...this.#statusLine('starting'));
     extend();
     this.#repeat(extend, every);
   }
 
+  /** Reports readiness; from now on also changes of the status, and the watchdog's pings. */
   ready(health: Health): void {
     this.#stopTimers();
-    void this.#send('READY=1', ...this.#news(health.status()));
+    void this.#send('READY=1', ...this.#statusLine(health.status()));
     this.#repeat(() => {
-      const news = this.#news(health.status());
-      if (news.length > 0) void this.#send(...news);
+      const lines = this.#statusLine(health.status());
+      if (lines.length > 0) void this.#send(...lines);
     }, STATUS_CHECK_MS);
     if (this.#watchdogMs === undefined) return;
-    this.#repeat(() => void this.#feed(health), this.#watchdogMs / WATCHDOG_FEEDS);
+    this.#repeat(() => void this.#ping(health), this.#watchdogMs / WATCHDOG_PINGS);
   }
 
-  /** Why the start has failed, while systemd waits to try again: it shows no line of the log of an attempt that is over. */
+  /** Shows why the start failed while systemd waits to restart: it shows no log lines of a previous attempt. */
   failed(sentence: string): Promise<void> {
     this.#stopTimers();
-    return this.#send(...this.#news(oneLine(sentence)));
+    return this.#send(...this.#statusLine(oneLine(sentence)));
   }
 
-  /** The watchdog is fed no more: systemd counts TimeoutStopSec= instead. */
+  /** Stops the watchdog's pings: from now on systemd enforces TimeoutStopSec= instead. */
   stopping(): void {
     this.#stopTimers();
-    void this.#send('STOPPING=1', ...this.#news('stopping: what was accepted is answered first'));
+    void this.#send('STOPPING=1', ...this.#statusLine('stopping: requests in progress are answered first'));
   }
 
-  /** Only while the store answers: a timer alone would prove that timers work. */
-  async #feed(health: Health): Promise<void> {
-    if (this.#feeding === 'prove') this.#complain({});
-    if (this.#feeding !== undefined) return;
-    this.#feeding = 'prove';
+  /** Pings the watchdog only while the store answers: a timer alone would prove that timers work. */
+  async #ping(health: Health): Promise<void> {
+    if (this.#pinging === 'check') this.#reportFailure({});
+    if (this.#pinging !== undefined) return;
+    this.#pinging = 'check';
     try {
-      await health.proof();
-      this.#isSilent = false;
-      this.#feeding = 'send';
-      await this.#send('WATCHDOG=1', ...this.#news(health.status()));
+      await health.check();
+      this.#hasReportedFailure = false;
+      this.#pinging = 'send';
+      await this.#send('WATCHDOG=1', ...this.#statusLine(health.status()));
     } catch (err) {
-      this.#complain({ err });
+      this.#reportFailure({ err });
     } finally {
-      this.#feeding = undefined;
+      this.#pinging = undefined;
     }
   }
 
-  #complain(fields: object): void {
-    if (this.#isSilent) return;
-    this.#isSilent = true;
+  #reportFailure(fields: object): void {
+    if (this.#hasReportedFailure) return;
+    this.#hasReportedFailure = true;
     this.#log.error(
       fields,
-      'the store does not answer: systemd ends courtd if that lasts, and starts it again',
+      'the store does not answer: if that lasts, systemd kills courtd and starts it again',
     );
   }
 
-  /** @returns the status where it is another one than systemd has. */
-  #news(status: string): string[] {
+  /** @returns the STATUS= line; nothing where systemd has this status already. */
+  #statusLine(status: string): string[] {
     if (status === this.#status) return [];
     this.#status = status;
     return [`STATUS=${status}`];
   }
 
   #repeat(work: () => void, everyMs: number): void {
-    if (this.isHeard) this.#timers.push(setInterval(work, everyMs).unref());
+    if (this.isSupervised) this.#timers.push(setInterval(work, everyMs).unref());
   }
 
   #stopTimers(): void {
@@ -131,29 +132,28 @@ export class SystemdNotifier {
     this.#timers = [];
   }
 
-  /** One after the other. That one fails is told once; it is never a reason to stop taking events. */
+  /** Sends messages one after the other. A failure is logged once, and never stops the daemon. */
   #send(...assignments: string[]): Promise<void> {
     const socket = this.#socket;
     if (socket === undefined) return Promise.resolve();
     this.#last = this.#last
       .then(() => run(assignments, { PATH: process.env.PATH, NOTIFY_SOCKET: socket }))
       .catch((err) => {
-        if (!this.#hasFailed)
-          this.#log.warn({ err }, 'systemd cannot be told how courtd is (systemd-notify)');
+        if (!this.#hasFailed) this.#log.warn({ err }, 'cannot notify systemd: systemd-notify failed');
         this.#hasFailed = true;
       });
     return this.#last;
   }
 }
 
-/** The same, before there is a log: settings that cannot be. */
+/** As `failed`, for invalid settings, before there is a log or a notifier. Never throws. */
 export async function tellFailure(sentence: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const { PATH, NOTIFY_SOCKET } = env;
   if (!NOTIFY_SOCKET) return;
   await run([`STATUS=${oneLine(sentence)}`], { PATH, NOTIFY_SOCKET }).catch(() => {});
 }
 
-/** A message of systemd's has an assignment a line. */
+/** In systemd's protocol, a line break ends the assignment. */
 function oneLine(sentence: string): string {
   return sentence.replaceAll(/\s+/g, ' ').trim();
 }

@@ -2,79 +2,83 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
-import { CERTIFICATE_CHECK_MS, CERTIFICATE_WARN_DAYS } from '../base/limits.ts';
+import { CERTIFICATE_WARN_DAYS } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 
-/** Where the certificate and its private key are, in PEM. */
+/** Paths of the certificate and its private key, in PEM. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
 }
 
-/** What the files hold, checked: they can be served. */
-interface Pair {
+/** The contents of the two files, verified to be usable. */
+interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
 const DAY_MS = 86_400_000;
+const EXPIRY_CHECK_MS = DAY_MS;
 
 /**
- * The certificate that courtd shows its clients: read at start and again when it is told to, with a word in the log
- * about what it is, and a warning while its end is near. Nothing of the key is ever in a message.
+ * The server's TLS certificate: read at start and on reload, with a log line that describes it, and warnings when it is about to
+ * expire. No message contains anything of the key.
  */
 export class TlsCertificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
-  #pair: Pair;
+  #keyPair: KeyPair;
 
-  /** @throws {StoreError} where the files cannot be served; the message says why. */
+  /** @throws {OperatorError} where the files cannot be used; the message says why. */
   constructor(files: CertificateFiles, log: Logger) {
     this.#files = files;
     this.#log = log;
-    this.#pair = readPair(files);
-    this.#say();
-    this.#timer = setInterval(() => this.checkExpiry(), CERTIFICATE_CHECK_MS).unref();
+    this.#keyPair = readKeyPair(files);
+    this.#describe();
+    this.#timer = setInterval(() => this.checkExpiry(), EXPIRY_CHECK_MS).unref();
   }
 
-  get pair(): Pair {
-    return this.#pair;
+  get keyPair(): KeyPair {
+    return this.#keyPair;
   }
 
   /**
    * Reads the files again.
-   * @param use takes the new pair; where the files are bad it is not called, and the one in use stays.
+   * @param use called with the new key pair; not called where the files cannot be used, and the current pair stays.
    */
-  reload(use: (pair: Pair) => void): void {
+  reload(use: (keyPair: KeyPair) => void): void {
     try {
-      this.#pair = readPair(this.#files);
+      this.#keyPair = readKeyPair(this.#files);
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
       this.#log.error(
         { reason: error.message },
-        'the TLS certificate was not replaced: the old one stays in use',
+        'the TLS certificate was not reloaded: the current one stays in use',
       );
       return;
     }
-    use(this.#pair);
-    this.#say();
+    use(this.#keyPair);
+    this.#describe();
   }
 
-  /** @param nowMs for tests. */
+  /** Warns where the certificate expires soon, has expired, or is not valid yet. @param nowMs only for tests. */
   checkExpiry(nowMs = Date.now()): void {
-    const { validFrom, validTo } = new X509Certificate(this.#pair.cert);
+    const { validFrom, validTo } = new X509Certificate(this.#keyPair.cert);
     const line = { valid_from: timeOf(validFrom), expires_at: timeOf(validTo) };
     const leftMs = Date.parse(validTo) - nowMs;
     if (leftMs <= 0) {
       this.#log.warn(
         line,
-        'the TLS certificate has expired: clients refuse it; replace it, and reload courtd',
+        'the TLS certificate has expired, and clients reject it: replace it, and reload courtd',
       );
     } else if (leftMs < CERTIFICATE_WARN_DAYS * DAY_MS) {
       this.#log.warn(line, 'the TLS certificate expires soon: replace it, and reload courtd');
     } else if (Date.parse(validFrom) > nowMs) {
-      this.#log.warn(line, 'the TLS certificate is not valid yet: clients refuse it (is the clock right?)');
+      this.#log.warn(
+        line,
+        'the TLS certificate is not valid yet, and clients reject it: check the clock of this box',
+      );
     }
   }
 
@@ -82,8 +86,8 @@ export class TlsCertificate {
     clearInterval(this.#timer);
   }
 
-  #say(): void {
-    const { subject, issuer, subjectAltName, validTo } = new X509Certificate(this.#pair.cert);
+  #describe(): void {
+    const { subject, issuer, subjectAltName, validTo } = new X509Certificate(this.#keyPair.cert);
     const line = {
       subject: oneLine(subject),
       names: subjectAltName ?? null,
@@ -92,23 +96,23 @@ export class TlsCertificate {
     };
     this.#log.info(line, 'TLS certificate in use');
     if (isOpenToAll(this.#files.key)) {
-      this.#log.warn('every user of this machine can read the TLS key: its mode should be 0640');
+      this.#log.warn('every user of this machine can read the TLS key: set its mode to 0640');
     }
     this.checkExpiry();
   }
 }
 
-/** @throws {StoreError} */
-function readPair({ cert, key }: CertificateFiles): Pair {
+/** @throws {OperatorError} where a file cannot be read or used, or the two do not belong together. */
+function readKeyPair({ cert, key }: CertificateFiles): KeyPair {
   const pair = { cert: readFile(cert, 'certificate', 'cert'), key: readFile(key, 'key', 'key') };
   const privateKey = keyOf(pair.key, key);
   if (!certificateOf(pair.cert, cert).checkPrivateKey(privateKey)) {
     throw new OperatorError(
-      `The TLS key ${key} does not belong to the certificate ${cert}: give the two that were made together.`,
+      `The TLS key ${key} does not belong to the certificate ${cert}: use the key that the certificate was made for.`,
     );
   }
   try {
-    // OpenSSL's own opinion: of the whole chain, of short keys and of old signatures.
+    // OpenSSL also checks the chain, and rejects short keys and weak signatures.
     createSecureContext(pair);
   } catch (error) {
     throw new OperatorError(`OpenSSL cannot use the TLS certificate ${cert}: ${reasonOf(error)}.`);
@@ -118,7 +122,7 @@ function readPair({ cert, key }: CertificateFiles): Pair {
 
 const READ_FAILURES: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file.',
-  EACCES: 'this user may not. Give the file to the group that courtd runs as, with mode 0640.',
+  EACCES: 'permission denied. Give the file to the group that courtd runs as, with mode 0640.',
   EISDIR: 'it is a directory.',
 };
 
@@ -146,8 +150,8 @@ function keyOf(pem: Buffer, file: string): KeyObject {
   } catch {
     if (pem.includes('ENCRYPTED')) {
       throw new OperatorError(
-        `The TLS key ${file} is locked with a passphrase, and courtd has nobody to ask for it: ` +
-          `unlock it with "openssl pkey -in ${file} -out FILE".`,
+        `The TLS key ${file} is encrypted with a passphrase, and courtd cannot ask for it: ` +
+          `decrypt it with "openssl pkey -in ${file} -out FILE".`,
       );
     }
     throw new OperatorError(`There is no private key in ${file} (--tls-key): it must hold one in PEM.`);
@@ -158,18 +162,18 @@ function isOpenToAll(file: string): boolean {
   return ((fs.statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0;
 }
 
-/** OpenSSL's words without its numbers. */
+/** @returns OpenSSL's reason without its error numbers. */
 function reasonOf(error: unknown): string {
   const { message } = error as Error;
   return /^error:\w+:[^:]*:[^:]*:(.+)$/.exec(message)?.[1] ?? message;
 }
 
-/** Node writes a name over several lines. */
+/** Node separates the parts of a distinguished name by line breaks. */
 function oneLine(name: string): string {
   return name.split('\n').join(', ');
 }
 
-/** OpenSSL's date in the form of the rest of the log. */
+/** @returns an OpenSSL date in ISO 8601. */
 function timeOf(date: string): string {
   return new Date(date).toISOString();
 }

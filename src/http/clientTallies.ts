@@ -1,22 +1,23 @@
-import { CLIENT_LOG_LINES, CLIENT_LOG_LINES_OF_A_KIND, RATE_ADDRESSES } from '../base/limits.ts';
+import { CLIENT_LOG_LINES, CLIENT_LOG_LINES_OF_A_KIND, TRACKED_ADDRESSES } from '../base/limits.ts';
 
-/** Clients without a token that are told apart in a minute: with 20 lines each, 0.5 MB of log at most. */
-const TALLIED_STRANGERS = 100;
-/** Clients that the summary of a minute names. */
+/** Clients that never had an event accepted and are counted separately within a minute: at 20 lines each, 0.5 MB of log at most. */
+const UNKNOWN_CLIENTS = 100;
+/** Clients that the summary lists by address. */
 const SUMMARY_CLIENTS = 20;
 
-/** What one client did since the last summary, and how many lines the log has taken of it. */
+/** What one client did since the last summary, and how many log lines it has caused. */
 class ClientTally {
   readonly counts = { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, refused: 0 };
   readonly #linesOf = new Map<string, number>();
   #lines = 0;
 
   /**
-   * @param kind of trouble: behind one address there may be a gateway with thirty cameras, and one of them with an old token
-   * must not use up the lines of all.
-   * @returns whether the log takes a line more.
+   * Counts a log line against the client's quota.
+   * @param kind of trouble. Each kind has a quota of its own: thirty cameras may share the address of a gateway, and one with an
+   * old token must not use up the quota of all.
+   * @returns whether the line is within the quota.
    */
-  mayLog(kind: string): boolean {
+  takeLine(kind: string): boolean {
     const ofKind = this.#linesOf.get(kind) ?? 0;
     if (this.#lines >= CLIENT_LOG_LINES || ofKind >= CLIENT_LOG_LINES_OF_A_KIND) return false;
     this.#linesOf.set(kind, ofKind + 1);
@@ -24,40 +25,41 @@ class ClientTally {
     return true;
   }
 
-  /** What is worth a look comes first: what was refused or in conflict, then who sends most. */
-  isBefore({ counts }: ClientTally): boolean {
-    const trouble = this.counts.refused + this.counts.conflicts - counts.refused - counts.conflicts;
-    return trouble === 0 ? this.counts.requests > counts.requests : trouble > 0;
+  /** Most trouble (rejections and conflicts) first, then most requests. */
+  compare({ counts }: ClientTally): number {
+    const trouble = counts.refused + counts.conflicts - this.counts.refused - this.counts.conflicts;
+    return trouble === 0 ? counts.requests - this.counts.requests : trouble;
   }
 }
 
-/** The clients of the last minute, by address. Strangers without a token can be any number: most of them share one tally. */
+/** Per-client counts since the last summary, by address. Their number is bounded: most unknown clients share one tally. */
 export class ClientTallies {
+  /** Clients that have had events accepted. */
   readonly #known = new Set<string>();
   #tallies = new Map<string, ClientTally>();
   #others = new ClientTally();
-  #strangers = 0;
+  #unknown = 0;
 
   of(client: string): ClientTally {
     const tally = this.#tallies.get(client);
     if (tally !== undefined) return tally;
-    if (!this.#known.has(client) && ++this.#strangers > TALLIED_STRANGERS) return this.#others;
+    if (!this.#known.has(client) && ++this.#unknown > UNKNOWN_CLIENTS) return this.#others;
     const made = new ClientTally();
     this.#tallies.set(client, made);
     return made;
   }
 
-  /** @returns whether these are the first events of this client. */
-  isNew(client: string): boolean {
+  /** Remembers that events of this client were accepted. @returns whether they were its first. */
+  markKnown(client: string): boolean {
     if (this.#known.has(client)) return false;
-    if (this.#known.size >= RATE_ADDRESSES) this.#known.clear();
+    if (this.#known.size >= TRACKED_ADDRESSES) this.#known.clear();
     this.#known.add(client);
     return true;
   }
 
-  /** @returns the counts of the clients with most to tell, and of the others together; then all begin anew. */
-  sumUp(): Record<string, Partial<ClientTally['counts']>> {
-    const sorted = [...this.#tallies].sort(([, a], [, b]) => (a.isBefore(b) ? -1 : b.isBefore(a) ? 1 : 0));
+  /** @returns non-zero counts by address, most trouble first, the rest summed up as `others`; resets all counts and quotas. */
+  flush(): Record<string, Partial<ClientTally['counts']>> {
+    const sorted = [...this.#tallies].sort(([, a], [, b]) => a.compare(b));
     const others = this.#others;
     for (const [, { counts }] of sorted.splice(SUMMARY_CLIENTS)) {
       for (const name of Object.keys(counts) as (keyof typeof counts)[]) others.counts[name] += counts[name];
@@ -65,7 +67,7 @@ export class ClientTallies {
     if (others.counts.requests > 0) sorted.push(['others', others]);
     this.#tallies = new Map();
     this.#others = new ClientTally();
-    this.#strangers = 0;
+    this.#unknown = 0;
     return Object.fromEntries(sorted.map(([client, { counts }]) => [client, withoutZeros(counts)]));
   }
 }

@@ -1,28 +1,28 @@
 import type { Problem } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appendEvents.ts';
-import type { Answer } from './connection/connection.ts';
+import type { HttpResponse } from './connection/connection.ts';
 
-/** What is answered: the one place that makes it. */
+/** Every response of courtd is made here (README.md, "Answers"). */
 
 const PROBLEM_TYPE = 'application/problem+json';
 
-/** 202 and nothing else in it (design 2). Give it only after the commit. */
-export function acceptance({ accepted, duplicates, conflicts }: Counts): Answer {
+/** @returns 202 with the two counts (spec 2.3). Send it only after the commit. */
+export function acceptedResponse({ accepted, duplicates, conflicts }: Counts): HttpResponse {
   const body = `{"accepted":${accepted},"duplicates":${duplicates}}`;
-  const fields: Record<string, string | number> = {
+  const headers: Record<string, string | number> = {
     'Content-Type': 'application/json',
     'Content-Length': body.length,
   };
-  if (conflicts > 0) fields['Courtd-Conflicts'] = conflicts;
-  return { status: 202, fields, body };
+  if (conflicts > 0) headers['Courtd-Conflicts'] = conflicts;
+  return { status: 202, headers, body };
 }
 
-/** @param requestId what the log calls this request. */
-export function refusal(problem: Problem, requestId: string): Answer {
+/** @param requestId the id that the log has for this request. */
+export function problemResponse(problem: Problem, requestId: string): HttpResponse {
   const body = problem.body(requestId);
   return {
     status: problem.status,
-    fields: {
+    headers: {
       'Content-Type': PROBLEM_TYPE,
       'Content-Length': Buffer.byteLength(body),
       'Cache-Control': 'no-store',

@@ -19,11 +19,17 @@ import { AcceptBurst } from './admission/acceptBurst.ts';
 import { AdmissionControl } from './admission/admissionControl.ts';
 import { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
-import { type HttpServer, type KeyPair, makeServer, renew, TlsHandshakes } from './connection/tls.ts';
+import {
+  createServer,
+  type HttpServer,
+  type KeyPair,
+  replaceKeyPair,
+  TlsHandshakes,
+} from './connection/tls.ts';
 import { type IngestContext, IngestHandler } from './ingestHandler.ts';
 import { checkPreconditions } from './request/preconditions.ts';
 
-/** How often Node looks at the two above; they act that much late at the most. */
+/** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
 
 export interface ListenAddress {
@@ -35,72 +41,74 @@ export interface ListenSocket {
   readonly fd: number;
 }
 
-/** What the server works with. */
+/** What the server depends on. */
 export interface ServerContext extends IngestContext {
-  /** Connections of one client address; 0: no limit. */
+  /** Open connections that one client address may have; 0: no limit. */
   readonly connectionsPerAddress: number;
-  /** Where it is to speak TLS. */
-  readonly pair?: KeyPair | undefined;
+  /** Serve TLS with this key pair; without one, plain HTTP. */
+  readonly keyPair?: KeyPair | undefined;
 }
 
-/** node:http, or node:https, with every limit set on purpose and every answer ours. */
+/** node:http or node:https, with every limit set explicitly and every response written by courtd. */
 export class CourtServer {
   readonly #server: HttpServer;
   readonly #handshakes: TlsHandshakes | undefined;
   readonly #ingest: IngestHandler;
   readonly #context: IngestContext;
   readonly #connections: Connections;
-  readonly #arrivals = new AcceptBurst();
-  #isShared = false;
+  readonly #acceptBurst = new AcceptBurst();
+  #isInherited = false;
   #isClosing = false;
 
   constructor(context: ServerContext) {
     this.#context = context;
     const admission = new AdmissionControl();
     this.#connections = new Connections(context.connectionsPerAddress, admission);
-    this.#ingest = new IngestHandler(context, admission, this.#connections, this.#arrivals);
-    this.#server = makeServer(
+    this.#ingest = new IngestHandler(context, admission, this.#connections, this.#acceptBurst);
+    this.#server = createServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
         requestTimeout: REQUEST_TIMEOUT_MS,
         connectionsCheckingInterval: TIMEOUT_CHECK_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxHeaderSize: HEADERS_BYTES,
-        // A missing Host gets our 400 (preconditions.ts), not Node's empty one.
+        // A missing Host gets our 400 (preconditions.ts), not Node's, which has no body.
         requireHostHeader: false,
         noDelay: true,
       },
-      context.pair,
+      context.keyPair,
     );
     if (this.#server instanceof https.Server) {
       this.#handshakes = new TlsHandshakes(
         this.#server,
-        (connection, socket) => this.#connections.secured(connection, socket),
-        (connection, failure) => context.traffic.handshakeFailed(this.#ingest.mark(connection), failure),
+        (connection, socket) => this.#connections.useTls(connection, socket),
+        (connection, failure) =>
+          context.accessLog.handshakeFailed(this.#ingest.requestInfo(connection), failure),
       );
     }
-    // One more than is allowed: Node drops what is beyond it without a word (preconditions.ts).
+    // One more than is allowed: Node drops the rest silently, and preconditions.ts must see that there are too many.
     this.#server.maxHeadersCount = HEADER_FIELDS + 1;
-    // The last ones are closed by us, after those that have no right to be there (connections.ts).
+    // Above our own limit: connections.ts chooses which connection to close.
     this.#server.maxConnections = 2 * CONNECTIONS;
-    // Who closes its side behind a request still waits for the answer; without it Node closes the other side as well.
+    // A client that half-closes after its request still waits for the response; without this, Node closes the connection.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('connection', (socket) => this.#arrive(socket));
+    this.#server.on('connection', (socket) => this.#onConnection(socket));
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-      this.#server.on(event, (req, res) => this.#serve(req, res));
+      this.#server.on(event, (req, res) => this.#onRequest(req, res));
     }
-    this.#server.on('connect', (req) => this.#refuseTunnel(req));
-    this.#server.on('clientError', (error, socket) => this.#refuseBroken(error, socket));
+    this.#server.on('connect', (req) => this.#onConnect(req));
+    this.#server.on('clientError', (error, socket) => this.#onClientError(error, socket));
   }
 
-  /** Another certificate, for connections that are made from now on. */
-  renew(pair: KeyPair): void {
-    renew(this.#server, pair);
+  /** Serves another certificate to new connections. Only where the server was made with a key pair. */
+  replaceKeyPair(keyPair: KeyPair): void {
+    replaceKeyPair(this.#server, keyPair);
   }
 
   /**
-   * @param where an address, or the descriptor of a TCP socket that another process goes on listening with.
-   * @returns where it listens, once it does.
+   * @param where an address, or the descriptor of a listening TCP socket that another process (systemd) keeps open.
+   * @returns the address, once the server is listening.
+   * @throws Node's error of listen(2), such as EADDRINUSE; EINVAL where the descriptor is not a TCP socket.
    */
   async listen(where: ListenAddress | ListenSocket): Promise<AddressInfo> {
     const server = this.#server;
@@ -111,7 +119,7 @@ export class CourtServer {
         resolve();
       });
     });
-    this.#isShared = 'fd' in where;
+    this.#isInherited = 'fd' in where;
     const address = server.address();
     if (address !== null && typeof address === 'object') return address;
     server.close();
@@ -119,79 +127,79 @@ export class CourtServer {
   }
 
   /**
-   * No new connections; what was accepted is answered, with `Connection: close`; idle ones are closed. What waits in a
-   * shared socket is left to the process that comes next.
-   * @returns when the last connection is gone, after SHUTDOWN_MS at the latest.
+   * Graceful shutdown: accepts no new connections, drains the open ones (each response says `Connection: close`) and closes idle
+   * ones. Connections in the backlog of an inherited socket are left to the next process.
+   * @returns settles when the last connection is closed, after SHUTDOWN_MS at the latest.
    */
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#connections.isClosing = true;
-    if (!this.#isShared) await this.#acceptWaiting();
+    if (!this.#isInherited) await this.#drainBacklog();
     const server = this.#server;
     const closed = new Promise<void>((resolve) => {
       // Not http.Server's own close: it also drops accepted connections that have not sent a byte yet.
       net.Server.prototype.close.call(server, () => resolve());
     });
-    const idle = setTimeout(async () => {
-      // A timer comes before what has arrived is read: a request may be on its way through the kernel.
+    const idleTimer = setTimeout(async () => {
+      // Timers run before the poll phase: a request may have arrived in the kernel and not been read yet.
       await nextTurn();
       await nextTurn();
       server.closeIdleConnections();
-      this.#handshakes?.endAll();
+      this.#handshakes?.destroyAll();
     }, SHUTDOWN_IDLE_MS);
-    const all = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
+    const deadline = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
     await closed;
-    clearTimeout(idle);
-    clearTimeout(all);
+    clearTimeout(idleTimer);
+    clearTimeout(deadline);
   }
 
-  /** Closing the listening socket resets the connections that the kernel has taken and this process has not. */
-  async #acceptWaiting(): Promise<void> {
+  /** Closing a listening socket resets the connections in its backlog: these are accepted first. */
+  async #drainBacklog(): Promise<void> {
     const until = performance.now() + SHUTDOWN_IDLE_MS;
-    let isWaiting = true;
-    const note = () => {
-      isWaiting = true;
+    let hasAccepted = true;
+    const onConnection = () => {
+      hasAccepted = true;
     };
-    this.#server.on('connection', note);
-    while (isWaiting && performance.now() < until) {
-      isWaiting = false;
-      // The event loop accepts one in a turn; the first turn may be half over.
+    this.#server.on('connection', onConnection);
+    while (hasAccepted && performance.now() < until) {
+      hasAccepted = false;
+      // Node accepts one connection a turn. Two turns: the first may have passed its accept phase already.
       await nextTurn();
       await nextTurn();
     }
-    this.#server.off('connection', note);
+    this.#server.off('connection', onConnection);
   }
 
-  #arrive(socket: net.Socket): void {
-    this.#arrivals.connectionCame();
-    const connection = this.#connections.arrive(socket);
+  #onConnection(socket: net.Socket): void {
+    this.#acceptBurst.onConnection();
+    const connection = this.#connections.add(socket);
     if (connection !== undefined) this.#handshakes?.begin(connection, socket);
   }
 
-  #serve(req: PacedRequest, res: ServerResponse): void {
-    const connection = this.#connections.of(req.socket);
+  #onRequest(req: PacedRequest, res: ServerResponse): void {
+    const connection = this.#connections.get(req.socket);
     if (connection === undefined) req.socket.destroy();
-    else connection.next(req, res, () => void this.#ingest.handle(connection, req, res));
+    else connection.receive(req, res, () => void this.#ingest.handle(connection, req, res));
   }
 
-  /** CONNECT: Node would close the connection without a word. */
-  #refuseTunnel(req: IncomingMessage): void {
-    const connection = this.#connections.of(req.socket);
+  /** The method CONNECT gets the same 405 as any other; Node would close the connection without a response. */
+  #onConnect(req: IncomingMessage): void {
+    const connection = this.#connections.get(req.socket);
     if (connection === undefined) return void req.socket.destroy();
-    if (!connection.letGo()) return;
+    if (!connection.detach()) return;
     try {
-      checkPreconditions(req, connection, this.#context.gate);
+      checkPreconditions(req, connection, this.#context.preconditions);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.#ingest.refuseRaw(connection, error);
+      this.#ingest.rejectRaw(connection, error);
     }
   }
 
-  #refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const connection = this.#connections.of(socket as net.Socket);
+  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const connection = this.#connections.get(socket as net.Socket);
     if (connection === undefined) return void socket.destroy();
-    const problem = connection.broken(error);
-    if (problem !== undefined) this.#ingest.refuseRaw(connection, problem);
+    const problem = connection.parseFailed(error);
+    if (problem !== undefined) this.#ingest.rejectRaw(connection, problem);
   }
 }

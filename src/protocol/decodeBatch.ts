@@ -4,25 +4,24 @@ import { eotToNs } from './eot.ts';
 import { Problem } from './errors.ts';
 import type { CourtEvent } from './event.ts';
 import type { WireEvent } from './eventSchema.ts';
+import { JsonError } from './jsonLexer.ts';
 import { JsonReader } from './jsonReader.ts';
-import { JsonError } from './jsonText.ts';
 import { readEvent } from './sentEvent.ts';
 import { type EventRules, explainBatch, explainEvent, type InvalidSent, isValidEvent } from './validate.ts';
 
 /**
- * A request's body, from bytes to events that the store can keep, or to a problem that names every fault: all of
- * them or none (spec 4.1, batch rule). It is read once, from front to back.
+ * Parses and validates a request's body in a single pass: all of its events or none (spec 4.1, batch rule).
  *
- * The events' texts are parts of the body's: who keeps one for longer than the request must copy it.
+ * The strings of the events are slices of the body's text, and keep all of it in memory: copy one that outlives the request.
  *
- * @param body the decoded body.
+ * @param body decompressed; one JSON object, or an array of at most BATCH_EVENTS objects, in UTF-8 without a byte order mark.
  * @returns the events in the order of the request; none for an empty array.
- * @throws {Problem} 400: invalid_json, too_deep, too_many_events or invalid_event; 413: body_too_large.
+ * @throws {Problem} 400 invalid_json, too_deep, too_many_events or invalid_event; 413 body_too_large.
  */
 export function decodeBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
   if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
-    throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without.');
+    throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without one.');
   }
   return new BatchReader(body, rules).read();
 }
@@ -33,7 +32,7 @@ class BatchReader {
   readonly #events: CourtEvent[] = [];
   readonly #invalid: InvalidSent[] = [];
   #isArray = false;
-  /** Of the event that is being read. */
+  /** The position of the event being read, from 0; -1 before the first. */
   #index = -1;
 
   constructor(body: Buffer, rules: EventRules) {
@@ -43,7 +42,7 @@ class BatchReader {
 
   read(): CourtEvent[] {
     try {
-      this.#body();
+      this.#readBody();
     } catch (error) {
       throw error instanceof JsonError ? this.#problemOf(error) : error;
     }
@@ -59,27 +58,27 @@ class BatchReader {
       : explainEvent(first.event, this.#json, this.#rules);
   }
 
-  #body(): void {
+  #readBody(): void {
     const json = this.#json;
-    json.space();
+    json.skipSpaces();
     if (json.isAtEnd)
       throw new Problem('invalid_json', 'The body is empty: send one event, or an array of events.');
     this.#isArray = json.isAtArray;
     const isEvent = json.isAtObject;
-    if (this.#isArray) for (let more = json.enterBatch(); more; more = json.nextElement()) this.#next();
-    else if (isEvent) this.#next();
-    else json.value();
-    json.space();
+    if (this.#isArray) for (let more = json.enterBatch(); more; more = json.nextElement()) this.#readEvent();
+    else if (isEvent) this.#readEvent();
+    else json.skip();
+    json.skipSpaces();
     if (!json.isAtEnd) throw new JsonError('syntax', json.at);
     if (!this.#isArray && !isEvent) {
       throw new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
     }
   }
 
-  #next(): void {
+  #readEvent(): void {
     this.#index++;
     if (this.#index >= BATCH_EVENTS) {
-      this.#json.value();
+      this.#json.skip();
       return;
     }
     const event = readEvent(this.#json);
@@ -90,7 +89,8 @@ class BatchReader {
   }
 
   #problemOf({ reason, at }: JsonError): Problem {
-    if (reason === 'syntax') return new Problem('invalid_json', `The body is not JSON${this.#whatIsAt(at)}`);
+    if (reason === 'syntax')
+      return new Problem('invalid_json', `The body is not JSON${this.#describeSyntaxErrorAt(at)}`);
     if (reason === 'values') return this.#tooManyValues();
     const which = this.#isArray ? `Event ${this.#index} of the array` : 'The event';
     return new Problem('too_deep', `${which} is nested deeper than ${EVENT_DEPTH_LEVELS} levels.`);
@@ -101,29 +101,29 @@ class BatchReader {
     const sentence =
       this.#index > 0
         ? `The body holds ${values}: send fewer events in one request.`
-        : `One event holds ${values}: its payload must be smaller, or become several events.`;
+        : `One event holds ${values}: make its payload smaller, or split it into several events.`;
     return new Problem('body_too_large', `${sentence} Nothing was stored.`, { limit_values: BODY_VALUES });
   }
 
-  /** The end of a sentence. Nothing of the body is quoted but words that are known. */
-  #whatIsAt(at: number): string {
+  /** @returns the end of a sentence. Of the body, it quotes nothing but the known words of INVALID_NUMBERS. */
+  #describeSyntaxErrorAt(at: number): string {
     const json = this.#json;
-    const isWhole = json.isAtTop && this.#index >= 0;
+    const isAfterValue = json.isAtTop && this.#index >= 0;
     json.at = at;
     if (json.isAtEnd) return ': it ends too early.';
-    if (isWhole && (json.isAtObject || json.isAtArray)) {
+    if (isAfterValue && (json.isAtObject || json.isAtArray)) {
       return `: a second value follows the first at byte ${at}. Send one array of events, [{...}, {...}].`;
     }
-    const word = NOT_NUMBERS.find((word) => json.isAt(word));
+    const word = INVALID_NUMBERS.find((word) => json.isAt(word));
     if (word !== undefined) {
-      return `: ${word} at byte ${at}. JSON has no such number: leave the member out.`;
+      return `: ${word} at byte ${at}. JSON has no such number: omit the member.`;
     }
     return `: unexpected text at byte ${at}.`;
   }
 }
 
-/** What some libraries write for numbers that JSON does not have. */
-const NOT_NUMBERS = ['NaN', 'Infinity', '-Infinity'];
+/** What some libraries write for numbers that JSON cannot express. */
+const INVALID_NUMBERS = ['NaN', 'Infinity', '-Infinity'];
 
 function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string | null): CourtEvent {
   return {
@@ -137,7 +137,7 @@ function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string 
     confidence: sent.confidence,
     source: sent.source,
     schemaVersion: sent.schema_version,
-    // Plus zero: -0 is an integer too, and would be kept as another one.
+    // Adding 0 turns -0, which is an integer too, into 0.
     revision: (sent.revision ?? 0) + 0,
     payload,
     extra,

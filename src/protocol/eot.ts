@@ -1,8 +1,8 @@
 import { EOT_CHARS, EOT_YEARS } from '../base/limits.ts';
 
 /**
- * Event Occurrence Time (spec 2.1, design 2): an ISO 8601 local time with an offset, to nanoseconds since
- * 1970-01-01T00:00:00Z. No detour through Date, which rounds to milliseconds and accepts the 31st of February.
+ * Event Occurrence Time (spec 2.1; src/http/README.md, "The event"): an ISO 8601 local time with an offset, converted to
+ * nanoseconds since 1970-01-01T00:00:00Z. Date is not used: it rounds to milliseconds, and accepts the 31st of February.
  */
 
 const SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
@@ -11,7 +11,7 @@ const NS_DIGITS = 9;
 const NS_PER_S = 1_000_000_000n;
 
 /**
- * @returns nanoseconds since the Unix epoch (further digits are dropped), or undefined where `text` is not a
+ * @returns nanoseconds since the Unix epoch (further digits are truncated), or undefined where `text` is not a
  * valid eot: `eotFault` then says why.
  */
 export function eotToNs(text: string): bigint | undefined {
@@ -24,12 +24,12 @@ export function eotToNs(text: string): bigint | undefined {
   if (!isRealDate(date) || !isClock(digits(text, 11, 13), digits(text, 14, 16), second)) return undefined;
   if (offset === undefined) return undefined;
   const minutes = digits(text, 11, 13) * 60 + digits(text, 14, 16) - offset;
-  // A leap second (60) is the next second: the sum carries over by itself.
+  // Second 60 (a leap second) counts as the next second: the sum carries over.
   const seconds = daysSinceEpoch(date) * 86_400 + minutes * 60 + second;
   return BigInt(seconds) * NS_PER_S + BigInt(fraction);
 }
 
-/** @returns what is wrong with an eot that `eotToNs` refused, as the end of a sentence that starts with "eot". */
+/** @returns the rule that an invalid eot breaks, as the end of a sentence that starts with "eot". */
 export function eotFault(text: string): string {
   const example = 'such as 2026-03-14T15:09:26.535Z';
   if (text.length > EOT_CHARS) return `must be at most ${EOT_CHARS} characters`;
@@ -74,7 +74,7 @@ function daysSinceEpoch({ year, month, day }: CalendarDate): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** Where the offset starts: only called on text of the right shape, whose date's hyphens stand before 16. */
+/** @returns where the offset starts, in a text that matches SHAPE: the hyphens of its date are before index 16. */
 function offsetStart(text: string): number {
   if (text.endsWith('Z')) return text.length - 1;
   return Math.max(text.indexOf('+', 16), text.indexOf('-', 16));
@@ -89,10 +89,10 @@ function offsetMinutes(text: string, start: number): number | undefined {
   return text[start] === '-' ? -(hours * 60 + minutes) : hours * 60 + minutes;
 }
 
-/** The fraction of the second in nanoseconds, cut off after nine digits. */
+/** @returns the fraction of the second in nanoseconds, truncated after nine digits. */
 function fractionOf(text: string): number {
-  const mark = text[19];
-  if (mark !== '.' && mark !== ',') return 0;
+  const separator = text[19];
+  if (separator !== '.' && separator !== ',') return 0;
   let value = 0;
   let seen = 0;
   for (let at = 20; seen < NS_DIGITS; at++, seen++) {

@@ -1,12 +1,12 @@
 /**
- * The closed table of everything that courtd answers other than 202. A client branches on `code`; a test holds
- * the table against the README. Error bodies are RFC 9457 problems that also carry the protocol's own members.
+ * Every error that courtd answers with: a closed table, which a test compares with the vendor's guide (src/http/README.md,
+ * "Answers"). Error bodies are problem details (RFC 9457) that also carry the protocol's own members.
  */
 
 interface Kind {
   readonly status: number;
   readonly title: string;
-  /** Whether the same events, sent again unchanged, may be taken: after a 401 with the venue's new token. */
+  /** Whether the same events, sent again unchanged, may be accepted (after a 401: with the venue's current token). */
   readonly retryable: boolean;
 }
 
@@ -37,32 +37,34 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One fault of one event: a dotted path (`payload.x_ft`) and what must hold there. */
+/** One fault of one event: a dotted path (`payload.x_ft`; '' for the event itself) and the rule that it breaks. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
-/** What a problem says beyond its code and sentence. */
+/** The members of a problem that depend on its code. */
 export interface ProblemMembers {
-  /** Faults of a request that was one event. */
+  /** For `invalid_event`: the faults of a single event, LISTED_FAULTS at most. */
   readonly details?: readonly Fault[];
+  /** All faults, where not all are listed. */
   readonly details_total?: number;
-  /** Faults of a request that was an array. */
+  /** For `invalid_event`: the invalid events of an array, LISTED_EVENTS at most. */
   readonly invalid?: readonly InvalidEvent[];
+  /** All invalid events. */
   readonly invalid_total?: number;
-  /** For `body_too_large`: both in bytes; the size where it was declared. */
+  /** For `body_too_large`, in bytes; the size only where Content-Length declared it. */
   readonly limit_bytes?: number;
   readonly size_bytes?: number;
-  /** For `body_too_large`, where the body has too many JSON values. */
+  /** For `body_too_large`, where the body holds too many JSON values. */
   readonly limit_values?: number;
 }
 
-/** What the log says of a refusal beyond its answer, where it is known. */
-export interface LoggedOnly {
-  /** Why a token was not accepted: its sender is not told. */
+/** What only the log says of a rejected request, where it is known. */
+export interface LogFields {
+  /** Why a token was not accepted: the client is not told. */
   readonly reason?: string;
-  /** Of the first invalid event. */
+  /** Of the first event that is invalid. */
   readonly source?: string;
   readonly court_id?: string;
 }
@@ -70,34 +72,35 @@ export interface LoggedOnly {
 export interface InvalidEvent {
   /** Position in the request's array, from 0. */
   readonly index: number;
-  /** As sent where it is a string of a possible length, else null. */
+  /** As sent; null where it is not a string, or too long. */
   readonly event_id: string | null;
   readonly issues: readonly Fault[];
-  /** Present where more faults were found than are listed. */
+  /** All faults, where not all are listed. */
   readonly issues_total?: number;
 }
 
-/** A request's refusal: thrown below, answered by the one writer of answers in `http/reply`. */
+/** Why a request is rejected: thrown anywhere on its path, and turned into a response in http/response.ts. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly members: ProblemMembers;
-  /** Header fields that belong to this answer, such as Retry-After. */
+  /** Header fields of the response, such as Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Never in the answer. */
-  readonly logged: LoggedOnly;
+  /** Never part of the response. */
+  readonly logFields: LogFields;
 
+  /** @param sentence for a camera vendor: what is wrong, and what to do. It must not expose internals. */
   constructor(
     code: ProblemCode,
     sentence: string,
     members: ProblemMembers = {},
     headers: Readonly<Record<string, string>> = {},
-    logged: LoggedOnly = {},
+    logFields: LogFields = {},
   ) {
     super(sentence);
     this.code = code;
     this.members = members;
     this.headers = headers;
-    this.logged = logged;
+    this.logFields = logFields;
   }
 
   get status(): number {
@@ -105,8 +108,8 @@ export class Problem extends Error {
   }
 
   /**
-   * The answer's body.
-   * @param requestId what the log calls this request.
+   * @param requestId the id that the log has for this request.
+   * @returns the response body: problem details as JSON text (RFC 9457, section 3).
    */
   body(requestId: string): string {
     const { status, title, retryable } = PROBLEMS[this.code];
@@ -116,7 +119,7 @@ export class Problem extends Error {
   }
 }
 
-/** A refusal that passes by itself: answered with Retry-After. */
+/** @returns a problem that goes away by itself. @param seconds for Retry-After: rounded up, 1 at least (RFC 9110, 10.2.3). */
 export function retryLater(code: ProblemCode, sentence: string, seconds: number): Problem {
   return new Problem(code, sentence, {}, { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) });
 }

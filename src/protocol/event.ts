@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { COMPARED_CHARS, NAME_CODE_POINTS } from '../base/limits.ts';
 
-/** What a court event is to the store and to its readers (spec 2.1); eventSchema.ts says what one must look like. */
+/** A court event as the store and its readers see it (spec 2.1); eventSchema.ts has the schema of the wire format. */
 
 export const EVENT_TYPES = [
   'BALL_BOUNCE',
@@ -11,7 +11,7 @@ export const EVENT_TYPES = [
   'PLAYER_IDENTITY',
 ] as const;
 
-/** The members of an event that the protocol names, and those of its payload (spec 2.1 and 2.2); others are kept as they are. */
+/** The members of an event and of its payload that the protocol defines (spec 2.1 and 2.2). Unknown ones are kept as sent. */
 export const ENVELOPE_FIELDS = [
   'event_id',
   'session_id',
@@ -35,16 +35,19 @@ export const PAYLOAD_FIELDS = [
   'swing_type',
 ] as const;
 
-/** Matches code points, not UTF-16 units: it is compiled with the `u` flag, by Ajv too. */
+/**
+ * No control character (C0, DEL, C1), and no lone surrogate: those would all be stored as U+FFFD, and distinct ids become equal.
+ * Compiled with the `u` flag, by Ajv too, so that it counts code points.
+ */
 export const NAME_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cs}]{1,${NAME_CODE_POINTS}}$`;
 const NAME = new RegExp(NAME_PATTERN, 'u');
 
-/** @returns whether a text can be an event_id, session_id, venue_id, court_id or source. */
+/** @returns whether a text is valid as an event_id, session_id, venue_id, court_id or source. */
 export function isName(text: string): boolean {
   return NAME.test(text);
 }
 
-/** A valid event in the form that the store keeps. */
+/** A valid event, in the form in which it is stored. */
 export interface CourtEvent {
   readonly eventId: string;
   readonly sessionId: string;
@@ -65,7 +68,7 @@ export interface CourtEvent {
   readonly extra: string | null;
 }
 
-/** @returns the event as one JSON object, the same value that was sent; `revision` is always written (design 1.4). */
+/** @returns the event as JSON text: the same value that was sent, in the protocol's member order, always with `revision`. */
 export function eventToJson(event: Omit<CourtEvent, 'eotNs'>): string {
   const text = JSON.stringify;
   const unknown = event.extra === null ? '' : `,${event.extra.slice(1, -1)}`;
@@ -79,8 +82,8 @@ export function eventToJson(event: Omit<CourtEvent, 'eotNs'>): string {
 }
 
 /**
- * @returns whether two events with one key are the same JSON value; if not, they are in conflict (design 2). Where that
- * cannot be told cheaply, another text is another value.
+ * @returns whether two events with the same key are the same JSON value; if not, they are in conflict. Where comparing values is
+ * expensive or unsafe (long texts, long numbers), their texts are compared.
  */
 export function sameContent(a: CourtEvent, b: CourtEvent): boolean {
   return (
@@ -96,14 +99,14 @@ export function sameContent(a: CourtEvent, b: CourtEvent): boolean {
   );
 }
 
-/** Large texts are compared as they are: this runs between others' events, and parsing takes its time. */
+/** Long texts are not parsed: this runs inside the transaction that other requests wait for. */
 function sameText(a: string, b: string): boolean {
   if (a === b) return true;
   if (a.length + b.length > 2 * COMPARED_CHARS || !isSafeToParse(a) || !isSafeToParse(b)) return false;
   return isDeepStrictEqual(JSON.parse(a), JSON.parse(b));
 }
 
-/** Whether JSON.parse gives all of a text's value: it rounds numbers, and mixes up names with a backslash (json.ts). */
+/** Whether JSON.parse is exact for this text: it rounds long numbers, and confuses escaped member names (jsonReader.ts). */
 function isSafeToParse(text: string): boolean {
   let hasEscapeInName = false;
   const rest = text.replace(STRINGS, (string, colon: string) => {
@@ -114,9 +117,9 @@ function isSafeToParse(text: string): boolean {
 }
 
 /**
- * With the colon of a name. From string to string: what looks for an escape and then for the end of its string does so again
- * from each escape on, 50 ms in a text of nothing else.
+ * A string, with the colon that follows a member name. Matches one whole string after the other: a pattern that looks for an
+ * escape first rescans the string from each escape on, 50 ms in a text of nothing but escapes.
  */
 const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"(:?)/g;
-/** What a double may not hold: more than 15 digits (IEEE 754, DBL_DIG), or an exponent of more than two. */
+/** Numbers that a double may not hold exactly: more than 15 digits (DBL_DIG), or an exponent of more than two digits. */
 const LONG_NUMBER = /\d{16}|[\d.]{17}|[eE][+-]?\d{3}/;

@@ -3,10 +3,10 @@ import { NAME_CODE_POINTS, REVISION_MAX } from '../base/limits.ts';
 import { EVENT_TYPES, NAME_PATTERN } from './event.ts';
 
 /**
- * An event as it comes over the wire (spec 2.1 and 2.2, design 2). Each field's `description` is its rule in the words
- * that a camera vendor is told when it is broken. `eot` is checked by `eotToNs`, which a schema cannot express.
+ * An event on the wire (spec 2.1 and 2.2; src/http/README.md, "The event"). The `description` of each field is the rule that a
+ * camera vendor is shown when it is broken. The format of `eot` is checked by `eotToNs`, since no schema can express it.
  *
- * In a file of its own, because TypeBox is 20 MB that no command but `serve` needs.
+ * Separate from event.ts because TypeBox takes 20 MB of memory, which only `serve` needs.
  */
 
 const Name = Type.String({
@@ -56,5 +56,5 @@ export const EventSchema = Type.Object(
   { description: 'must be an object' },
 );
 
-/** A valid event; of its payload only what the protocol names. */
+/** A valid event; of its payload only the members that the protocol defines. */
 export type WireEvent = Static<typeof EventSchema>;

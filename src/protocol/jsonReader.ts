@@ -1,39 +1,39 @@
 import { BODY_VALUES, EVENT_DEPTH_LEVELS, LISTED_FAULTS, QUOTED_CHARS } from '../base/limits.ts';
-import { JsonError, JsonText } from './jsonText.ts';
+import { JsonError, JsonLexer } from './jsonLexer.ts';
 import type { MemberNames } from './memberNames.ts';
 
 const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const VALUES = { true: true, false: false, null: null } as const;
 
-/** Numbers too large for a double that were stepped over. */
+/** Numbers that overflow a double. */
 export interface TooLarge {
   total: number;
-  /** Where the first of them stand: for each level where the member's name begins, or -1 - the element's index. */
+  /** The paths of the first LISTED_FAULTS: for each level the offset of the member's name, or -1 minus the element's index. */
   readonly paths: (readonly number[])[];
 }
 
 /**
- * Reads JSON text once, from front to back, and checks all of its grammar, its depth and the number of its values. It
- * makes values only of what its caller reads, and steps over the rest. JSON.parse is not asked: it rounds numbers, and
- * gives members the names of others (nodejs/node#63785). It stands on a value, or behind one.
+ * A pull parser for JSON text: a single pass that checks the grammar (RFC 8259), the depth and the number of values, and builds
+ * only the values that its caller reads. JSON.parse is not used: it rounds numbers, and can give members the names of others
+ * (nodejs/node#63785). The reader is always at the start of a value, or behind one.
  */
-export class JsonReader extends JsonText {
-  /** The byte on which it stands. */
+export class JsonReader extends JsonLexer {
+  /** The current byte offset. */
   at = 0;
-  /** Where the name of the member begins whose value it stands on. */
+  /** The offset of the current member's name. */
   nameFrom = 0;
-  /** What was found since this was set to undefined. */
+  /** Numbers that overflow a double, found since this was last set to undefined. */
   tooLarge: TooLarge | undefined;
   readonly #keepsDigits: boolean;
   #nameTo = 0;
   #values = 0;
   #depth = 0;
   #depthMax = EVENT_DEPTH_LEVELS;
-  /** The path of the value on which it stands: see TooLarge. */
+  /** The path of the current value: see TooLarge. */
   readonly #path: number[] = [];
 
-  /** @param text as a string, or in UTF-8, which is not looked at. @param numbers what `read` gives for a number: a double, or its text. */
+  /** @param text a string, or valid UTF-8 (not checked). @param numbers what `read` returns for a number: a double, or its text. */
   constructor(text: Buffer | string, numbers: 'doubles' | 'texts' = 'doubles') {
     super(text);
     this.#keepsDigits = numbers === 'texts';
@@ -43,55 +43,55 @@ export class JsonReader extends JsonText {
     return this.at >= this.end;
   }
 
-  /** Whether it stands in no list. */
+  /** Whether it is outside of all arrays and objects. */
   get isAtTop(): boolean {
     return this.#depth === 0;
   }
 
   get isAtObject(): boolean {
-    return this.code(this.at) === OPEN_OBJECT;
+    return this.byteAt(this.at) === OPEN_OBJECT;
   }
 
   get isAtArray(): boolean {
-    return this.code(this.at) === OPEN_ARRAY;
+    return this.byteAt(this.at) === OPEN_ARRAY;
   }
 
-  /** Steps over one value. @throws {JsonError} */
-  value(): void {
+  /** Moves behind the current value without building it. @throws {JsonError} */
+  skip(): void {
     const from = this.at;
-    const code = this.code(from);
+    const code = this.byteAt(from);
     if (code === OPEN_OBJECT) {
-      for (let more = this.enterObject(); more; more = this.nextMember()) this.value();
+      for (let more = this.enterObject(); more; more = this.nextMember()) this.skip();
     } else if (code === OPEN_ARRAY) {
-      for (let more = this.enterArray(); more; more = this.nextElement()) this.value();
+      for (let more = this.enterArray(); more; more = this.nextElement()) this.skip();
     } else {
-      this.#count();
+      this.#countValue();
       if (code === QUOTE) this.at = this.endOfString(from);
-      else if (this.isNumber(from)) this.#number();
+      else if (this.isNumber(from)) this.#skipNumber();
       else this.at += this.literalAt(from).length;
     }
   }
 
-  /** Steps over one value. @returns it; but an object without its members, and of an array only the length. @throws {JsonError} */
+  /** Reads the current value. @returns it; an object as {}, and an array as one of the same length without elements. @throws {JsonError} */
   read(): unknown {
     const from = this.at;
-    const code = this.code(from);
+    const code = this.byteAt(from);
     if (code === OPEN_OBJECT) {
-      this.value();
+      this.skip();
       return {};
     }
     if (code === OPEN_ARRAY) {
       let length = 0;
       for (let more = this.enterArray(); more; more = this.nextElement()) {
-        this.value();
+        this.skip();
         length++;
       }
       return new Array(length);
     }
-    this.#count();
+    this.#countValue();
     if (code === QUOTE) {
       this.at = this.endOfString(from);
-      return this.contentOf(from, this.at);
+      return this.stringValue(from, this.at);
     }
     if (this.isNumber(from)) {
       this.at = this.endOfNumber(from);
@@ -103,96 +103,96 @@ export class JsonReader extends JsonText {
     return VALUES[literal];
   }
 
-  /** As `enterArray`, for a body's array of events: each of them may be as deep as one that comes alone. */
+  /** Enters a body's array of events, which does not count as a level: an event in it may be as deep as one sent alone. */
   enterBatch(): boolean {
     this.#depthMax++;
     return this.enterArray();
   }
 
-  /** Steps from an array's bracket to the first element. @returns whether there is one; if not, it is behind the array. */
+  /** Moves from an array to its first element. @returns whether there is one; if not, the reader is behind the array. */
   enterArray(): boolean {
     const at = this.#open();
-    if (this.code(at) === CLOSE_ARRAY) return this.#close(at);
+    if (this.byteAt(at) === CLOSE_ARRAY) return this.#close(at);
     this.#path[this.#depth] = -1;
     this.at = at;
     return true;
   }
 
-  /** Steps from behind an element to the next one. @returns whether there is one; if not, it is behind the array. */
+  /** Moves from behind an element to the next one. @returns whether there is one; if not, the reader is behind the array. */
   nextElement(): boolean {
-    const at = this.skipSpace(this.at);
-    const code = this.code(at);
+    const at = this.skipSpacesFrom(this.at);
+    const code = this.byteAt(at);
     if (code === CLOSE_ARRAY) return this.#close(at);
     if (code !== COMMA) throw new JsonError('syntax', at);
     this.#path[this.#depth]!--;
-    this.at = this.skipSpace(at + 1);
+    this.at = this.skipSpacesFrom(at + 1);
     return true;
   }
 
-  /** Steps from an object's brace to the first member's value. @returns whether there is one; if not, it is behind the object. */
+  /** Moves from an object to the value of its first member. @returns whether there is one; if not, the reader is behind the object. */
   enterObject(): boolean {
     const at = this.#open();
-    return this.code(at) === CLOSE_OBJECT ? this.#close(at) : this.#name(at);
+    return this.byteAt(at) === CLOSE_OBJECT ? this.#close(at) : this.#enterMember(at);
   }
 
-  /** Steps from behind a member to the next one's value. @returns whether there is one; if not, it is behind the object. */
+  /** Moves from behind a member to the value of the next one. @returns whether there is one; if not, the reader is behind the object. */
   nextMember(): boolean {
-    const at = this.skipSpace(this.at);
-    const code = this.code(at);
+    const at = this.skipSpacesFrom(this.at);
+    const code = this.byteAt(at);
     if (code === CLOSE_OBJECT) return this.#close(at);
     if (code !== COMMA) throw new JsonError('syntax', at);
-    return this.#name(this.skipSpace(at + 1));
+    return this.#enterMember(this.skipSpacesFrom(at + 1));
   }
 
-  /** Steps over white space. */
-  space(): void {
-    this.at = this.skipSpace(this.at);
+  /** Moves to the next byte that is not white space. */
+  skipSpaces(): void {
+    this.at = this.skipSpacesFrom(this.at);
   }
 
-  /** The name of the member whose value it stands on. */
+  /** The current member's name, decoded. */
   get name(): string {
-    return this.contentOf(this.nameFrom, this.#nameTo);
+    return this.stringValue(this.nameFrom, this.#nameTo);
   }
 
-  /** @returns which of these is the name of the member whose value it stands on, or -1. */
+  /** @returns the index of the current member's name in `names`, or -1. */
   nameIn(names: MemberNames): number {
     const { bytes, hasEscapes } = this;
     const from = this.nameFrom + 1;
     const index = names.find(bytes, from, this.#nameTo - 1 - from);
-    // A name that is spelled with escapes is the one that it spells.
+    // A name may be written with escapes.
     return index < 0 && hasEscapes ? names.indexOf(this.name) : index;
   }
 
-  /** Whether this stands here. */
-  isAt(words: string): boolean {
-    return this.slice(this.at, this.at + words.length) === words;
+  /** Whether the text continues with `word`. */
+  isAt(word: string): boolean {
+    return this.slice(this.at, this.at + word.length) === word;
   }
 
-  /** A path for people, such as `payload.x_ft`. */
+  /** @returns a path of TooLarge as text, such as `payload.x_ft`. */
   dotted(path: readonly number[]): string {
-    return path.map((step) => (step < 0 ? `${-1 - step}` : this.#shortName(step))).join('.');
+    return path.map((step) => (step < 0 ? `${-1 - step}` : this.#truncatedName(step))).join('.');
   }
 
-  /** Long names are cut before they are decoded: a body can say one of 100 KiB before each of 20,000 numbers. */
-  #shortName(from: number): string {
+  /** Truncates before it decodes: a name of 100 KiB may be in the path of each of 20,000 numbers. */
+  #truncatedName(from: number): string {
     const [start = ''] = NAME_START.exec(this.slice(from + 1, from + NAME_START_BYTES)) ?? [];
     const name = JSON.parse(`"${start}"`) as string;
     return name.length <= QUOTED_CHARS ? name : `${name.slice(0, QUOTED_CHARS)}…`;
   }
 
-  #name(from: number): true {
-    if (this.code(from) !== QUOTE) throw new JsonError('syntax', from);
+  #enterMember(from: number): true {
+    if (this.byteAt(from) !== QUOTE) throw new JsonError('syntax', from);
     const to = this.endOfString(from);
-    const colon = this.skipSpace(to);
-    if (this.code(colon) !== COLON) throw new JsonError('syntax', colon);
+    const colon = this.skipSpacesFrom(to);
+    if (this.byteAt(colon) !== COLON) throw new JsonError('syntax', colon);
     this.nameFrom = from;
     this.#nameTo = to;
     this.#path[this.#depth] = from;
-    this.at = this.skipSpace(colon + 1);
+    this.at = this.skipSpacesFrom(colon + 1);
     return true;
   }
 
-  #number(): void {
+  #skipNumber(): void {
     const from = this.at;
     this.at = this.endOfNumber(from);
     if (!this.isTooLarge(from, this.at)) return;
@@ -202,11 +202,11 @@ export class JsonReader extends JsonText {
     this.tooLarge.paths.push(this.#path.slice(eventDepth, this.#depth + 1));
   }
 
-  /** @returns the place behind the bracket and the white space there. */
+  /** @returns the offset of the first byte that is not white space behind the bracket. @throws {JsonError} depth or values. */
   #open(): number {
-    this.#count();
+    this.#countValue();
     if (++this.#depth > this.#depthMax) throw new JsonError('depth', this.at);
-    return this.skipSpace(this.at + 1);
+    return this.skipSpacesFrom(this.at + 1);
   }
 
   #close(at: number): false {
@@ -215,11 +215,11 @@ export class JsonReader extends JsonText {
     return false;
   }
 
-  #count(): void {
+  #countValue(): void {
     if (++this.#values > BODY_VALUES) throw new JsonError('values', this.at);
   }
 }
 
-/** As many characters of a name as a path shows, and one that says that there are more; each takes up to six bytes. */
+/** The characters of a name that a path shows, and one more to tell that it was truncated; an escaped one takes six bytes. */
 const NAME_START = new RegExp(`^(?:[^"\\\\]|\\\\u.{4}|\\\\[^u]){0,${QUOTED_CHARS + 1}}`);
 const NAME_START_BYTES = 1 + 6 * (QUOTED_CHARS + 1);

@@ -1,10 +1,11 @@
+/** Table dimensions: lengths of names, and ASCII codes of their first character. */
 const [LENGTHS, CODES] = [16, 128];
 
-/** Members' names to look for in JSON text, without making a string of each that is there. ASCII, shorter than 16. */
+/** Finds known member names in JSON text without creating a string for each name. ASCII, shorter than 16 bytes. */
 export class MemberNames {
   readonly #names: readonly string[];
   readonly #bytes: readonly Buffer[];
-  /** By length and first byte, which no two of them share. */
+  /** The index of a name by its length and first byte, which no two of them share; -1 where there is none. */
   readonly #candidates: readonly number[];
 
   constructor(names: readonly string[]) {
@@ -15,7 +16,7 @@ export class MemberNames {
     this.#candidates = candidates;
   }
 
-  /** @returns which of them stands there, or -1. */
+  /** @returns the index of the name that these bytes are, or -1. */
   find(bytes: Buffer, from: number, length: number): number {
     const first = bytes[from]!;
     if (length >= LENGTHS || first >= CODES) return -1;
@@ -26,6 +27,7 @@ export class MemberNames {
     return index;
   }
 
+  /** The same for a decoded name. */
   indexOf(name: string): number {
     return this.#names.indexOf(name);
   }

@@ -1,14 +1,14 @@
 import { RETRY_AFTER_S } from '../base/limits.ts';
 import { type Problem, type ProblemCode, retryLater } from './errors.ts';
 
-/** Why the store does not take events now: the code and sentence that the client is told, and when to try again. */
+/** Why the store cannot take events now: the problem's code, its sentence, and Retry-After in seconds. */
 const REFUSALS = {
   busy: ['storage_busy', 'The store is locked by another program.', RETRY_AFTER_S.busy],
   full: ['storage_full', 'The disk is full.', RETRY_AFTER_S.full],
-  failed: ['storage_failed', 'The store has failed and is being restarted.', RETRY_AFTER_S.full],
+  failed: ['storage_failed', 'The store failed and is being restarted.', RETRY_AFTER_S.full],
   damaged: [
     'storage_failed',
-    'A part of the store that this request needs is damaged: tell the operator.',
+    'Part of the store that this request needs is damaged: tell the operator.',
     RETRY_AFTER_S.full,
   ],
   logHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
@@ -19,9 +19,10 @@ const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS;
 
+/** @returns a 503, with Retry-After. */
 export function refusal(reason: Refusal): Problem {
   const [code, sentence, seconds] = REFUSALS[reason];
-  // Of a failed store nothing is known: its events may be there, and sending them again is safe.
+  // After a failure the events may have been stored or not. Sending them again is safe: ingestion is idempotent.
   const rest =
     reason === 'failed' ? 'Send the same request again.' : 'Nothing was stored; send the same request again.';
   return retryLater(code, `${sentence} ${rest}`, seconds);

@@ -1,48 +1,55 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from '../base/limits.ts';
 import { eotFault, eotToNs } from './eot.ts';
-import { type Fault, type InvalidEvent, type LoggedOnly, Problem } from './errors.ts';
+import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
 import { isName } from './event.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { JsonReader } from './jsonReader.ts';
 import type { SentEvent } from './sentEvent.ts';
 
-/** What this box asks of an event beyond the protocol. */
+/** Rules that this box adds to the protocol. */
 export interface EventRules {
-  /** `--venue`: the only venue_id that is accepted. */
+  /** The only venue_id that is accepted (`--venue`). */
   readonly venue?: string;
 }
 
-/** Two compilations of one schema: one stops at the first fault and is fast, the other names all of them. */
+/** The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. */
 const isValidWire = new Ajv().compile<WireEvent>(EventSchema);
-const findAll = new Ajv({ allErrors: true, verbose: true }).compile(EventSchema);
+const findFaults = new Ajv({ allErrors: true, verbose: true }).compile(EventSchema);
 
-/** The fast check of the good path: everything but `eot`'s form. */
+/** The fast check for the valid case. @returns whether an event is valid, but for the format of its `eot` (`eotToNs`). */
 export function isValidEvent(event: unknown, rules: EventRules): event is WireEvent {
   return isValidWire(event) && (rules.venue === undefined || event.venue_id === rules.venue);
 }
 
-/** Every fault of an event that is not valid, with its path and a message that a camera vendor understands. */
+/**
+ * @param event not valid, and sent alone.
+ * @returns 400 invalid_event with its faults in `details`.
+ */
 export function explainEvent(event: SentEvent, json: JsonReader, rules: EventRules): Problem {
   const { listed, total } = faultsOf(event, json, rules);
-  const sentence = wrapperOf(event) ?? `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
+  const sentence =
+    wrapperHint(event) ?? `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
   const details_total = total > listed.length ? { details_total: total } : {};
   return new Problem(
     'invalid_event',
     sentence,
     { details: listed, ...details_total },
     {},
-    senderOf(event.sent),
+    cameraOf(event.sent),
   );
 }
 
-/** An event of an array that is not valid. */
+/** An invalid event, with its position in the array, from 0. */
 export interface InvalidSent {
   readonly index: number;
   readonly event: SentEvent;
 }
 
-/** The same of an array. @param all of its events that are not valid. @param count of all its events. */
+/**
+ * @param all the invalid events of the array. @param count the number of all its events.
+ * @returns 400 invalid_event with the faults of each in `invalid`.
+ */
 export function explainBatch(
   all: readonly InvalidSent[],
   count: number,
@@ -65,7 +72,7 @@ export function explainBatch(
     sentence,
     { invalid, invalid_total: total },
     {},
-    senderOf(all[0]?.event.sent),
+    cameraOf(all[0]?.event.sent),
   );
 }
 
@@ -76,7 +83,7 @@ interface Faults {
 
 function faultsOf({ sent, tooLarge }: SentEvent, json: JsonReader, rules: EventRules): Faults {
   const all: Fault[] = [];
-  for (const error of findAll(sent) ? [] : (findAll.errors ?? []))
+  for (const error of findFaults(sent) ? [] : (findFaults.errors ?? []))
     all.push({ path: pathOf(error), message: messageOf(error) });
   const { eot, venue_id } = (sent ?? {}) as Record<string, unknown>;
   if (typeof eot === 'string' && eotToNs(eot) === undefined)
@@ -108,12 +115,12 @@ function pathOf(error: ErrorObject): string {
 
 function messageOf(error: ErrorObject): string {
   if (error.keyword === 'required') return 'is required';
-  // Who sends a number as an id need not read what a string may hold.
-  const isNoString = error.keyword === 'type' && error.params.type === 'string';
-  return `${isNoString ? 'must be a string' : error.parentSchema?.description}, was ${quote(error.data)}`;
+  // For a number sent as an id, the full rule for strings would only distract.
+  const mustBeString = error.keyword === 'type' && error.params.type === 'string';
+  return `${mustBeString ? 'must be a string' : error.parentSchema?.description}, was ${quote(error.data)}`;
 }
 
-/** A bad value as JSON, cut to a length that fits an answer. */
+/** @returns an invalid value as JSON, cut to QUOTED_CHARS; objects and arrays are only described. */
 function quote(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that a double cannot hold';
   if (Array.isArray(value)) return `an array of ${value.length}`;
@@ -122,27 +129,27 @@ function quote(value: unknown): string {
   return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${codePoints(value)} characters)`;
 }
 
-/** Which camera it is, for the log: as sent, where it could be a name. */
-function senderOf(event: unknown): LoggedOnly {
+/** @returns source and court_id for the log, where each is a valid name: which camera it is. */
+function cameraOf(event: unknown): LogFields {
   const { source, court_id } = (event ?? {}) as Record<string, unknown>;
-  const isSent = (name: unknown): name is string => typeof name === 'string' && isName(name);
-  return { ...(isSent(source) && { source }), ...(isSent(court_id) && { court_id }) };
+  const isValid = (name: unknown): name is string => typeof name === 'string' && isName(name);
+  return { ...(isValid(source) && { source }), ...(isValid(court_id) && { court_id }) };
 }
 
-/** Without making them: there may be eight million. */
+/** Counts without building an array: there may be eight million. */
 function codePoints(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; count++) at += text.codePointAt(at)! > 0xffff ? 2 : 1;
   return count;
 }
 
-/** @returns what to say of an object around the events, such as `{"events": [...]}`: it has none of an event's members. */
-function wrapperOf({ sent, extra }: SentEvent): string | undefined {
+/** @returns a hint for an object that wraps the events, such as `{"events": [...]}`; undefined for any other. */
+function wrapperHint({ sent, extra }: SentEvent): string | undefined {
   if (extra === null || Object.values(sent as object).some((value) => value !== undefined)) return undefined;
   const json = new JsonReader(extra);
   for (let more = json.enterObject(); more; more = json.nextMember()) {
     if (json.isAtArray) return WRAPPED;
-    json.value();
+    json.skip();
   }
   return undefined;
 }

@@ -48,7 +48,10 @@ t.test(
   async (t) => {
     const disk = await SmallDisk.mount(t, 8);
     const daemon = await Daemon.start(t, [], disk.data);
-    await logged(daemon, 'the disk is filling up: make room, or events will be refused when it is full');
+    await logged(
+      daemon,
+      'the disk is filling up: free some space, or events will be refused when it is full',
+    );
     t.equal((await daemon.post(events(10, { session_id: 'before' }))).status, 202);
     disk.fill(2_000_000);
     const { acknowledged, refused } = await sendUntilRefused(daemon);

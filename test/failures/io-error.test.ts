@@ -21,7 +21,7 @@ type Test = Pick<typeof t, 'equal' | 'match' | 'ok' | 'teardown'>;
 const skip = { skip: withoutStrace };
 
 const FAILED =
-  /^the disk failed to read or write: nothing can be promised any more; check it, and start again$/;
+  /^the disk failed to read or write, so nothing can be guaranteed any more: check the disk, and start courtd again$/;
 
 /** @returns the status of an answer with the code of its problem, or that there was none. */
 async function outcome(daemon: Daemon, batch: readonly WireEvent[]): Promise<string> {

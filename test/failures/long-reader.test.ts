@@ -12,7 +12,7 @@ import { Fault, SYNC, withoutStrace } from '../harness/strace.ts';
 
 const MIB = 1024 ** 2;
 const HELD =
-  'the write-ahead log cannot be cut off: another program reads the database and does not end; stop it';
+  'the write-ahead log keeps growing: another program has been reading the database for too long; stop that program';
 const SMALL = 'the write-ahead log is small again';
 /** How long an fsync of the file takes, that of the log not. */
 const SLOW_MS = 3_000;

@@ -43,7 +43,7 @@ export class BadTable {
     t.strictSame(names, ['good'], 'no other session is there');
     t.equal((await this.daemon.exported('good')).length, this.#goodEvents, 'nor another event');
     const faults = this.daemon.log.filter(({ level }) => level === 'error' || level === 'fatal');
-    t.strictSame(faults, [], 'nor a line in the log about a fault of courtd');
+    t.strictSame(faults, [], 'nor a line in the log about a bug in courtd');
   }
 }
 

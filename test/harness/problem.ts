@@ -22,7 +22,7 @@ const MEMBERS = ['type', 'title', 'status', 'code', 'error', 'request_id', 'retr
 const RETRYABLE = [401, 408, 429, 500, 503];
 
 /**
- * Holds an error against design 2: status, media type, and the members of its body, these and no others.
+ * Compares an error with the contract (src/http/README.md): status, media type, and exactly these members.
  * @param further members that this one has beyond those that all have.
  */
 export function checkProblem(

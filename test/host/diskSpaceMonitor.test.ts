@@ -4,7 +4,7 @@ import t from 'tap';
 import { DiskSpaceMonitor } from '../../src/host/diskSpaceMonitor.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
-const LOW = 'the disk is filling up: make room, or events will be refused when it is full';
+const LOW = 'the disk is filling up: free some space, or events will be refused when it is full';
 const ROOM = 'there is room on the disk again';
 const FLOOR_BYTES = 1024 ** 2;
 
@@ -53,5 +53,5 @@ t.test('a directory that is gone is no end of the daemon', async (t) => {
   const watch = new DiskSpaceMonitor('/no/such/directory', FLOOR_BYTES, logger);
   t.teardown(() => watch.stop());
   await watch.check();
-  t.strictSame(told, ['cannot tell how full the disk is']);
+  t.strictSame(told, ['cannot read how much space is free on the disk']);
 });

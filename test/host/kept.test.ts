@@ -5,7 +5,7 @@ import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { logged } from '../harness/logged.ts';
 
-const KEPT = /^older databases are kept in the data directory: remove /;
+const KEPT = /^the data directory holds previous databases: delete /;
 
 t.test('the log names the older databases that may go: at a start, and when the disk fills up', async (t) => {
   const first = await Daemon.start(t);

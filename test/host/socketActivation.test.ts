@@ -43,11 +43,11 @@ t.test(
     t.equal(await post(holder.port, token, false), 202);
     const line = await holder.log.find(({ msg }) => msg === 'listening');
     t.match(line, { host: '127.0.0.1', port: holder.port, socket: 'courtd.socket, from systemd' });
-    await holder.log.find(({ msg }) => /^--host \(COURTD_HOST\) is not used: courtd\.socket, /.test(msg));
+    await holder.log.find(({ msg }) => /^--host \(COURTD_HOST\) is ignored: .*courtd\.socket/.test(msg));
     const port = await holder.log.find(({ msg }) => msg.startsWith('--port'));
     t.match(port, {
       level: 'warn',
-      msg: /^--port \(COURTD_PORT\) is not used: .*systemctl edit courtd\.socket/,
+      msg: /^--port \(COURTD_PORT\) is ignored: .*systemctl edit courtd\.socket/,
     });
   },
 );

@@ -24,7 +24,7 @@ t.test('systemd is told of the start, that courtd is ready, and that it stops, i
   t.strictSame(systemd.messages.all, [
     '/run/somewhere/notify|EXTEND_TIMEOUT_USEC=60000000|STATUS=starting',
     '/run/somewhere/notify|READY=1|STATUS=listening',
-    '/run/somewhere/notify|STOPPING=1|STATUS=stopping: what was accepted is answered first',
+    '/run/somewhere/notify|STOPPING=1|STATUS=stopping: requests in progress are answered first',
   ]);
   t.notOk(daemon.log.some(({ msg }) => CANNOT_TELL.test(msg)));
 });
@@ -99,7 +99,7 @@ t.test(
 );
 
 t.test(
-  'without a proof that the store answers, the watchdog is not fed, and that is logged once',
+  'without a check that the store answers, the watchdog is not fed, and that is logged once',
   async (t) => {
     const systemd = new FakeSystemd(t);
     process.env.PATH = systemd.env.PATH;
@@ -111,14 +111,14 @@ t.test(
     const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: String(process.pid) };
     const notifier = new SystemdNotifier(log as unknown as Logger, env);
     t.strictSame(Object.keys(env), ['PATH'], 'what systemd has said is taken');
-    let proofs = 0;
+    let checks = 0;
     const broken = new Error('the store is stuck');
-    // The first proof fails, and the second never comes.
+    // The first check fails, and the second never comes.
     const stuck = new Promise<void>(() => {});
-    const proof = () => (++proofs === 1 ? Promise.reject(broken) : stuck);
-    notifier.ready({ status: () => 'listening', proof });
+    const check = () => (++checks === 1 ? Promise.reject(broken) : stuck);
+    notifier.ready({ status: () => 'listening', check });
     await systemd.messages.find((message) => message.includes('READY=1'));
-    while (proofs < 2) await new Promise(setImmediate);
+    while (checks < 2) await new Promise(setImmediate);
     notifier.stopping();
     await systemd.messages.find((message) => message.includes('STOPPING=1'));
     t.equal(systemd.messages.all.length, 2);
@@ -182,7 +182,7 @@ t.test('a status that has changed is told within a second', async (t) => {
   t.teardown(() => mock.timers.reset());
   const notifier = new SystemdNotifier({} as unknown as Logger, { ...systemd.env });
   let status = 'no token';
-  notifier.ready({ status: () => status, proof: () => Promise.resolve() });
+  notifier.ready({ status: () => status, check: () => Promise.resolve() });
   await systemd.messages.find((message) => message.endsWith('STATUS=no token'));
   status = 'listening';
   mock.timers.tick(1_000);

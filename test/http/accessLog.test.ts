@@ -21,18 +21,18 @@ function recorded(t: { teardown(end: () => unknown): void }) {
   const lines: Line[] = [];
   const write = (level: string) => (fields: object, msg: string) => lines.push({ level, msg, ...fields });
   const levels = ['debug', 'info', 'warn'].map((level) => [level, write(level)]);
-  const traffic = new AccessLog(Object.fromEntries(levels) as unknown as Logger);
-  t.teardown(() => traffic.stop());
+  const accessLog = new AccessLog(Object.fromEntries(levels) as unknown as Logger);
+  t.teardown(() => accessLog.stop());
   const mark = (client: string) => ({ id: 'r', client, startedAt: performance.now() });
   return {
-    traffic,
+    accessLog,
     refuse: (client: string, code: ProblemCode, logged = {}) =>
-      traffic.refused(mark(client), new Problem(code, 'Why.', {}, {}, logged)),
+      accessLog.rejected(mark(client), new Problem(code, 'Why.', {}, {}, logged)),
     accept: (client: string, accepted = 1) =>
-      traffic.accepted(mark(client), { accepted, duplicates: 0, conflicts: 0 }),
+      accessLog.accepted(mark(client), { accepted, duplicates: 0, conflicts: 0 }),
     warned: () => lines.filter(({ level }) => level === 'warn'),
     summary: () => {
-      traffic.sumUp();
+      accessLog.writeSummary();
       return lines.filter(({ msg }) => msg === 'summary').at(-1);
     },
   };
@@ -179,7 +179,7 @@ t.test(
     const warnings = daemon.log.filter(({ level }) => level === 'warn');
     t.match(warnings, [
       {
-        msg: /^two cameras share an event_id: .* UUID$/,
+        msg: /^two cameras use the same event_id: .* UUID$/,
         duplicates: 1,
         conflicts: 1,
         shared_ids: 1,

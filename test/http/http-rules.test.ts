@@ -173,11 +173,11 @@ t.test('another media type, or none, is 415 with Accept', async (t) => {
 t.test('the media type that came is quoted, cut, and without what a terminal would obey', async (t) => {
   const told = async (type: string | undefined) =>
     JSON.parse((await askGood(t, { headers: { 'content-type': type } })).body).error as string;
-  t.match(await told('text/csv'), 'this was "text/csv"');
+  t.match(await told('text/csv'), 'it was "text/csv"');
   t.match(await told(undefined), 'there was none');
   const long = await told(`text/${'x'.repeat(500)}`);
   t.ok(long.includes(`"text/${'x'.repeat(55)}..."`) && long.length < 200, long);
-  t.match(await told('a/\u009b31m'), 'this was "a/?31m"');
+  t.match(await told('a/\u009b31m'), 'it was "a/?31m"');
 });
 
 t.test('a body that is gzip without saying so is told what to add', async (t) => {

@@ -177,7 +177,7 @@ t.test('after all this the daemon serves on, and its log holds no token and no f
   t.strictSame(faults, []);
   const text = JSON.stringify(daemon.log);
   t.ok(
-    daemon.log.some(({ msg }) => msg === 'the client went away'),
+    daemon.log.some(({ msg }) => msg === 'the client disconnected'),
     'the log is whole',
   );
   for (const token of [daemon.token, 'a-wrong-token']) t.notOk(text.includes(token.slice(0, 16)), 'no token');

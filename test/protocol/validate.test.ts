@@ -206,7 +206,7 @@ t.test('NaN, a second value and an empty body are told what to send instead', as
   };
   for (const word of ['NaN', 'Infinity', '-Infinity']) {
     const body = one.replace('12.5', word);
-    const sentence = `The body is not JSON: ${word} at byte ${body.indexOf(word)}. JSON has no such number: leave the member out.`;
+    const sentence = `The body is not JSON: ${word} at byte ${body.indexOf(word)}. JSON has no such number: omit the member.`;
     t.equal(messageOf(body), sentence);
   }
   t.equal(

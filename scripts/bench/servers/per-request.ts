@@ -10,13 +10,13 @@ import { announce } from './announce.ts';
 /** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */
 const store = await Store.open(process.argv[2]!, UNWATCHED, { groupEvents: 1 });
 const log = makeLog('info').logger;
-const traffic = new AccessLog(log);
+const accessLog = new AccessLog(log);
 const server = new CourtServer({
-  gate: { tokens: store.tokens, rate: new RateLimit(0), bodyLimitBytes: BODY_BYTES },
+  preconditions: { tokens: store.tokens, rate: new RateLimit(0), bodyLimitBytes: BODY_BYTES },
   rules: {},
   connectionsPerAddress: 0,
   log,
-  traffic,
+  accessLog,
   append: (events) => store.append(events),
 });
 const { port } = await server.listen({ host: '127.0.0.1', port: 0 });

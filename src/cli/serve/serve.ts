@@ -28,17 +28,18 @@ export interface ServeOptions extends DataOption {
   /** Bytes; 0: no warning. */
   readonly minFree: number;
   readonly logLevel: LogLevel;
-  /** Both or neither: PEM files for TLS. */
+  /** PEM files for TLS: both or neither. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
-  /** The options that were given, as flags or variables, and not left at their defaults. */
+  /** Names of the options that were set, as flags or environment variables. */
   readonly given?: readonly string[];
 }
 
 /**
- * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. Where systemd has passed a socket, it
+ * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. Where systemd passes a socket, it
  * serves that one.
- * @returns the port, once it listens. The process exits by itself: 0 after a signal, 1 after a fatal failure.
+ * @returns the port, once it is listening. The process exits on its own: 0 after a signal, 1 after a fatal failure.
+ * @throws {OperatorError} where the daemon cannot start.
  */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
@@ -55,51 +56,51 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const { logger } = log;
   let server: CourtServer | undefined;
   let certificate: TlsCertificate | undefined;
-  // Before anything that takes time: without it SIGHUP ends a process. SIGTERM and SIGINT may do so until requests are taken; systemd counts that
-  // as a clean end, and it works at once, also in the middle of an upgrade.
+  // Installed before anything slow: by default, SIGHUP kills a process. SIGTERM and SIGINT may do so until requests are
+  // accepted: systemd counts that as a clean exit, and it takes effect at once, even in the middle of an upgrade.
   process.on('SIGHUP', () => {
-    if (certificate === undefined) logger.info('SIGHUP: there is no TLS certificate to read again');
-    else certificate.reload((pair) => server?.renew(pair));
+    if (certificate === undefined) logger.info('SIGHUP is ignored: there is no TLS certificate to reload');
+    else certificate.reload((keyPair) => server?.replaceKeyPair(keyPair));
   });
-  process.on('uncaughtException', (error) => die(log, error, 'a fault of courtd: please report it'));
+  process.on('uncaughtException', (error) => die(log, error, 'a bug in courtd: please report it'));
   certificate = certificateOf(options, log);
   const socket = takeSocket();
   notifier.starting();
   let isFull = false;
-  const noteFull = (is: boolean) => {
-    isFull = is;
+  const setFull = (value: boolean) => {
+    isFull = value;
   };
-  const store = await Store.open(options.data, storeEvents(log, noteFull));
+  const store = await Store.open(options.data, storeEvents(log, setFull));
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
-  const traffic = new AccessLog(logger);
+  const accessLog = new AccessLog(logger);
   server = new CourtServer({
-    gate: {
+    preconditions: {
       tokens: store.tokens,
       rate: new RateLimit(options.rateLimit),
       bodyLimitBytes: options.bodyLimit,
     },
     rules: options.venue === undefined ? {} : { venue: options.venue },
     log: logger,
-    traffic,
+    accessLog,
     append: (events) => store.append(events),
     connectionsPerAddress: options.connectionsPerAddress,
-    pair: certificate?.pair,
+    keyPair: certificate?.keyPair,
   });
-  let noToken: NodeJS.Timeout | undefined;
+  let tokenTimer: NodeJS.Timeout | undefined;
   const { address, port } = await listen(server, store, options, socket);
   const stop = async (signal: NodeJS.Signals) => {
-    logger.info({ signal }, 'stopping: what was accepted is answered first');
+    logger.info({ signal }, 'stopping: requests in progress are answered first');
     notifier.stopping();
-    clearInterval(noToken);
+    clearInterval(tokenTimer);
     await server?.close();
     await store.close();
     disk.stop();
     certificate?.stop();
-    traffic.stop();
+    accessLog.stop();
     logger.info('stopped');
     log.exit(0);
   };
-  // A second signal changes nothing: what was accepted is still being answered.
+  // A second signal changes nothing: requests in progress are still being answered.
   let isStopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -113,53 +114,54 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     { host: address, port, ...inherited, tls: certificate !== undefined, data, venue },
     'listening',
   );
-  if (socket !== undefined) warnOfUnused(options, socket, logger);
-  tellOfKept(options.data, logger);
-  notifier.ready({ status: () => status(store, isFull), proof: () => store.answers() });
+  if (socket !== undefined) warnOfIgnoredOptions(options, socket, logger);
+  logPreviousDatabases(options.data, logger);
+  notifier.ready({ status: () => status(store, isFull), check: () => store.answers() });
   await disk.check();
-  if (!store.tokens.isOpen) noToken = tellOfToken(store, logger);
+  if (!store.tokens.isOpen) tokenTimer = warnOfMissingToken(store, logger);
   return port;
 }
 
-/** @returns what looks for a token from now on, once a second until there is one. */
-function tellOfToken(store: Store, logger: Logger): NodeJS.Timeout {
-  logger.warn('there is no token, so every request is answered 401: "courtd token rotate" makes one');
+/** Warns that there is no token. @returns the timer that checks for one, until it has logged that there is one. */
+function warnOfMissingToken(store: Store, logger: Logger): NodeJS.Timeout {
+  logger.warn('there is no token, so every request is answered 401: make one with "courtd token rotate"');
   const timer = setInterval(() => {
     if (!store.tokens.isOpen) return;
     clearInterval(timer);
-    logger.info('there is a token now: requests with it are served');
+    logger.info('there is a token now: requests with it are accepted');
   }, STATUS_CHECK_MS);
   return timer.unref();
 }
 
-/** Whoever moves the port in courtd.env is told where it is moved. */
-function warnOfUnused({ given = [] }: ServeOptions, { name }: InheritedSocket, logger: Logger): void {
+/** A port changed in courtd.env has no effect under socket activation: says where to change it. */
+function warnOfIgnoredOptions({ given = [] }: ServeOptions, { name }: InheritedSocket, logger: Logger): void {
   for (const option of given.filter((option) => ['host', 'port'].includes(option))) {
     logger.warn(
-      `--${option} (COURTD_${option.toUpperCase()}) is not used: ${name}, from systemd, says where to listen; ` +
-        '"systemctl edit courtd.socket" changes it',
+      `--${option} (COURTD_${option.toUpperCase()}) is ignored: courtd listens where systemd's ${name} says; ` +
+        'change it with "systemctl edit courtd.socket"',
     );
   }
 }
 
-/** Restores and upgrades leave the database as it was; only a person knows when it may go. */
-function tellOfKept(data: string, logger: Logger): void {
+/** Restores and upgrades keep the previous database; only a person knows when it is safe to delete. */
+function logPreviousDatabases(data: string, logger: Logger): void {
   const { names, bytes } = keptDatabases(data);
   if (names.length === 0) return;
   logger.info(
     { files: names, mib: mebibytes(bytes) },
-    'older databases are kept in the data directory: remove those that nobody needs any more',
+    'the data directory holds previous databases: delete those that you no longer need',
   );
 }
 
-/** One line for whoever asks systemd. */
+/** @returns the line that `systemctl status` shows. */
 function status(store: Store, isFull: boolean): string {
   if (isFull) return 'disk full: events are refused until there is room';
-  if (!store.tokens.isOpen) return 'no token: every request is refused until "courtd token rotate" makes one';
+  if (!store.tokens.isOpen)
+    return 'no token: every request is refused until you make one with "courtd token rotate"';
   return 'listening';
 }
 
-/** @throws {StoreError} where its files cannot be served. */
+/** @throws {OperatorError} where its files cannot be used. */
 function certificateOf({ tlsCert, tlsKey }: ServeOptions, { logger }: Log): TlsCertificate | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
   return new TlsCertificate({ cert: tlsCert, key: tlsKey }, logger);
@@ -189,17 +191,17 @@ async function listen(
 }
 
 const LISTEN_FAILURES: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program has it. Stop that, or choose another port with --port.',
-  EACCES: 'this user may not. Choose a port from 1024 on with --port.',
+  EADDRINUSE: 'another program is using it. Stop that program, or choose another port with --port.',
+  EACCES: 'this user is not allowed to. Choose a port from 1024 up with --port.',
   EADDRNOTAVAIL: 'this machine does not have that address. Choose another with --host.',
   ENOTFOUND: 'that is not an address. Choose another with --host.',
 };
 
-function storeEvents(log: Log, noteFull: (isFull: boolean) => void): StoreEvents {
+function storeEvents(log: Log, setFull: (isFull: boolean) => void): StoreEvents {
   const { logger } = log;
   return {
     full: (error) => {
-      noteFull(true);
+      setFull(true);
       logger.error(
         { code: sqliteCode(error) },
         'the disk is full: events are refused with 503 until there is room',
@@ -208,40 +210,40 @@ function storeEvents(log: Log, noteFull: (isFull: boolean) => void): StoreEvents
     walLarge: (bytes) =>
       logger.warn(
         { wal_mib: mebibytes(bytes) },
-        'the write-ahead log cannot be cut off: another program reads the database and does not end; stop it',
+        'the write-ahead log keeps growing: another program has been reading the database for too long; stop that program',
       ),
     walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
     upgrading: ({ doing, bytes, ...line }) =>
       logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
     healed: () => {
-      noteFull(false);
+      setFull(false);
       logger.info('there is room on the disk again: events are stored');
     },
     damaged: (error) => logger.error({ code: sqliteCode(error) }, PART_DAMAGED),
-    unexpected: (err) => logger.error({ err }, 'a fault of courtd: please report it'),
+    unexpected: (err) => logger.error({ err }, 'a bug in courtd: please report it'),
     fatal: (error) => die(log, error, reasonOf(error)),
   };
 }
 
 const UPGRADE_SENTENCES = {
-  copying: 'the database is of an older layout: it is copied aside first',
-  changing: 'the database gets its new layout: events are taken when that is done',
+  copying: 'the database has an older layout: it is copied before it is upgraded',
+  changing: 'the database is being upgraded to the new layout: events are accepted when that is done',
   done: 'the database is up to date',
 } as const;
 
-/** @returns why the daemon ends, for people. */
+/** @returns why the daemon exits, as the operator's log says it. */
 function reasonOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message;
   return failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED;
 }
 
 const DISK_FAILED =
-  'the disk failed to read or write: nothing can be promised any more; check it, and start again';
+  'the disk failed to read or write, so nothing can be guaranteed any more: check the disk, and start courtd again';
 const PART_DAMAGED =
-  'a part of the database is damaged: requests that need it are refused with 503, all others are served; check the disk, keep a copy ' +
+  'part of the database is damaged: requests that need it are refused with 503, all others are served; check the disk, keep a copy ' +
   'of the database, and restore a backup';
 const DAMAGED =
-  'the database is damaged, or the disk failed: nothing can be promised any more; check the disk and start again; ' +
+  'the database is damaged, or the disk failed, so nothing can be guaranteed any more: check the disk, and start courtd again; ' +
   'if that does not help, keep a copy of the database and restore a backup';
 
 function mebibytes(bytes: number): number {
@@ -250,11 +252,14 @@ function mebibytes(bytes: number): number {
 
 let isDying = false;
 
-/** The database is not closed: what it would still write cannot be trusted (design 5). What fails after that is no news. */
+/**
+ * Logs why, and exits with status 1. The database is not closed: after a failed write or fsync, nothing that closing would write
+ * can be trusted. Further failures are not logged.
+ */
 function die({ logger, exit }: Log, error: unknown, message: string): void {
   if (isDying) return;
   isDying = true;
   logger.fatal(error instanceof OperatorError ? {} : { err: error, code: sqliteCode(error) }, message);
-  // After the turn, so that those who wait are still told 503.
+  // At the end of the turn: requests in progress are still answered 503.
   setImmediate(() => exit(1));
 }

@@ -1,34 +1,34 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long requests wait at most while new connections come in: Node accepts one in a turn of the event loop. */
-const ACCEPTING_MS = 20;
+/** The longest that requests wait while new connections are being accepted. */
+const ACCEPT_BURST_MS = 20;
 
 /**
- * Keeps turns of the event loop short while connections come: Node accepts one in a turn, and a camera that connects behind a
- * thousand others would wait for as many turns with requests in them.
+ * Keeps turns of the event loop short during a burst of new connections. Node accepts one connection a turn: a camera that
+ * connects behind a thousand others would wait for a thousand turns, each with requests to parse in it.
  */
 export class AcceptBurst {
-  #over: Promise<void> | undefined;
-  #another = false;
+  #ended: Promise<void> | undefined;
+  #hasNew = false;
 
-  connectionCame(): void {
-    this.#another = true;
-    this.#over ??= this.#wait();
+  onConnection(): void {
+    this.#hasNew = true;
+    this.#ended ??= this.#waitForEnd();
   }
 
-  /** @returns when requests may be worked on; undefined where that is now. */
-  over(): Promise<void> | undefined {
-    return this.#over;
+  /** @returns settles when requests may be parsed; undefined where there is no burst. */
+  ended(): Promise<void> | undefined {
+    return this.#ended;
   }
 
-  async #wait(): Promise<void> {
-    const until = performance.now() + ACCEPTING_MS;
-    while (this.#another && performance.now() < until) {
-      this.#another = false;
-      // The first turn may be half over.
+  async #waitForEnd(): Promise<void> {
+    const until = performance.now() + ACCEPT_BURST_MS;
+    while (this.#hasNew && performance.now() < until) {
+      this.#hasNew = false;
+      // Two turns: the first may have passed its accept phase already.
       await nextTurn();
       await nextTurn();
     }
-    this.#over = undefined;
+    this.#ended = undefined;
   }
 }

@@ -1,14 +1,14 @@
 import {
-  ANSWERS_UNTAKEN_BYTES,
-  BODIES_BYTES,
+  BODIES_IN_FLIGHT_BYTES,
+  CONCURRENT_REQUESTS,
   RETRY_AFTER_S,
-  SERVED_REQUESTS,
   SMALL_BODY_BYTES,
+  UNSENT_RESPONSES_BYTES,
 } from '../../base/limits.ts';
 import { type Problem, retryLater } from '../../protocol/errors.ts';
 
-/** An amount that is bounded in all, with how much of it each network (clientAddress.ts) has. */
-class Shared {
+/** How much of a bounded resource is in use, in all and by network (clientAddress.ts). */
+class Usage {
   readonly #byNetwork = new Map<string, number>();
   total = 0;
 
@@ -16,8 +16,8 @@ class Shared {
     return this.#byNetwork.get(network) ?? 0;
   }
 
-  /** Of a bound, what each network may have when all of them want it. */
-  part(bound: number): number {
+  /** @returns what each network may use of `bound` while all of the current ones compete for it. */
+  fairShare(bound: number): number {
     return bound / Math.max(1, this.#byNetwork.size);
   }
 
@@ -30,86 +30,92 @@ class Shared {
 }
 
 /**
- * The one place that says there is too much: of requests that are being served, of bytes of their bodies, and of bytes of
- * answers that nobody takes. What does not fit is refused at once, at its head where that can be told (design 2).
+ * Admission control: bounds the requests being served, the bytes of their bodies, and the bytes of responses that clients do not
+ * read. What does not fit is shed at once, at the request's head where its length is declared (DESIGN.md).
  */
 export class AdmissionControl {
-  readonly #requests = new Shared();
-  readonly #bodies = new Shared();
-  readonly #untaken = new Shared();
+  readonly #requests = new Usage();
+  readonly #bodies = new Usage();
+  readonly #unsent = new Usage();
 
   /**
-   * Lets a request in; `leave` must follow. A network that has none being served is always let in.
-   * @param bodyBytes as announced; 0 where that is not known.
-   * @throws {Problem} 503.
+   * Admits a request; the permit must be released. A network that has no other request being served is always admitted.
+   * @param bodyBytes as declared by Content-Length; 0 where it is not.
+   * @throws {Problem} 503 overloaded.
    */
-  enter(network: string, bodyBytes: number): Place {
+  admit(network: string, bodyBytes: number): Permit {
     const requests = this.#requests;
     const own = requests.of(network);
-    if (own > 0 && requests.total >= SERVED_REQUESTS && own >= requests.part(SERVED_REQUESTS)) {
-      throw tooMuch(`${own} requests from ${network} are waiting already`);
+    if (own > 0 && requests.total >= CONCURRENT_REQUESTS && own >= requests.fairShare(CONCURRENT_REQUESTS)) {
+      throw overloaded(`${own} requests from ${network} are already in progress`);
     }
-    const place = new Place(network, requests, this.#bodies);
-    place.grow(bodyBytes);
+    const permit = new Permit(network, requests, this.#bodies);
+    permit.reserveBody(bodyBytes);
     requests.add(network, 1);
-    return place;
+    return permit;
   }
 
   /**
-   * An answer could not be handed to the kernel whole.
-   * @returns what to call when it has been, or its connection is gone; undefined where too many are waiting: end the connection.
+   * Counts a response that the kernel could not take completely.
+   * @returns what to call when it has been sent or its connection is gone; undefined where the network exceeds its fair share of
+   * the bound, and the connection is to be destroyed.
    */
-  answerWaits(network: string, bytes: number): (() => void) | undefined {
-    const untaken = this.#untaken;
-    untaken.add(network, bytes);
-    const leave = () => untaken.add(network, -bytes);
-    const isFair = untaken.of(network) <= untaken.part(ANSWERS_UNTAKEN_BYTES);
-    if (untaken.total <= ANSWERS_UNTAKEN_BYTES || isFair) return leave;
-    leave();
+  admitUnsent(network: string, bytes: number): (() => void) | undefined {
+    const unsent = this.#unsent;
+    unsent.add(network, bytes);
+    const release = () => unsent.add(network, -bytes);
+    const isWithinShare = unsent.of(network) <= unsent.fairShare(UNSENT_RESPONSES_BYTES);
+    if (unsent.total <= UNSENT_RESPONSES_BYTES || isWithinShare) return release;
+    release();
     return undefined;
   }
 }
 
-/** What one request holds while it is served. */
-export class Place {
+/** What one admitted request uses until it is released. */
+export class Permit {
   readonly #network: string;
-  readonly #requests: Shared;
-  readonly #bodies: Shared;
-  /** 0 where it is small. */
+  readonly #requests: Usage;
+  readonly #bodies: Usage;
+  /** 0 while the body is small. */
   #bodyBytes = 0;
 
-  constructor(network: string, requests: Shared, bodies: Shared) {
+  constructor(network: string, requests: Usage, bodies: Usage) {
     this.#network = network;
     this.#requests = requests;
     this.#bodies = bodies;
   }
 
   /**
-   * Its body is this large: it was announced so, has become so, or was decoded to it. One that is small always passes, and one
-   * that is larger than the bound does where it is the only one; half of the bound is the most for one network.
-   * @throws {Problem} 503 where there is no room for that.
+   * Reserves room for the body: for its declared length, for what has arrived so far, or for its decoded length. A body of up to
+   * SMALL_BODY_BYTES always fits. A larger one must fit into the bound together with all others, and into half of it together
+   * with the others of its network; where there are no others it fits, whatever its size.
+   * @param bytes the whole body, not the difference from the last call.
+   * @throws {Problem} 503 overloaded.
    */
-  grow(bytes: number): void {
+  reserveBody(bytes: number): void {
     if (bytes <= Math.max(SMALL_BODY_BYTES, this.#bodyBytes)) return;
     const bodies = this.#bodies;
     const others = bodies.total - this.#bodyBytes;
     const ownOthers = bodies.of(this.#network) - this.#bodyBytes;
-    const isTooMuch =
-      (others > 0 && others + bytes > BODIES_BYTES) ||
-      (ownOthers > 0 && ownOthers + bytes > BODIES_BYTES / 2);
-    if (isTooMuch) throw tooMuch('Too many large requests are waiting');
+    const exceeds =
+      (others > 0 && others + bytes > BODIES_IN_FLIGHT_BYTES) ||
+      (ownOthers > 0 && ownOthers + bytes > BODIES_IN_FLIGHT_BYTES / 2);
+    if (exceeds) throw overloaded('Too many large requests are already in progress');
     bodies.add(this.#network, bytes - this.#bodyBytes);
     this.#bodyBytes = bytes;
   }
 
-  leave(): void {
+  release(): void {
     this.#bodies.add(this.#network, -this.#bodyBytes);
     this.#requests.add(this.#network, -1);
   }
 }
 
-/** @param what is too much, the beginning of a sentence. */
-export function tooMuch(what: string): Problem {
-  const sentence = `${what}. Nothing was stored; send the same request again.`;
+/**
+ * @param reason the first sentence, without its full stop.
+ * @returns 503 overloaded, with Retry-After.
+ */
+export function overloaded(reason: string): Problem {
+  const sentence = `${reason}. Nothing was stored; send the same request again.`;
   return retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
 }

@@ -1,13 +1,16 @@
-import { RATE_ADDRESSES } from '../../base/limits.ts';
+import { TRACKED_ADDRESSES } from '../../base/limits.ts';
 import { retryLater } from '../../protocol/errors.ts';
 
 interface Bucket {
   tokens: number;
   /** Milliseconds of the monotonic clock: setting the box's clock must not stop a camera. */
-  atMs: number;
+  refilledAtMs: number;
 }
 
-/** A token bucket for each client address (of IPv6, for each /64): `perSecond` in the long run, twice that at once (design 2). */
+/**
+ * Rate limit by token bucket, one for each network (clientAddress.ts): `perSecond` requests sustained, twice as many in a burst
+ * (spec 7: "rate limiting exists").
+ */
 export class RateLimit {
   readonly #perSecond: number;
   readonly #burst: number;
@@ -19,28 +22,31 @@ export class RateLimit {
     this.#burst = perSecond * 2;
   }
 
-  /** @throws {Problem} 429 with the seconds until the next request will be taken. */
-  take(address: string): void {
+  /**
+   * Takes one token.
+   * @throws {Problem} 429 rate_limited, with the seconds until there is a token again as Retry-After.
+   */
+  take(network: string): void {
     if (this.#perSecond === 0) return;
     const now = performance.now();
-    const bucket = this.#bucket(address, now);
-    const refilled = bucket.tokens + ((now - bucket.atMs) / 1000) * this.#perSecond;
+    const bucket = this.#bucketOf(network, now);
+    const refilled = bucket.tokens + ((now - bucket.refilledAtMs) / 1000) * this.#perSecond;
     bucket.tokens = Math.min(this.#burst, refilled);
-    bucket.atMs = now;
+    bucket.refilledAtMs = now;
     if (bucket.tokens < 1) {
-      const sentence = `More than ${this.#perSecond} requests a second from ${address}: send fewer, with more events each.`;
+      const sentence = `${network} sent more than ${this.#perSecond} requests a second: send fewer requests, with more events in each.`;
       throw retryLater('rate_limited', sentence, (1 - bucket.tokens) / this.#perSecond);
     }
     bucket.tokens -= 1;
   }
 
-  #bucket(address: string, now: number): Bucket {
-    const known = this.#buckets.get(address);
+  #bucketOf(network: string, now: number): Bucket {
+    const known = this.#buckets.get(network);
     if (known !== undefined) return known;
-    // Forgetting the oldest is generous to it: its bucket was most likely full again.
-    if (this.#buckets.size >= RATE_ADDRESSES) this.#buckets.delete(this.#buckets.keys().next().value!);
-    const bucket = { tokens: this.#burst, atMs: now };
-    this.#buckets.set(address, bucket);
+    // The oldest is evicted, and starts again with a full bucket: most likely it was full anyway.
+    if (this.#buckets.size >= TRACKED_ADDRESSES) this.#buckets.delete(this.#buckets.keys().next().value!);
+    const bucket = { tokens: this.#burst, refilledAtMs: now };
+    this.#buckets.set(network, bucket);
     return bucket;
   }
 }

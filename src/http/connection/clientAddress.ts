@@ -1,11 +1,12 @@
-/** @returns a client's address as people write it: an IPv4 one without its IPv6 prefix (RFC 4291, 2.5.5.2). */
-export function clientOf(remoteAddress: string): string {
+/** @returns a client's address as people write it: an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) without its prefix. */
+export function clientAddress(remoteAddress: string): string {
   return remoteAddress.replace(/^::ffff:(?=[\d.]+$)/i, '');
 }
 
 /**
- * What limits count by: an IPv4 address, or the /64 of an IPv6 one, of which one machine has as many addresses as it likes.
- * @param client as clientOf gives it.
+ * The key that limits count by: the IPv4 address, or the /64 of the IPv6 address, since one machine can have as many addresses
+ * of its /64 as it likes.
+ * @param client as `clientAddress` returns it.
  */
 export function networkOf(client: string): string {
   if (!client.includes(':')) return client;

@@ -1,70 +1,77 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { ANSWER_TAKEN_MS, SMALL_BODY_BYTES } from '../../base/limits.ts';
+import { RESPONSE_WRITE_MS, SMALL_BODY_BYTES } from '../../base/limits.ts';
 import type { Problem } from '../../protocol/errors.ts';
 import type { AdmissionControl } from '../admission/admissionControl.ts';
-import { discard, linger, stopParser } from './lingeringClose.ts';
-import { type ParserError, parserProblem } from './parseErrors.ts';
+import { discardInput, lingeringClose, stopParser } from './lingeringClose.ts';
+import { type ParseError, parserProblem } from './parseErrors.ts';
 
-/** An answer, whole: nothing of it comes later. */
-export interface Answer {
+/** A complete response: its body is never streamed. */
+export interface HttpResponse {
   readonly status: number;
-  readonly fields: Readonly<Record<string, string | number>>;
+  readonly headers: Readonly<Record<string, string | number>>;
   readonly body: string;
 }
 
-/** What a connection needs of the place where all of them are. */
-interface House {
+/** What a connection needs from the set of all connections (connections.ts). */
+interface ConnectionRegistry {
   readonly isClosing: boolean;
-  showedToken(connection: Connection): void;
+  onAuthenticated(connection: Connection): void;
 }
 
-/** A request that has not been answered. */
-interface Owed {
+/** The request that has not been answered yet. */
+interface PendingRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** Set while its body is read: told that the rest will never come. */
-  onBroken?: (problem: Problem) => void;
+  /** Set while the body is being read: called when the rest of it can never arrive. */
+  onBodyFailed?: (problem: Problem) => void;
 }
 
 /**
- * One client's connection. It owes one answer at a time: a request that comes before the one in front of it has been answered is
- * not served, and the connection ends with the answer that it owes (RFC 9112, 9.3.2). So an answer is always that of its own
- * request, whatever Node's parser does behind it: after an Upgrade it drops the rest of what it has read, and over TLS what comes
- * while it is paused.
+ * One client's connection, with at most one pending request. Pipelining is not supported: a request that arrives before the
+ * previous one has been answered is dropped, and the connection closes with the pending response (RFC 9112, 9.3.2). A response
+ * therefore always belongs to its own request, whatever Node's parser does afterwards: after an Upgrade it drops what it has
+ * already read, and over TLS also what arrives while it is paused.
  */
 export class Connection {
+  /** The client's address, as it is logged (clientAddress.ts). */
   readonly client: string;
-  /** What limits count it by (clientAddress.ts). */
+  /** The key that all limits count by (clientAddress.ts). */
   readonly network: string;
   readonly #admission: AdmissionControl;
-  readonly #house: House;
+  readonly #registry: ConnectionRegistry;
   #socket: Socket;
-  #owed: Owed | undefined;
-  /** The answer that has been handed to the socket, until the kernel has all of it. */
-  #handed: ServerResponse | undefined;
-  #hasToken = false;
-  /** Nothing behind the answer that is owed will be served. */
-  #isLast = false;
-  /** Something has come that will not be read. */
-  #hasUnread = false;
-  /** Its last answer has been given. */
-  #isOver = false;
-  /** Why the body of the request that is owed an answer will never be whole. */
-  #broken: Problem | undefined;
-  /** It has been answered before its body was there: a small one, which Node throws away. */
+  #pending: PendingRequest | undefined;
+  /** A response that Node has, and the kernel does not have completely. */
+  #flushing: ServerResponse | undefined;
+  #isAuthenticated = false;
+  /** The pending request is the last one that is served. */
+  #isLastRequest = false;
+  /** Input is being discarded. */
+  #discardsInput = false;
+  /** The last response has been written. */
+  #isFinished = false;
+  /** Why the body of the pending request can never be complete. */
+  #bodyFailure: Problem | undefined;
+  /** A request that was answered before its (small) body had arrived; Node discards that body. */
   #answeredEarly: IncomingMessage | undefined;
 
-  constructor(socket: Socket, client: string, network: string, admission: AdmissionControl, house: House) {
+  constructor(
+    socket: Socket,
+    client: string,
+    network: string,
+    admission: AdmissionControl,
+    registry: ConnectionRegistry,
+  ) {
     this.#socket = socket;
     this.client = client;
     this.network = network;
     this.#admission = admission;
-    this.#house = house;
+    this.#registry = registry;
   }
 
-  /** TLS is set up: from now on this is what it speaks through. */
-  secured(socket: Socket): void {
+  /** The TLS handshake is complete: all further traffic goes through this socket. */
+  useTls(socket: Socket): void {
     this.#socket = socket;
   }
 
@@ -72,171 +79,176 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Whether it has ever shown a valid token. */
-  get hasToken(): boolean {
-    return this.#hasToken;
+  /** Whether any request on this connection has carried a valid token. */
+  get isAuthenticated(): boolean {
+    return this.#isAuthenticated;
   }
 
-  showToken(): void {
-    if (this.#hasToken) return;
-    this.#hasToken = true;
-    this.#house.showedToken(this);
+  markAuthenticated(): void {
+    if (this.#isAuthenticated) return;
+    this.#isAuthenticated = true;
+    this.#registry.onAuthenticated(this);
   }
 
   /**
-   * A request has come.
-   * @param serve is called when it is to be answered; never where it is not to be served.
+   * Takes a request from Node's parser.
+   * @param serve called when it is this request's turn; never called for a request that is dropped.
    */
-  next(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
-    if (this.#isOver) {
-      // Whoever has no token gets one answer, and no chance to fill the box with requests.
-      if (!this.#hasToken) this.#socket.destroy();
+  receive(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
+    if (this.#isFinished) {
+      // A client without a token gets one response, and no second chance to make us parse requests.
+      if (!this.#isAuthenticated) this.#socket.destroy();
       stopParser(this.#socket);
       return;
     }
-    if (this.#owed !== undefined) return this.#serveNoMore();
-    this.#owed = { req, res };
-    // Behind it the parser drops the rest of what it has read; and HTTP/1.0 has no chunks (RFC 9112, 6.1).
+    if (this.#pending !== undefined) return this.#stopServing();
+    this.#pending = { req, res };
+    // After an Upgrade the parser drops what it has already read; HTTP/1.0 has no chunked bodies (RFC 9112, 6.1).
     if (req.headers.upgrade !== undefined) {
-      this.#isLast = true;
-      this.#socket.once('end', () => this.#endedWithin(req));
+      this.#isLastRequest = true;
+      this.#socket.once('end', () => this.#onEndDuring(req));
     }
-    if (req.httpVersion === '1.0' && req.headers['transfer-encoding'] !== undefined) this.#isLast = true;
-    // The answer in front of it is whole, but the kernel does not have all of it: this one would be written into it.
-    if (this.#handed === undefined) serve();
-    else this.#handed.once('finish', serve);
+    if (req.httpVersion === '1.0' && req.headers['transfer-encoding'] !== undefined)
+      this.#isLastRequest = true;
+    // While the previous response is still being flushed, this one would be written into the middle of it.
+    if (this.#flushing === undefined) serve();
+    else this.#flushing.once('finish', serve);
   }
 
-  /** @param onBroken what to tell when the rest of the body that is being read will never come; undefined when it is there. */
-  readsBody(onBroken: ((problem: Problem) => void) | undefined): void {
-    if (this.#owed === undefined) return;
-    if (onBroken === undefined) delete this.#owed.onBroken;
-    else if (this.#broken !== undefined) onBroken(this.#broken);
-    else this.#owed.onBroken = onBroken;
+  /** @param onBodyFailed called when the rest of the body can never arrive; undefined once the body is complete. */
+  setBodyFailureHandler(onBodyFailed: ((problem: Problem) => void) | undefined): void {
+    if (this.#pending === undefined) return;
+    if (onBodyFailed === undefined) delete this.#pending.onBodyFailed;
+    else if (this.#bodyFailure !== undefined) onBodyFailed(this.#bodyFailure);
+    else this.#pending.onBodyFailed = onBodyFailed;
   }
 
   /**
-   * The parser has given up on what came.
-   * @returns what to answer, where that is no part of a request that is owed an answer or behind one.
+   * Node's parser has failed on the input.
+   * @returns the problem to answer with; undefined where the failure belongs to the pending request or follows it.
    */
-  broken(error: ParserError): Problem | undefined {
+  parseFailed(error: ParseError): Problem | undefined {
     const socket = this.#socket;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return undefined;
     }
-    if (this.#isOver || this.#hasUnread) return undefined;
+    if (this.#isFinished || this.#discardsInput) return undefined;
     if (this.#answeredEarly?.complete === false) {
       socket.destroySoon();
       return undefined;
     }
-    const owed = this.#owed;
-    const isInBody = owed !== undefined && !owed.req.complete;
+    const pending = this.#pending;
+    const isInBody = pending !== undefined && !pending.req.complete;
     const problem = parserProblem(error, isInBody);
-    this.#serveNoMore();
+    this.#stopServing();
     if (isInBody) {
-      this.#broken = problem;
-      owed.onBroken?.(problem);
+      this.#bodyFailure = problem;
+      pending.onBodyFailed?.(problem);
     }
-    return owed === undefined ? problem : undefined;
+    return pending === undefined ? problem : undefined;
   }
 
-  /** The client has ended its side. With an offer of an Upgrade Node keeps to itself that a body was not whole. */
-  #endedWithin(req: IncomingMessage): void {
-    if (this.#owed?.req !== req || req.complete) return;
-    this.broken(Object.assign(new Error('ended'), { code: 'HPE_INVALID_EOF_STATE' }));
+  /** The client has half-closed. For a request with an Upgrade header Node does not report that its body was cut short. */
+  #onEndDuring(req: IncomingMessage): void {
+    if (this.#pending?.req !== req || req.complete) return;
+    this.parseFailed(Object.assign(new Error('ended'), { code: 'HPE_INVALID_EOF_STATE' }));
   }
 
   /**
-   * Answers the request that is owed one.
-   * @param mustEnd whether the connection ends with it.
+   * Answers the pending request; does nothing where the client is gone.
+   * @param mustClose whether the connection closes with this response, whatever the request said.
    */
-  answer({ status, fields, body }: Answer, mustEnd: boolean): void {
-    const owed = this.#owed;
-    if (owed === undefined || owed.res.destroyed) return;
-    const { req, res } = owed;
-    this.#owed = undefined;
-    const isUnread = !req.complete && hasBody(req);
-    const isSoonRead = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY_BYTES;
-    // Behind an answer with which its client wanted to end (HTTP/1.0, Connection: close) Node would not wait for a body.
-    const isKept = isSoonRead && res.shouldKeepAlive;
-    const ends = mustEnd || this.#isLast || this.#house.isClosing || (isUnread && !isKept);
-    this.#isOver = ends;
-    this.#answeredEarly = isUnread ? req : undefined;
-    if (ends && (isUnread || this.#hasUnread)) {
-      res.writeHead(status, { ...fields, Connection: 'close' });
-      // Not its end: with that, Node would destroy the connection, and the sender would never see the answer.
+  respond({ status, headers, body }: HttpResponse, mustClose: boolean): void {
+    const pending = this.#pending;
+    if (pending === undefined || pending.res.destroyed) return;
+    const { req, res } = pending;
+    this.#pending = undefined;
+    const hasUnreadBody = !req.complete && hasBody(req);
+    const isSmall = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY_BYTES;
+    // Where the client asked for a close itself (HTTP/1.0, Connection: close), Node would not wait for the body.
+    const canSkipBody = isSmall && res.shouldKeepAlive;
+    const closes =
+      mustClose || this.#isLastRequest || this.#registry.isClosing || (hasUnreadBody && !canSkipBody);
+    this.#isFinished = closes;
+    this.#answeredEarly = hasUnreadBody ? req : undefined;
+    if (closes && (hasUnreadBody || this.#discardsInput)) {
+      res.writeHead(status, { ...headers, Connection: 'close' });
+      // No res.end(): Node would destroy the connection, and a client that is still sending would never see the response.
       res.write(body);
-      this.#linger();
+      this.#closeLingering();
       return;
     }
-    if (ends) res.shouldKeepAlive = false;
-    res.writeHead(status, fields);
+    if (closes) res.shouldKeepAlive = false;
+    res.writeHead(status, headers);
     res.end(body);
-    this.#handed = res;
-    const taken = this.#socket.writableLength > 0 ? this.#waitForTaker() : undefined;
+    this.#flushing = res;
+    const onFlushed = this.#socket.writableLength > 0 ? this.#limitFlush() : undefined;
     res.once('finish', () => {
-      this.#handed = undefined;
-      taken?.();
+      this.#flushing = undefined;
+      onFlushed?.();
     });
   }
 
-  /** The same by hand, for what never became a request. */
-  answerRaw({ status, fields, body }: Answer): void {
+  /** Writes a response without Node's ServerResponse, for input that never became a request; closes the connection. */
+  respondRaw({ status, headers, body }: HttpResponse): void {
     const socket = this.#socket;
-    this.#isOver = true;
-    const all = { Date: new Date().toUTCString(), ...fields, Connection: 'close' };
+    this.#isFinished = true;
+    const all = { Date: new Date().toUTCString(), ...headers, Connection: 'close' };
     const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
-    this.#linger();
+    this.#closeLingering();
   }
 
   /**
-   * Node has let go of the socket, because of a CONNECT.
-   * @returns whether nothing else is owed, so that it may be answered by hand.
+   * Takes the socket over after a CONNECT, when Node no longer handles it.
+   * @returns whether nothing is pending, so that `respondRaw` may be used.
    */
-  letGo(): boolean {
+  detach(): boolean {
     const socket = this.#socket;
-    // Without it a reset would be an uncaught exception.
+    // Node has removed its own handler: without one, a reset would be an uncaught exception.
     socket.on('error', () => socket.destroy());
-    if (this.#owed !== undefined) this.#serveNoMore();
-    return this.#owed === undefined && !this.#isOver;
+    if (this.#pending !== undefined) this.#stopServing();
+    return this.#pending === undefined && !this.#isFinished;
   }
 
-  /** Whatever comes from now on is thrown away. */
-  #serveNoMore(): void {
-    if (this.#hasUnread) return;
-    this.#isLast = true;
-    this.#hasUnread = true;
-    discard(this.#socket);
+  /** Serves no further request; discards all further input. */
+  #stopServing(): void {
+    if (this.#discardsInput) return;
+    this.#isLastRequest = true;
+    this.#discardsInput = true;
+    discardInput(this.#socket);
   }
 
-  /** The end of a connection whose client is still sending. */
-  #linger(): void {
-    if (!this.#hasUnread) discard(this.#socket);
-    this.#hasUnread = true;
-    linger(this.#socket);
+  #closeLingering(): void {
+    if (!this.#discardsInput) discardInput(this.#socket);
+    this.#discardsInput = true;
+    lingeringClose(this.#socket);
   }
 
-  /** @returns what to call when the client has taken its answer. It has a time for that, and all together have a bound. */
-  #waitForTaker(): (() => void) | undefined {
+  /**
+   * Bounds the backpressure of a client that does not read its response: RESPONSE_WRITE_MS for each, and UNSENT_RESPONSES_BYTES
+   * for all together. The connection is destroyed where either is exceeded.
+   * @returns what to call when the response is flushed.
+   */
+  #limitFlush(): (() => void) | undefined {
     const socket = this.#socket;
-    const leave = this.#admission.answerWaits(this.network, socket.writableLength);
-    if (leave === undefined) {
+    const release = this.#admission.admitUnsent(this.network, socket.writableLength);
+    if (release === undefined) {
       socket.destroy();
       return undefined;
     }
-    const timer = setTimeout(() => socket.destroy(), ANSWER_TAKEN_MS);
-    let isOver = false;
-    const over = () => {
-      if (isOver) return;
-      isOver = true;
-      socket.off('close', over);
+    const timer = setTimeout(() => socket.destroy(), RESPONSE_WRITE_MS);
+    let isDone = false;
+    const done = () => {
+      if (isDone) return;
+      isDone = true;
+      socket.off('close', done);
       clearTimeout(timer);
-      leave();
+      release();
     };
-    socket.once('close', over);
-    return over;
+    socket.once('close', done);
+    return done;
   }
 }
 

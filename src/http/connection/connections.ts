@@ -1,102 +1,103 @@
 import type { Socket } from 'node:net';
-import { CONNECTIONS, RATE_ADDRESSES, UNAUTHORIZED_PER_S } from '../../base/limits.ts';
+import { CONNECTIONS, TRACKED_ADDRESSES, UNAUTHORIZED_PER_S } from '../../base/limits.ts';
 import type { AdmissionControl } from '../admission/admissionControl.ts';
-import { clientOf, networkOf } from './clientAddress.ts';
+import { clientAddress, networkOf } from './clientAddress.ts';
 import { Connection } from './connection.ts';
 
-/** Refusals of who has shown no valid token, within the second that began at `sinceMs` of the monotonic clock. */
-interface Refusals {
+/** Unauthorized requests of one network within the second that began at `sinceMs` of the monotonic clock. */
+interface UnauthorizedCount {
   readonly sinceMs: number;
   count: number;
 }
 
-/** All open connections, and who may open another one. */
+/** All open connections, and the limits on opening another one. */
 export class Connections {
   readonly #perNetwork: number;
   readonly #admission: AdmissionControl;
   readonly #bySocket = new WeakMap<Socket, Connection>();
   readonly #open = new Set<Connection>();
-  /** Those that have never shown a valid token, the oldest first. */
-  readonly #strangers = new Set<Connection>();
+  /** Connections that have never shown a valid token, the oldest first. */
+  readonly #unauthenticated = new Set<Connection>();
   readonly #counts = new Map<string, number>();
-  readonly #refusals = new Map<string, Refusals>();
+  readonly #unauthorized = new Map<string, UnauthorizedCount>();
   isClosing = false;
 
-  /** @param perAddress connections of one client address at a time; 0: no limit. */
+  /** @param perAddress open connections that one client address may have; 0: no limit. */
   constructor(perAddress: number, admission: AdmissionControl) {
     this.#perNetwork = perAddress === 0 ? Number.POSITIVE_INFINITY : perAddress;
     this.#admission = admission;
   }
 
   /**
-   * A connection has been made. The newest of too many is closed at once, and so is what comes from where many wrong tokens
-   * came from a moment ago; when all places are taken, the oldest that has never shown a token makes room.
-   * @returns undefined where it is closed.
+   * Registers a new connection, or closes it: where its network has too many, where its network was unauthorized more than
+   * UNAUTHORIZED_PER_S times within the current second, or where CONNECTIONS are open and all of them are authenticated. Where
+   * one of those is not, the oldest such connection is closed instead.
+   * @returns undefined where the connection was closed.
    */
-  arrive(socket: Socket): Connection | undefined {
+  add(socket: Socket): Connection | undefined {
     const { remoteAddress } = socket;
-    // Reset already: nobody is there to be answered, and later nobody could say who it was.
+    // Already reset: there is nobody to answer, and no address to count it by.
     if (remoteAddress === undefined) return close(socket);
-    const client = clientOf(remoteAddress);
+    const client = clientAddress(remoteAddress);
     const network = networkOf(client);
     const count = this.#counts.get(network) ?? 0;
-    if (count >= this.#perNetwork || this.#isShut(network)) return close(socket);
+    if (count >= this.#perNetwork || this.#isBlocked(network)) return close(socket);
     if (this.#open.size >= CONNECTIONS) {
-      const [oldest] = this.#strangers;
+      const [oldest] = this.#unauthenticated;
       if (oldest === undefined) return close(socket);
       oldest.destroy();
-      this.#leave(oldest);
+      this.#remove(oldest);
     }
     const connection = new Connection(socket, client, network, this.#admission, this);
     this.#bySocket.set(socket, connection);
     this.#open.add(connection);
-    this.#strangers.add(connection);
+    this.#unauthenticated.add(connection);
     this.#counts.set(network, count + 1);
-    socket.once('close', () => this.#leave(connection));
+    socket.once('close', () => this.#remove(connection));
     return connection;
   }
 
-  /** Its TLS is set up. */
-  secured(connection: Connection, socket: Socket): void {
-    connection.secured(socket);
+  /** The connection's TLS handshake is complete: `socket` carries the decrypted stream. */
+  useTls(connection: Connection, socket: Socket): void {
+    connection.useTls(socket);
     this.#bySocket.set(socket, connection);
   }
 
-  of(socket: Socket): Connection | undefined {
+  get(socket: Socket): Connection | undefined {
     return this.#bySocket.get(socket);
   }
 
-  showedToken(connection: Connection): void {
-    this.#strangers.delete(connection);
+  onAuthenticated(connection: Connection): void {
+    this.#unauthenticated.delete(connection);
   }
 
-  /** A request was refused that came from somebody without a valid token. */
-  wasRefused(network: string): void {
+  /** Counts a request that was rejected and came without a valid token. */
+  countUnauthorized(network: string): void {
     const now = performance.now();
-    const known = this.#refusals.get(network);
+    const known = this.#unauthorized.get(network);
     if (known !== undefined && now - known.sinceMs < 1000) {
       known.count++;
       return;
     }
-    if (this.#refusals.size >= RATE_ADDRESSES) this.#refusals.clear();
-    this.#refusals.set(network, { sinceMs: now, count: 1 });
+    if (this.#unauthorized.size >= TRACKED_ADDRESSES) this.#unauthorized.clear();
+    this.#unauthorized.set(network, { sinceMs: now, count: 1 });
   }
 
   destroyAll(): void {
     for (const connection of this.#open) connection.destroy();
   }
 
-  #isShut(network: string): boolean {
-    const known = this.#refusals.get(network);
+  #isBlocked(network: string): boolean {
+    const known = this.#unauthorized.get(network);
     if (known === undefined) return false;
     if (performance.now() - known.sinceMs < 1000) return known.count > UNAUTHORIZED_PER_S;
-    this.#refusals.delete(network);
+    this.#unauthorized.delete(network);
     return false;
   }
 
-  #leave(connection: Connection): void {
+  #remove(connection: Connection): void {
     if (!this.#open.delete(connection)) return;
-    this.#strangers.delete(connection);
+    this.#unauthenticated.delete(connection);
     const { network } = connection;
     const count = (this.#counts.get(network) ?? 1) - 1;
     if (count > 0) this.#counts.set(network, count);

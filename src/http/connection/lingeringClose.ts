@@ -1,34 +1,35 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { LINGER_BYTES, LINGER_MS } from '../../base/limits.ts';
-import { readLater } from './pacedRequest.ts';
+import { resumeSoon } from './pacedRequest.ts';
 
-/** As how much a smaller piece of it counts: over TLS, one of a byte takes as long as one of 4 KiB. */
-const LINGER_PIECE_BYTES = 4 * 1024;
+/** The least that one read counts against LINGER_BYTES: over TLS, a record of one byte takes as long as one of 4 KiB. */
+const LINGER_READ_MIN_BYTES = 4 * 1024;
 
 /**
- * Takes a connection from Node's parser, and throws away what comes, up to LINGER_BYTES. The parser would go on after an error,
- * with another one for each read, and each of those holds 64 KiB.
+ * Detaches Node's parser from a connection and discards its input, up to LINGER_BYTES. After an error the parser would go on,
+ * with a new parser object for each read, and each of those holds 64 KiB.
  */
-export function discard(socket: Socket): void {
+export function discardInput(socket: Socket): void {
   let left = LINGER_BYTES;
   stopParser(socket);
-  keepLittle(socket);
+  minimizeReadBuffer(socket);
   socket.removeAllListeners('data');
   socket.on('data', (bytes: Buffer) => {
-    left -= Math.max(bytes.length, LINGER_PIECE_BYTES);
+    left -= Math.max(bytes.length, LINGER_READ_MIN_BYTES);
     if (left < 0) socket.destroy();
-    // What Node has read already goes first: over TLS that may be thousands of pieces.
-    else if (socket.readableLength === 0) readLater(socket);
-    forget(socket, bytes);
+    // First drain what Node has already read: over TLS that may be thousands of chunks.
+    else if (socket.readableLength === 0) resumeSoon(socket);
+    releaseMemory(socket, bytes);
   });
 }
 
 /**
- * Ends a connection whose client is still sending: half of it is closed, and what comes is thrown away (`discard`) until the
- * client ends the other half or LINGER_MS are over, so that the answer is not lost in a reset.
+ * Lingering close (RFC 9112, 9.6): half-closes the connection and waits until the client closes its side, LINGER_MS at most.
+ * Closing at once while the client is still sending would reset the connection, and the client could lose the response. The
+ * input must be discarded already (`discardInput`).
  */
-export function linger(socket: Socket): void {
+export function lingeringClose(socket: Socket): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
   if (socket.readableEnded) socket.destroySoon();
@@ -37,33 +38,34 @@ export function linger(socket: Socket): void {
 }
 
 /**
- * Gives the memory of what is thrown away back at once. The collector sees a small object, and comes round for it when there are
- * a hundred MiB: beside 200 senders of 8 MiB this is 50 to 80 MiB less. Over TLS Node reads into one memory again and again.
+ * Frees the memory of discarded input at once. The garbage collector sees only a small object, and does not run until there are
+ * a hundred MiB: with 200 clients sending 8 MiB each, this saves 50 to 80 MiB. Over TLS Node reuses one buffer for all reads.
  */
-function forget(socket: Socket, { buffer, byteLength }: Buffer): void {
+function releaseMemory(socket: Socket, { buffer, byteLength }: Buffer): void {
   if (socket instanceof TLSSocket || byteLength !== buffer.byteLength) return;
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /**
- * Makes Node stop reading with what it has while the connection waits. It would go on up to 64 KiB, which over TLS can be 65,536
- * records of one byte, and each of those takes a hundred. Private to Node; where it is gone, this costs memory, and a test says so
- * (tls/lingering.test.ts).
+ * Lowers the socket's high-water mark, so that Node stops reading while the connection is paused. It would otherwise read up to
+ * 64 KiB, which over TLS can be 65,536 records of one byte, at a hundred bytes of memory each. Private to Node: should it go
+ * away, only memory is lost, and test/http/tls/lingering.test.ts fails.
  */
-function keepLittle(socket: Socket): void {
+function minimizeReadBuffer(socket: Socket): void {
   const { _readableState: state } = socket as { _readableState?: { highWaterMark?: number } };
   if (state?.highWaterMark !== undefined) state.highWaterMark = 1;
 }
 
 /**
- * Makes Node's parser stop at the next head. It hands out every request of what it has read, 3,640 of 18 bytes in 64 KiB, and no
- * pause stops it. Private to Node; where it is gone, this costs memory, and a test says so (strangers.test.ts).
+ * Stops Node's parser at the next request head. It would otherwise emit every request that it has already read (64 KiB hold
+ * 3,640 of 18 bytes), and a pause does not stop it. Private to Node: should it go away, only memory is lost, and
+ * test/http/strangers.test.ts fails.
  */
 export function stopParser(socket: Socket): void {
   const { parser } = socket as { parser?: { onIncoming?: (req: { upgrade?: boolean }) => number } | null };
   if (!parser) return;
   parser.onIncoming = (req) => {
-    // Else Node would take an offer of an Upgrade for accepted, and destroy the connection with the answer that it is owed.
+    // Node would otherwise treat an Upgrade as accepted, and destroy the connection before the pending response is written.
     req.upgrade = false;
     return -1;
   };

@@ -1,61 +1,61 @@
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Connections that are read on in one turn of the event loop, 64 KiB of each, if they have given enough for the one before. */
-const READ_ON_PER_TURN = 8;
-/** Chunks of a body after which it counts for a whole turn. */
-const PARTS_PER_TURN = 1_024;
+/** Paused connections that are resumed in one turn of the event loop; each then gives one read, 64 KiB at most. */
+const READS_PER_TURN = 8;
+/** Chunks of one body after which reading it takes a whole turn. */
+const CHUNKS_PER_TURN = 1_024;
 
-/** Connections that have given enough for now, and how much of the next turn of the event loop each of them will take. */
-const waiting = new Map<Socket, () => number>();
+/** Paused connections, in the order in which they are resumed, each with what resumes it and returns its share of a turn. */
+const paused = new Map<Socket, () => number>();
 
 /**
- * This connection is read on in one of the next turns of the event loop. Two hundred large bodies that are thrown away together
- * would fill a turn, and a camera's request takes several.
- * @param resume reads it on. @returns its share of READ_ON_PER_TURN.
+ * Pauses a connection and resumes it in one of the next turns of the event loop. Two hundred large bodies discarded at the same
+ * time would fill a turn, and a camera's request needs several turns.
+ * @param resume resumes the connection. @returns its share of READS_PER_TURN.
  */
-function readOnLater(socket: Socket, resume: () => number): void {
+function pauseUntilTurn(socket: Socket, resume: () => number): void {
   socket.pause();
-  if (waiting.size === 0) setImmediate(turn);
-  waiting.set(socket, resume);
+  if (paused.size === 0) setImmediate(runTurn);
+  paused.set(socket, resume);
 }
 
-function turn(): void {
-  let left = READ_ON_PER_TURN;
-  for (const [socket, resume] of waiting) {
+function runTurn(): void {
+  let left = READS_PER_TURN;
+  for (const [socket, resume] of paused) {
     if (left <= 0) break;
-    waiting.delete(socket);
+    paused.delete(socket);
     left -= resume();
   }
-  if (waiting.size > 0) setImmediate(turn);
+  if (paused.size > 0) setImmediate(runTurn);
 }
 
-/** Enough has been read of a connection whose bytes are thrown away. */
-export function readLater(socket: Socket): void {
-  readOnLater(socket, () => {
+/** Pauses a connection whose input is discarded, and resumes it when it is its turn. */
+export function resumeSoon(socket: Socket): void {
+  pauseUntilTurn(socket, () => {
     socket.resume();
     return 1;
   });
 }
 
-/** A request whose body is read a little at a time where it comes in very small chunks. */
+/** A request that applies backpressure to a client that sends its body in very small chunks. */
 export class PacedRequest extends IncomingMessage {
-  #parts = 0;
-  #isHeld = false;
+  #chunks = 0;
+  #isPaused = false;
 
-  /** A part of its body has come. Of one byte each, one read brings 11,000 of them, which take 15 ms: they are a turn's work. */
-  tookPart(): void {
-    if (++this.#parts % PARTS_PER_TURN !== 0) return;
-    this.#isHeld = true;
-    readOnLater(this.socket, () => {
-      this.#isHeld = false;
+  /** Counts a chunk of the body. At one byte each, a single read brings 11,000 chunks, which take 15 ms: a turn of their own. */
+  countChunk(): void {
+    if (++this.#chunks % CHUNKS_PER_TURN !== 0) return;
+    this.#isPaused = true;
+    pauseUntilTurn(this.socket, () => {
+      this.#isPaused = false;
       this.socket.resume();
-      return READ_ON_PER_TURN;
+      return READS_PER_TURN;
     });
   }
 
-  /** Each tick, Node would read the connection on. */
+  /** Node calls this on every tick, and would resume the connection. */
   override _read(size: number): void {
-    if (!this.#isHeld) super._read(size);
+    if (!this.#isPaused) super._read(size);
   }
 }

@@ -7,29 +7,31 @@ import {
 } from '../../base/limits.ts';
 import { Problem, retryLater } from '../../protocol/errors.ts';
 
+/** The content type of the first TLS record (RFC 8446, 5.1). */
 const TLS_HANDSHAKE = 0x16;
 
-/** What Node's parser gives up with. */
-export interface ParserError extends NodeJS.ErrnoException {
+/** An error of Node's HTTP parser. */
+export interface ParseError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer;
-  /** Which rule was broken, in the parser's words; nothing of what came. */
+  /** The rule that was broken, in the parser's words; it quotes nothing of the input. */
   readonly reason?: string;
 }
 
 /**
- * What Node's parser gave up on, as a problem with our body instead of Node's empty one.
- * @param isInBody whether it was in the body of a request whose head was good.
+ * @param isInBody whether the parser failed in the body of a request whose head was valid.
+ * @returns the problem to answer with, in place of Node's response without a body: 400 malformed_request, 408 request_timeout,
+ * 431 headers_too_large or 503 overloaded.
  */
-export function parserProblem({ code, rawPacket, reason }: ParserError, isInBody: boolean): Problem {
+export function parserProblem({ code, rawPacket, reason }: ParseError, isInBody: boolean): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem(
         'headers_too_large',
-        `The headers are larger than ${HEADERS_BYTES} bytes, or more than ${HEADER_FIELDS}.`,
+        `The headers are larger than ${HEADERS_BYTES} bytes, or there are more than ${HEADER_FIELDS} of them.`,
       );
     case 'ERR_HTTP_REQUEST_TIMEOUT': {
       const [headers, whole] = [HEADERS_TIMEOUT_MS / 1000, REQUEST_TIMEOUT_MS / 1000];
-      const sentence = `The request took too long: headers have ${headers} s, the whole request ${whole} s.`;
+      const sentence = `The request took too long: its headers must arrive within ${headers} s, all of it within ${whole} s.`;
       return new Problem('request_timeout', sentence);
     }
     case 'HPE_INVALID_EOF_STATE':
@@ -38,24 +40,24 @@ export function parserProblem({ code, rawPacket, reason }: ParserError, isInBody
         'The connection ended before the request was complete: send it again.',
       );
     case 'HPE_PAUSED_H2_UPGRADE':
-      return new Problem('malformed_request', 'This is HTTP/2, and this box speaks HTTP/1.1.');
-    // Node stops its parser while the answer before is not taken; over TLS the rest of what has been read is lost then.
+      return new Problem('malformed_request', 'This is HTTP/2; this box speaks HTTP/1.1.');
+    // Node pauses its parser while a response is not read. Over TLS, the rest of what it has read is lost then.
     case 'HPE_PAUSED':
       return retryLater(
         'overloaded',
-        'The answer before this one was not read: this request was lost. Send it again.',
+        'The previous response was not read, and this request was lost. Send it again.',
         RETRY_AFTER_S.overloaded,
       );
     default:
-      return new Problem('malformed_request', sentenceOf(isInBody, rawPacket, reason));
+      return new Problem('malformed_request', malformedSentence(isInBody, rawPacket, reason));
   }
 }
 
-function sentenceOf(isInBody: boolean, rawPacket?: Buffer, reason?: string): string {
+function malformedSentence(isInBody: boolean, rawPacket?: Buffer, reason?: string): string {
   if (isInBody) {
     return (
-      'The body is broken: with "Transfer-Encoding: chunked" each chunk begins with its size in hexadecimal digits and ends ' +
-      'after as many bytes (RFC 9112, 7.1).'
+      'The body is malformed: with "Transfer-Encoding: chunked", each chunk begins with its size in hexadecimal digits and holds ' +
+      'exactly as many bytes (RFC 9112, 7.1).'
     );
   }
   if (rawPacket?.[0] === TLS_HANDSHAKE && rawPacket[1] === 3) {

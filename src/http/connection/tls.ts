@@ -6,53 +6,53 @@ import { HEADERS_TIMEOUT_MS } from '../../base/limits.ts';
 import type { Connection } from './connection.ts';
 import { PacedRequest } from './pacedRequest.ts';
 
-/** A certificate, with those between it and its issuer's, and its private key: PEM. */
+/** A certificate chain and its private key, in PEM. */
 export interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
-/** What a context is made of. Given whole each time: a new context forgets whatever it is not told again. */
-function contextOf({ cert, key }: KeyPair) {
+/** A new secure context inherits nothing from the old one: every option must be given each time. */
+function contextOptions({ cert, key }: KeyPair) {
   return { cert, key, minVersion: 'TLSv1.2' } as const;
 }
 
 export type HttpServer = http.Server<typeof PacedRequest> | https.Server<typeof PacedRequest>;
 
-/** @returns a server that speaks TLS where there is a pair, and plain HTTP where there is none. */
-export function makeServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {
-  const ours = { ...options, IncomingMessage: PacedRequest };
-  if (pair === undefined) return http.createServer(ours);
-  return https.createServer({ ...ours, ...contextOf(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
+/** @returns a server that is not listening yet: HTTPS (TLS 1.2 or newer) where there is a key pair, plain HTTP otherwise. */
+export function createServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {
+  const withPacing = { ...options, IncomingMessage: PacedRequest };
+  if (pair === undefined) return http.createServer(withPacing);
+  return https.createServer({ ...withPacing, ...contextOptions(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
 }
 
-/** From now on new connections get this pair; those that are open keep what they have. */
-export function renew(server: HttpServer, pair: KeyPair): void {
-  if (server instanceof https.Server) server.setSecureContext(contextOf(pair));
+/** Serves this key pair to new connections; open ones keep theirs. */
+export function replaceKeyPair(server: HttpServer, pair: KeyPair): void {
+  if (server instanceof https.Server) server.setSecureContext(contextOptions(pair));
 }
 
-/** Who is at the other end: the two sockets of one TLS connection have it in common. */
+/** The raw socket and the TLS socket of a connection have only their peer in common. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
 interface Handshake {
   readonly connection: Connection;
-  /** Why it will come to nothing, in Node's words. */
+  /** Node's code for why it failed. */
   failure?: string | undefined;
 }
 
 /**
- * Connections on their way to TLS. Node's lists of connections hold them only once they are there, so they are closed
- * here: when the handshake fails or takes too long, and at shutdown.
+ * Connections whose TLS handshake is in progress. Node tracks a connection only once its handshake is complete, so these are
+ * closed here: when the handshake fails or times out, and at shutdown.
  */
 export class TlsHandshakes {
-  readonly #underWay = new Map<string, Handshake>();
+  readonly #inProgress = new Map<string, Handshake>();
   readonly #onFailed: (connection: Connection, failure?: string) => void;
 
   /**
-   * @param onReady gets the socket that the connection speaks through from now on.
-   * @param onFailed is told what went wrong if it did not just go away.
+   * @param onReady called with the socket that carries the decrypted stream.
+   * @param onFailed called with Node's error code, or without one where the client just closed the connection.
    */
   constructor(
     server: https.Server,
@@ -62,18 +62,19 @@ export class TlsHandshakes {
     this.#onFailed = onFailed;
     server.on('secureConnection', (socket: TLSSocket) => {
       const peer = peerOf(socket);
-      const handshake = this.#underWay.get(peer);
-      // It has been reset: it has no address any more.
+      const handshake = this.#inProgress.get(peer);
+      // Reset in the meantime: it has no address any more.
       if (handshake === undefined) return socket.destroy();
-      this.#underWay.delete(peer);
-      // Who closes its side behind a request still waits for the answer (server.ts); who does so before has given up.
+      this.#inProgress.delete(peer);
+      // A client that half-closes after its request still waits for the response (server.ts). One that does so during the
+      // handshake has given up, so this is not set earlier.
       socket.allowHalfOpen = true;
       onReady(handshake.connection, socket);
     });
-    // Node would hand them to clientError, to be answered: what is written to them is never read, and none is closed.
+    // Node's own listener passes these to clientError, to be answered: nobody reads the answer, and nobody closes the socket.
     server.removeAllListeners('tlsClientError');
     server.on('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: TLSSocket) => {
-      const handshake = this.#underWay.get(peerOf(socket));
+      const handshake = this.#inProgress.get(peerOf(socket));
       if (handshake !== undefined && code !== 'ECONNRESET') handshake.failure = code;
       socket.destroy();
     });
@@ -82,15 +83,15 @@ export class TlsHandshakes {
   begin(connection: Connection, socket: Socket): void {
     const peer = peerOf(socket);
     const handshake: Handshake = { connection };
-    this.#underWay.set(peer, handshake);
+    this.#inProgress.set(peer, handshake);
     socket.once('close', () => {
-      if (this.#underWay.get(peer) !== handshake) return;
-      this.#underWay.delete(peer);
+      if (this.#inProgress.get(peer) !== handshake) return;
+      this.#inProgress.delete(peer);
       this.#onFailed(connection, handshake.failure);
     });
   }
 
-  endAll(): void {
-    for (const { connection } of this.#underWay.values()) connection.destroy();
+  destroyAll(): void {
+    for (const { connection } of this.#inProgress.values()) connection.destroy();
   }
 }

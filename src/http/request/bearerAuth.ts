@@ -2,39 +2,42 @@ import type { IncomingMessage } from 'node:http';
 import { UNAUTHORIZED_RETRY_S } from '../../base/limits.ts';
 import { Problem } from '../../protocol/errors.ts';
 
-/** Whoever knows the venue's tokens. */
+/** Verifies the venue's tokens. */
 export interface Tokens {
+  /** @param from the client's address, recorded with the token's last use. */
   accepts(token: string, from: string): boolean;
-  /** @returns why a token was not accepted, for the log alone. */
+  /** @returns why a token was not accepted: for the log only. */
   whyNot(token: string): string;
 }
 
+/** RFC 6750, section 2.1. */
 const CREDENTIALS = /^bearer +([\w.~+/-]+=*)$/i;
 const REALM = 'Bearer realm="courtd"';
-const WRONG = `${REALM}, error="invalid_token"`;
+const INVALID_TOKEN = `${REALM}, error="invalid_token"`;
 const FORM = '"Authorization: Bearer TOKEN"';
 
 /**
- * The venue's shared token (spec 5; RFC 6750, sections 2.1 and 3). Runs before anything else is said.
- * @param from the client's address, remembered with the token's last use.
- * @throws {Problem} 401. Whether a wrong token was ever one of this venue's is for the operator, and only in the log.
+ * Checks the venue's shared bearer token (spec 5; RFC 6750). Runs before anything is said about the request itself.
+ * @param from the client's address.
+ * @throws {Problem} 401 unauthorized, with a challenge (RFC 6750, section 3) and Retry-After. Whether a token was ever valid here
+ * is for the operator: only the log says so.
  */
 export function authenticate(req: IncomingMessage, tokens: Tokens, from: string): void {
   const header = req.headers.authorization;
   if (header === undefined) {
-    const sentence = `There is no token: keep the events, and send them with ${FORM}, the token of this venue.`;
+    const sentence = `There is no token: keep the events, and send them with ${FORM}, using the token of this venue.`;
     throw unauthorized(sentence, REALM, 'no token');
   }
-  // Node keeps the first of two headers and drops the other without a word.
+  // Of two Authorization headers, Node silently drops the second.
   const token = countOf(req, 'authorization') === 1 ? CREDENTIALS.exec(header)?.[1] : undefined;
   if (token === undefined) {
-    const sentence = `The Authorization header is malformed: keep the events, and send it once, as ${FORM}.`;
-    throw unauthorized(sentence, WRONG, 'malformed header');
+    const sentence = `The Authorization header is malformed: keep the events, and send exactly one, as ${FORM}.`;
+    throw unauthorized(sentence, INVALID_TOKEN, 'malformed header');
   }
   if (tokens.accepts(token, from)) return;
   const sentence =
-    'The token is not valid here (any more): keep the events, and ask the operator of this box for the current one.';
-  throw unauthorized(sentence, WRONG, tokens.whyNot(token));
+    'The token is not, or no longer, valid here: keep the events, and ask the operator of this box for the current token.';
+  throw unauthorized(sentence, INVALID_TOKEN, tokens.whyNot(token));
 }
 
 function unauthorized(sentence: string, challenge: string, reason: string): Problem {
@@ -42,7 +45,7 @@ function unauthorized(sentence: string, challenge: string, reason: string): Prob
   return new Problem('unauthorized', sentence, {}, headers, { reason });
 }
 
-/** @returns how often a header field was sent. */
+/** @param name in lower case. @returns how many header fields of this name were sent. */
 export function countOf(req: IncomingMessage, name: string): number {
   const { rawHeaders } = req;
   let count = 0;

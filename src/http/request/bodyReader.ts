@@ -1,29 +1,30 @@
-import type { Place } from '../admission/admissionControl.ts';
+import type { Permit } from '../admission/admissionControl.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { PacedRequest } from '../connection/pacedRequest.ts';
 import { bodyTooLarge } from './preconditions.ts';
 
-/** What a body is read into at first, where its length is not known. */
-const BODY_BUFFER_BYTES = 4 * 1024;
+/** The smallest buffer for a body whose length is not declared. */
+const MIN_BUFFER_BYTES = 4 * 1024;
 
-/** The sender is gone before its body was complete: there is nobody to answer. */
-export class SenderGone extends Error {}
+/** The client disconnected before its body was complete: there is nobody to answer. */
+export class ClientDisconnected extends Error {}
 
 /**
- * Reads a body whole, at most `limitBytes` of it.
- * @throws {Problem} 413; 503 where there is no room; what is wrong with it as HTTP; {SenderGone}.
+ * Reads a body completely into one buffer.
+ * @throws {Problem} 413 body_too_large above `limitBytes`; 503 overloaded; 400 or 408 where the parser fails in the body.
+ * @throws {ClientDisconnected}
  */
 export function readBody(
   req: PacedRequest,
   connection: Connection,
   limitBytes: number,
-  place: Place,
+  permit: Permit,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(Number(req.headers['content-length'] ?? 0));
     const settle = () => {
-      connection.readsBody(undefined);
-      req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+      connection.setBodyFailureHandler(undefined);
+      req.off('data', onData).off('end', onEnd).off('close', onDisconnect).off('error', onDisconnect);
     };
     const fail = (reason: Error) => {
       settle();
@@ -32,52 +33,54 @@ export function readBody(
     const onData = (bytes: Buffer) => {
       try {
         if (body.sizeBytes + bytes.length > limitBytes) throw bodyTooLarge(limitBytes);
-        place.grow(body.sizeBytes + bytes.length);
+        permit.reserveBody(body.sizeBytes + bytes.length);
       } catch (problem) {
         return fail(problem as Error);
       }
-      body.add(bytes);
-      req.tookPart();
+      body.append(bytes);
+      req.countChunk();
     };
     const onEnd = () => {
       settle();
-      resolve(body.whole());
+      resolve(body.contents());
     };
-    const onGone = () => fail(new SenderGone());
-    connection.readsBody(fail);
-    req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+    const onDisconnect = () => fail(new ClientDisconnected());
+    connection.setBodyFailureHandler(fail);
+    req.on('data', onData).on('end', onEnd).on('close', onDisconnect).on('error', onDisconnect);
   });
 }
 
-/** A body as it comes, in one piece: eight MiB in chunks of one byte would be a gigabyte of objects. */
+/** A body in one contiguous buffer: 8 MiB in chunks of one byte would be a gigabyte of Buffer objects. */
 class GrowingBuffer {
-  readonly #announcedBytes: number;
+  readonly #declaredBytes: number;
   #bytes: Buffer | undefined;
   sizeBytes = 0;
 
-  constructor(announcedBytes: number) {
-    this.#announcedBytes = announcedBytes;
+  /** @param declaredBytes Content-Length; 0 where there is none. */
+  constructor(declaredBytes: number) {
+    this.#declaredBytes = declaredBytes;
   }
 
-  add(part: Buffer): void {
-    const size = this.sizeBytes + part.length;
+  append(chunk: Buffer): void {
+    const size = this.sizeBytes + chunk.length;
     if (this.#bytes === undefined) {
-      // Mostly the first is all of it.
-      this.#bytes = part.length === this.#announcedBytes ? part : this.#grown(part, size);
+      // Usually the first chunk is the whole body, and needs no copy.
+      this.#bytes = chunk.length === this.#declaredBytes ? chunk : this.#reallocate(chunk, size);
     } else {
-      if (size > this.#bytes.length) this.#bytes = this.#grown(this.#bytes.subarray(0, this.sizeBytes), size);
-      part.copy(this.#bytes, this.sizeBytes);
+      if (size > this.#bytes.length)
+        this.#bytes = this.#reallocate(this.#bytes.subarray(0, this.sizeBytes), size);
+      chunk.copy(this.#bytes, this.sizeBytes);
     }
     this.sizeBytes = size;
   }
 
-  whole(): Buffer {
+  contents(): Buffer {
     return this.#bytes?.subarray(0, this.sizeBytes) ?? Buffer.alloc(0);
   }
 
-  #grown(bytes: Buffer, leastBytes: number): Buffer {
-    // Of what is announced and never comes, the system gives nothing.
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.#announcedBytes, 2 * leastBytes, BODY_BUFFER_BYTES));
+  #reallocate(bytes: Buffer, minBytes: number): Buffer {
+    // Allocating the declared length is safe: the kernel commits no page before it is written to.
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#declaredBytes, 2 * minBytes, MIN_BUFFER_BYTES));
     bytes.copy(grown);
     return grown;
   }

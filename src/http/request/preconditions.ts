@@ -6,46 +6,48 @@ import type { Connection } from '../connection/connection.ts';
 import { authenticate, countOf, type Tokens } from './bearerAuth.ts';
 
 const PATH = '/v1/events';
-/** A name, an IPv4 address or an IPv6 one in brackets, and a port (RFC 9110, 7.2; RFC 3986, 3.2.2). */
+/** A name, an IPv4 address or an IPv6 address in brackets, and an optional port (RFC 9110, 7.2; RFC 3986, 3.2.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 const JSON_TYPE = /^application\/json[ \t]*(?:;(.*))?$/i;
 
 export type BodyEncoding = 'identity' | 'gzip';
 
-/** What a request must pass before its body is read, in the order of design 2. */
-export interface Preconditions {
+/** What the checks of a request's head depend on. */
+export interface PreconditionContext {
   readonly tokens: Tokens;
   readonly rate: RateLimit;
   readonly bodyLimitBytes: number;
 }
 
 /**
+ * Checks a request's head, before its body is read: HTTP, token, rate, path, method, media type, encoding, declared length. The
+ * order is part of the contract (src/http/README.md): without a valid token, nothing but 401 and malformed HTTP is reported.
  * @returns how the body is encoded.
- * @throws {Problem} the first thing that is wrong with the request's head.
+ * @throws {Problem} for the first check that fails: 400, 401, 404, 405, 413, 415, 417, 429 or 431.
  */
 export function checkPreconditions(
   req: IncomingMessage,
   connection: Connection,
-  gate: Preconditions,
+  { tokens, rate, bodyLimitBytes }: PreconditionContext,
 ): BodyEncoding {
   checkHttp(req);
-  authenticate(req, gate.tokens, connection.client);
-  connection.showToken();
-  gate.rate.take(connection.network);
+  authenticate(req, tokens, connection.client);
+  connection.markAuthenticated();
+  rate.take(connection.network);
   checkPath(req.url ?? '');
   checkMethod(req.method ?? '');
   checkMediaType(req.headers['content-type']);
   const encoding = encodingOf(req.headers['content-encoding']);
-  checkDeclaredLength(req.headers['content-length'], gate.bodyLimitBytes);
+  checkDeclaredLength(req.headers['content-length'], bodyLimitBytes);
   return encoding;
 }
 
-/** RFC 9112, sections 3.2 and 6.1: what Node lets through or answers without a body. */
+/** Checks of RFC 9112 (sections 3.2 and 6.1) that Node does not make, or answers without a body. */
 function checkHttp(req: IncomingMessage): void {
   if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') {
     throw new Problem('malformed_request', 'This is not an HTTP/1.1 request.');
   }
-  // Node drops what is beyond its own limit without a word, which is one more (server.ts).
+  // Node's own limit is one field higher (server.ts): it silently drops the rest.
   if (req.rawHeaders.length > 2 * HEADER_FIELDS) {
     throw new Problem('headers_too_large', `There are more than ${HEADER_FIELDS} header fields.`);
   }
@@ -58,48 +60,43 @@ function checkHttp(req: IncomingMessage): void {
   }
   const coding = req.headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw new Problem('malformed_request', 'The only Transfer-Encoding understood here is chunked.');
+    throw new Problem('malformed_request', 'The only Transfer-Encoding supported here is chunked.');
   }
-  // Node takes any list with a 100-continue in it for one; HTTP/1.0 knows none (RFC 9110, 10.1.1).
+  // Node accepts any list that contains 100-continue; in HTTP/1.0 Expect has no meaning (RFC 9110, 10.1.1).
   const { expect } = req.headers;
   if (expect !== undefined && req.httpVersion === '1.1' && expect.toLowerCase() !== '100-continue') {
-    const sentence = 'The only expectation understood here is "Expect: 100-continue".';
+    const sentence = 'The only expectation supported here is "Expect: 100-continue".';
     throw new Problem('expectation_failed', sentence);
   }
 }
 
-/** A query is ignored; a proxy may send the absolute form (RFC 9112, section 3.2.2). */
+/** The query is ignored. A proxy may send the absolute form (RFC 9112, section 3.2.2). */
 function checkPath(url: string): void {
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
-  if (path !== PATH) throw new Problem('not_found', `There is nothing here: events go to POST ${PATH}.`);
+  if (path !== PATH) throw new Problem('not_found', `There is nothing here: send events to POST ${PATH}.`);
 }
 
 function checkMethod(method: string): void {
   if (method === 'POST') return;
-  throw new Problem(
-    'method_not_allowed',
-    `Use POST: ${PATH} takes events and nothing else.`,
-    {},
-    { Allow: 'POST' },
-  );
+  throw new Problem('method_not_allowed', `Use POST: ${PATH} only accepts events.`, {}, { Allow: 'POST' });
 }
 
 function checkMediaType(header: string | undefined): void {
   const parameters = JSON_TYPE.exec(header ?? '');
   const charset = charsetOf(parameters?.[1] ?? '');
   if (parameters !== null && (charset === undefined || charset === 'utf-8' || charset === 'utf8')) return;
-  const sent = header === undefined ? 'there was none' : `this was ${quoted(header)}`;
-  const sentence = `Send the events as "Content-Type: application/json", in UTF-8; ${sent}.`;
+  const sent = header === undefined ? 'there was none' : `it was ${quoted(header)}`;
+  const sentence = `Send the events with "Content-Type: application/json", in UTF-8; ${sent}.`;
   throw new Problem('unsupported_media_type', sentence, {}, { Accept: 'application/json' });
 }
 
-/** Cut, and without what a terminal would obey. */
+/** @returns an untrusted text cut to QUOTED_CHARS, with everything that could steer a terminal replaced. */
 function quoted(text: string): string {
   const cut = text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}...` : text;
   return `"${cut.replace(/[^\x20-\x7e]/g, '?')}"`;
 }
 
-/** Split and not matched: a pattern with room for spaces on every side takes cubic time on a long run of them. */
+/** Splits instead of matching: a pattern that allows spaces on every side takes cubic time on a long run of them. */
 function charsetOf(parameters: string): string | undefined {
   for (const parameter of parameters.split(';')) {
     const [name = '', ...value] = parameter.split('=');
@@ -113,7 +110,7 @@ function charsetOf(parameters: string): string | undefined {
 function encodingOf(header: string | undefined): BodyEncoding {
   const encoding = header?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === 'gzip') return encoding;
-  const sentence = 'Send the body as it is, or with "Content-Encoding: gzip".';
+  const sentence = 'Send the body uncompressed, or with "Content-Encoding: gzip".';
   throw new Problem('unsupported_encoding', sentence, {}, { 'Accept-Encoding': 'gzip' });
 }
 
@@ -122,7 +119,10 @@ function checkDeclaredLength(header: string | undefined, limitBytes: number): vo
   if (sizeBytes > limitBytes) throw bodyTooLarge(limitBytes, sizeBytes);
 }
 
-/** @param sizeBytes where it is known. */
+/**
+ * @param sizeBytes the size of the body, where it is known.
+ * @returns 413 body_too_large, with `limit_bytes` and, where known, `size_bytes`.
+ */
 export function bodyTooLarge(limitBytes: number, sizeBytes?: number): Problem {
   const size = sizeBytes === undefined ? 'larger than' : `${sizeBytes} bytes long; the limit is`;
   const members = sizeBytes === undefined ? {} : { size_bytes: sizeBytes };

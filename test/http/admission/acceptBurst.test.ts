@@ -3,21 +3,21 @@ import t from 'tap';
 import { AcceptBurst } from '../../../src/http/admission/acceptBurst.ts';
 
 t.test('while connections come, requests wait; not for ever', async (t) => {
-  const arrivals = new AcceptBurst();
-  t.equal(arrivals.over(), undefined);
-  arrivals.connectionCame();
-  const over = arrivals.over();
+  const burst = new AcceptBurst();
+  t.equal(burst.ended(), undefined);
+  burst.onConnection();
+  const over = burst.ended();
   t.ok(over, 'one has come');
   await over;
-  t.equal(arrivals.over(), undefined, 'and no other');
-  arrivals.connectionCame();
+  t.equal(burst.ended(), undefined, 'and no other');
+  burst.onConnection();
   let isOver = false;
-  void arrivals.over()!.then(() => {
+  void burst.ended()!.then(() => {
     isOver = true;
   });
   // They never stop coming.
   while (!isOver) {
-    arrivals.connectionCame();
+    burst.onConnection();
     await nextTurn();
   }
 });

@@ -1,69 +1,70 @@
 import t from 'tap';
 import {
-  ANSWERS_UNTAKEN_BYTES,
-  BODIES_BYTES,
+  BODIES_IN_FLIGHT_BYTES,
+  CONCURRENT_REQUESTS,
   RETRY_AFTER_S,
-  SERVED_REQUESTS,
   SMALL_BODY_BYTES,
+  UNSENT_RESPONSES_BYTES,
 } from '../../../src/base/limits.ts';
 import { AdmissionControl } from '../../../src/http/admission/admissionControl.ts';
 
 const OVERLOADED = { code: 'overloaded', headers: { 'Retry-After': `${RETRY_AFTER_S.overloaded}` } };
-const HALF = BODIES_BYTES / 2;
+const HALF = BODIES_IN_FLIGHT_BYTES / 2;
 
 t.test('large bodies have a bound in all, and each network half of it; small ones always pass', (t) => {
   const admission = new AdmissionControl();
-  const one = admission.enter('one', HALF);
-  t.throws(() => admission.enter('one', SMALL_BODY_BYTES + 1), OVERLOADED, 'it has its half');
-  const other = admission.enter('other', HALF);
-  t.throws(() => admission.enter('third', SMALL_BODY_BYTES + 1), OVERLOADED, 'all is taken');
-  for (const network of ['one', 'third']) admission.enter(network, SMALL_BODY_BYTES).leave();
-  one.leave();
-  admission.enter('third', HALF).leave();
-  other.leave();
+  const one = admission.admit('one', HALF);
+  t.throws(() => admission.admit('one', SMALL_BODY_BYTES + 1), OVERLOADED, 'it has its half');
+  const other = admission.admit('other', HALF);
+  t.throws(() => admission.admit('third', SMALL_BODY_BYTES + 1), OVERLOADED, 'all is taken');
+  for (const network of ['one', 'third']) admission.admit(network, SMALL_BODY_BYTES).release();
+  one.release();
+  admission.admit('third', HALF).release();
+  other.release();
   t.end();
 });
 
 t.test('a body that grows beyond what it announced is asked again', (t) => {
   const admission = new AdmissionControl();
-  const [packed, other] = [admission.enter('one', 1000), admission.enter('other', HALF)];
-  packed.grow(SMALL_BODY_BYTES);
-  t.throws(() => packed.grow(HALF + 1), OVERLOADED);
-  other.leave();
-  packed.grow(HALF + 1);
+  const [packed, other] = [admission.admit('one', 1000), admission.admit('other', HALF)];
+  packed.reserveBody(SMALL_BODY_BYTES);
+  t.throws(() => packed.reserveBody(HALF + 1), OVERLOADED);
+  other.release();
+  packed.reserveBody(HALF + 1);
   t.end();
 });
 
 t.test('one body may be larger than the bound, where it is the only one', (t) => {
   const admission = new AdmissionControl();
-  const small = admission.enter('one', 0);
-  const large = admission.enter('other', 4 * BODIES_BYTES);
-  t.throws(() => admission.enter('third', SMALL_BODY_BYTES + 1), OVERLOADED);
-  large.leave();
-  admission.enter('third', 4 * BODIES_BYTES).leave();
-  small.leave();
+  const small = admission.admit('one', 0);
+  const large = admission.admit('other', 4 * BODIES_IN_FLIGHT_BYTES);
+  t.throws(() => admission.admit('third', SMALL_BODY_BYTES + 1), OVERLOADED);
+  large.release();
+  admission.admit('third', 4 * BODIES_IN_FLIGHT_BYTES).release();
+  small.release();
   t.end();
 });
 
 t.test('who is refused takes no place', (t) => {
   const admission = new AdmissionControl();
-  const large = admission.enter('one', BODIES_BYTES);
-  for (let i = 0; i < 2 * SERVED_REQUESTS; i++) t.throws(() => admission.enter('other', HALF), OVERLOADED);
-  large.leave();
-  admission.enter('other', HALF).leave();
+  const large = admission.admit('one', BODIES_IN_FLIGHT_BYTES);
+  for (let i = 0; i < 2 * CONCURRENT_REQUESTS; i++)
+    t.throws(() => admission.admit('other', HALF), OVERLOADED);
+  large.release();
+  admission.admit('other', HALF).release();
   t.end();
 });
 
 t.test('answers that nobody takes have a bound, and cost those who have the most of them', (t) => {
   const admission = new AdmissionControl();
-  const piece = ANSWERS_UNTAKEN_BYTES / 8;
-  const greedy = Array.from({ length: 8 }, () => admission.answerWaits('greedy', piece));
-  t.ok(greedy.every((leave) => leave !== undefined));
-  t.equal(admission.answerWaits('greedy', piece), undefined, 'its connection is to be ended');
-  const leave = admission.answerWaits('modest', piece);
-  t.type(leave, 'function', 'another one is not');
+  const piece = UNSENT_RESPONSES_BYTES / 8;
+  const greedy = Array.from({ length: 8 }, () => admission.admitUnsent('greedy', piece));
+  t.ok(greedy.every((release) => release !== undefined));
+  t.equal(admission.admitUnsent('greedy', piece), undefined, 'its connection is to be ended');
+  const release = admission.admitUnsent('modest', piece);
+  t.type(release, 'function', 'another one is not');
   greedy[0]!();
-  leave!();
-  t.type(admission.answerWaits('greedy', piece), 'function', 'and when some have gone there is room');
+  release!();
+  t.type(admission.admitUnsent('greedy', piece), 'function', 'and when some have gone there is room');
   t.end();
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { RETRY_AFTER_S, SERVED_REQUESTS } from '../../../src/base/limits.ts';
+import { CONCURRENT_REQUESTS, RETRY_AFTER_S } from '../../../src/base/limits.ts';
 import { Daemon } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
 import { checkProblem } from '../../harness/problem.ts';
@@ -17,7 +17,7 @@ t.test('who has many requests waiting is refused, and who has none is served', a
     client.send(request(daemon, { headers }));
     return { client, answer: await client.next() };
   };
-  const waiting = await Promise.all(Array.from({ length: SERVED_REQUESTS }, () => begin(GREEDY)));
+  const waiting = await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, () => begin(GREEDY)));
   t.ok(
     waiting.every(({ answer }) => answer.status === 100),
     'all of them wait for their bodies',
@@ -25,7 +25,7 @@ t.test('who has many requests waiting is refused, and who has none is served', a
   const { answer } = await begin(GREEDY);
   t.match(
     checkProblem(t, answer, 503, 'overloaded', 'one more').error,
-    new RegExp(`^${SERVED_REQUESTS} requests from 127\\.0\\.0\\.3 are waiting`),
+    new RegExp(`^${CONCURRENT_REQUESTS} requests from 127\\.0\\.0\\.3 are already in progress`),
   );
   t.equal(answer.headers.get('retry-after'), `${RETRY_AFTER_S.overloaded}`);
   const modest = await begin(MODEST);

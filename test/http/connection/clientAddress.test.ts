@@ -1,10 +1,10 @@
 import t from 'tap';
-import { clientOf, networkOf } from '../../../src/http/connection/clientAddress.ts';
+import { clientAddress, networkOf } from '../../../src/http/connection/clientAddress.ts';
 import { courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
 
 t.test('IPv4 counts by the address, IPv6 by its /64', (t) => {
-  t.equal(clientOf('::ffff:10.0.7.2'), '10.0.7.2');
-  t.equal(clientOf('2001:db8::ffff:1'), '2001:db8::ffff:1');
+  t.equal(clientAddress('::ffff:10.0.7.2'), '10.0.7.2');
+  t.equal(clientAddress('2001:db8::ffff:1'), '2001:db8::ffff:1');
   const networks: Record<string, string> = {
     '10.0.7.2': '10.0.7.2',
     '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',

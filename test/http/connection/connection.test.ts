@@ -113,7 +113,7 @@ t.test('malformed HTTP is 400 with our body, and ends the connection', async (t)
 t.test('what was not HTTP is told from what was, and named where it is known', async (t) => {
   const chunked = good({ headers: { 'transfer-encoding': 'chunked' }, body: 'zz\r\n' });
   const sentences: [sentence: RegExp, bytes: Buffer][] = [
-    [/^The body is broken: .*chunk/, chunked],
+    [/^The body is malformed: .*chunk/, chunked],
     [/^This is TLS, and this port speaks plain HTTP/, Buffer.from('160301020001000001fc0303', 'hex')],
     [/^This is not an HTTP\/1\.1 request \(Invalid method/, Buffer.from('nonsense\r\n\r\n')],
     [/^This is HTTP\/2,/, Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],

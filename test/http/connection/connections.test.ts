@@ -23,13 +23,13 @@ class FakeSocket extends EventEmitter {
 
 function arrive(connections: Connections, address: string | undefined) {
   const socket = new FakeSocket(address);
-  return { socket, connection: connections.arrive(socket as unknown as Socket) };
+  return { socket, connection: connections.add(socket as unknown as Socket) };
 }
 
 t.test('when all places are taken, the oldest that never showed a token makes room', (t) => {
   const connections = new Connections(0, new AdmissionControl());
   const all = Array.from({ length: CONNECTIONS }, (_, i) => arrive(connections, `10.0.${i >> 8}.${i & 255}`));
-  for (const { connection } of all.slice(0, 10)) connection?.showToken();
+  for (const { connection } of all.slice(0, 10)) connection?.markAuthenticated();
   t.ok(arrive(connections, '10.1.0.1').connection);
   t.strictSame(
     all
@@ -37,8 +37,8 @@ t.test('when all places are taken, the oldest that never showed a token makes ro
       .map(({ socket }) => all.findIndex((one) => one.socket === socket)),
     [10],
   );
-  for (const { connection } of all.slice(11)) connection?.showToken();
-  arrive(connections, '10.1.0.2').connection?.showToken();
+  for (const { connection } of all.slice(11)) connection?.markAuthenticated();
+  arrive(connections, '10.1.0.2').connection?.markAuthenticated();
   t.equal(
     arrive(connections, '10.1.0.3').connection,
     undefined,
