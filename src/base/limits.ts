@@ -95,90 +95,98 @@ export const BACKLOG_CONNECTIONS = 4_096;
 export const LINGER_BYTES = 64 * MIB;
 export const LINGER_MS = 10_000;
 
-/** Requests waiting for a commit; above it a new one is answered 503 at once. */
+// The store.
+
+/** Requests waiting for a commit; above it, a new one is answered 503 at once. */
 export const QUEUED_REQUESTS = 4_096;
-/** A group that finds the database locked is tried again this often, and this long (design 5). */
+/** Milliseconds between attempts to commit while another program locks the database, and until its requests are answered 503. */
 export const BUSY_RETRY_MS = 10;
 export const BUSY_GIVE_UP_MS = 250;
-/** Interned names kept in memory, of each kind, and their UTF-16 units: a name may have 512, an origin 2,500. */
+/** Interned names cached, of each kind, and their UTF-16 code units: a name may have 512, an origin 2,500. */
 export const NAMES_CACHED = 20_000;
 export const NAMES_CACHED_CHARS = 2 * MIB;
-/** If none could go to the file, events are refused from here on: a start reads all of them back, a million in a second. */
+/**
+ * Keys in the memtable above which events are answered 503, while none can be flushed to the file. Startup reads all of them
+ * back, a million in a second.
+ */
 export const MEMTABLE_KEYS_MAX = 1_000_000;
-/** Keys that move to the file with one commit: 5 to 15 ms. Before the first they are sorted by session, which takes 30 ms. */
+/** Keys that are flushed with one commit: 5 to 15 ms. Before the first, they are sorted by session, which takes 30 ms. */
 export const FLUSH_STEP_KEYS = 4_000;
-/** Sessions that `session list` reads at a time, and the most that `--last` takes. */
-export const LISTED_SESSIONS = 1_000;
+/** The highest `session list --last`; sessions are read LISTED_SESSIONS at a time. */
 export const SESSIONS_LISTED_MAX = 1_000_000_000;
-/** What a reader takes at a time, so that it never pins the log for long (design 5), however large the events are. */
+export const LISTED_SESSIONS = 1_000;
+/** Rows and bytes that a reader reads in one transaction, so that it never keeps the write-ahead log from shrinking for long. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
-/** The log's size that is warned of: a reader that stays open keeps it from being cut off. */
+/** Size of the write-ahead log at which the log warns: another program's long read transaction keeps it from shrinking. */
 export const WAL_WARN_BYTES = 256 * MIB;
-/** The log's size from which events are refused until that reader is gone: the disk is for events. */
+/** Size of the write-ahead log from which events are answered 503 until that reader is gone: the disk is for events. */
 export const WAL_MAX_BYTES = 1024 * MIB;
 export const WAL_CHECK_MS = 1_000;
-/** How often the daemon looks for its files: what is answered behind a database that was removed is lost, and a prune waits for it. */
+/** Milliseconds between checks that the daemon's files still exist: what is stored in a database that was deleted is lost. */
 export const FILES_CHECK_MS = 1_000;
-/** Free space below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
+/** Free space in bytes below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
-/** A full disk is tried again this often, by a request or without one; nothing is stored in between. */
+/** Milliseconds between attempts to write to a full disk, with or without a request; in between, events are answered 503. */
 export const FULL_RETRY_MS = 1_000;
-/** How long storing must work before the log says so: on an almost full disk a small request still fits. */
+/** Milliseconds without a failure before the log says that there is room again: on an almost full disk, small requests still fit. */
 export const FULL_QUIET_MS = 5_000;
 /**
- * Kept on the disk for a prune when it is full: the log's CHECKPOINT_FRAMES, which the file may have to grow by, and half as much for
- * the first steps. And what other commands take of it: the shared memory (32 KiB) and a few pages.
+ * Disk space reserved for a prune on a full disk: CHECKPOINT_FRAMES of the write-ahead log, by which the database file may have
+ * to grow, half as much for the prune's first steps, and the shared memory (32 KiB) and a few pages of other commands.
  */
 export const RESERVE_BYTES = 6 * MIB;
 export const RESERVE_SLICE_BYTES = 128 * KIB;
-/** How often the log tells of an old event that cannot be read: its camera sends it again every few seconds. */
+/** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
 export const DAMAGE_TOLD_MS = 60_000;
-/** How long start waits for others to let go of the log (design 5), and a command for a lock. */
+/** Milliseconds that startup waits for other programs to release the write-ahead log. */
 export const START_BARRIER_MS = 30_000;
+/** Milliseconds that a command waits for a lock on the database. */
 export const COMMAND_BUSY_MS = 5_000;
-
-/**
- * Room that an upgrade needs, in percent of the database: for the copy, for what goes through the log (34 of small events), and
- * for growth (18).
- */
+/** Disk space that an upgrade needs, in percent of the database: the copy, the write-ahead log (34 for small events), and growth (18). */
 export const UPGRADE_ROOM_PERCENT = 170;
-/** No event is older than courtd, whose first version is of November 2026; and a year, for who tries retention with a clock set back. */
+/**
+ * No event was received before this: courtd's first version is of November 2026. One year earlier, for those who try retention
+ * with the clock set back.
+ */
 export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
-/** How often the daemon notes what its clock says, and by how much that may differ from one to the next (clockMark.ts). */
+/** How often the daemon records the time, and the difference between two records that counts as a jump of the clock. */
 export const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
-/** What a prune reads at a time; and what it deletes at a time, by number and by time, so that no request waits for long. */
+/** Rows that a prune reads at a time; rows and keys that it deletes in one transaction, and how long that may take. */
 export const PRUNE_READ_ROWS = 1_000;
 export const PRUNE_STEP_ROWS = 200;
 export const PRUNE_STEP_KEYS = 5_000;
 export const PRUNE_STEP_MS = 4;
-/** Backups that a directory keeps, unless `--keep` says otherwise: a week of nights. */
+/** Backups kept in a directory, unless `--keep` says otherwise (a week of nights), and the highest `--keep`. */
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;
 
-/** Random bytes in a token, and how long older tokens go on working after a rotation (design 3). */
+// Tokens.
+
+/** Random bytes in a token: 256 bits cannot be guessed. */
 export const TOKEN_BYTES = 32;
+/** Seconds that older tokens remain valid after a rotation, unless `--grace` says otherwise: time to change every camera. */
 export const TOKEN_GRACE_S = 86_400;
-/** What a camera without a valid token is told to wait: soon after it has been given the new one, it sends again (design 2). */
+/** Retry-After of a 401, in seconds: a camera that has been given the new token soon sends again. */
 export const UNAUTHORIZED_RETRY_S = 30;
-/** The last use of a token is written at most this often (design 3). */
+/** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
 export const TOKEN_USE_WRITE_MS = 60_000;
 
-/** Lines that the log takes of one client's refusals and conflicts in a minute, in all and of one kind; the rest is counted. */
+// The log.
+
+/** Log lines a minute about one client's rejected requests and conflicts, in all and of one kind; the rest is only counted. */
 export const CLIENT_LOG_LINES = 20;
 export const CLIENT_LOG_LINES_OF_A_KIND = 3;
-/** How often the log sums up. */
+/** Milliseconds between summaries in the log. */
 export const SUMMARY_MS = 60_000;
-
-/** A TLS certificate with less than this left is warned of: at start, when it is read again, and once a day. */
+/** Days of validity left, below which the log warns about the TLS certificate: at start, on reload, and once a day. */
 export const CERTIFICATE_WARN_DAYS = 30;
 
-/** From SIGTERM to the end: what was accepted has this long to be answered. */
+// Shutdown, and trying again.
+
+/** Milliseconds from SIGTERM until all connections are closed, whether their requests are answered or not. */
 export const SHUTDOWN_MS = 8_000;
-/** Connections that have sent nothing are left this long at shutdown: a request may be on its way. */
+/** Milliseconds at shutdown until idle connections are closed: a request may be on its way. */
 export const SHUTDOWN_IDLE_MS = 500;
-/**
- * What a client is told to wait before it tries again, in whole seconds (RFC 9110, section 10.2.3). Nobody is made to: one who
- * asks again at once is refused at once.
- */
+/** Retry-After in seconds (RFC 9110, 10.2.3), by reason. It is not enforced: a client that retries at once is rejected at once. */
 export const RETRY_AFTER_S = { busy: 1, overloaded: 2, full: 5, shutdown: 2 } as const;
