@@ -59,9 +59,10 @@ export class AccessLog {
     if (firstConflict !== undefined) {
       const { sessionId, eventId, source, courtId } = firstConflict;
       const first = { session_id: sessionId, event_id: eventId, source, court_id: courtId };
-      const [kind, more, message] =
-        sharedIds > 0 ? ['shared_ids', { shared_ids: sharedIds }, SHARED_ID] : ['conflicts', {}, CONFLICT];
-      this.#warnWithinQuota(info.client, `${kind} ${source}`, { ...line, ...more, ...first }, message);
+      const isShared = sharedIds > 0;
+      const fields = { ...line, ...(isShared && { shared_ids: sharedIds }), ...first };
+      const kind = `${isShared ? 'shared_ids' : 'conflicts'} ${source}`;
+      this.#warnWithinQuota(info.client, kind, fields, isShared ? SHARED_ID : CONFLICT);
     } else if (this.#clients.markKnown(info.client)) {
       this.#log.info(line, 'first events from this client');
     } else {
