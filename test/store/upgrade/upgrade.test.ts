@@ -69,8 +69,8 @@ t.test(
     t.equal(fs.statSync(path.join(data, COPY)).mode & 0o777, 0o660);
     const lines = upgraded.log.filter(({ copy }) => copy !== undefined);
     t.match(lines, [
-      { msg: /copied aside first/, from: SCHEMA_VERSION, to: NEW_LAYOUT },
-      { msg: /gets its new layout/ },
+      { msg: /copied before it is upgraded/, from: SCHEMA_VERSION, to: NEW_LAYOUT },
+      { msg: /being upgraded to the new layout/ },
       { msg: 'the database is up to date', copy: path.join(data, COPY), copied_mib: /\d/ },
     ]);
     t.strictSame(await (await upgraded.post(sent)).json(), { accepted: 0, duplicates: 500 });
