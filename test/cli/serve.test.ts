@@ -14,7 +14,9 @@ t.test('a port that is in use is told in a sentence with status 1', async (t) =>
   t.equal(status, 1);
   t.match(
     stderr,
-    new RegExp(`^courtd: Cannot listen on 127\\.0\\.0\\.1 port ${port}: another program is using it\\. .*\\n$`),
+    new RegExp(
+      `^courtd: Cannot listen on 127\\.0\\.0\\.1 port ${port}: another program is using it\\. .*\\n$`,
+    ),
   );
 });
 

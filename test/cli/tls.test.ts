@@ -93,7 +93,7 @@ t.test('with TLS', { skip: withoutOpenssl }, async (t) => {
       [box.cert, other.key, /key .* does not belong to the certificate/],
       [box.key, box.key, /There is no certificate in .*--tls-cert/],
       [box.cert, box.cert, /There is no private key in .*--tls-key/],
-      [box.cert, locked, /locked with a passphrase/],
+      [box.cert, locked, /encrypted with a passphrase/],
     ];
     const check = async ([cert, key, told]: (typeof bad)[number]) => {
       const data = path.join(folder, 'none');
