@@ -12,7 +12,7 @@ import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { FakeSystemd } from '../harness/supervisor.ts';
 
 const mounting = { skip: withoutMount };
-const CANNOT_TELL = /^systemd cannot be told/;
+const CANNOT_NOTIFY = /^cannot notify systemd/;
 
 t.test('systemd is told of the start, that courtd is ready, and that it stops, in this order', async (t) => {
   const systemd = new FakeSystemd(t);
@@ -26,7 +26,7 @@ t.test('systemd is told of the start, that courtd is ready, and that it stops, i
     '/run/somewhere/notify|READY=1|STATUS=listening',
     '/run/somewhere/notify|STOPPING=1|STATUS=stopping: requests in progress are answered first',
   ]);
-  t.notOk(daemon.log.some(({ msg }) => CANNOT_TELL.test(msg)));
+  t.notOk(daemon.log.some(({ msg }) => CANNOT_NOTIFY.test(msg)));
 });
 
 t.test('a start that fails is never called ready', async (t) => {
@@ -148,10 +148,10 @@ t.test('where systemd-notify fails, or is not there, that is logged once and eve
         fs.symlinkSync(`${folder}/${name}`, path.join(missing.PATH, name));
   for (const env of [failing.env, missing]) {
     const daemon = await Daemon.start(t, [], undefined, { ...env, WATCHDOG_USEC: '60000' });
-    await logged(daemon, CANNOT_TELL);
+    await logged(daemon, CANNOT_NOTIFY);
     t.equal((await daemon.post(event())).status, 202);
     t.equal(await daemon.stop(), 0);
-    t.equal(daemon.log.filter(({ msg }) => CANNOT_TELL.test(msg)).length, 1);
+    t.equal(daemon.log.filter(({ msg }) => CANNOT_NOTIFY.test(msg)).length, 1);
   }
 });
 
