@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { say } from '../../src/cli/terminal/output.ts';
-import { databaseFile } from '../../src/store/open/openDatabase.ts';
+import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { atLeast, atMost, type Verdict } from './bars.ts';
 import { Child } from './child.ts';
 import { command } from './courtd.ts';

@@ -1,7 +1,7 @@
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { Store } from '../../src/store/store.ts';
-import { Appender } from '../../src/store/write/appendEvents.ts';
+import { Appender } from '../../src/store/write/appender.ts';
 import { UNWATCHED } from './unwatchedStore.ts';
 
 /** Requests in flight at a time: as many as share one commit. */

@@ -110,11 +110,8 @@ export const NAMES_CACHED_CHARS = 2 * MIB;
  * back, a million in a second.
  */
 export const MEMTABLE_KEYS_MAX = 1_000_000;
-/** Keys that are flushed with one commit: 5 to 15 ms. Before the first, they are sorted by session, which takes 30 ms. */
-export const FLUSH_STEP_KEYS = 4_000;
-/** The highest `session list --last`; sessions are read LISTED_SESSIONS at a time. */
+/** The highest `session list --last`. */
 export const SESSIONS_LISTED_MAX = 1_000_000_000;
-export const LISTED_SESSIONS = 1_000;
 /** Rows and bytes that a reader reads in one transaction, so that it never keeps the write-ahead log from shrinking for long. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
@@ -122,7 +119,6 @@ export const READ_CHUNK_BYTES = 2 * MIB;
 export const WAL_WARN_BYTES = 256 * MIB;
 /** Size of the write-ahead log from which events are answered 503 until that reader is gone: the disk is for events. */
 export const WAL_MAX_BYTES = 1024 * MIB;
-export const WAL_CHECK_MS = 1_000;
 /** Milliseconds between checks that the daemon's files still exist: what is stored in a database that was deleted is lost. */
 export const FILES_CHECK_MS = 1_000;
 /** Free space in bytes below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
@@ -136,7 +132,6 @@ export const FULL_QUIET_MS = 5_000;
  * to grow, half as much for the prune's first steps, and the shared memory (32 KiB) and a few pages of other commands.
  */
 export const RESERVE_BYTES = 6 * MIB;
-export const RESERVE_SLICE_BYTES = 128 * KIB;
 /** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
 export const DAMAGE_TOLD_MS = 60_000;
 /** Milliseconds that startup waits for other programs to release the write-ahead log. */
@@ -152,11 +147,6 @@ export const UPGRADE_ROOM_PERCENT = 170;
 export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
 /** How often the daemon records the time, and the difference between two records that counts as a jump of the clock. */
 export const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
-/** Rows that a prune reads at a time; rows and keys that it deletes in one transaction, and how long that may take. */
-export const PRUNE_READ_ROWS = 1_000;
-export const PRUNE_STEP_ROWS = 200;
-export const PRUNE_STEP_KEYS = 5_000;
-export const PRUNE_STEP_MS = 4;
 /** Backups kept in a directory, unless `--keep` says otherwise (a week of nights), and the highest `--keep`. */
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { keptDatabases } from '../store/open/keptDatabases.ts';
+import { previousDatabases } from '../store/open/previousDatabases.ts';
 
 const DISK_CHECK_MS = 30_000;
 /** Hysteresis: percent of the floor that must be free above it, before the log says that there is room again. */
@@ -53,7 +53,7 @@ export class DiskSpaceMonitor {
       floor_mib: Math.floor(this.#floorBytes / 1024 ** 2),
     };
     if (!isLow) return this.#log.info(line, 'there is room on the disk again');
-    const { names, bytes } = keptDatabases(this.#directory);
+    const { names, bytes } = previousDatabases(this.#directory);
     const old = names.length === 0 ? {} : { may_go: names, may_go_mib: Math.floor(bytes / 1024 ** 2) };
     this.#log.warn(
       { ...line, ...old },

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { SUMMARY_MS } from '../base/limits.ts';
 import type { LogFields, Problem } from '../protocol/errors.ts';
-import type { Counts } from '../store/write/appendEvents.ts';
+import type { Counts } from '../store/write/appender.ts';
 import { ClientTallies } from './clientTallies.ts';
 
 /** What the log says of one request, besides its outcome. */

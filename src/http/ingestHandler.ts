@@ -7,7 +7,7 @@ import { decodeBatch } from '../protocol/decodeBatch.ts';
 import { Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
-import type { Counts } from '../store/write/appendEvents.ts';
+import type { Counts } from '../store/write/appender.ts';
 import type { AccessLog, RequestInfo } from './accessLog.ts';
 import type { AcceptBurst } from './admission/acceptBurst.ts';
 import { type AdmissionControl, overloaded, type Permit } from './admission/admissionControl.ts';

@@ -1,5 +1,5 @@
 import type { Problem } from '../protocol/errors.ts';
-import type { Counts } from '../store/write/appendEvents.ts';
+import type { Counts } from '../store/write/appender.ts';
 import type { HttpResponse } from './connection/connection.ts';
 
 /** Every response of courtd is made here (README.md, "Answers"). */

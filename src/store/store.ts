@@ -4,23 +4,25 @@ import type { Database, Statement } from 'better-sqlite3';
 import { FULL_RETRY_MS } from '../base/limits.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
+import { databaseFile } from './directory/dataDirectory.ts';
 import { lockDirectory } from './directory/directoryLock.ts';
 import { FileMonitor } from './directory/fileMonitor.ts';
 import { ReserveKeeper } from './directory/reserveKeeper.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
-import { assertDurable, databaseFile, explain, layoutOf, openDatabase } from './open/openDatabase.ts';
+import { assertDurable, layoutOf, openDatabase } from './open/openDatabase.ts';
+import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
 import { failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
-import { type UpgradeEvents, upgradeDatabase } from './upgrade/migrateLayout.ts';
+import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
 import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts';
-import type { Counts } from './write/appendEvents.ts';
-import { GroupCommit, type WriterEvents, type WriterOptions } from './write/groupCommit.ts';
+import type { Counts } from './write/appender.ts';
+import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './write/groupCommit.ts';
 
 /** What the daemon logs of the store. */
-export type StoreEvents = WriterEvents & WalEvents & UpgradeEvents;
+export type StoreEvents = GroupCommitEvents & WalEvents & UpgradeEvents;
 
-export interface StoreOptions extends WriterOptions {
+export interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
 }
 
@@ -65,7 +67,7 @@ export class Store {
    * @throws {StoreError} where it cannot be: the message says why and what to do.
    */
   static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
-    const make = { create: true, check: true, older: true };
+    const make = { create: true, check: true, acceptOlder: true };
     let db: Database | undefined;
     try {
       const before = inodeOf(directory);
@@ -106,7 +108,7 @@ export class Store {
    * @throws what is neither.
    */
   async answers(): Promise<void> {
-    await this.#writer.caughtUp();
+    await this.#writer.drained();
     if (this.#isClosed) return;
     try {
       this.#newest.get();
@@ -125,7 +127,7 @@ export class Store {
     this.#stopMarking();
     this.#reserve.stop();
     await this.#writer.close();
-    await this.#writer.checkpoints.ended();
+    await this.#writer.checkpoints.idle();
     this.#writeLastUses();
     this.#db.close();
     this.#lock.close();

@@ -220,7 +220,10 @@ t.test(
     disk.fill(1024 ** 2);
     const { status, stderr } = await daemon.command('backup', disk.folder, '--keep', '1');
     t.equal(status, 1);
-    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: make room there, or choose another place\.\n$/);
+    t.match(
+      stderr,
+      /^courtd: The disk of \/[^\n]+ is full: free some space there, or choose another place\.\n$/,
+    );
     t.strictSame(fs.readdirSync(disk.folder).sort(), [older, 'filler']);
     disk.makeRoom();
     t.equal((await daemon.command('backup', disk.folder, '--keep', '1')).status, 0);
@@ -257,7 +260,10 @@ t.test('a file system that takes no file so large: it is named, not the one of t
   const { status, stderr } = await run('sh', [...limited, 'backup', folder, '--data', daemon.data]);
   t.equal(status, 1);
   t.match(stderr, SENTENCE);
-  t.ok(stderr.startsWith(`courtd: The disk of ${folder} fails to write, or takes no file so large`), stderr);
+  t.ok(
+    stderr.startsWith(`courtd: The disk of ${folder} failed a write, or does not support files this large`),
+    stderr,
+  );
   t.strictSame(fs.readdirSync(folder), []);
 });
 

@@ -130,7 +130,7 @@ const TROUBLES: Trouble[] = [
     make: async (folder) => database(await rotated(folder), 'PRAGMA user_version = 99'),
     commands: [...READERS, ...MAKERS],
     sentence:
-      /courtd\.db was written by a newer courtd \(layout 99, this one knows up to \d+\): nothing was changed/,
+      /courtd\.db was written by a newer courtd \(layout 99, this version supports up to \d+\): nothing was changed/,
   },
   {
     name: 'a damaged database',
@@ -223,7 +223,7 @@ const isRoot = process.getuid?.() === 0;
 const isReadable = !isRoot || (await run(BIN, ['--version'], asNobody)).status === 0;
 
 t.test(
-  'a data directory that is closed to this user: one sentence, status 1, nothing is changed',
+  'a data directory that is not accessible to this user: one sentence, status 1, nothing is changed',
   { skip: !isReadable && 'the repository is closed to other users' },
   async (t) => {
     const folder = temporaryFolder(t);
@@ -244,7 +244,7 @@ t.test(
       for (const command of [...READERS, ...MAKERS, ['restore', backup]]) {
         const { status, stdout, stderr } = await run(BIN, [...command, '--data', data], user);
         t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
-        t.match(stderr, /^courtd: [^\n]*data is closed to this user: [^\n]+\n$/, command.join(' '));
+        t.match(stderr, /^courtd: [^\n]*data is not accessible to this user: [^\n]+\n$/, command.join(' '));
       }
       if (isRoot) t.strictSame(snapshot(folder), before);
       fs.chmodSync(closed, 0o755);

@@ -150,7 +150,7 @@ t.test(
           const what = `${args.join(' ')} over ${name} to ${to}`;
           t.strictSame({ status, stdout }, { status: 1, stdout: '' }, what);
           t.match(stderr, SENTENCE, what);
-          t.match(stderr, `${link} is a link, and courtd follows none there: remove it`, what);
+          t.match(stderr, `${link} is a symbolic link, which courtd does not follow: remove it`, what);
           t.strictSame(contents(outside), before, what);
           fs.rmSync(link);
           if (fs.existsSync(away)) fs.renameSync(away, link);
@@ -209,7 +209,7 @@ t.test('what lies beside a backup is not followed out of it, when root restores 
   fs.symlinkSync(secret, `${backup}-wal`);
   const { status, stderr } = await as('root', 'restore', backup, '--data', data);
   t.equal(status, 1);
-  t.match(stderr, /^courtd: \S+backup\.db-wal is a link: nothing was changed\. [^\n]+\n$/);
+  t.match(stderr, /^courtd: \S+backup\.db-wal is a symbolic link: nothing was changed\. [^\n]+\n$/);
 });
 
 t.test('export -o as root: no link of another user is followed', { skip }, async (t) => {
@@ -311,7 +311,7 @@ t.test(
       t.strictSame({ status, stdout }, { status: 1, stdout: '' }, args[0]!);
       t.match(
         stderr,
-        /^courtd: What you make in \S+ would be closed to the daemon: use sudo, or .*"sudo chmod g\+s /,
+        /^courtd: The daemon could not open the files that you create in \S+: use sudo, or .*"sudo chmod g\+s /,
       );
     }
     t.strictSame(contents(data), before);
@@ -332,7 +332,7 @@ t.test(
     t.equal(status, 1);
     t.match(
       stderr,
-      /^courtd: What you make in \S+ would be closed to the daemon, because its owner is not in its group: /,
+      /^courtd: The daemon could not open the files that you create in \S+, because the owner of the directory is not in its group: /,
     );
     t.strictSame(fs.readdirSync(data), []);
     t.match(await as('root', 'token', 'rotate', '--data', data), { status: 0 });
@@ -352,7 +352,9 @@ t.test(
       const { status, stderr } = await as(who, 'session', 'list', '--data', data);
       t.equal(status, 1, who);
       const advice =
-        /^courtd: \S+courtd\.db is closed to this user: [^\n]*\("(sudo chown [^"]+)"\)\.\n$/.exec(stderr);
+        /^courtd: \S+courtd\.db is not accessible to this user: [^\n]*\("(sudo chown [^"]+)"\)\.\n$/.exec(
+          stderr,
+        );
       t.ok(advice !== null, stderr);
       if (who !== 'member') continue;
       await run('/bin/sh', ['-c', advice![1]!.replaceAll('sudo ', '')]);
@@ -371,7 +373,7 @@ t.test('root does not work in a directory of its own that others may write to', 
   t.equal(status, 1);
   t.match(
     stderr,
-    /^courtd: \S+ is root's, and others may write to it, [^\n]+"sudo chown courtd \S+"[^\n]+\n$/,
+    /^courtd: \S+ belongs to root, and other users may write to it, [^\n]+"sudo chown courtd \S+"[^\n]+\n$/,
   );
   t.strictSame(fs.readdirSync(data), []);
 });

@@ -224,7 +224,7 @@ t.test(
     disk.fill(512 * 1024);
     const { status, stderr } = await courtd(['restore', file, '--data', disk.data]);
     t.equal(status, 1);
-    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: make room and try again\.\n$/);
+    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: free some space and try again\.\n$/);
     disk.makeRoom();
     t.strictSame([names(disk.data), await answers(disk.data)], before);
   },

@@ -144,7 +144,7 @@ t.test(
     ]) {
       const { status, stdout, stderr } = await courtd([...command, '--data', disk.data]);
       t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
-      t.match(stderr, /^courtd: The disk of \S+ is full: make room and try again\.\n$/);
+      t.match(stderr, /^courtd: The disk of \S+ is full: free some space and try again\.\n$/);
     }
     t.ok(before.equals(fs.readFileSync(path.join(disk.data, 'courtd.db'))), 'nothing was changed');
     disk.makeRoom();

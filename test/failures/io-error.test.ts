@@ -113,7 +113,11 @@ t.test('a start on a disk that fails: one sentence, status 1, and the next one g
     const serve = [BIN, 'serve', '--port', '0', '--data', daemon.data];
     const { status, stdout, stderr } = await run('strace', [...args, ...serve], { timeout: 20_000 });
     t.strictSame({ status, stdout }, { status: 1, stdout: '' }, fault.calls);
-    t.match(stderr, /^courtd: The disk of \S+ fails to read or write \(\w+\): check it\.\n$/, fault.calls);
+    t.match(
+      stderr,
+      /^courtd: The disk of \S+ failed a read or a write \(\w+\): check the disk\.\n$/,
+      fault.calls,
+    );
   }
   const again = await Daemon.run(t, daemon.data, daemon.token);
   t.strictSame(await storedIds(again), sent.map(({ event_id }) => event_id).sort());

@@ -83,7 +83,7 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
   // The daemon would have flushed the keys by and by, all but as many as it keeps in memory.
   insert(0, events - MEMTABLE_KEYS + 1);
   const keys = new DedupIndex(db);
-  while (keys.wantsFlush) keys.flushStep();
+  while (keys.isFlushDue) keys.flushStep();
   insert(events - MEMTABLE_KEYS + 1, events);
   t.equal(new DedupIndex(db).count, MEMTABLE_KEYS - 1);
   const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);

@@ -22,8 +22,8 @@ async function hasEnded(daemon: Daemon): Promise<boolean> {
 }
 
 const REMOVED =
-  /^\S+ was removed while courtd used it: nothing is stored any more\. Put it back, .* start courtd again\.$/;
-const REPLACED = /^\S+ was replaced by another file while courtd used it: /;
+  /^\S+ was removed while courtd was using it: no more events are stored\. Put it back, .* start courtd again\.$/;
+const REPLACED = /^\S+ was replaced by another file while courtd was using it: /;
 
 const CASES: readonly (readonly [what: string, move: (file: string) => void, sentence: RegExp])[] = [
   ['the database is removed', (file) => fs.rmSync(file), REMOVED],
@@ -45,7 +45,7 @@ const CASES: readonly (readonly [what: string, move: (file: string) => void, sen
   [
     'the lock that keeps another daemon out is removed',
     (file) => fs.rmSync(path.join(path.dirname(file), 'courtd.lock')),
-    /^\S+ was removed while courtd used it: nothing is stored any more\. Start courtd again\.$/,
+    /^\S+ was removed while courtd was using it: no more events are stored\. Start courtd again\.$/,
   ],
 ];
 

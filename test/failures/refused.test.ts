@@ -82,7 +82,7 @@ t.test('a damaged database is not touched, not even by the log beside it', async
     damaged.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES);
     fs.writeFileSync(file, damaged);
     const sentence =
-      /The database in \S+ is damaged\. Nothing was changed: keep a copy of it, and restore a backup\./;
+      /The database in \S+ is damaged\. Nothing was changed: make a copy of it, then restore a backup\./;
     await checkRefused(t, data, sentence, what);
   }
   fs.writeFileSync(file, sound);
@@ -117,10 +117,10 @@ t.test('a database of another user, or one that cannot be written, is named', as
     fs.chownSync(data, owner, owner);
   };
   const closed = (name: string) =>
-    new RegExp(`^courtd: ${data}${name} is closed to this user: use sudo(\\.|, or join its group )`);
+    new RegExp(`^courtd: ${data}${name} is not accessible to this user: use sudo(\\.|, or join its group )`);
   const closedFile = (name: string) =>
     new RegExp(
-      `^courtd: ${data}/(${name}) is closed to this user: give it the owner and group of its directory ` +
+      `^courtd: ${data}/(${name}) is not accessible to this user: give it the owner and group of its directory ` +
         `\\("sudo chown --reference=${data} ${data}/\\1 && sudo chmod 660 ${data}/\\1"\\)\\.\\n$`,
     );
   set({ directory: 0o770, files: 0o660 }, 0);

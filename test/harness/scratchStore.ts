@@ -4,9 +4,10 @@ import { Problem } from '../../src/protocol/errors.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { type KeyHash, keyHash } from '../../src/store/dedup/keyHash.ts';
-import { databaseFile, openDatabase } from '../../src/store/open/openDatabase.ts';
+import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
+import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
-import { Appender, type Counts } from '../../src/store/write/appendEvents.ts';
+import { Appender, type Counts } from '../../src/store/write/appender.ts';
 import { temporaryFolder } from './daemon.ts';
 
 type Test = Parameters<typeof temporaryFolder>[0];

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { databaseFile } from '../../src/store/open/openDatabase.ts';
+import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import type { Workshop } from '../harness/workshop.ts';
 import { compareStored, type Fault, tell } from './fault.ts';
 import type { History, Sent } from './history.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
-import { databaseFile } from '../../src/store/open/openDatabase.ts';
+import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
 import type { Workshop } from '../harness/workshop.ts';
 import { Daemon, rotateToken } from './daemon.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { eventToJson } from '../../src/protocol/event.ts';
+import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
-import { databaseFile } from '../../src/store/open/openDatabase.ts';
 import { HAS_BOUNDS } from '../../src/store/read/sessionBounds.ts';
 import type { History } from './history.ts';
 import { keyOf } from './traffic.ts';

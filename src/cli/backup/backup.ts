@@ -5,7 +5,7 @@ import { partialNameOf, removeLeftovers, removePartial, telling, unusedName } fr
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
-import { databaseFile } from '../../store/open/openDatabase.ts';
+import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { cleanUpOnExit } from '../terminal/cleanup.ts';
 import {

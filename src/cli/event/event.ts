@@ -1,6 +1,6 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { eventToJson } from '../../protocol/event.ts';
-import { findRevisions } from '../../store/layout/storedEvent.ts';
+import { findRevisions } from '../../store/read/eventRevisions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { isoTime, type JsonOption, printData, printPairs } from '../terminal/output.ts';
 

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { explain, type OpenOptions, openDatabase } from '../../store/open/openDatabase.ts';
+import { type OpenOptions, openDatabase } from '../../store/open/openDatabase.ts';
+import { explain } from '../../store/open/openErrors.ts';
 
 export interface DataOption {
   /** The data directory. */

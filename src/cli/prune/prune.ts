@@ -4,8 +4,8 @@ import { RESERVE_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { lockPrune } from '../../store/directory/directoryLock.ts';
-import type { ExpiredEvents } from '../../store/retention/expiredEvents.ts';
-import { countOld, type Pruned, pruneEvents } from '../../store/retention/prune.ts';
+import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
+import { countExpired, type Pruned, pruneEvents } from '../../store/retention/prune.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import {
@@ -33,7 +33,7 @@ export async function prune(options: PruneOptions): Promise<void> {
   const beforeMs = nowMs - options.olderThan * 1000;
   const which = { beforeMs, nowMs, ...(options.type === undefined ? {} : { type: options.type }) };
   const { events, sessions, bytes } = await withDatabase(options, async (db) => {
-    if (options.dryRun) return { ...countOld(db, which), bytes: 0 };
+    if (options.dryRun) return { ...countExpired(db, which), bytes: 0 };
     if (options.yes) refuseJumpedClock(options.data, nowMs);
     else await confirm(db, which);
     return deleteOld(db, which, options);
@@ -49,7 +49,7 @@ export async function prune(options: PruneOptions): Promise<void> {
   say(`Deleted ${what}, ${when}; ${mebibytes(bytes)} given back to the file system.`);
 }
 
-async function deleteOld(db: Database, which: ExpiredEvents, { data }: DataOption): Promise<Pruned> {
+async function deleteOld(db: Database, which: PruneSelection, { data }: DataOption): Promise<Pruned> {
   const progress = new Progress();
   let isWaiting = false;
   const lock = lockPrune(data);
@@ -91,8 +91,8 @@ function refuseJumpedClock(data: string, nowMs: number): void {
 }
 
 /** Asks before deleting more than half of all events. @throws {OperatorError} unless the answer is yes. */
-async function confirm(db: Database, which: ExpiredEvents): Promise<void> {
-  const { events, of } = countOld(db, which);
+async function confirm(db: Database, which: PruneSelection): Promise<void> {
+  const { events, of } = countExpired(db, which);
   if (2 * events <= of) return;
   const what = `${events} of ${of} events, more than half, would be deleted`;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {

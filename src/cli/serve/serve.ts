@@ -10,7 +10,7 @@ import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
 import { CourtServer } from '../../http/server.ts';
-import { keptDatabases } from '../../store/open/keptDatabases.ts';
+import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
 import type { DataOption } from '../options/withDatabase.ts';
@@ -145,7 +145,7 @@ function warnOfIgnoredOptions({ given = [] }: ServeOptions, { name }: InheritedS
 
 /** Restores and upgrades keep the previous database; only a person knows when it is safe to delete. */
 function logPreviousDatabases(data: string, logger: Logger): void {
-  const { names, bytes } = keptDatabases(data);
+  const { names, bytes } = previousDatabases(data);
   if (names.length === 0) return;
   logger.info(
     { files: names, mib: mebibytes(bytes) },

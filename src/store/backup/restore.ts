@@ -16,26 +16,26 @@ import {
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivate } from '../../base/privateFile.ts';
-import { enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
+import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { lockDirectory } from '../directory/directoryLock.ts';
 import { type Header, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
-import { databaseFile, explain } from '../open/openDatabase.ts';
+import { explain } from '../open/openErrors.ts';
 import { failureKind } from '../sqlite/errors.ts';
-import { type Contents, inspectCopy } from './verifyDatabase.ts';
+import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
 /** A piece of a file that is copied: signals are seen between two of them. */
 const COPY_BYTES = 1024 ** 2;
 
 export interface Restored extends Contents {
   /** Where the replaced database is; null where there was none. */
-  readonly keptAs: string | null;
+  readonly previousDatabase: string | null;
 }
 
 const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 /** What a database can have beside it that belongs to it; `-shm` holds nothing. */
-const LOGS = ['-wal', '-journal'] as const;
+const COMPANIONS = ['-wal', '-journal'] as const;
 
 /**
  * Puts a copy of `file` in the place of the database, and keeps that one under another name. `file` is not opened by
@@ -61,8 +61,8 @@ export async function restoreDatabase(directory: string, file: string): Promise<
       const contents = await copyChecked(file, source, partial);
       // A signal that came meanwhile is seen now, or not before the end.
       await setImmediate();
-      const keptAs = replace(target, partial);
-      return { ...contents, keptAs };
+      const previousDatabase = replace(target, partial);
+      return { ...contents, previousDatabase };
     } finally {
       removePartial(partialNameOf(target));
       lock.close();
@@ -89,7 +89,7 @@ function openBackup(file: string): Part[] {
   try {
     source.push({ companion: '', fd: fs.openSync(file, O_RDONLY | O_NONBLOCK) });
     refuseForeign(file, headerOf(source[0]!.fd));
-    for (const companion of LOGS) {
+    for (const companion of COMPANIONS) {
       if (!hasContent(file + companion)) continue;
       // No link: whoever may write beside the backup could have root read anything out of it.
       source.push({ companion, fd: fs.openSync(file + companion, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) });
@@ -101,7 +101,7 @@ function openBackup(file: string): Part[] {
     const { code, errno, message, path: named = file } = error as NodeJS.ErrnoException;
     if (code === 'ELOOP' && named !== file) {
       throw new OperatorError(
-        `${named} is a link: nothing was changed. Remove it, or restore another backup.`,
+        `${named} is a symbolic link: nothing was changed. Remove it, or restore another backup.`,
       );
     }
     const reason = errno === undefined ? message : getSystemErrorMessage(errno);
@@ -122,8 +122,8 @@ async function copyChecked(file: string, source: readonly Part[], partial: strin
     for (const _ of copying(fd, partial + companion)) await setImmediate();
   }
   try {
-    joinLog(partial);
-    return inspectCopy(partial, { indexes: true });
+    removeWal(partial);
+    return verifyDatabase(partial, { indexes: true });
   } catch (error) {
     if (failureKind(error) === 'full') throw error;
     const what = error instanceof OperatorError ? error.message : 'is damaged';
@@ -131,44 +131,44 @@ async function copyChecked(file: string, source: readonly Part[], partial: strin
   }
 }
 
-/** @returns the name that the replaced database is kept under. */
+/** @returns the name that the replaced database is preserved under. */
 function replace(target: string, partial: string): string | null {
-  // One that cannot be read is kept as it is, with its logs.
-  const held = hasContent(target) && readHeader(target).isOurs ? tryHolding(target) : undefined;
+  // One that cannot be read is preserved as it is, with its logs.
+  const exclusive = hasContent(target) && readHeader(target).isOurs ? tryOpenExclusively(target) : undefined;
   const opened: number[] = [];
   try {
-    return exchange(target, partial, opened);
+    return swap(target, partial, opened);
   } finally {
-    held?.close();
+    exclusive?.close();
     for (const fd of opened) fs.closeSync(fd);
   }
 }
 
-/** @param opened takes descriptors of the database: one that is closed takes the locks of `held` along. */
-function exchange(target: string, partial: string, opened: number[]): string | null {
+/** @param opened takes descriptors of the database: one that is closed takes the locks of `exclusive` along. */
+function swap(target: string, partial: string, opened: number[]): string | null {
   const directory = path.dirname(target);
-  const parts = ['', ...LOGS].filter((part) => hasContent(target + part));
-  const kept = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
-  for (const part of parts) keep(target + part, kept + part, opened);
+  const parts = ['', ...COMPANIONS].filter((part) => hasContent(target + part));
+  const preserved = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
+  for (const part of parts) preserve(target + part, preserved + part, opened);
   fsync(directory);
-  for (const part of [...LOGS, '-shm']) fs.rmSync(target + part, { force: true });
+  for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });
   fsync(directory);
   publish(partial, target);
-  return kept;
+  return preserved;
 }
 
 /** A second name for one file: the first one stays until another file takes it. */
-function keep(file: string, kept: string, opened: number[]): void {
-  telling(kept, () => {
+function preserve(file: string, preserved: string, opened: number[]): void {
+  telling(preserved, () => {
     try {
-      fs.linkSync(file, kept);
+      fs.linkSync(file, preserved);
     } catch {
       // A file system without links.
       const fd = fs.openSync(file, O_RDONLY);
       opened.push(fd);
-      createPrivate(kept);
-      for (const _ of copying(fd, kept));
-      fsync(kept);
+      createPrivate(preserved);
+      for (const _ of copying(fd, preserved));
+      fsync(preserved);
     }
   });
 }
@@ -193,9 +193,9 @@ function* copying(from: number, to: string): Generator<void> {
 }
 
 /** @throws where another program has it open, which would go on with the replaced one. */
-function tryHolding(file: string): Database.Database | undefined {
+function tryOpenExclusively(file: string): Database.Database | undefined {
   try {
-    return hold(file);
+    return openExclusively(file);
   } catch (error) {
     if (['busy', 'full'].includes(failureKind(error))) throw error;
     return undefined;
@@ -203,8 +203,8 @@ function tryHolding(file: string): Database.Database | undefined {
 }
 
 /** Brings all of a log into its database, and does without one until it is opened the next time. */
-function joinLog(file: string): void {
-  hold(file).close();
+function removeWal(file: string): void {
+  openExclusively(file).close();
 }
 
 /**
@@ -212,7 +212,7 @@ function joinLog(file: string): void {
  * and leave a log beside the file that has its name by then. No other descriptor of it may be closed here: its locks
  * would go with it.
  */
-function hold(file: string): Database.Database {
+function openExclusively(file: string): Database.Database {
   const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
     db.pragma('synchronous = FULL');
@@ -235,7 +235,7 @@ function refuseForeign(file: string, header: Header): void {
   }
   if (header.version > SCHEMA_VERSION) {
     throw new OperatorError(
-      `${file} was written by a newer courtd (layout ${header.version}, this one knows up to ${SCHEMA_VERSION}): nothing was changed. Install that version, or name an older backup.`,
+      `${file} was written by a newer courtd (layout ${header.version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. Install that version, or name an older backup.`,
     );
   }
 }

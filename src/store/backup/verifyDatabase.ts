@@ -19,13 +19,13 @@ export interface Contents {
  * the quick check is enough: it takes a second where the whole one takes four.
  * @throws {StoreError} where it is not a whole database of courtd that this program can read.
  */
-export function inspectCopy(file: string, { indexes = false } = {}): Contents {
+export function verifyDatabase(file: string, { indexes = false } = {}): Contents {
   const db = new Database(file, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
     const number = (name: string) => db.pragma(name, { simple: true }) as number;
     const version = number('user_version');
     if (number('application_id') !== APPLICATION_ID || version < 1 || version > SCHEMA_VERSION) {
-      throw new OperatorError('is not a database of courtd');
+      throw new OperatorError('is not a courtd database');
     }
     if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
       throw new OperatorError('is damaged');

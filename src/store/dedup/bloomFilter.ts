@@ -10,15 +10,15 @@ export class BloomFilter {
   /** @param hash a 32-bit integer. */
   add(hash: number): void {
     const at = (hash >>> 5) & (this.#words.length - 1);
-    this.#words[at] = this.#words[at]! | bitsOf(hash);
+    this.#words[at] = this.#words[at]! | bitPair(hash);
   }
 
-  mayHold(hash: number): boolean {
-    const bits = bitsOf(hash);
+  mayContain(hash: number): boolean {
+    const bits = bitPair(hash);
     return (this.#words[(hash >>> 5) & (this.#words.length - 1)]! & bits) === bits;
   }
 }
 
-function bitsOf(hash: number): number {
+function bitPair(hash: number): number {
   return (1 << (hash & 31)) | (1 << (hash >>> 27));
 }

@@ -3,7 +3,7 @@ import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
 import { BloomFilter } from './bloomFilter.ts';
 import { Flush } from './flush.ts';
 import { type KeyHash, readKeyHash } from './keyHash.ts';
-import { type Key, type KeyOfEvent, Memtable, mix } from './memtable.ts';
+import { type Key, type KeyEntry, Memtable, mix } from './memtable.ts';
 
 /** Keys that the daemon keeps in memory before they go to the file, 40 bytes each; as many more come while they go. */
 export const MEMTABLE_KEYS = 200_000;
@@ -16,11 +16,11 @@ const BLOOM_FILTER = { bits: 2 ** 25, keys: 4_000_000 } as const;
 /** The events whose keys are read back at start. */
 export const UNFLUSHED = 'FROM event WHERE seq > (SELECT up_to_seq FROM flushed)';
 
-const NO_KEYS: readonly KeyOfEvent[] = [];
-const NONE: readonly number[] = [];
+const NO_KEYS: readonly KeyEntry[] = [];
+const NO_SEQS: readonly number[] = [];
 
 /**
- * Which events are known, for ever. Event ids are random, so an index over all of them would dirty a page of its own
+ * Which events are found, for ever. Event ids are random, so an index over all of them would dirty a page of its own
  * for each event: 14 KB written for 200 bytes, slow, and hard on flash. Instead events are appended in order of
  * arrival, and the keys of the latest are in memory: session, revision and a hash of the event_id, and the seq of the event.
  *
@@ -38,122 +38,125 @@ const NONE: readonly number[] = [];
  */
 export class DedupIndex {
   readonly hash: KeyHash;
-  readonly #inFile: MultiRowStatement<KeyOfEvent>;
+  readonly #selectFlushed: MultiRowStatement<KeyEntry>;
   readonly #flush: Flush;
   /** Sessions are numbered as they begin. The filter holds all keys of those that began after this one. */
-  #lastOldSession: number;
+  #lastUnfilteredSession: number;
   #lastSession: number;
   #filter = new BloomFilter(BLOOM_FILTER.bits);
   /** Keys in it. */
-  #filtered = 0;
+  #keysInFilter = 0;
   /** Those that come now; before them those that are on their way to the file, if any are. */
-  #live = new Memtable();
+  #memtable = new Memtable();
   /** How many of them a rollback leaves. */
-  #committed = 0;
+  #committedLength = 0;
 
   constructor(db: Database) {
     this.hash = readKeyHash(db);
-    this.#inFile = new MultiRowStatement(
+    this.#selectFlushed = new MultiRowStatement(
       db,
       3,
       (values) => `
         WITH asked (session, hash, revision) AS (VALUES ${values})
         SELECT key.* FROM asked CROSS JOIN key USING (session, hash, revision)`,
     );
-    this.#lastOldSession = db.prepare<[], number | null>('SELECT max(session) FROM key').pluck().get() ?? 0;
-    this.#lastSession = this.#lastOldSession;
+    this.#lastUnfilteredSession =
+      db.prepare<[], number | null>('SELECT max(session) FROM key').pluck().get() ?? 0;
+    this.#lastSession = this.#lastUnfilteredSession;
     this.#flush = new Flush(db);
-    this.#readBack(db);
+    this.#recover(db);
   }
 
   /** Keys in memory. */
   get count(): number {
-    return this.#live.length + (this.#flush.keys?.length ?? 0);
+    return this.#memtable.length + (this.#flush.keys?.length ?? 0);
   }
 
   /**
-   * Makes the keys known that are certainly new, inside the transaction that stores their events.
+   * Makes the keys found that are certainly new, inside the transaction that stores their events.
    * @returns for each key where its event may be: nowhere, if it was new.
    */
-  claim(keys: readonly KeyOfEvent[]): (readonly number[])[] {
+  findOrInsert(keys: readonly KeyEntry[]): (readonly number[])[] {
     const seqs: (readonly number[])[] = [];
     for (const rows of inChunks(keys)) {
-      const flushed = this.#flushed(rows.filter((key) => this.#mayBeKnown(key)));
+      const flushed = this.#findFlushed(rows.filter((key) => this.#mayBeKnown(key)));
       for (const key of rows) {
-        const known = this.#mayBeKnown(key) ? [...this.inMemory(key), ...seqsOf(key, flushed)] : NONE;
-        if (known.length === 0) this.add(key);
-        seqs.push(known);
+        const found = this.#mayBeKnown(key)
+          ? [...this.findInMemory(key), ...matchingSeqs(key, flushed)]
+          : NO_SEQS;
+        if (found.length === 0) this.insert(key);
+        seqs.push(found);
       }
     }
     return seqs;
   }
 
-  /** Makes a key known, whatever else is known by it. */
-  add(key: KeyOfEvent): void {
-    this.#live.add(key);
+  /** Makes a key found, whatever else is found by it. */
+  insert(key: KeyEntry): void {
+    this.#memtable.add(key);
     this.#filter.add(mix(key));
-    this.#filtered++;
+    this.#keysInFilter++;
     if (key.session > this.#lastSession) this.#lastSession = key.session;
   }
 
   /** @returns where its event may be, of those whose keys are in memory. */
-  inMemory(key: Key): readonly number[] {
-    const live = this.#live.seqs(key);
-    const moving = this.#flush.keys?.seqs(key);
-    return moving === undefined || moving.length === 0 ? live : [...live, ...moving];
+  findInMemory(key: Key): readonly number[] {
+    const live = this.#memtable.find(key);
+    const flushing = this.#flush.keys?.find(key);
+    return flushing === undefined || flushing.length === 0 ? live : [...live, ...flushing];
   }
 
   committed(): void {
-    this.#committed = this.#live.length;
+    this.#committedLength = this.#memtable.length;
   }
 
   rolledBack(): void {
-    this.#live.truncate(this.#committed);
+    this.#memtable.truncate(this.#committedLength);
   }
 
   /** Whether `sealStep` has something to do. */
-  get wantsFlush(): boolean {
-    return this.#flush.keys !== undefined || this.#live.length >= MEMTABLE_KEYS;
+  get isFlushDue(): boolean {
+    return this.#flush.keys !== undefined || this.#memtable.length >= MEMTABLE_KEYS;
   }
 
   /** Begins, or moves some thousand keys to the file in a transaction of its own: between commits, never inside one. */
   flushStep(): void {
     if (this.#flush.keys !== undefined) return this.#flush.step();
-    this.#flush.begin(this.#live);
-    this.#live = new Memtable();
-    this.#committed = 0;
-    if (this.#filtered > BLOOM_FILTER.keys) this.#renewFilter();
+    this.#flush.begin(this.#memtable);
+    this.#memtable = new Memtable();
+    this.#committedLength = 0;
+    if (this.#keysInFilter > BLOOM_FILTER.keys) this.#replaceFilter();
   }
 
-  #renewFilter(): void {
-    this.#lastOldSession = this.#lastSession;
+  #replaceFilter(): void {
+    this.#lastUnfilteredSession = this.#lastSession;
     this.#filter = new BloomFilter(BLOOM_FILTER.bits);
-    this.#filtered = 0;
+    this.#keysInFilter = 0;
   }
 
   #mayBeKnown(key: Key): boolean {
-    return key.session <= this.#lastOldSession || this.#filter.mayHold(mix(key));
+    return key.session <= this.#lastUnfilteredSession || this.#filter.mayContain(mix(key));
   }
 
-  #flushed(keys: readonly Key[]): readonly KeyOfEvent[] {
+  #findFlushed(keys: readonly Key[]): readonly KeyEntry[] {
     if (keys.length === 0) return NO_KEYS;
     const values: number[] = [];
     for (const { session, hash, revision } of keys) values.push(session, hash, revision);
-    return this.#inFile.all(values);
+    return this.#selectFlushed.all(values);
   }
 
-  #readBack(db: Database): void {
+  #recover(db: Database): void {
     const unflushed = db.prepare<[], [number, string, number, number]>(
       `SELECT session, event_id, revision, seq ${UNFLUSHED}`,
     );
     for (const [session, eventId, revision, seq] of unflushed.raw().iterate()) {
-      this.add({ session, hash: this.hash(eventId), revision, seq });
+      this.insert({ session, hash: this.hash(eventId), revision, seq });
     }
     this.committed();
   }
 }
 
-function seqsOf({ session, hash, revision }: Key, keys: readonly KeyOfEvent[]): number[] {
+function matchingSeqs({ session, hash, revision }: Key, keys: readonly KeyEntry[]): number[] {
   return keys
     .filter((key) => key.hash === hash && key.revision === revision && key.session === session)
     .map(({ seq }) => seq);

@@ -1,14 +1,13 @@
 import type { Database, Statement, Transaction } from 'better-sqlite3';
-import { FLUSH_STEP_KEYS } from '../../base/limits.ts';
 import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
-import type { KeyOfEvent, Memtable } from './memtable.ts';
+import { FLUSH_STEP_KEYS, type KeyEntry, type Memtable } from './memtable.ts';
 
 /** Keys on their way to the file. */
-interface Move {
+interface FlushRun {
   readonly keys: Memtable;
-  readonly inOrder: Iterator<KeyOfEvent>;
+  readonly sorted: Iterator<KeyEntry>;
   /** What the next step moves. */
-  batch: readonly KeyOfEvent[];
+  batch: readonly KeyEntry[];
 }
 
 /**
@@ -17,20 +16,20 @@ interface Move {
  * harm; neither do keys of events that a prune has deleted meanwhile: they lead nowhere.
  */
 export class Flush {
-  readonly #copy: MultiRowStatement;
-  readonly #sealUpTo: Statement<[number]>;
-  readonly #runStep: Transaction<(move: Move) => void>;
-  #move: Move | undefined;
+  readonly #insertKeys: MultiRowStatement;
+  readonly #setFlushedSeq: Statement<[number]>;
+  readonly #runStep: Transaction<(run: FlushRun) => void>;
+  #run: FlushRun | undefined;
 
   constructor(db: Database) {
-    this.#copy = new MultiRowStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
-    this.#sealUpTo = db.prepare('UPDATE flushed SET up_to_seq = ?');
-    this.#runStep = db.transaction((move) => this.#moveBatch(move));
+    this.#insertKeys = new MultiRowStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
+    this.#setFlushedSeq = db.prepare('UPDATE flushed SET up_to_seq = ?');
+    this.#runStep = db.transaction((run) => this.#writeBatch(run));
   }
 
   /** The keys that are on their way; they stay in memory until all are there. */
   get keys(): Memtable | undefined {
-    return this.#move?.keys;
+    return this.#run?.keys;
   }
 
   /**
@@ -38,31 +37,31 @@ export class Flush {
    * @param keys those of all events after the last ones that were flushed; they change no more.
    */
   begin(keys: Memtable): void {
-    const inOrder = keys.inOrder();
-    this.#move = { keys, inOrder, batch: take(inOrder) };
+    const sorted = keys.inKeyOrder();
+    this.#run = { keys, sorted, batch: nextBatch(sorted) };
   }
 
   step(): void {
-    const move = this.#move;
-    if (move === undefined) return;
-    this.#runStep.immediate(move);
+    const run = this.#run;
+    if (run === undefined) return;
+    this.#runStep.immediate(run);
     // Only after the commit: a step that failed is taken again.
-    if (move.batch.length < FLUSH_STEP_KEYS) this.#move = undefined;
-    else move.batch = take(move.inOrder);
+    if (run.batch.length < FLUSH_STEP_KEYS) this.#run = undefined;
+    else run.batch = nextBatch(run.sorted);
   }
 
-  #moveBatch({ keys, batch }: Move): void {
+  #writeBatch({ keys, batch }: FlushRun): void {
     for (const rows of inChunks(batch)) {
       const values: number[] = [];
       for (const { session, hash, revision, seq } of rows) values.push(session, hash, revision, seq);
-      this.#copy.run(values);
+      this.#insertKeys.run(values);
     }
-    if (batch.length < FLUSH_STEP_KEYS) this.#sealUpTo.run(keys.lastSeq);
+    if (batch.length < FLUSH_STEP_KEYS) this.#setFlushedSeq.run(keys.lastSeq);
   }
 }
 
-function take(keys: Iterator<KeyOfEvent>): KeyOfEvent[] {
-  const batch: KeyOfEvent[] = [];
+function nextBatch(keys: Iterator<KeyEntry>): KeyEntry[] {
+  const batch: KeyEntry[] = [];
   while (batch.length < FLUSH_STEP_KEYS) {
     const { done, value } = keys.next();
     if (done) break;

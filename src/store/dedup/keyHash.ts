@@ -46,6 +46,7 @@ export function keyHash(secret: Buffer): KeyHash {
 /** @returns the hash that the keys of this database have. */
 export function readKeyHash(db: Database): KeyHash {
   const secret = db.prepare<[], Buffer>('SELECT secret FROM flushed').pluck().get();
-  if (secret === undefined) throw new Error('the secret of the keys is missing');
+  if (secret === undefined)
+    throw new Error('table flushed has no row, so the secret of the key hash is missing');
   return keyHash(secret);
 }

@@ -9,7 +9,7 @@ import { isMember } from './permissionHint.ts';
 const SETGID = 0o2000;
 const DIRECTORY_MODE = SETGID | 0o770;
 /** What is opened by its name; who may open what else is there, such as an export that root has made, does not matter. */
-const OPENED = [
+const OWN_FILES = [
   'courtd.db',
   'courtd.db-wal',
   'courtd.db-shm',
@@ -19,6 +19,11 @@ const OPENED = [
   'courtd.clock',
   'courtd.reserve',
 ];
+
+/** @returns the path of the database in a data directory. */
+export function databaseFile(directory: string): string {
+  return path.join(directory, 'courtd.db');
+}
 
 /**
  * The first step of whoever works in a data directory: root becomes its owner, and nothing is opened or made there that
@@ -30,32 +35,34 @@ export function enterDirectory(directory: string, staysRoot = false): void {
   const stat = fs.statSync(directory, { throwIfNoEntry: false });
   if (process.getuid?.() === 0 && stat !== undefined && isSharedByRoot(stat)) {
     throw new OperatorError(
-      `${directory} is root's, and others may write to it, so that a link in it could lead root anywhere: give it to the ` +
-        `user that courtd runs as ("sudo chown courtd ${directory}"), or close it to others ("sudo chmod go-w ${directory}").`,
+      `${directory} belongs to root, and other users may write to it, so a symbolic link in it could make root write anywhere: give it to ` +
+        `the user that courtd runs as ("sudo chown courtd ${directory}"), or let nobody else write to it ("sudo chmod go-w ${directory}").`,
     );
   }
   if (staysRoot) actAsOwner(directory);
   else becomeOwner(directory);
   if (stat?.isDirectory() !== true) return;
-  refuseClosed(directory);
+  refuseInaccessible(directory);
   refuseForeignGroup(directory, stat);
 }
 
 /** SQLite opens a file that it may not write all the same, and makes others beside it. @throws naming what is closed. */
-function refuseClosed(directory: string): void {
+function refuseInaccessible(directory: string): void {
   const { R_OK, W_OK, X_OK } = fs.constants;
   fs.accessSync(directory, R_OK | W_OK | X_OK);
-  for (const name of OPENED) {
+  for (const name of OWN_FILES) {
     const file = path.join(directory, name);
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
     if (stat?.isSymbolicLink()) {
       throw new OperatorError(
-        `${file} is a link, and courtd follows none there: remove it, or put in its place what it leads to.`,
+        `${file} is a symbolic link, which courtd does not follow: remove it, or replace it with the file that it points to.`,
       );
     }
     // Whoever opens a pipe waits for somebody at its other end, and hears no signal meanwhile.
     if (stat !== undefined && !stat.isFile() && !stat.isDirectory()) {
-      throw new OperatorError(`${file} is a pipe, a socket or a device, and none of courtd's: remove it.`);
+      throw new OperatorError(
+        `${file} is a pipe, a socket or a device, which courtd never creates: remove it.`,
+      );
     }
     try {
       if (stat !== undefined) fs.accessSync(file, R_OK | W_OK);
@@ -72,14 +79,14 @@ function refuseForeignGroup(directory: string, { uid, gid, mode }: fs.Stats): vo
   if (own === undefined || own === 0 || own === uid || uid === 0) return;
   if (process.getegid!() !== gid && (mode & SETGID) === 0) {
     throw new OperatorError(
-      `What you make in ${directory} would be closed to the daemon: use sudo, or let new files there have its group ` +
+      `The daemon could not open the files that you create in ${directory}: use sudo, or let new files inherit its group ` +
         `("sudo chmod g+s ${directory}").`,
     );
   }
   if (!isMember(uid, gid)) {
     throw new OperatorError(
-      `What you make in ${directory} would be closed to the daemon, because its owner is not in its group: use sudo, or ` +
-        `give it the group of its owner.`,
+      `The daemon could not open the files that you create in ${directory}, because the owner of the directory is not in its ` +
+        `group: use sudo, or give the directory a group of its owner.`,
     );
   }
 }

@@ -22,7 +22,7 @@ export function lockDirectory(directory: string): Database.Database {
 export function lockPrune(directory: string): Database.Database {
   return lockFile(
     pruneFile(directory),
-    `Another "courtd prune" works on ${directory}: wait until it has ended.`,
+    `Another "courtd prune" is running on ${directory}: wait until it ends.`,
     PRUNE_LOCK_WAIT_MS,
   );
 }
@@ -44,7 +44,7 @@ const pruneFile = (directory: string) => path.join(directory, 'courtd.prune');
 const PRUNE_LOCK_WAIT_MS = 100;
 
 /** SQLite's own lock on a file of its own does it: the kernel lets go of it however the process ends. */
-function lockFile(file: string, sentence: string, waitMs = 0): Database.Database {
+function lockFile(file: string, message: string, waitMs = 0): Database.Database {
   createPrivateIfMissing(file);
   const lock = new Database(file, { fileMustExist: true, timeout: waitMs });
   try {
@@ -54,7 +54,7 @@ function lockFile(file: string, sentence: string, waitMs = 0): Database.Database
   } catch (error) {
     lock.close();
     if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
-    throw new OperatorError(sentence);
+    throw new OperatorError(message);
   }
   return lock;
 }

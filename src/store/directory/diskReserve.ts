@@ -2,15 +2,18 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { RESERVE_BYTES, RESERVE_SLICE_BYTES } from '../../base/limits.ts';
+import { RESERVE_BYTES } from '../../base/limits.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { failureKind } from '../sqlite/errors.ts';
-import type { LogState } from '../wal/checkpointer.ts';
+import type { WalState } from '../wal/checkpointer.ts';
 
 /**
  * A disk that is full of events is emptied by a prune, and that needs room first: for its commits in the log, and for the
  * log in the file. So a few megabytes are kept in a file, and given up for it.
  */
+
+/** What `withReserve` releases at a time: the shared memory file (32 KiB) and a few pages. */
+const SLICE_BYTES = 128 * 1024;
 
 const { O_WRONLY, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
@@ -19,7 +22,7 @@ const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve'
  * Given up: all of it, until the daemon has seen that and takes nothing of what comes free; then an empty file, until the reserve is
  * whole again, because a prune that was cut short leaves a disk that is still full.
  */
-const givenUpFile = (directory: string) => path.join(directory, 'courtd.reserve.given-up');
+const releasedFile = (directory: string) => path.join(directory, 'courtd.reserve.given-up');
 
 /** @returns bytes; 0 where there is none. A link is none: root must not follow what a member of the group has put there. */
 export function reservedBytes(directory: string): number {
@@ -33,15 +36,15 @@ export function freeBytes(directory: string): number {
 }
 
 /** Whether a prune has given it up that did not come to its end, or works still. */
-export function isOwed(directory: string): boolean {
-  return fs.lstatSync(givenUpFile(directory), { throwIfNoEntry: false }) !== undefined;
+export function isReserveReleased(directory: string): boolean {
+  return fs.lstatSync(releasedFile(directory), { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Takes back what a prune had given up that was cut short before it used any of it. */
-export function takeBack(directory: string): void {
-  const stat = fs.lstatSync(givenUpFile(directory), { throwIfNoEntry: false });
+export function reclaimReserve(directory: string): void {
+  const stat = fs.lstatSync(releasedFile(directory), { throwIfNoEntry: false });
   if (stat?.isFile() && stat.size > 0 && reservedBytes(directory) === 0) {
-    fs.renameSync(givenUpFile(directory), reserveFile(directory));
+    fs.renameSync(releasedFile(directory), reserveFile(directory));
   }
 }
 
@@ -50,7 +53,7 @@ export function takeBack(directory: string): void {
  * need be left, it becomes as large as there is room.
  * @returns whether it is whole.
  */
-export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): boolean {
+export function fillReserve(directory: string, leaveBytes = RESERVE_BYTES): boolean {
   const file = reserveFile(directory);
   const missing = RESERVE_BYTES - reservedBytes(directory);
   if (missing <= 0) return true;
@@ -67,7 +70,7 @@ export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): bool
     } finally {
       fs.closeSync(fd);
     }
-    fs.rmSync(givenUpFile(directory), { force: true });
+    fs.rmSync(releasedFile(directory), { force: true });
     return true;
   } catch {
     return false;
@@ -75,43 +78,43 @@ export function makeReserve(directory: string, leaveBytes = RESERVE_BYTES): bool
 }
 
 /** Gives up all of it. @returns whether there was any. */
-function giveUp(directory: string): boolean {
+function releaseAll(directory: string): boolean {
   const hadAny = reservedBytes(directory) > 0;
   fs.rmSync(reserveFile(directory), { force: true });
   return hadAny;
 }
 
 /** For a prune. The daemon takes no event from when it has seen that until the prune has ended. @returns whether there was any. */
-export async function giveUpReserve(directory: string, seen: () => Promise<void>): Promise<boolean> {
+export async function releaseReserve(directory: string, seen: () => Promise<void>): Promise<boolean> {
   const hasAny = reservedBytes(directory) > 0;
   if (hasAny) {
-    fs.renameSync(reserveFile(directory), givenUpFile(directory));
+    fs.renameSync(reserveFile(directory), releasedFile(directory));
     await seen();
   }
   // Also that of a prune which was cut short.
-  const isLeft = fs.existsSync(givenUpFile(directory));
-  fs.rmSync(givenUpFile(directory), { force: true });
-  if (hasAny || isLeft) createPrivateIfMissing(givenUpFile(directory));
+  const isLeft = fs.existsSync(releasedFile(directory));
+  fs.rmSync(releasedFile(directory), { force: true });
+  if (hasAny || isLeft) createPrivateIfMissing(releasedFile(directory));
   return hasAny || isLeft;
 }
 
 /** Does what needs only a few pages, and gives up a part of the reserve for it where the disk is full. */
-export function withRoom<Result>(directory: string, work: () => Result): Result {
+export function withReserve<Result>(directory: string, work: () => Result): Result {
   for (;;) {
     try {
       return work();
     } catch (error) {
       const isFull = failureKind(error) === 'full' || (error as NodeJS.ErrnoException).code === 'ENOSPC';
-      if (!isFull || !giveUpSlice(directory)) throw error;
+      if (!isFull || !releaseSlice(directory)) throw error;
     }
   }
 }
 
-function giveUpSlice(directory: string): boolean {
+function releaseSlice(directory: string): boolean {
   const bytes = reservedBytes(directory);
-  if (bytes <= RESERVE_SLICE_BYTES) return giveUp(directory);
+  if (bytes <= SLICE_BYTES) return releaseAll(directory);
   const fd = fs.openSync(reserveFile(directory), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
-  fs.ftruncateSync(fd, bytes - RESERVE_SLICE_BYTES);
+  fs.ftruncateSync(fd, bytes - SLICE_BYTES);
   fs.closeSync(fd);
   return true;
 }
@@ -120,16 +123,16 @@ function giveUpSlice(directory: string): boolean {
  * Brings all of the log into the file and cuts it off. Where the file cannot grow by what is in the log the reserve is given up
  * for that moment: the log that is cut off then is larger than what the file has grown by.
  */
-export function cutLogOff(db: Database, directory: string): LogState {
-  const truncate = () => (db.pragma('wal_checkpoint(TRUNCATE)') as [LogState])[0];
+export function truncateWal(db: Database, directory: string): WalState {
+  const truncate = () => (db.pragma('wal_checkpoint(TRUNCATE)') as [WalState])[0];
   try {
     return truncate();
   } catch (error) {
-    if (failureKind(error) !== 'full' || !giveUp(directory)) throw error;
+    if (failureKind(error) !== 'full' || !releaseAll(directory)) throw error;
     try {
       return truncate();
     } finally {
-      makeReserve(directory, 0);
+      fillReserve(directory, 0);
     }
   }
 }

@@ -17,20 +17,20 @@ interface Identity {
 export class FileMonitor {
   readonly #files: ReadonlyMap<string, Identity>;
   readonly #lock: string;
-  readonly #moved: (error: OperatorError) => void;
+  readonly #onLost: (error: OperatorError) => void;
   readonly #timer: NodeJS.Timeout;
 
   /**
    * @param file the database, which a connection has open in WAL mode: all three files are there.
    * @param lock what keeps other daemons out.
-   * @param moved is told once, at most FILES_CHECK_MS after it has happened.
+   * @param onLost is told once, at most FILES_CHECK_MS after it has happened.
    */
-  constructor(file: string, lock: string, moved: (error: OperatorError) => void) {
+  constructor(file: string, lock: string, onLost: (error: OperatorError) => void) {
     const names = [file, `${file}-wal`, `${file}-shm`, lock];
     const identities = names.map((name) => [name, identityOf(name)] as const);
     this.#files = new Map(identities.filter((entry): entry is [string, Identity] => entry[1] !== undefined));
     this.#lock = lock;
-    this.#moved = moved;
+    this.#onLost = onLost;
     this.#timer = setInterval(() => this.#check(), FILES_CHECK_MS).unref();
   }
 
@@ -51,9 +51,9 @@ export class FileMonitor {
       this.stop();
       const what = now === undefined ? 'was removed' : 'was replaced by another file';
       const advice = file === this.#lock ? 'Start' : 'Put it back, or restore a backup, and start';
-      return this.#moved(
+      return this.#onLost(
         new OperatorError(
-          `${file} ${what} while courtd used it: nothing is stored any more. ${advice} courtd again.`,
+          `${file} ${what} while courtd was using it: no more events are stored. ${advice} courtd again.`,
         ),
       );
     }

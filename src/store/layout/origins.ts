@@ -39,6 +39,6 @@ export class OriginReader {
 /** @returns why an event cannot be read whose row of names is gone. */
 export function namesMissing(): OperatorError {
   return new OperatorError(
-    'The database is damaged: the venue, court, source and type of some events are missing. Keep a copy of it, and restore a backup.',
+    'The database is damaged: the venue, court, source and type of some events are missing. Make a copy of it, then restore a backup.',
   );
 }

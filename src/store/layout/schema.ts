@@ -22,12 +22,13 @@ const LAYOUT = `
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     name       TEXT    NOT NULL UNIQUE,
     events     INTEGER NOT NULL DEFAULT 0,
-    first_ns   INTEGER,                     -- eot_ns of its first event in the order of eot, and its seq;
-    first_seq  INTEGER,                     -- no event has it where that one was pruned: see sessionBounds.ts
+    first_ns   INTEGER,                     -- eot_ns of its first event by eot, and that event's seq;
+    first_seq  INTEGER,                     -- once that event is pruned, no row has the seq: see sessionBounds.ts
     last_ns    INTEGER,
     last_seq   INTEGER,
-    duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that came again and were ignored
-    unswept    INTEGER NOT NULL DEFAULT 0   -- its events up to this seq may be gone, and their keys still be in "key"
+    duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that were received again and ignored
+    -- A prune deleted events up to this seq, and some of their rows in "key" may remain; 0: none do.
+    dangling_up_to_seq INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 
   CREATE TABLE origin (
@@ -57,19 +58,19 @@ const LAYOUT = `
 
   CREATE TABLE key (
     session  INTEGER,
-    hash     INTEGER,                       -- of the event_id: see keyHash.ts
+    hash     INTEGER,                       -- keyed hash of the event_id: see keyHash.ts
     revision INTEGER,
     seq      INTEGER,
     PRIMARY KEY (session, hash, revision, seq)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE flushed (                     -- one row
-    up_to_seq INTEGER NOT NULL,             -- the keys of all events up to here are in "key"
-    secret    BLOB    NOT NULL              -- of the hash: see keyHash.ts
+  CREATE TABLE flushed (                    -- one row
+    up_to_seq INTEGER NOT NULL,             -- the keys of all events up to this seq are in "key"
+    secret    BLOB    NOT NULL              -- secret of the key hash: see keyHash.ts
   ) STRICT;
   INSERT INTO flushed VALUES (0, randomblob(${SECRET_BYTES}));
 
-  CREATE TABLE conflict (                   -- events of which a copy with other content came and was ignored
+  CREATE TABLE conflict (                   -- events whose key was received again with a different JSON value
     session INTEGER,
     seq     INTEGER,
     copies  INTEGER NOT NULL,
@@ -79,9 +80,9 @@ const LAYOUT = `
 
   CREATE TABLE token (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    hash           BLOB    NOT NULL UNIQUE, -- SHA-256 of the token; the token itself is nowhere
+    hash           BLOB    NOT NULL UNIQUE, -- SHA-256 of the token; the token is not stored
     created_ms     INTEGER NOT NULL,
-    expires_ms     INTEGER,                 -- NULL: does not expire
+    expires_ms     INTEGER,                 -- NULL: never expires
     revoked_ms     INTEGER,
     last_used_ms   INTEGER,
     last_used_from TEXT

@@ -5,13 +5,12 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { UNFLUSHED } from '../dedup/dedupIndex.ts';
-import { enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
-import { withRoom } from '../directory/diskReserve.ts';
-import { permissionHint } from '../directory/permissionHint.ts';
+import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
+import { withReserve } from '../directory/diskReserve.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
-import { sqliteCode } from '../sqlite/errors.ts';
-import { newestPreMigrationCopy } from './preMigrationCopy.ts';
+import { explain } from './openErrors.ts';
+import { newestPreMigrationCopy } from './previousDatabases.ts';
 
 /** Page cache of the database, in KiB: 16 MB, and 64 MB (design 5), were no faster (measured). */
 const PAGE_CACHE_KIB = 8_000;
@@ -25,32 +24,28 @@ export interface OpenOptions {
   readonly check?: boolean;
   /** Root has something to write elsewhere and stays root under the owner that it acts as: `backup` and `export -o`. */
   readonly staysRoot?: boolean;
-  /** Open a database of an older layout too: only `serve` does, which brings it up to date (migrateLayout.ts). */
-  readonly older?: boolean;
-}
-
-export function databaseFile(directory: string): string {
-  return path.join(directory, 'courtd.db');
+  /** Open a database of an acceptOlder layout too: only `serve` does, which brings it up to date (migrateLayout.ts). */
+  readonly acceptOlder?: boolean;
 }
 
 /**
  * Opens the database of a data directory with the pragmas that the promise rests on.
- * @throws {StoreError} with a sentence for people, where the file is missing, foreign, newer, damaged or closed to us.
+ * @throws {StoreError} with a sentence for people, where the file is missing, foreign, newer, damaged or denied to us.
  */
 export function openDatabase(
   directory: string,
-  { create = false, check = false, older = false, staysRoot = false }: OpenOptions = {},
+  { create = false, check = false, acceptOlder = false, staysRoot = false }: OpenOptions = {},
 ): Database.Database {
   const file = databaseFile(directory);
   try {
     enterDirectory(directory, staysRoot);
     if (create) createEmpty(directory, file);
-    refuseOthers(file, directory);
-    if (check) withRoom(directory, () => refuseDamaged(file));
-    return withRoom(directory, () => {
+    refuseForeign(file, directory);
+    if (check) withReserve(directory, () => refuseDamaged(file));
+    return withReserve(directory, () => {
       const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
       try {
-        prepare(db, file, create, older);
+        prepare(db, file, create, acceptOlder);
       } catch (error) {
         db.close();
         throw error;
@@ -71,8 +66,8 @@ function createEmpty(directory: string, file: string): void {
  * Looks at the bytes before SQLite opens the file, because opening a foreign one already changes things beside it.
  * Closing the descriptor drops the locks of any other connection of this process: there must be none.
  */
-function refuseOthers(file: string, directory: string): void {
-  if (!isThere(file)) {
+function refuseForeign(file: string, directory: string): void {
+  if (!exists(file)) {
     throw new OperatorError(
       `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one.`,
     );
@@ -112,8 +107,8 @@ function refuseDamaged(file: string): void {
 
 const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'flushed', 'token'];
 
-/** @throws where that cannot be told: existsSync takes a file in a directory that is closed to us for a missing one. */
-function isThere(file: string): boolean {
+/** @throws where that cannot be told: existsSync takes a file in a directory that is denied to us for a missing one. */
+function exists(file: string): boolean {
   try {
     fs.accessSync(file);
     return true;
@@ -129,14 +124,14 @@ function refuseNewer(version: number, file: string): void {
   const goBack =
     copy === undefined
       ? 'or restore a backup that this version made'
-      : `or go back to how it was before the upgrade with "courtd restore ${copy}"`;
+      : `or return to its state before the upgrade with "courtd restore ${copy}"`;
   throw new OperatorError(
-    `${file} was written by a newer courtd (layout ${version}, this one knows up to ${SCHEMA_VERSION}): nothing was changed. ` +
+    `${file} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. ` +
       `Install that version again, ${goBack}.`,
   );
 }
 
-function prepare(db: Database.Database, file: string, create: boolean, older: boolean): void {
+function prepare(db: Database.Database, file: string, create: boolean, acceptOlder: boolean): void {
   const version = layoutOf(db);
   refuseNewer(version, file);
   if (version === 0) {
@@ -146,13 +141,15 @@ function prepare(db: Database.Database, file: string, create: boolean, older: bo
     // So that a prune can give the space back (prune.ts); it cannot be set once there is a table.
     db.pragma('auto_vacuum = INCREMENTAL');
     db.transaction(() => migrate(db)).exclusive();
-  } else if (version < SCHEMA_VERSION && !older) {
+  } else if (version < SCHEMA_VERSION && !acceptOlder) {
     throw new OperatorError(
-      `${file} is of an older courtd (layout ${version}, this one has ${SCHEMA_VERSION}): start "courtd serve" once, which brings it up to date.`,
+      `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}): start "courtd serve" once, which upgrades it.`,
     );
   }
   if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
-    throw new OperatorError(`${file} cannot have a write-ahead log where it is: use a local disk.`);
+    throw new OperatorError(
+      `${file} is on a file system that does not support a write-ahead log: use a local disk.`,
+    );
   }
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
   db.pragma('mmap_size = 0');
@@ -176,56 +173,7 @@ function setDurable(db: Database.Database): void {
 export function assertDurable(db: Database.Database): void {
   const mode = [db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })];
   if (mode[0] !== 'wal' || mode[1] !== 2)
-    throw new OperatorError(`The store is not durable (${mode.join(', ')}): refusing to go on.`);
+    throw new OperatorError(
+      `SQLite did not accept the settings that make commits durable (${mode.join(', ')}): courtd does not start. Check the disk, and report this.`,
+    );
 }
-
-/** @returns the sentence for people that fits a foreseen failure of a data directory; else the error as it is. */
-export function explain(error: unknown, directory: string): unknown {
-  if (error instanceof OperatorError) return error;
-  const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
-  const code = refusedWith(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : (sqliteCode(error) ?? own);
-  const closed = refusedWith(directory, fs.constants.X_OK) === undefined ? named : directory;
-  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, closed);
-  return sentence === undefined ? error : new OperatorError(sentence);
-}
-
-/** @returns the code of the system's refusal; SQLite says CANTOPEN or READONLY of all of them. */
-function refusedWith(directory: string, mode: number): string | undefined {
-  try {
-    fs.accessSync(directory, mode);
-    return undefined;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code;
-  }
-}
-
-type Sentence = (directory: string, code: string, closed: string) => string;
-
-const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
-  [
-    /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
-    (directory, _code, closed) => `${closed} is closed to this user: ${permissionHint(closed, directory)}.`,
-  ],
-  [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
-  [/^EISDIR/, (directory) => `${databaseFile(directory)} is a directory: name another one with --data.`],
-  [/^ENOENT/, (directory) => `${directory} cannot be made: name another directory with --data.`],
-  [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
-  // Shared memory: the file beside the database that SQLite makes at every start.
-  [
-    /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
-    (directory) => `The disk of ${directory} is full: make room and try again.`,
-  ],
-  [
-    /^SQLITE_(CORRUPT|NOTADB)/,
-    (directory) =>
-      `The database in ${directory} is damaged. Nothing was changed: keep a copy of it, and restore a backup.`,
-  ],
-  [
-    /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
-    (directory) => `The database in ${directory} is locked by another program: try again when it is done.`,
-  ],
-  [
-    /^(EIO|SQLITE_IOERR)/,
-    (directory, code) => `The disk of ${directory} fails to read or write (${code}): check it.`,
-  ],
-];

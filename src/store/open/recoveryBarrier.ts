@@ -3,8 +3,8 @@ import type { Database } from 'better-sqlite3';
 import { fsync } from '../../base/atomicFile.ts';
 import { START_BARRIER_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { cutLogOff } from '../directory/diskReserve.ts';
-import { databaseFile } from './openDatabase.ts';
+import { databaseFile } from '../directory/dataDirectory.ts';
+import { truncateWal } from '../directory/diskReserve.ts';
 
 const RETRY_MS = 100;
 
@@ -20,7 +20,7 @@ export async function recoveryBarrier(db: Database, directory: string): Promise<
   while (!isCheckpointed(db, directory)) {
     if (performance.now() > giveUpAt) {
       throw new OperatorError(
-        `Another program has been reading ${file} for ${START_BARRIER_MS / 1000} s: stop it and start again.`,
+        `Another program has been reading ${file} for ${START_BARRIER_MS / 1000} s: stop it, then start courtd again.`,
       );
     }
     await sleep(RETRY_MS);
@@ -31,6 +31,6 @@ export async function recoveryBarrier(db: Database, directory: string): Promise<
 
 /** A reader may keep the log from being cut off: that all of it is in the file is enough. */
 function isCheckpointed(db: Database, directory: string): boolean {
-  const { busy, log, checkpointed } = cutLogOff(db, directory);
+  const { busy, log, checkpointed } = truncateWal(db, directory);
   return busy === 0 || (log === checkpointed && log >= 0);
 }

@@ -4,7 +4,7 @@ import { BloomFilter } from '../dedup/bloomFilter.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 
 /** A reader's filter of revised events: at 16 bits an id, 2 in 100 of the others are looked up in vain. */
-const FILTER_BITS = { perId: 16, least: 1024, most: 32 * 1024 ** 2 } as const;
+const BLOOM_FILTER_BITS = { perId: 16, least: 1024, most: 32 * 1024 ** 2 } as const;
 
 interface Revision {
   readonly eventId: string;
@@ -12,7 +12,7 @@ interface Revision {
   current: boolean;
 }
 
-interface Question {
+interface Lookup {
   readonly eventId: string;
   readonly hash: number;
   readonly revision: number;
@@ -27,8 +27,8 @@ export class CurrentRevisions {
   readonly #hash: KeyHash;
   readonly #filter: BloomFilter;
   /** The highest of all events. */
-  #top = 0;
-  readonly #hasHigher: Statement<[Question], number>;
+  #highestRevision = 0;
+  readonly #hasHigher: Statement<[Lookup], number>;
 
   /** @param db a connection of its own: temporary tables are made in it. */
   constructor(db: Database, session: number, lastSeq: number) {
@@ -36,11 +36,13 @@ export class CurrentRevisions {
     const count = db.prepare<[number], number>(
       'SELECT count(*) FROM event INDEXED BY event_revised WHERE session = ? AND revision > 0',
     );
-    const wanted = (count.pluck().get(session) ?? 0) * FILTER_BITS.perId;
-    this.#filter = new BloomFilter(Math.min(Math.max(wanted, FILTER_BITS.least), FILTER_BITS.most));
-    this.#note(db, session, lastSeq);
+    const wanted = (count.pluck().get(session) ?? 0) * BLOOM_FILTER_BITS.perId;
+    this.#filter = new BloomFilter(
+      Math.min(Math.max(wanted, BLOOM_FILTER_BITS.least), BLOOM_FILTER_BITS.most),
+    );
+    this.#collectRevised(db, session, lastSeq);
     this.#hasHigher = db
-      .prepare<[Question], number>(`
+      .prepare<[Lookup], number>(`
         SELECT EXISTS (
             SELECT 1 FROM key k CROSS JOIN event e ON e.seq = k.seq
              WHERE k.session = ${session} AND k.hash = @hash AND k.revision > @revision AND k.seq <= ${lastSeq}
@@ -51,18 +53,19 @@ export class CurrentRevisions {
 
   /** Sets `current` of each of some events of the session: whether it is its highest revision. */
   mark(events: readonly Revision[]): void {
-    const highestHere = new Map<string, number>();
+    const highestInChunk = new Map<string, number>();
     for (const { eventId, revision } of events) {
-      if (revision > 0 && revision > (highestHere.get(eventId) ?? 0)) highestHere.set(eventId, revision);
+      if (revision > 0 && revision > (highestInChunk.get(eventId) ?? 0))
+        highestInChunk.set(eventId, revision);
     }
-    for (const event of events) event.current = this.#isLatest(event, highestHere);
+    for (const event of events) event.current = this.#isLatest(event, highestInChunk);
   }
 
-  #isLatest({ eventId, revision }: Revision, highestHere: ReadonlyMap<string, number>): boolean {
-    if (revision === this.#top) return true;
+  #isLatest({ eventId, revision }: Revision, highestInChunk: ReadonlyMap<string, number>): boolean {
+    if (revision === this.#highestRevision) return true;
     const hash = this.#hash(eventId);
-    if (!this.#filter.mayHold(hash)) return true;
-    if ((highestHere.get(eventId) ?? 0) > revision) return false;
+    if (!this.#filter.mayContain(hash)) return true;
+    if ((highestInChunk.get(eventId) ?? 0) > revision) return false;
     return this.#hasHigher.get({ eventId, hash, revision }) === 0;
   }
 
@@ -70,7 +73,7 @@ export class CurrentRevisions {
    * Looks at all that are revisions of others. Those whose keys are not flushed cannot be found by a key (dedupIndex.ts), and are few:
    * they go to a temporary table, sorted when all of them are there, which takes a third of the time of sorting them as they come.
    */
-  #note(db: Database, session: number, lastSeq: number): void {
+  #collectRevised(db: Database, session: number, lastSeq: number): void {
     const revised = `event INDEXED BY event_revised WHERE session = ${session} AND revision > 0 AND seq <= ${lastSeq}`;
     db.exec(`
       DROP TABLE IF EXISTS temp.revised;
@@ -86,7 +89,7 @@ export class CurrentRevisions {
     for (let rows = chunk.all(0); rows.length > 0; rows = chunk.all(rows.at(-1)![0])) {
       for (const [, eventId, revision] of rows) {
         this.#filter.add(this.#hash(eventId));
-        if (revision > this.#top) this.#top = revision;
+        if (revision > this.#highestRevision) this.#highestRevision = revision;
       }
     }
   }

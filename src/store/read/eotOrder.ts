@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { list, parameters } from '../sqlite/multiRowStatement.ts';
+import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 
 /** Keys, and eots, that a reader which sorts a session takes at a time: a millisecond or two (eotOrder.ts). */
 const SORT_READ_KEYS = 5_000;
@@ -44,12 +44,10 @@ export function sortByEot(db: Database, session: number, range: EotRange): EotOr
   const where = 'session = @session AND eot_ns >= @fromNs AND eot_ns < @toNs';
   const bounds = { session, ...range };
   const find = db.prepare<unknown[], Row>(
-    `SELECT ${ROW} FROM event WHERE seq IN ${list(SORT_READ_ROWS)} AND ${where}`,
+    `SELECT ${ROW} FROM event WHERE seq IN ${placeholders(SORT_READ_ROWS)} AND ${where}`,
   );
   for (let at = 0; at < flushed.length; at += SORT_READ_ROWS) {
-    sorter.add(
-      find.raw().all(...parameters(flushed.subarray(at, at + SORT_READ_ROWS), SORT_READ_ROWS), bounds),
-    );
+    sorter.add(find.raw().all(...padded(flushed.subarray(at, at + SORT_READ_ROWS), SORT_READ_ROWS), bounds));
   }
   const scan = db.prepare<unknown[], Row>(
     `SELECT ${ROW} FROM event WHERE seq > ? AND seq <= ? AND ${where} ORDER BY seq`,
@@ -75,7 +73,7 @@ function flushedSeqs(db: Database, session: number, upTo: number): Float64Array 
   for (let range = 0; range < ranges; range++) {
     const some = find.all(session, from(range), from(range + 1), upTo);
     const needed = length + some.length;
-    if (needed > seqs.length) seqs = copied(seqs, new Float64Array(Math.ceil(needed * 1.25)));
+    if (needed > seqs.length) seqs = copyInto(seqs, new Float64Array(Math.ceil(needed * 1.25)));
     seqs.set(some, length);
     length += some.length;
   }
@@ -103,9 +101,9 @@ class Columns {
   }
 
   grow(length: number): void {
-    this.seqs = copied(this.seqs, new Float64Array(length));
-    this.highs = copied(this.highs, new Int32Array(length));
-    this.lows = copied(this.lows, new Uint32Array(length));
+    this.seqs = copyInto(this.seqs, new Float64Array(length));
+    this.highs = copyInto(this.highs, new Int32Array(length));
+    this.lows = copyInto(this.lows, new Uint32Array(length));
   }
 
   set(to: number, seq: number, high: number, low: number): void {
@@ -169,7 +167,7 @@ class Sorter {
   }
 }
 
-function copied<To extends Float64Array | Int32Array | Uint32Array>(from: To, to: To): To {
+function copyInto<To extends Float64Array | Int32Array | Uint32Array>(from: To, to: To): To {
   to.set(from);
   return to;
 }

@@ -5,8 +5,8 @@ import { ALWAYS, sortByEot } from './eotOrder.ts';
  * Sessions whose first and last event a prune looks for at a time; and events that it looks at in a transaction because they
  * came while it read their session: ten milliseconds (sessionBounds.ts).
  */
-const EDGE_READ_SESSIONS = 1_000;
-const EDGE_UNSEEN_EVENTS = 20_000;
+const SESSIONS_PER_QUERY = 1_000;
+const UNSEEN_EVENTS_MAX = 20_000;
 
 /** For queries of `session`: its first and its last event are there. A prune may have deleted one (sessionCounters.ts). */
 export const HAS_BOUNDS = `
@@ -39,7 +39,7 @@ export function* lostBounds(db: Database): Generator<() => void> {
     .pluck();
   const newest = db.prepare<[], number | null>('SELECT max(seq) FROM event').pluck();
   // What came since it was read is looked at now. Another prune may have come between, too.
-  const note = db.prepare<[SessionBounds & { session: number }]>(`
+  const saveBounds = db.prepare<[SessionBounds & { session: number }]>(`
     WITH some AS (
       SELECT eot_ns, seq FROM event WHERE seq IN (@first, @last)
       UNION ALL SELECT eot_ns, seq FROM event WHERE seq > @lastSeq AND session = @session)
@@ -49,12 +49,12 @@ export function* lostBounds(db: Database): Generator<() => void> {
      WHERE id = @session
        AND EXISTS (SELECT 1 FROM event WHERE seq = @first) AND EXISTS (SELECT 1 FROM event WHERE seq = @last)`);
   const last = db.prepare<[], number | null>('SELECT max(id) FROM session').pluck().get() ?? 0;
-  for (let id = 1; id <= last; id += EDGE_READ_SESSIONS) {
-    for (const session of lost.all(id, id + EDGE_READ_SESSIONS)) {
-      const edges = findBounds(db, session);
-      if (edges === undefined) continue;
+  for (let id = 1; id <= last; id += SESSIONS_PER_QUERY) {
+    for (const session of lost.all(id, id + SESSIONS_PER_QUERY)) {
+      const bounds = findBounds(db, session);
+      if (bounds === undefined) continue;
       yield () => {
-        if ((newest.get() ?? 0) - edges.lastSeq <= EDGE_UNSEEN_EVENTS) note.run({ ...edges, session });
+        if ((newest.get() ?? 0) - bounds.lastSeq <= UNSEEN_EVENTS_MAX) saveBounds.run({ ...bounds, session });
       };
     }
   }

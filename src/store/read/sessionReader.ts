@@ -2,12 +2,12 @@ import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { type OriginNames, OriginReader } from '../layout/origins.ts';
 import type { StoredEvent } from '../layout/storedEvent.ts';
-import { list, parameters } from '../sqlite/multiRowStatement.ts';
+import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 import { CurrentRevisions } from './currentRevisions.ts';
 import { ALWAYS, sortByEot } from './eotOrder.ts';
 
 /** Texts of an event that are larger are taken alone. */
-export const READ_WITH_ROW_BYTES = 4 * 1024;
+export const INLINE_TEXT_BYTES = 4 * 1024;
 /** Page cache of a reader, in KiB: more is not faster, and was a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
 
@@ -52,7 +52,7 @@ type Row = readonly [
 
 type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
 
-const COMES_WITH_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${READ_WITH_ROW_BYTES}`;
+const FITS_IN_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${INLINE_TEXT_BYTES}`;
 
 /**
  * Names by their number: with a text for each name in each row, reading took a third longer. Large texts come afterwards, one
@@ -60,8 +60,8 @@ const COMES_WITH_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 
  */
 const CHUNK = `
   SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.origin, e.confidence, e.received_ms,
-         iif(${COMES_WITH_ROW}, e.payload, NULL), iif(${COMES_WITH_ROW}, e.extra, NULL)
-    FROM event e WHERE e.seq IN ${list(READ_CHUNK_ROWS)}`;
+         iif(${FITS_IN_ROW}, e.payload, NULL), iif(${FITS_IN_ROW}, e.extra, NULL)
+    FROM event e WHERE e.seq IN ${placeholders(READ_CHUNK_ROWS)}`;
 
 /**
  * Reads a session in the order of eot, then of arrival (design 2): what was stored when it began, no more, and less what is
@@ -85,9 +85,9 @@ export function* readSession(
   const origins = new OriginReader(db);
   const find = db.prepare<number[], Row>(CHUNK).raw();
   const large = db.prepare<[number], Texts>('SELECT payload, extra FROM event WHERE seq = ?');
-  const take = db.transaction((from: number): { events: Draft[]; next: number } => {
+  const readChunk = db.transaction((from: number): { events: Draft[]; next: number } => {
     const wanted = seqs.subarray(from, from + READ_CHUNK_ROWS);
-    const rows = new Map(find.all(...parameters(wanted, READ_CHUNK_ROWS)).map((row) => [row[0], row]));
+    const rows = new Map(find.all(...padded(wanted, READ_CHUNK_ROWS)).map((row) => [row[0], row]));
     const events: Draft[] = [];
     let [next, bytes] = [from, 0];
     while (next < from + wanted.length && bytes <= READ_CHUNK_BYTES) {
@@ -102,7 +102,7 @@ export function* readSession(
     return { events, next };
   });
   for (let at = 0; at < seqs.length; ) {
-    const { events, next } = take(at);
+    const { events, next } = readChunk(at);
     yield { events: events.filter((event) => passes(event, filter)), scanned: next - at };
     at = next;
   }

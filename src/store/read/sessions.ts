@@ -1,8 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { LISTED_SESSIONS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { findBounds, HAS_BOUNDS } from './sessionBounds.ts';
 import { readSession } from './sessionReader.ts';
+
+/** Sessions that one query of a list reads. */
+const LISTED_SESSIONS = 1_000;
 
 /** A line of `courtd session list`. */
 export interface SessionLine {
@@ -69,23 +71,23 @@ export function* listSessions(
   }
 }
 
-type LineRow = SessionLine & { readonly id: number; readonly hasEdges: number };
+type LineRow = SessionLine & { readonly id: number; readonly hasBounds: number };
 
 function lineStatement(db: Database, where: string): Statement<[object], LineRow> {
   const eot = (seq: string) => `(SELECT eot FROM event WHERE seq = ${seq})`;
   return db.prepare<[object], LineRow>(`
-    SELECT s.id, ${HAS_BOUNDS} AS hasEdges, s.name AS session_id, s.events, ${eot('s.first_seq')} AS first_eot,
+    SELECT s.id, ${HAS_BOUNDS} AS hasBounds, s.name AS session_id, s.events, ${eot('s.first_seq')} AS first_eot,
            ${eot('s.last_seq')} AS last_eot, s.duplicates,
            (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
       FROM session s WHERE ${where}`);
 }
 
 /** Where a prune has deleted the first or the last event and has not come to its end, the whole session is read. */
-function toLine(db: Database, { id, hasEdges, ...line }: LineRow): SessionLine {
-  if (hasEdges === 1) return line;
-  const edges = findBounds(db, id);
+function toLine(db: Database, { id, hasBounds, ...line }: LineRow): SessionLine {
+  if (hasBounds === 1) return line;
+  const bounds = findBounds(db, id);
   const eot = db.prepare<[number | undefined], string>('SELECT eot FROM event WHERE seq = ?').pluck();
-  return { ...line, first_eot: eot.get(edges?.first) ?? null, last_eot: eot.get(edges?.last) ?? null };
+  return { ...line, first_eot: eot.get(bounds?.first) ?? null, last_eot: eot.get(bounds?.last) ?? null };
 }
 
 /** @throws {StoreError} where no event of this session is stored. */

@@ -25,12 +25,12 @@ export function isPlausible(receivedMs: number, { nowMs }: Pick<Age, 'nowMs'>): 
  * @returns of each whether it is old.
  */
 export function expiredAmong(receivedMs: readonly number[], nextMs: number | undefined, age: Age): boolean[] {
-  let countedMs = nextMs ?? age.nowMs;
+  let effectiveMs = nextMs ?? age.nowMs;
   return receivedMs
     .toReversed()
     .map((ms) => {
-      if (isPlausible(ms, age)) countedMs = ms;
-      return ms <= age.nowMs && countedMs < age.beforeMs;
+      if (isPlausible(ms, age)) effectiveMs = ms;
+      return ms <= age.nowMs && effectiveMs < age.beforeMs;
     })
     .reverse();
 }

@@ -1,15 +1,16 @@
 import type { Database } from 'better-sqlite3';
-import { PRUNE_STEP_KEYS, PRUNE_STEP_MS, PRUNE_STEP_ROWS } from '../../base/limits.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
 import { DanglingKeys } from './danglingKeys.ts';
-import { ExpiredEventFinder, type ExpiredEvents } from './expiredEvents.ts';
-import { PruneSteps } from './pruneSteps.ts';
+import { ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
+import { PRUNE_STEP_MS, PRUNE_STEP_ROWS, PruneSteps } from './pruneSteps.ts';
 import { unusedNames } from './unusedNames.ts';
 
-/** Events after which a prune on a full disk gives space back, so that cameras are served before its end. */
-const PRUNE_SHORT_EVENTS = 20_000;
+/** Keys that one transaction deletes at most. They are neighbours in the index, so that many share a page. */
+const PRUNE_STEP_KEYS = 5_000;
+/** Events after selection a prune on a full disk gives space back, so that cameras are served before its end. */
+const DISK_FULL_VACUUM_EVENTS = 20_000;
 /** Pages that one step gives back to the file system, from and to: as many as take about PRUNE_STEP_MS. */
-const PRUNE_PAGES = { least: 8, most: 512 } as const;
+const VACUUM_PAGES = { least: 8, most: 512 } as const;
 
 export interface Pruned {
   readonly events: number;
@@ -23,35 +24,39 @@ export interface Pruned {
 export type PruneProgress = (doing: 'events' | 'keys' | 'pages' | 'reader', count: number) => void;
 
 /**
- * Deletes old events, then the keys that led to them, then gives the free pages back: all in transactions of a few
+ * Deletes batch events, then the keys that led to them, then gives the free pages back: all in transactions of a few
  * milliseconds with pauses between them, so that ingest does not notice. It can be ended at any moment: what is left to
  * do is noted in the same transactions (`session.unswept`), and the next prune does it.
  *
  * The keys come second, because they are in the order of their hashes: deleted with its event, each would dirty a page of its
- * own. Until then they lead nowhere, which appendEvents.ts bears. Names that no event uses go as well.
+ * own. Until then they lead nowhere, selection appendEvents.ts bears. Names that no event uses go as well.
  */
-export async function pruneEvents(db: Database, which: ExpiredEvents, on: PruneProgress): Promise<Pruned> {
+export async function pruneEvents(
+  db: Database,
+  selection: PruneSelection,
+  on: PruneProgress,
+): Promise<Pruned> {
   // No fsync while a step holds the lock. The daemon's next commit syncs what came before it, and what a power cut undoes
   // of a prune is deleted again.
   db.pragma('synchronous = NORMAL');
   const pruner = new Pruner(db, on);
-  const { events, sessions } = await pruner.deleteEvents(which);
-  await pruner.forgetNames();
-  await pruner.sweepKeys();
+  const { events, sessions } = await pruner.deleteEvents(selection);
+  await pruner.deleteUnusedNames();
+  await pruner.deleteDanglingKeys();
   await pruner.findBounds();
-  await pruner.giveBack();
-  return { events, sessions, bytes: pruner.givenBytes };
+  await pruner.vacuum();
+  return { events, sessions, bytes: pruner.freedBytes };
 }
 
 /** What `pruneEvents` would delete now, and of how many events. */
-export function countOld(
+export function countExpired(
   db: Database,
-  which: ExpiredEvents,
+  selection: PruneSelection,
 ): { events: number; sessions: number; of: number } {
-  const finder = new ExpiredEventFinder(db, which);
+  const finder = new ExpiredEvents(db, selection);
   const sessions = new Set<number>();
   let events = 0;
-  for (const list of finder.lists()) {
+  for (const list of finder.batches()) {
     events += list.length;
     for (const { session } of list) sessions.add(session);
   }
@@ -63,7 +68,7 @@ class Pruner {
   readonly #on: PruneProgress;
   readonly #steps: PruneSteps;
   /** To the file system. */
-  givenBytes = 0;
+  freedBytes = 0;
 
   constructor(db: Database, on: PruneProgress) {
     this.#db = db;
@@ -71,68 +76,70 @@ class Pruner {
     this.#steps = new PruneSteps(db, () => on('reader', 0));
   }
 
-  async deleteEvents(which: ExpiredEvents): Promise<{ events: number; sessions: number }> {
+  async deleteEvents(selection: PruneSelection): Promise<{ events: number; sessions: number }> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
-    const forget = this.#db.prepare<[number, number]>('DELETE FROM conflict WHERE session = ? AND seq = ?');
-    const note = this.#db.prepare<[number, number, number]>(
-      'UPDATE session SET events = events - ?, unswept = max(unswept, ?) WHERE id = ?',
+    const deleteConflict = this.#db.prepare<[number, number]>(
+      'DELETE FROM conflict WHERE session = ? AND seq = ?',
+    );
+    const updateSession = this.#db.prepare<[number, number, number]>(
+      'UPDATE session SET events = events - ?, dangling_up_to_seq = max(dangling_up_to_seq, ?) WHERE id = ?',
     );
     const sessions = new Set<number>();
-    let [events, givenBackAt] = [0, 0];
-    for (const old of new ExpiredEventFinder(this.#db, which).lists()) {
-      await this.#steps.runAll(old, PRUNE_STEP_ROWS, (steps) => {
-        const gone = new Map<number, { events: number; last: number }>();
+    let [events, vacuumedAt] = [0, 0];
+    for (const batch of new ExpiredEvents(this.#db, selection).batches()) {
+      await this.#steps.runAll(batch, PRUNE_STEP_ROWS, (steps) => {
+        const deleted = new Map<number, { events: number; last: number }>();
         for (const { seq, session } of steps) {
-          const { events, last } = gone.get(session) ?? { events: 0, last: 0 };
-          gone.set(session, { events: events + remove.run(seq).changes, last: Math.max(seq, last) });
-          forget.run(session, seq);
+          const { events, last } = deleted.get(session) ?? { events: 0, last: 0 };
+          deleted.set(session, { events: events + remove.run(seq).changes, last: Math.max(seq, last) });
+          deleteConflict.run(session, seq);
         }
-        for (const [session, { events, last }] of gone) note.run(events, last, session);
+        for (const [session, { events, last }] of deleted) updateSession.run(events, last, session);
         return () => {
-          for (const [session, { events: some }] of gone) {
-            events += some;
+          for (const [session, { events: count }] of deleted) {
+            events += count;
             sessions.add(session);
           }
         };
       });
       this.#on('events', events);
-      if (!this.#steps.isShort || events - givenBackAt < PRUNE_SHORT_EVENTS) continue;
-      await this.giveBack();
-      givenBackAt = events;
+      if (!this.#steps.isDiskFull || events - vacuumedAt < DISK_FULL_VACUUM_EVENTS) continue;
+      await this.vacuum();
+      vacuumedAt = events;
     }
     return { events, sessions: sessions.size };
   }
 
   /** In every session that needs it, also after a prune that was cut short. */
-  async sweepKeys(): Promise<void> {
-    const sweep = new DanglingKeys(this.#db);
+  async deleteDanglingKeys(): Promise<void> {
+    const dangling = new DanglingKeys(this.#db);
     let keys = 0;
-    for (const list of sweep.lists()) {
+    for (const list of dangling.batches()) {
       await this.#steps.runAll(list, PRUNE_STEP_KEYS, (steps) => {
-        let gone = 0;
-        for (const step of steps) gone += sweep.run(step);
+        let deleted = 0;
+        for (const step of steps) deleted += dangling.run(step);
         return () => {
-          keys += gone;
+          keys += deleted;
         };
       });
       this.#on('keys', keys);
     }
   }
 
-  /** Before the sweep: a session without events needs none. */
-  async forgetNames(): Promise<void> {
-    for (const forget of unusedNames(this.#db)) await this.#steps.run(forget);
+  /** Before the dangling: a session without events needs none. */
+  async deleteUnusedNames(): Promise<void> {
+    for (const step of unusedNames(this.#db)) await this.#steps.run(step);
   }
 
-  /** Of the sessions whose first or last event is gone. */
+  /** Of the sessions whose first or last event is deleted. */
   async findBounds(): Promise<void> {
-    for (const note of lostBounds(this.#db)) await this.#steps.run(note);
+    for (const step of lostBounds(this.#db)) await this.#steps.run(step);
   }
 
   /** The file itself gets shorter when the log is brought into it. */
-  async giveBack(): Promise<void> {
+  async vacuum(): Promise<void> {
     const number = (name: string) => this.#db.pragma(name, { simple: true }) as number;
-    let size: number = PRUNE_PAGES.least;
+    let size: number = VACUUM_PAGES.least;
     for (let isLeft = number('freelist_count') > 0; isLeft; ) {
       let pages = 0;
       const tookMs = await this.#steps.run(() => {
@@ -142,10 +149,10 @@ class Pruner {
         pages = before - number('page_count');
         isLeft = pages > 0 && number('freelist_count') > 0;
       });
-      this.givenBytes += pages * number('page_size');
+      this.freedBytes += pages * number('page_size');
       size = Math.round(tookMs > PRUNE_STEP_MS ? size / 2 : size * 1.25);
-      size = Math.min(Math.max(size, PRUNE_PAGES.least), PRUNE_PAGES.most);
-      this.#on('pages', this.givenBytes);
+      size = Math.min(Math.max(size, VACUUM_PAGES.least), VACUUM_PAGES.most);
+      this.#on('pages', this.freedBytes);
     }
     await this.#steps.checkpoint();
   }

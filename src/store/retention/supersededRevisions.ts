@@ -14,19 +14,19 @@ interface Found {
 }
 
 /**
- * Finds the revisions that a higher one has replaced: by their keys, and where those are not in the file yet, among the latest
+ * Finds the revisions that a higher one has replaced: by their keys, and where those are not in the file yet, among the unflushed
  * events, of which it makes a list when it is first asked (as many as LIVE_KEYS_MAX at the most).
  */
 export class SupersededRevisions {
   readonly #db: Database;
   readonly #hash: KeyHash;
-  readonly #inFile: Statement<[number, number, number, string], number>;
-  #latest: Map<string, Found[]> | undefined;
+  readonly #selectFlushed: Statement<[number, number, number, string], number>;
+  #unflushed: Map<string, Found[]> | undefined;
 
   constructor(db: Database) {
     this.#db = db;
     this.#hash = readKeyHash(db);
-    this.#inFile = db
+    this.#selectFlushed = db
       .prepare<[number, number, number, string], number>(`
         SELECT e.seq FROM key k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
          WHERE k.session = ? AND k.hash = ? AND k.revision < ? AND e.event_id = ?`)
@@ -36,24 +36,24 @@ export class SupersededRevisions {
   /** @returns the seqs of all lower revisions of the same event. */
   below({ session, eventId, revision }: Revision): number[] {
     // Before the keys: what moves to the file meanwhile is found twice rather than not at all.
-    this.#latest ??= this.#readLatest();
-    const latest = this.#latest.get(`${session} ${eventId}`) ?? [];
-    const inMemory = latest.filter((found) => found.revision < revision).map(({ seq }) => seq);
-    const inFile = this.#inFile.all(session, this.#hash(eventId), revision, eventId);
-    return [...new Set([...inFile, ...inMemory])];
+    this.#unflushed ??= this.#readUnflushed();
+    const unflushed = this.#unflushed.get(`${session} ${eventId}`) ?? [];
+    const inMemtable = unflushed.filter((found) => found.revision < revision).map(({ seq }) => seq);
+    const flushed = this.#selectFlushed.all(session, this.#hash(eventId), revision, eventId);
+    return [...new Set([...flushed, ...inMemtable])];
   }
 
-  #readLatest(): Map<string, Found[]> {
-    const latest = new Map<string, Found[]>();
+  #readUnflushed(): Map<string, Found[]> {
+    const unflushed = new Map<string, Found[]>();
     const rows = this.#db
       .prepare<[], [number, string, number, number]>(`SELECT session, event_id, revision, seq ${UNFLUSHED}`)
       .raw();
     for (const [session, eventId, revision, seq] of rows.iterate()) {
       const name = `${session} ${eventId}`;
-      const same = latest.get(name);
-      if (same === undefined) latest.set(name, [{ seq, revision }]);
+      const same = unflushed.get(name);
+      if (same === undefined) unflushed.set(name, [{ seq, revision }]);
       else same.push({ seq, revision });
     }
-    return latest;
+    return unflushed;
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { PRUNE_STEP_ROWS } from '../../base/limits.ts';
+import { PRUNE_STEP_ROWS } from './pruneSteps.ts';
 
 /** Origins from which on a prune looks for those that no event uses: a venue of thirty courts has 150 (unusedNames.ts). */
 export const ORIGINS_KEPT = 500;
@@ -37,12 +37,12 @@ function* emptySessions(db: Database): Generator<() => void> {
 /** All of them lead nowhere. Some may come to the file later, from the memory of the daemon (flush.ts): for the next prune. */
 function* keysOfNoSession(db: Database): Generator<() => void> {
   const next = db.prepare<[number], number | null>('SELECT min(session) FROM key WHERE session > ?').pluck();
-  const isThere = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();
+  const exists = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();
   const remove = db.prepare<[number]>(`
     DELETE FROM key WHERE (session, hash, revision, seq) IN (
       SELECT session, hash, revision, seq FROM key WHERE session = ? LIMIT ${UNUSED_STEP_KEYS})`);
   for (let session = next.get(0); typeof session === 'number'; session = next.get(session)) {
-    if (isThere.get(session) !== undefined) continue;
+    if (exists.get(session) !== undefined) continue;
     const id = session;
     let removed = UNUSED_STEP_KEYS;
     while (removed === UNUSED_STEP_KEYS) {
@@ -57,27 +57,27 @@ function* keysOfNoSession(db: Database): Generator<() => void> {
 function* unusedOrigins(db: Database, kept: number): Generator<() => void> {
   const all = db.prepare<[], number>('SELECT id FROM origin ORDER BY id').pluck().all();
   if (all.length <= kept) return;
-  const edge = db.prepare<[], { first: number | null; last: number | null }>(
+  const bounds = db.prepare<[], { first: number | null; last: number | null }>(
     'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
   );
   const usedBy = db
     .prepare<[number, number], number>('SELECT DISTINCT origin FROM event WHERE seq > ? AND seq <= ?')
     .pluck();
   const used = new Set<number>();
-  let seen = (edge.get()?.first ?? 1) - 1;
+  let seen = (bounds.get()?.first ?? 1) - 1;
   /** Looks at the events that have come since. */
-  const look = () => {
-    const last = edge.get()?.last ?? 0;
+  const scan = () => {
+    const last = bounds.get()?.last ?? 0;
     for (; seen < last; seen = Math.min(seen + UNUSED_READ_SEQS, last)) {
       for (const origin of usedBy.all(seen, Math.min(seen + UNUSED_READ_SEQS, last))) used.add(origin);
     }
   };
   const remove = db.prepare<[number]>('DELETE FROM origin WHERE id = ?');
   for (let at = 0; at < all.length; at += PRUNE_STEP_ROWS) {
-    look();
+    scan();
     yield () => {
       // Again, now that no event can come.
-      look();
+      scan();
       for (const id of all.slice(at, at + PRUNE_STEP_ROWS)) if (!used.has(id)) remove.run(id);
     };
   }

@@ -1,11 +1,11 @@
 import type { Database, RunResult, Statement } from 'better-sqlite3';
 
 /** Rows of one INSERT statement: 45 % faster than one by one, and more rows gain nothing (measured). */
-const INSERT_ROWS = 20;
+const ROWS_MAX = 20;
 
 type Value = string | number | bigint | null;
 
-/** One statement with a list of rows, prepared once for each number of rows up to INSERT_ROWS. */
+/** One statement with a list of rows, prepared once for each number of rows up to ROWS_MAX. */
 export class MultiRowStatement<Answer = unknown> {
   readonly #prepared: Statement<Value[], Answer>[] = [];
   readonly #db: Database;
@@ -19,7 +19,7 @@ export class MultiRowStatement<Answer = unknown> {
     this.#sql = sql;
   }
 
-  /** @param values as many as the columns of some rows, at least one and at most INSERT_ROWS rows. */
+  /** @param values as many as the columns of some rows, at least one and at most ROWS_MAX rows. */
   run(values: Value[]): RunResult {
     return this.#statement(values).run(...values);
   }
@@ -35,26 +35,26 @@ export class MultiRowStatement<Answer = unknown> {
   }
 
   #prepare(rows: number): Statement<Value[], Answer> {
-    const row = list(this.#columns);
+    const row = placeholders(this.#columns);
     return this.#db.prepare(this.#sql(Array(rows).fill(row).join(', ')));
   }
 }
 
-/** @returns `items` in order, in lists of at most INSERT_ROWS. */
+/** @returns `items` in order, in lists of at most ROWS_MAX. */
 export function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  if (items.length <= INSERT_ROWS) return items.length === 0 ? [] : [items];
+  if (items.length <= ROWS_MAX) return items.length === 0 ? [] : [items];
   const lists: Item[][] = [];
-  for (let at = 0; at < items.length; at += INSERT_ROWS) lists.push(items.slice(at, at + INSERT_ROWS));
+  for (let at = 0; at < items.length; at += ROWS_MAX) lists.push(items.slice(at, at + ROWS_MAX));
   return lists;
 }
 
-/** @returns SQL for `seq IN …`, with so many parameters. */
-export function list(length: number): string {
+/** @returns SQL for `seq IN …`, with so many padded. */
+export function placeholders(length: number): string {
   return `(${Array(length).fill('?').join(', ')})`;
 }
 
-/** @returns as many parameters as such a list has; there is no event 0. */
-export function parameters(seqs: Float64Array, length: number): number[] {
+/** @returns as many padded as such a list has; there is no event 0. */
+export function padded(seqs: Float64Array, length: number): number[] {
   const all = Array<number>(length).fill(0);
   for (let i = 0; i < seqs.length; i++) all[i] = seqs[i]!;
   return all;

@@ -5,7 +5,7 @@ import { refusal } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import {
   matchToken,
-  newestMs,
+  newestCreationMs,
   type Token,
   type TokenHash,
   tokenEndMs,
@@ -30,16 +30,16 @@ export class TokenVerifier {
   readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
   readonly #writeUse: Statement<[Use & { id: number }]>;
-  readonly #noteEnd: Statement<[number]>;
+  readonly #writeEnd: Statement<[number]>;
   readonly #uses = new Map<number, Use>();
   readonly #find: (token: string) => Token | undefined;
   #tokens: readonly TimedToken[] = [];
   /** Those that had not ended when they were read: of years of rotations one or two, and every request is compared with them. */
-  #live: readonly TimedToken[] = [];
+  #unexpired: readonly TimedToken[] = [];
   #seenVersion: number | undefined;
   #isFresh = false;
   #isFailed = false;
-  #writtenAt = Number.NEGATIVE_INFINITY;
+  #usesWrittenAt = Number.NEGATIVE_INFINITY;
 
   /** @param fatal is told of an I/O error, once: nothing can be promised any more (errors.ts). */
   constructor(db: Database, fatal: (error: unknown) => void) {
@@ -52,7 +52,7 @@ export class TokenVerifier {
       'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
     );
     // As if it had been revoked then: a start with a clock that is behind would have it live again (tokens.ts).
-    this.#noteEnd = db.prepare(
+    this.#writeEnd = db.prepare(
       'UPDATE token SET revoked_ms = expires_ms WHERE id = ? AND revoked_ms IS NULL',
     );
     this.#find = tokenFinder(db);
@@ -82,7 +82,7 @@ export class TokenVerifier {
    * @throws {Problem} as `accepts` does.
    */
   whyNot(token: string): string {
-    const known = this.#asked(() => this.#find(token));
+    const known = this.#guarded(() => this.#find(token));
     const endMs = known && tokenEndMs(known);
     if (known === undefined || endMs == null) return 'unknown token';
     const how = tokenState(known, Date.now()) === 'revoked' ? 'was revoked' : 'expired';
@@ -95,12 +95,12 @@ export class TokenVerifier {
    */
   writeUses(atMostEveryMs = TOKEN_USE_WRITE_MS): void {
     const now = performance.now();
-    if (this.#uses.size === 0 || now - this.#writtenAt < atMostEveryMs) return;
+    if (this.#uses.size === 0 || now - this.#usesWrittenAt < atMostEveryMs) return;
     for (const [id, use] of this.#uses) this.#writeUse.run({ ...use, id });
     for (const { id, endsAt } of this.#tokens) {
-      if (Number.isFinite(endsAt) && endsAt <= now) this.#noteEnd.run(id);
+      if (Number.isFinite(endsAt) && endsAt <= now) this.#writeEnd.run(id);
     }
-    this.#writtenAt = now;
+    this.#usesWrittenAt = now;
   }
 
   /**
@@ -109,8 +109,8 @@ export class TokenVerifier {
    */
   #current(): readonly TimedToken[] {
     if (this.#isFailed) throw refusal('failed');
-    if (this.#isFresh) return this.#live;
-    this.#asked(() => {
+    if (this.#isFresh) return this.#unexpired;
+    this.#guarded(() => {
       const version = this.#dataVersion.get();
       if (version !== this.#seenVersion) this.#read();
       this.#seenVersion = version;
@@ -119,11 +119,11 @@ export class TokenVerifier {
     setImmediate(() => {
       this.#isFresh = false;
     });
-    return this.#live;
+    return this.#unexpired;
   }
 
   /** @throws {Problem} 503 where the database does not answer. */
-  #asked<Answer>(ask: () => Answer): Answer {
+  #guarded<Answer>(ask: () => Answer): Answer {
     try {
       return ask();
     } catch (error) {
@@ -143,7 +143,7 @@ export class TokenVerifier {
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
     const hashes = tokenHashes(this.#db);
     // It is not earlier than that: a box without a battery may start years behind, and a grace would last for as long.
-    const nowMs = Math.max(Date.now(), newestMs(this.#db));
+    const nowMs = Math.max(Date.now(), newestCreationMs(this.#db));
     this.#tokens = hashes.map((token) => {
       const { id, expires_ms } = token;
       const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
@@ -151,6 +151,6 @@ export class TokenVerifier {
       const endsAt = leftMs > 0 ? now + leftMs : Number.NEGATIVE_INFINITY;
       return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? endsAt };
     });
-    this.#live = this.#tokens.filter(({ endsAt }) => endsAt > now);
+    this.#unexpired = this.#tokens.filter(({ endsAt }) => endsAt > now);
   }
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { TOKEN_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { withRoom } from '../directory/diskReserve.ts';
+import { withReserve } from '../directory/diskReserve.ts';
 
 /** The venue's shared tokens (spec 5, design 3). Only their SHA-256 is stored: a token is shown once, when it is made. */
 
@@ -65,7 +65,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
     for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), old.id);
     return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
   });
-  const { before, made } = withRoom(path.dirname(db.name), () => rotate.immediate());
+  const { before, made } = withReserve(path.dirname(db.name), () => rotate.immediate());
   const undo = db.transaction(() => {
     for (const old of before) setEnd.run(old.expires_ms, old.id);
     remove.run(made);
@@ -84,7 +84,7 @@ export function revokeToken(db: Database, id: number, nowMs: number): Token {
   if (token === undefined)
     throw new OperatorError(`There is no token ${id}: "courtd token list" shows them.`);
   const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
-  withRoom(path.dirname(db.name), () => revoke.run(nowMs, id));
+  withReserve(path.dirname(db.name), () => revoke.run(nowMs, id));
   return token;
 }
 
@@ -95,7 +95,7 @@ export function listTokens(db: Database): Token[] {
 }
 
 /** @returns when the last one was made, as the clock of the box told it; 0 without tokens. */
-export function newestMs(db: Database): number {
+export function newestCreationMs(db: Database): number {
   const newest = db.prepare<[], number>('SELECT created_ms FROM token ORDER BY id DESC LIMIT 1').pluck();
   return newest.get() ?? 0;
 }

@@ -2,16 +2,16 @@ import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { migrate } from '../layout/schema.ts';
-import { tellFailure } from '../sqlite/workerThread.ts';
+import { postFailure } from '../sqlite/workerThread.ts';
 
-/** The thread of migrateLayout.ts: all migrations of a database in one transaction. It may take minutes. */
+/** The worker of migrateLayout.ts: all migrations of a database in one transaction. It may take minutes. */
 
 const db = new Database(workerData as string, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
 try {
   db.pragma('synchronous = FULL');
   db.transaction(() => migrate(db)).immediate();
 } catch (error) {
-  tellFailure(error);
+  postFailure(error);
 } finally {
   db.close();
 }

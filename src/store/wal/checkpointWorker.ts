@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { tellFailure } from '../sqlite/workerThread.ts';
+import { postFailure } from '../sqlite/workerThread.ts';
 
-/** The thread of checkpointer.ts: one passive checkpoint of the file that it is given, which no writer waits for. */
+/** The worker of checkpointer.ts: one passive checkpoint of the file that it is given, which no writer waits for. */
 
 try {
   const db = new Database(workerData as string, { fileMustExist: true, timeout: 0 });
@@ -10,5 +10,5 @@ try {
   db.pragma('wal_checkpoint(PASSIVE)');
   db.close();
 } catch (error) {
-  tellFailure(error);
+  postFailure(error);
 }

@@ -1,6 +1,9 @@
 import fs from 'node:fs';
-import { WAL_CHECK_MS, WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
+import { WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
 import type { Checkpointer } from './checkpointer.ts';
+
+/** How often the size is checked. */
+const WAL_CHECK_MS = 1_000;
 
 /** What the daemon logs of the write-ahead log's size. */
 export interface WalEvents {
@@ -54,7 +57,7 @@ export class WalMonitor {
     if (bytes > this.#warnBytes) {
       // Does nothing while the reader is there; once it is gone, it cuts the log off even if no event comes.
       if (this.#checkpoints.isDue) this.#checkpoints.step();
-      this.#checkpoints.cutOff();
+      this.#checkpoints.truncate();
       bytes = this.#size();
     }
     const isLarge = bytes > this.#warnBytes;

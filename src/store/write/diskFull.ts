@@ -2,17 +2,17 @@ import { FULL_QUIET_MS, FULL_RETRY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 
 /** What the daemon logs of a full disk. */
-export interface FullEvents {
+export interface DiskFullEvents {
   /** The disk is full: told once, not for each request. */
   full(error: unknown): void;
-  /** Writing has worked again for a while, or there is room. */
+  /** Writing has succeeded again for a while, or there is room. */
   healed(): void;
 }
 
-export interface FullOptions {
+export interface DiskFullOptions {
   /** How long nothing is tried after the disk was full. */
   readonly fullRetryMs?: number;
-  /** How long writing must have worked before `healed` is told: on an almost full disk a small request still fits. */
+  /** How long writing must have succeeded before `healed` is told: on an almost full disk a small request still fits. */
   readonly fullQuietMs?: number;
 }
 
@@ -20,8 +20,8 @@ export interface FullOptions {
  * Whether the disk is full. It is tried again once a second, by a request or where none comes by itself, so that a full disk is no work,
  * heals by itself, and is called full no longer than it is.
  */
-export class FullDisk {
-  readonly #on: FullEvents;
+export class DiskFull {
+  readonly #on: DiskFullEvents;
   readonly #hasRoom: () => boolean;
   readonly #retryMs: number;
   readonly #quietMs: number;
@@ -32,9 +32,9 @@ export class FullDisk {
 
   /** @param hasRoom writes something, and looks whether there is room for more. */
   constructor(
-    on: FullEvents,
+    on: DiskFullEvents,
     hasRoom: () => boolean,
-    { fullRetryMs = FULL_RETRY_MS, fullQuietMs = FULL_QUIET_MS }: FullOptions = {},
+    { fullRetryMs = FULL_RETRY_MS, fullQuietMs = FULL_QUIET_MS }: DiskFullOptions = {},
   ) {
     this.#on = on;
     this.#hasRoom = hasRoom;
@@ -43,7 +43,7 @@ export class FullDisk {
   }
 
   /** Whether a request is refused without a try. */
-  get refuses(): boolean {
+  get isRefusing(): boolean {
     if (this.#isHeld) return true;
     return this.#lastAt !== undefined && performance.now() - this.#lastAt < this.#retryMs;
   }
@@ -51,10 +51,10 @@ export class FullDisk {
   failed(error: unknown): void {
     if (this.#lastAt === undefined) this.#on.full(error);
     this.#lastAt = performance.now();
-    this.#timer ??= setInterval(() => this.#look(), FULL_RETRY_MS).unref();
+    this.#timer ??= setInterval(() => this.#probe(), FULL_RETRY_MS).unref();
   }
 
-  worked(): void {
+  succeeded(): void {
     if (this.#lastAt === undefined || performance.now() - this.#lastAt < this.#quietMs) return;
     this.stop();
     this.#lastAt = undefined;
@@ -63,7 +63,7 @@ export class FullDisk {
 
   /** While a prune makes room: what comes free is for it. */
   hold(isHeld: boolean): void {
-    if (isHeld) this.failed(new OperatorError('a prune makes room'));
+    if (isHeld) this.failed(new OperatorError('a prune is freeing space'));
     this.#isHeld = isHeld;
   }
 
@@ -72,7 +72,7 @@ export class FullDisk {
     this.#timer = undefined;
   }
 
-  #look(): void {
-    if (!this.#isHeld && this.#hasRoom()) this.worked();
+  #probe(): void {
+    if (!this.#isHeld && this.#hasRoom()) this.succeeded();
   }
 }

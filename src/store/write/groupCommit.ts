@@ -11,15 +11,15 @@ import type { CourtEvent } from '../../protocol/event.ts';
 import { type Refusal, refusal } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { Checkpointer } from '../wal/checkpointer.ts';
-import { Appender, type Arrival, type Counts } from './appendEvents.ts';
-import { FullDisk, type FullEvents, type FullOptions } from './diskFull.ts';
+import { Appender, type Arrival, type Counts } from './appender.ts';
+import { DiskFull, type DiskFullEvents, type DiskFullOptions } from './diskFull.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
 
 /** Events in one commit: bounds how long the requests of a group wait for each other (design 5). */
 const GROUP_EVENTS = 2_000;
 
 /** What the daemon logs of the store's health. */
-export interface WriterEvents extends FullEvents {
+export interface GroupCommitEvents extends DiskFullEvents {
   /** Nothing can be promised any more: say so, and exit without closing the database (design 5). */
   fatal(error: unknown): void;
   /** A part of the database cannot be read or written to, and who needed it was refused: told at most once a minute. */
@@ -28,18 +28,18 @@ export interface WriterEvents extends FullEvents {
   unexpected(error: unknown): void;
 }
 
-export interface WriterOptions extends FullOptions {
+export interface GroupCommitOptions extends DiskFullOptions {
   /** Events in one commit; 1 is a commit per request, which `npm run bench` compares with. */
   readonly groupEvents?: number;
   readonly memtableKeysMax?: number;
 }
 
 /** A request that waits for its commit. */
-interface Job extends Arrival {
+interface PendingRequest extends Arrival {
   /** Milliseconds of the monotonic clock. */
   readonly queuedAt: number;
   /** It has waited for a locked database before. */
-  isTriedAgain: boolean;
+  isRetried: boolean;
   readonly resolve: (counts: Counts) => void;
   readonly reject: (problem: unknown) => void;
 }
@@ -52,46 +52,46 @@ interface Job extends Arrival {
  */
 export class GroupCommit {
   readonly checkpoints: Checkpointer;
-  readonly full: FullDisk;
+  readonly full: DiskFull;
   readonly #appender: Appender;
-  readonly #tidying: MaintenanceSteps;
-  readonly #on: WriterEvents;
+  readonly #maintenance: MaintenanceSteps;
+  readonly #on: GroupCommitEvents;
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
-  readonly #liveKeysMax: number;
-  readonly #commitGroup: Transaction<(group: Job[]) => Counts[]>;
-  #queue: Job[] = [];
+  readonly #memtableKeysMax: number;
+  readonly #commitGroup: Transaction<(group: PendingRequest[]) => Counts[]>;
+  #queue: PendingRequest[] = [];
   /** So many of the queue are committed one by one. */
-  #alone = 0;
+  #soloCommits = 0;
   #isScheduled = false;
   /** A locked database is being waited for. */
-  #mustWait = false;
+  #isBackingOff = false;
   #isFailed = false;
   #isClosed = false;
-  #isTidyingDue = false;
-  #tellDamageFrom = 0;
+  #isMaintenanceDue = false;
+  #reportDamageFrom = 0;
   readonly #holds = new Set<Refusal>();
   #whenIdle: (() => void) | undefined;
 
   /** @param beforeCommit writes what else is due, in the same transaction. */
   constructor(
     db: Database,
-    on: WriterEvents,
+    on: GroupCommitEvents,
     beforeCommit: () => void = () => {},
-    { groupEvents = GROUP_EVENTS, memtableKeysMax = MEMTABLE_KEYS_MAX, ...options }: WriterOptions = {},
+    { groupEvents = GROUP_EVENTS, memtableKeysMax = MEMTABLE_KEYS_MAX, ...options }: GroupCommitOptions = {},
   ) {
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
-    this.#liveKeysMax = memtableKeysMax;
-    this.full = new FullDisk(on, () => this.#tidying.hasRoom(), options);
+    this.#memtableKeysMax = memtableKeysMax;
+    this.full = new DiskFull(on, () => this.#maintenance.hasRoom(), options);
     this.#appender = new Appender(db);
-    this.#tidying = new MaintenanceSteps(db, this.#appender, {
+    this.#maintenance = new MaintenanceSteps(db, this.#appender, {
       ...on,
       fatal: (error) => this.fail(error),
-      damaged: (error) => this.#tellDamage(error),
+      damaged: (error) => this.#reportDamage(error),
     });
-    this.checkpoints = this.#tidying.checkpoints;
+    this.checkpoints = this.#maintenance.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
   }
 
@@ -103,24 +103,24 @@ export class GroupCommit {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(refusal('shuttingDown'));
       if (this.#isFailed) return reject(refusal('failed'));
-      const [held] = this.#holds;
-      if (held !== undefined) return reject(refusal(held));
-      if (this.#appender.keys.count >= this.#liveKeysMax) {
+      const [reason] = this.#holds;
+      if (reason !== undefined) return reject(refusal(reason));
+      if (this.#appender.keys.count >= this.#memtableKeysMax) {
         // No commit comes, after which keys would be flushed.
-        this.#isTidyingDue = true;
-        if (!this.#mustWait) this.#schedule();
+        this.#isMaintenanceDue = true;
+        if (!this.#isBackingOff) this.#schedule();
         return reject(refusal('behind'));
       }
-      if (this.full.refuses) return reject(refusal('full'));
+      if (this.full.isRefusing) return reject(refusal('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(refusal('overloaded'));
       const queuedAt = performance.now();
-      this.#queue.push({ events, receivedMs: Date.now(), queuedAt, isTriedAgain: false, resolve, reject });
-      if (!this.#mustWait) this.#schedule();
+      this.#queue.push({ events, receivedMs: Date.now(), queuedAt, isRetried: false, resolve, reject });
+      if (!this.#isBackingOff) this.#schedule();
     });
   }
 
   /** @returns once everything that waits now has been answered or refused. */
-  async caughtUp(): Promise<void> {
+  async drained(): Promise<void> {
     const last = this.#queue.at(-1);
     while (last !== undefined && this.#queue.includes(last)) await sleep(BUSY_RETRY_MS);
   }
@@ -151,19 +151,19 @@ export class GroupCommit {
   #turn(): void {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the last one have left.
-    if (this.#isTidyingDue && !this.#isClosed) this.#tidying.step();
+    if (this.#isMaintenanceDue && !this.#isClosed) this.#maintenance.step();
     if (this.#isFailed) return;
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
-    if (this.#mustWait || this.#isFailed) return;
-    this.#isTidyingDue = !this.#isClosed && this.#tidying.isDue;
-    if (this.#queue.length > 0 || this.#isTidyingDue) this.#schedule();
+    if (this.#isBackingOff || this.#isFailed) return;
+    this.#isMaintenanceDue = !this.#isClosed && this.#maintenance.isDue;
+    if (this.#queue.length > 0 || this.#isMaintenanceDue) this.#schedule();
     if (this.#queue.length === 0) this.#whenIdle?.();
   }
 
-  #takeGroup(): Job[] {
-    if (this.#alone > 0) {
-      this.#alone--;
+  #takeGroup(): PendingRequest[] {
+    if (this.#soloCommits > 0) {
+      this.#soloCommits--;
       return this.#queue.splice(0, 1);
     }
     let events = 0;
@@ -175,7 +175,7 @@ export class GroupCommit {
     return this.#queue.splice(0, end);
   }
 
-  #commit(group: Job[]): void {
+  #commit(group: PendingRequest[]): void {
     let counts: Counts[];
     try {
       counts = this.#commitGroup.immediate(group);
@@ -185,20 +185,20 @@ export class GroupCommit {
       return;
     }
     this.#appender.committed();
-    this.full.worked();
-    for (const [i, job] of group.entries()) job.resolve(counts[i]!);
+    this.full.succeeded();
+    for (const [i, request] of group.entries()) request.resolve(counts[i]!);
   }
 
-  #appendAll(group: Job[]): Counts[] {
+  #appendAll(group: PendingRequest[]): Counts[] {
     const counts = this.#appender.append(group);
     this.#beforeCommit();
     return counts;
   }
 
-  #groupFailed(group: Job[], error: unknown): void {
+  #groupFailed(group: PendingRequest[], error: unknown): void {
     switch (failureKind(error)) {
       case 'busy':
-        return this.#tryAgain([...group, ...this.#queue]);
+        return this.#retryLater([...group, ...this.#queue]);
       case 'full':
         this.full.failed(error);
         return rejectAll(group, refusal('full'));
@@ -208,22 +208,22 @@ export class GroupCommit {
         if (group.length === 1) return this.#failedAlone(group, error);
         // One of them has met it: each gets a transaction of its own, so that it fails alone.
         this.#queue.unshift(...group);
-        this.#alone = group.length;
+        this.#soloCommits = group.length;
     }
   }
 
-  #failedAlone(group: readonly Job[], error: unknown): void {
+  #failedAlone(group: readonly PendingRequest[], error: unknown): void {
     if (failureKind(error) !== 'damaged') {
       this.#on.unexpected(error);
       return rejectAll(group, error);
     }
-    this.#tellDamage(error);
+    this.#reportDamage(error);
     rejectAll(group, refusal('damaged'));
   }
 
-  #tellDamage(error: unknown): void {
-    if (performance.now() < this.#tellDamageFrom) return;
-    this.#tellDamageFrom = performance.now() + DAMAGE_TOLD_MS;
+  #reportDamage(error: unknown): void {
+    if (performance.now() < this.#reportDamageFrom) return;
+    this.#reportDamageFrom = performance.now() + DAMAGE_TOLD_MS;
     this.#on.damaged(error);
   }
 
@@ -231,21 +231,22 @@ export class GroupCommit {
    * On a timer: waiting inside SQLite would stop the event loop. What has found the database locked is tried once more at
    * least, however late: the event loop may have been busy meanwhile, and the lock be gone long since.
    */
-  #tryAgain(waiting: Job[]): void {
+  #retryLater(waiting: PendingRequest[]): void {
     const now = performance.now();
-    const isLate = ({ queuedAt, isTriedAgain }: Job) => isTriedAgain && now - queuedAt >= BUSY_GIVE_UP_MS;
+    const isLate = ({ queuedAt, isRetried }: PendingRequest) =>
+      isRetried && now - queuedAt >= BUSY_GIVE_UP_MS;
     rejectAll(waiting.filter(isLate), refusal('busy'));
-    this.#queue = waiting.filter((job) => !isLate(job));
-    for (const job of this.#queue) job.isTriedAgain = true;
-    this.#mustWait = true;
+    this.#queue = waiting.filter((request) => !isLate(request));
+    for (const request of this.#queue) request.isRetried = true;
+    this.#isBackingOff = true;
     setTimeout(() => {
-      this.#mustWait = false;
+      this.#isBackingOff = false;
       this.#schedule();
     }, BUSY_RETRY_MS);
   }
 
   /** After an I/O error, wherever it was met: nothing is answered 202 any more. */
-  fail(error: unknown, group: readonly Job[] = []): void {
+  fail(error: unknown, group: readonly PendingRequest[] = []): void {
     if (this.#isFailed) return;
     this.#isFailed = true;
     rejectAll([...group, ...this.#queue.splice(0)], refusal('failed'));
@@ -253,6 +254,6 @@ export class GroupCommit {
   }
 }
 
-function rejectAll(jobs: Iterable<Job>, reason: unknown): void {
-  for (const job of jobs) job.reject(reason);
+function rejectAll(requests: Iterable<PendingRequest>, reason: unknown): void {
+  for (const request of requests) request.reject(reason);
 }

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import type { Database, Statement } from 'better-sqlite3';
 import { BUSY_RETRY_MS } from '../../base/limits.ts';
-import { cutLogOff, freeBytes, reservedBytes } from '../directory/diskReserve.ts';
+import { freeBytes, reservedBytes, truncateWal } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { Checkpointer } from '../wal/checkpointer.ts';
-import type { Appender } from './appendEvents.ts';
+import type { Appender } from './appender.ts';
 
 /** After a step of it that failed, on a full disk; on a locked file it is BUSY_RETRY_MS. */
 export const MAINTENANCE_RETRY_MS = 1_000;
@@ -24,7 +24,7 @@ export class MaintenanceSteps {
   readonly #db: Database;
   readonly #directory: string;
   readonly #appender: Appender;
-  readonly #writeSomething: Statement<[]>;
+  readonly #noopWrite: Statement<[]>;
   readonly #on: MaintenanceEvents;
   #notBefore = 0;
 
@@ -32,7 +32,7 @@ export class MaintenanceSteps {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;
     this.#directory = path.dirname(db.name);
-    this.#writeSomething = db.prepare('UPDATE flushed SET up_to_seq = up_to_seq');
+    this.#noopWrite = db.prepare('UPDATE flushed SET up_to_seq = up_to_seq');
     this.#appender = appender;
     this.#on = on;
   }
@@ -58,7 +58,7 @@ export class MaintenanceSteps {
   hasRoom(): boolean {
     try {
       if (freeBytes(this.#directory) < FULL_ROOM_BYTES) return false;
-      this.#writeSomething.run();
+      this.#noopWrite.run();
       return true;
     } catch (error) {
       this.#failed(error);
@@ -67,21 +67,21 @@ export class MaintenanceSteps {
   }
 
   #isAppenderDue(): boolean {
-    return this.#appender.wantsMaintenance && performance.now() >= this.#notBefore;
+    return this.#appender.isMaintenanceDue && performance.now() >= this.#notBefore;
   }
 
   /** On a full disk, or a locked file, nothing is lost: it is tried again. */
   #failed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'fatal' || kind === 'damaged') this.#on.fatal(error);
-    if (kind === 'full' && reservedBytes(this.#directory) > 0) this.#cutLogOff();
+    if (kind === 'full' && reservedBytes(this.#directory) > 0) this.#truncateWal();
     if (kind === 'unexpected') this.#on.unexpected(error);
   }
 
   /** So that the log of a full disk is never longer than what the reserve is for. */
-  #cutLogOff(): void {
+  #truncateWal(): void {
     try {
-      cutLogOff(this.#db, this.#directory);
+      truncateWal(this.#db, this.#directory);
     } catch (error) {
       if (['fatal', 'damaged'].includes(failureKind(error))) this.#on.fatal(error);
     }

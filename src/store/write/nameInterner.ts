@@ -3,7 +3,7 @@ import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 
 /** Ids of interned names, in memory. What a transaction adds counts only once it has been committed. */
-class Interned {
+class InternCache {
   readonly #committed = new Map<string, number>();
   readonly #pending = new Map<string, number>();
   /** UTF-16 units of the committed ones. */
@@ -51,8 +51,8 @@ type OriginNames = Pick<CourtEvent, 'venueId' | 'courtId' | 'source' | 'type' | 
 export class NameInterner {
   readonly #version: Statement<[], number>;
   #seenVersion = -1;
-  readonly #sessions = new Interned();
-  readonly #origins = new Interned();
+  readonly #sessions = new InternCache();
+  readonly #origins = new InternCache();
   readonly #findSession: Statement<[string], number>;
   readonly #addSession: Statement<[string]>;
   readonly #findOrigin: Statement<string[], number>;
@@ -85,13 +85,13 @@ export class NameInterner {
 
   originId(event: OriginNames): number {
     const { venueId, courtId, source, type, schemaVersion } = event;
-    // Names hold no control characters, so the joint name is unambiguous.
-    const joint = `${venueId}\n${courtId}\n${source}\n${type}\n${schemaVersion}`;
-    const known = this.#origins.get(joint);
+    // Names hold no control characters, so the cacheKey name is unambiguous.
+    const cacheKey = `${venueId}\n${courtId}\n${source}\n${type}\n${schemaVersion}`;
+    const known = this.#origins.get(cacheKey);
     if (known !== undefined) return known;
     const names = [venueId, courtId, source, type, schemaVersion];
     const id = this.#findOrigin.get(...names) ?? Number(this.#addOrigin.run(...names).lastInsertRowid);
-    return this.#origins.add(joint, id);
+    return this.#origins.add(cacheKey, id);
   }
 
   committed(): void {

@@ -1,18 +1,18 @@
 import type { Database, Statement } from 'better-sqlite3';
 
 /** Where an event stands in its session: by eot, then by arrival (design 2). */
-interface Place {
+interface Position {
   /** Nanoseconds since 1970-01-01T00:00:00Z. */
   readonly eotNs: bigint;
   readonly seq: number;
 }
 
 /** What came to a session since the last `write`. */
-interface Added {
+interface Delta {
   events: number;
   duplicates: number;
-  first: Place | undefined;
-  last: Place | undefined;
+  first: Position | undefined;
+  last: Position | undefined;
 }
 
 /**
@@ -21,7 +21,7 @@ interface Added {
  * or the last one, no event has that seq any more: that is how it is seen (sessionBounds.ts).
  */
 export class SessionCounters {
-  readonly #added = new Map<number, Added>();
+  readonly #deltas = new Map<number, Delta>();
   readonly #addEvents: Statement<[object]>;
   readonly #addDuplicates: Statement<[number, number]>;
 
@@ -37,44 +37,44 @@ export class SessionCounters {
     this.#addDuplicates = db.prepare('UPDATE session SET duplicates = duplicates + ? WHERE id = ?');
   }
 
-  event(session: number, place: Place): void {
-    const added = this.#of(session);
-    added.events++;
-    if (added.first === undefined || isBefore(place, added.first)) added.first = place;
-    if (added.last === undefined || isBefore(added.last, place)) added.last = place;
+  addEvent(session: number, position: Position): void {
+    const delta = this.#deltaOf(session);
+    delta.events++;
+    if (delta.first === undefined || isBefore(position, delta.first)) delta.first = position;
+    if (delta.last === undefined || isBefore(delta.last, position)) delta.last = position;
   }
 
-  duplicate(session: number): void {
-    this.#of(session).duplicates++;
+  addDuplicate(session: number): void {
+    this.#deltaOf(session).duplicates++;
   }
 
   /** Call before the commit. */
   write(): void {
-    for (const [session, { events, duplicates, first, last }] of this.#added) {
+    for (const [session, { events, duplicates, first, last }] of this.#deltas) {
       if (first !== undefined && last !== undefined) {
         const [firstNs, firstSeq, lastNs, lastSeq] = [first.eotNs, first.seq, last.eotNs, last.seq];
         const { changes } = this.#addEvents.run({ session, events, firstNs, firstSeq, lastNs, lastSeq });
         // Nobody could find them (names.ts).
-        if (changes !== 1) throw new Error('events of a session that is not there');
+        if (changes !== 1) throw new Error('the row of a session that got events does not exist');
       }
       if (duplicates > 0) this.#addDuplicates.run(duplicates, session);
     }
-    this.#added.clear();
+    this.#deltas.clear();
   }
 
   rolledBack(): void {
-    this.#added.clear();
+    this.#deltas.clear();
   }
 
-  #of(session: number): Added {
-    const known = this.#added.get(session);
-    if (known !== undefined) return known;
-    const added = { events: 0, duplicates: 0, first: undefined, last: undefined };
-    this.#added.set(session, added);
-    return added;
+  #deltaOf(session: number): Delta {
+    const existing = this.#deltas.get(session);
+    if (existing !== undefined) return existing;
+    const delta = { events: 0, duplicates: 0, first: undefined, last: undefined };
+    this.#deltas.set(session, delta);
+    return delta;
   }
 }
 
-function isBefore(a: Place, b: Place): boolean {
+function isBefore(a: Position, b: Position): boolean {
   return a.eotNs < b.eotNs || (a.eotNs === b.eotNs && a.seq < b.seq);
 }

@@ -27,14 +27,14 @@ for (const hasLinks of [true, false]) {
         other = spawnSync(BIN, ['token', 'rotate', '--data', data], { encoding: 'utf8' });
         renameSync(from, to);
       };
-      const { keptAs } = await restoreDatabase(data, file);
+      const { previousDatabase } = await restoreDatabase(data, file);
       t.match(other, { status: 1, stdout: '', stderr: /is locked by another program: try again when/ });
       t.strictSame(
         fs.readdirSync(data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),
         ['courtd.db'],
       );
-      t.equal(fs.readFileSync(keptAs!).length, replaced.length);
-      t.equal(fs.statSync(keptAs!).mode & 0o777, 0o660);
+      t.equal(fs.readFileSync(previousDatabase!).length, replaced.length);
+      t.equal(fs.statSync(previousDatabase!).mode & 0o777, 0o660);
     },
   );
 }

@@ -1,8 +1,9 @@
 import t from 'tap';
-import { BATCH_EVENTS, FLUSH_STEP_KEYS } from '../../../src/base/limits.ts';
+import { BATCH_EVENTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
-import { findRevisions } from '../../../src/store/layout/storedEvent.ts';
+import { FLUSH_STEP_KEYS } from '../../../src/store/dedup/memtable.ts';
+import { findRevisions } from '../../../src/store/read/eventRevisions.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { type KeyOfEvent, Memtable } from '../../../src/store/dedup/memtable.ts';
+import { type KeyEntry, Memtable } from '../../../src/store/dedup/memtable.ts';
 
 /** Some are alike in all but one of their numbers. */
-function keys(count: number, firstSeq = 1): KeyOfEvent[] {
+function keys(count: number, firstSeq = 1): KeyEntry[] {
   return Array.from({ length: count }, (_, i) => ({
     session: 1 + (i % 7),
     hash: Math.imul(i >> 3, 0x9e3779b1),
@@ -11,25 +11,25 @@ function keys(count: number, firstSeq = 1): KeyOfEvent[] {
   }));
 }
 
-function tableOf(keys: readonly KeyOfEvent[]): Memtable {
+function tableOf(keys: readonly KeyEntry[]): Memtable {
   const table = new Memtable();
   for (const key of keys) table.add(key);
   return table;
 }
 
-const byKey = (a: KeyOfEvent, b: KeyOfEvent) => a.session - b.session || a.hash - b.hash || a.seq - b.seq;
+const byKey = (a: KeyEntry, b: KeyEntry) => a.session - b.session || a.hash - b.hash || a.seq - b.seq;
 
 t.test('every key is found, with all that was added under it, and no other is', (t) => {
   const all = [...keys(20_000), ...keys(100, 30_001)];
   const table = tableOf(all);
   t.equal(table.length, all.length);
   const seqs = new Map<string, number[]>();
-  const name = ({ session, hash, revision }: KeyOfEvent) => `${session} ${hash} ${revision}`;
+  const name = ({ session, hash, revision }: KeyEntry) => `${session} ${hash} ${revision}`;
   for (const key of all) seqs.set(name(key), [...(seqs.get(name(key)) ?? []), key.seq]);
   t.ok([...seqs.values()].some((each) => each.length > 1));
-  t.ok(all.every((key) => String(table.seqs(key)) === String(seqs.get(name(key)))));
-  t.ok(all.every((key) => table.seqs({ ...key, revision: 2 }).length === 0));
-  t.ok(all.every((key) => table.seqs({ ...key, session: 8 }).length === 0));
+  t.ok(all.every((key) => String(table.find(key)) === String(seqs.get(name(key)))));
+  t.ok(all.every((key) => table.find({ ...key, revision: 2 }).length === 0));
+  t.ok(all.every((key) => table.find({ ...key, session: 8 }).length === 0));
   t.end();
 });
 
@@ -42,10 +42,10 @@ t.test('keys that are forgotten were never there, also when there was no room fo
   table.truncate(kept.length);
   const fresh = tableOf(kept);
   t.equal(table.length, kept.length);
-  t.ok([...kept, ...gone].every((key) => String(table.seqs(key)) === String(fresh.seqs(key))));
+  t.ok([...kept, ...gone].every((key) => String(table.find(key)) === String(fresh.find(key))));
   t.equal(table.lastSeq, 1_000);
   for (const key of gone) table.add(key);
-  t.strictSame([...table.inOrder()], [...tableOf([...kept, ...gone]).inOrder()]);
+  t.strictSame([...table.inKeyOrder()], [...tableOf([...kept, ...gone]).inKeyOrder()]);
   t.end();
 });
 
@@ -57,10 +57,10 @@ t.test('they come in the order of the file: by session, then by hash', (t) => {
     seq: i + 1,
   }));
   const all = [...extremes, ...keys(9_000, 6)];
-  t.strictSame([...tableOf(all).inOrder()].sort(byKey), [...all].sort(byKey));
-  const inOrder = [...tableOf(all).inOrder()];
+  t.strictSame([...tableOf(all).inKeyOrder()].sort(byKey), [...all].sort(byKey));
+  const inOrder = [...tableOf(all).inKeyOrder()];
   t.ok(inOrder.every((key, i) => i === 0 || byKey({ ...inOrder[i - 1]!, seq: 0 }, { ...key, seq: 0 }) <= 0));
-  t.strictSame([...new Memtable().inOrder()], []);
+  t.strictSame([...new Memtable().inKeyOrder()], []);
   t.equal(new Memtable().lastSeq, 0);
   t.end();
 });

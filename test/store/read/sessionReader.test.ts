@@ -4,7 +4,7 @@ import t from 'tap';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
-import { READ_WITH_ROW_BYTES, type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
+import { INLINE_TEXT_BYTES, type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, collidingIds, court, scratch } from '../../harness/scratchStore.ts';
@@ -124,19 +124,13 @@ t.test(
     const { db } = scratch(t);
     const committer = new Committer(db);
     const text = (bytes: number) => `{"t":"${'x'.repeat(bytes - 8)}"}`;
-    const sizes = [
-      20,
-      READ_WITH_ROW_BYTES,
-      READ_WITH_ROW_BYTES + 1,
-      READ_CHUNK_BYTES - 100,
-      READ_CHUNK_BYTES,
-    ];
+    const sizes = [20, INLINE_TEXT_BYTES, INLINE_TEXT_BYTES + 1, READ_CHUNK_BYTES - 100, READ_CHUNK_BYTES];
     // Together they are over the bound of what comes with a row, or the one or the other is.
     const pairs: (readonly [payload: number, extra: number | null])[] = [
       ...sizes.map((size) => [size, null] as const),
       ...sizes.map((size) => [20, size] as const),
-      [READ_WITH_ROW_BYTES - 20, 20],
-      [READ_WITH_ROW_BYTES - 20, 21],
+      [INLINE_TEXT_BYTES - 20, 20],
+      [INLINE_TEXT_BYTES - 20, 21],
       ...sizes.map((size) => [size, size] as const),
     ];
     const sent = pairs.map(([payload, extra], i) => ({

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
-import { countOld, pruneEvents } from '../../../src/store/retention/prune.ts';
+import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, keyState, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
@@ -49,7 +49,7 @@ t.test('replaced revisions are found by their keys in the file, and among the la
   committer.append(...court(inFile!, { ...inFile!, ...position }, { ...inMemory!, ...position }, both!));
   committer.sealAll();
   committer.append(...court(inMemory!, { ...inMemory!, revision: 6 }, { ...both!, ...position }, event()));
-  t.match(countOld(db, POSITIONS), { events: 7, sessions: 1, of: 8 });
+  t.match(countExpired(db, POSITIONS), { events: 7, sessions: 1, of: 8 });
   t.match(await pruneEvents(db, POSITIONS, quietly), { events: 7, sessions: 1 });
   t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 1);
 });
@@ -76,7 +76,7 @@ t.test('what a revision has replaced goes before it: a prune may be cut short an
       committer.append(...court(...revisions.map((n) => revised(hits[0]!, n, n > 1))));
       committer.append(...court(...events(1_000, { type: 'BALL_SPEED' })));
       committer.append(...court(...revisions.map((n) => revised(hits[1]!, n, n % 2 === 1))));
-      const { events: old } = countOld(other, which);
+      const { events: old } = countExpired(other, which);
       t.ok(old >= 2 * length, order);
       t.match(await pruneEvents(other, which, quietly), { events: old }, order);
     }

@@ -59,7 +59,8 @@ t.test(
       t.match(refused, {
         status: 1,
         stdout: '',
-        stderr: /is of an older courtd \(layout \d+, this one has \d+\): start "courtd serve" once/,
+        stderr:
+          /was written by an older courtd \(layout \d+, this version has \d+\): start "courtd serve" once/,
       });
     }
     t.strictSame(layout(path.join(data, 'courtd.db')), [SCHEMA_VERSION, 500], 'only serve changes it');
@@ -151,7 +152,7 @@ t.test('no room for the copy: nothing is changed, and it says so', { skip: witho
   t.equal(status, 1);
   t.match(
     stderr,
-    /^courtd: [^\n]+courtd\.db gets a new layout only after a copy of it has been made, which needs \d+ MiB, and 0 MiB are free: make room\. Nothing was changed\.\n$/,
+    /^courtd: [^\n]+courtd\.db is upgraded only after it has been copied, which needs \d+ MiB, and 0 MiB are free: free some space\. Nothing was changed\.\n$/,
   );
   t.strictSame(layout(path.join(disk.data, 'courtd.db')), [SCHEMA_VERSION, 500]);
   t.notOk(fs.readdirSync(disk.data).some((name) => name.includes('layout') || name.includes('partial')));

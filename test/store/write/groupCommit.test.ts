@@ -4,7 +4,7 @@ import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../../src/ba
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
-import { GroupCommit, type WriterOptions } from '../../../src/store/write/groupCommit.ts';
+import { GroupCommit, type GroupCommitOptions } from '../../../src/store/write/groupCommit.ts';
 import { MAINTENANCE_RETRY_MS } from '../../../src/store/write/maintenanceSteps.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
@@ -18,7 +18,7 @@ import {
 } from '../../harness/scratchStore.ts';
 
 /** A writer on a database of its own. */
-function makeWriter(t: Parameters<typeof scratch>[0], options: WriterOptions = {}) {
+function makeWriter(t: Parameters<typeof scratch>[0], options: GroupCommitOptions = {}) {
   const { folder, db } = scratch(t);
   const { on, told } = recorder();
   const commits: number[] = [];

@@ -1,9 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { DedupIndex } from '../dedup/dedupIndex.ts';
-import type { KeyOfEvent } from '../dedup/memtable.ts';
-import { Arbiter } from '../layout/storedEvent.ts';
+import type { KeyEntry } from '../dedup/memtable.ts';
 import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
+import { Arbiter } from './arbiter.ts';
 import { NameInterner } from './nameInterner.ts';
 import { SessionCounters } from './sessionCounters.ts';
 
@@ -27,7 +27,7 @@ export interface Arrival {
 }
 
 /** An event on its way into the table. */
-interface NewEvent extends KeyOfEvent {
+interface Candidate extends KeyEntry {
   readonly origin: number;
   readonly event: CourtEvent;
   readonly receivedMs: number;
@@ -45,7 +45,7 @@ export class Appender {
   readonly #sessions: SessionCounters;
   readonly #arbiter: Arbiter;
   readonly #insert: MultiRowStatement;
-  readonly #noteConflict: Statement<[number, number, number]>;
+  readonly #countConflict: Statement<[number, number, number]>;
   #nextSeq: number;
 
   constructor(db: Database) {
@@ -62,7 +62,7 @@ export class Appender {
       11,
       (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,
     );
-    this.#noteConflict = db.prepare(`
+    this.#countConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
     // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned. Should that be damaged, no seq is given
@@ -80,39 +80,39 @@ export class Appender {
    * @returns what became of each request's events.
    */
   append(arrivals: readonly Arrival[]): Counts[] {
-    const counts = arrivals.map(({ events }): NewEvent['counts'] => ({
+    const counts = arrivals.map(({ events }): Candidate['counts'] => ({
       accepted: events.length,
       duplicates: 0,
       conflicts: 0,
     }));
-    const candidates: NewEvent[] = [];
+    const candidates: Candidate[] = [];
     this.#names.begin();
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
-    const found = this.keys.claim(candidates);
-    this.#store(candidates.filter((_, i) => found[i]!.length === 0));
+    const found = this.keys.findOrInsert(candidates);
+    this.#insertEvents(candidates.filter((_, i) => found[i]!.length === 0));
     for (const [i, candidate] of candidates.entries()) {
-      if (found[i]!.length > 0) this.#meetAgain(candidate, found[i]!);
+      if (found[i]!.length > 0) this.#resolveDuplicate(candidate, found[i]!);
     }
     this.#sessions.write();
     return counts;
   }
 
   /** @param found where an event with its key may be, at the time of its claim. */
-  #meetAgain(candidate: NewEvent, found: readonly number[]): void {
-    const seqs = [...found, ...this.keys.inMemory(candidate)];
+  #resolveDuplicate(candidate: Candidate, found: readonly number[]): void {
+    const seqs = [...found, ...this.keys.findInMemory(candidate)];
     const first = this.#arbiter.find(candidate, seqs);
     if (first === undefined) {
       // Pruned, or another event_id with the same hash: a row that is not there is no duplicate (design 5).
-      this.keys.add(candidate);
-      this.#store([candidate]);
+      this.keys.insert(candidate);
+      this.#insertEvents([candidate]);
       return;
     }
     const { counts, session, receivedMs } = candidate;
     counts.accepted--;
     counts.duplicates++;
-    this.#sessions.duplicate(session);
+    this.#sessions.addDuplicate(session);
     if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
     const isShared = !this.#arbiter.isOfSameCamera(first, candidate);
@@ -120,7 +120,7 @@ export class Appender {
     if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
       counts.firstConflict = candidate.event;
     if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
-    this.#noteConflict.run(session, first.seq, receivedMs);
+    this.#countConflict.run(session, first.seq, receivedMs);
   }
 
   committed(): void {
@@ -135,16 +135,16 @@ export class Appender {
   }
 
   /** Whether `tidyStep` has something to do. */
-  get wantsMaintenance(): boolean {
-    return this.keys.wantsFlush;
+  get isMaintenanceDue(): boolean {
+    return this.keys.isFlushDue;
   }
 
   /** Moves some thousand keys to the file, where that is due: between commits. */
   maintenanceStep(): void {
-    if (this.keys.wantsFlush) this.keys.flushStep();
+    if (this.keys.isFlushDue) this.keys.flushStep();
   }
 
-  #candidate(event: CourtEvent, receivedMs: number, counts: NewEvent['counts']): NewEvent {
+  #candidate(event: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
     const { eventId, revision } = event;
     const session = this.#names.sessionId(event.sessionId);
     const origin = this.#names.originId(event);
@@ -152,12 +152,12 @@ export class Appender {
     return { session, hash, revision, seq: this.#nextSeq++, origin, event, receivedMs, counts };
   }
 
-  #store(fresh: readonly NewEvent[]): void {
-    for (const rows of inChunks(fresh)) {
+  #insertEvents(candidates: readonly Candidate[]): void {
+    for (const rows of inChunks(candidates)) {
       const values: (string | number | bigint | null)[] = [];
       for (const { seq, session, origin, event, receivedMs } of rows) {
         const { eventId, revision, eotNs, eot, confidence, payload, extra } = event;
-        this.#sessions.event(session, { eotNs, seq });
+        this.#sessions.addEvent(session, { eotNs, seq });
         values.push(
           seq,
           session,

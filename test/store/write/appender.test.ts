@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
-import { findRevisions } from '../../../src/store/layout/storedEvent.ts';
+import { findRevisions } from '../../../src/store/read/eventRevisions.ts';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event, events } from '../../harness/events.ts';

@@ -5,11 +5,11 @@ import { UPGRADE_ROOM_PERCENT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { copyDatabase } from '../backup/onlineBackup.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
-import { preMigrationCopyOf } from '../open/preMigrationCopy.ts';
+import { preMigrationCopyOf } from '../open/previousDatabases.ts';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 
 /** How often the log says how far an upgrade of the database is. */
-const UPGRADE_TOLD_MS = 5_000;
+const PROGRESS_LOG_MS = 5_000;
 
 /** How far an upgrade is. */
 export interface UpgradeStep {
@@ -38,29 +38,29 @@ export interface UpgradeEvents {
 export async function upgradeDatabase(file: string, from: number, on: UpgradeEvents): Promise<void> {
   const startedAt = performance.now();
   const copy = preMigrationCopyOf(file, from);
-  let [doing, bytes, toldAt]: [UpgradeStep['doing'], number, number] = ['copying', 0, 0];
-  const tell = () => {
-    toldAt = performance.now();
+  let [doing, bytes, reportedAt]: [UpgradeStep['doing'], number, number] = ['copying', 0, 0];
+  const report = () => {
+    reportedAt = performance.now();
     const seconds = Math.round(performance.now() - startedAt) / 1000;
     on.upgrading({ doing, from, to: SCHEMA_VERSION, copy, bytes, seconds });
   };
-  tell();
+  report();
   removeLeftovers(path.dirname(file), (name) => name === path.basename(copy));
-  refuseWithoutRoom(file);
+  refuseWithoutSpace(file);
   try {
     await copyDatabase(file, copy, (soFar) => {
       bytes = soFar;
-      if (performance.now() - toldAt > UPGRADE_TOLD_MS) tell();
+      if (performance.now() - reportedAt > PROGRESS_LOG_MS) report();
     });
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     throw new OperatorError(
-      `${file} gets a new layout only after a copy of it has been made, and that failed. ${error.message} Nothing was changed.`,
+      `${file} is upgraded only after it has been copied, and the copy failed. ${error.message} Nothing was changed.`,
     );
   }
   doing = 'changing';
-  tell();
-  const timer = setInterval(tell, UPGRADE_TOLD_MS);
+  report();
+  const timer = setInterval(report, PROGRESS_LOG_MS);
   try {
     const failure = await runWorker(workerFile('migrateWorker', import.meta.url), file);
     if (failure !== undefined) throw failure;
@@ -68,17 +68,17 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
     clearInterval(timer);
   }
   doing = 'done';
-  tell();
+  report();
 }
 
 /** Not by trying: systemd starts the daemon again every second, and each time it would fill the disk, and wear it. */
-function refuseWithoutRoom(file: string): void {
+function refuseWithoutSpace(file: string): void {
   const { bavail, bsize } = fs.statfsSync(path.dirname(file));
   const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;
   const [neededMib, freeMib] = [needed, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
   if (freeMib! >= neededMib!) return;
   throw new OperatorError(
-    `${file} gets a new layout only after a copy of it has been made, which needs ${Math.ceil(neededMib!)} MiB, and ` +
-      `${Math.floor(freeMib!)} MiB are free: make room. Nothing was changed.`,
+    `${file} is upgraded only after it has been copied, which needs ${Math.ceil(neededMib!)} MiB, and ` +
+      `${Math.floor(freeMib!)} MiB are free: free some space. Nothing was changed.`,
   );
 }

@@ -1,0 +1,61 @@
+import fs from 'node:fs';
+import { OperatorError } from '../../base/operatorError.ts';
+import { databaseFile } from '../directory/dataDirectory.ts';
+import { permissionHint } from '../directory/permissionHint.ts';
+import { sqliteCode } from '../sqlite/errors.ts';
+
+/** @returns the sentence for people that fits a foreseen failure of a data directory; else the error as it is. */
+export function explain(error: unknown, directory: string): unknown {
+  if (error instanceof OperatorError) return error;
+  const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
+  const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : (sqliteCode(error) ?? own);
+  const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory;
+  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
+  return sentence === undefined ? error : new OperatorError(sentence);
+}
+
+/** @returns the code of the system's refusal; SQLite says CANTOPEN or READONLY of all of them. */
+function accessError(directory: string, mode: number): string | undefined {
+  try {
+    fs.accessSync(directory, mode);
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  }
+}
+
+type Sentence = (directory: string, code: string, denied: string) => string;
+
+const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
+  [
+    /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
+    (directory, _code, denied) =>
+      `${denied} is not accessible to this user: ${permissionHint(denied, directory)}.`,
+  ],
+  [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
+  [
+    /^EISDIR/,
+    (directory) =>
+      `${databaseFile(directory)} is a directory, not a database: name another data directory with --data.`,
+  ],
+  [/^ENOENT/, (directory) => `${directory} cannot be created: name another directory with --data.`],
+  [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
+  // Shared memory: the file beside the database that SQLite makes at every start.
+  [
+    /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
+    (directory) => `The disk of ${directory} is full: free some space and try again.`,
+  ],
+  [
+    /^SQLITE_(CORRUPT|NOTADB)/,
+    (directory) =>
+      `The database in ${directory} is damaged. Nothing was changed: make a copy of it, then restore a backup.`,
+  ],
+  [
+    /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
+    (directory) => `The database in ${directory} is locked by another program: try again when it is done.`,
+  ],
+  [
+    /^(EIO|SQLITE_IOERR)/,
+    (directory, code) => `The disk of ${directory} failed a read or a write (${code}): check the disk.`,
+  ],
+];

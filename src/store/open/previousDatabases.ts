@@ -1,0 +1,38 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { databaseFile } from '../directory/dataDirectory.ts';
+import { SCHEMA_VERSION } from '../layout/schema.ts';
+
+/** Older databases that lie beside the database. The daemon reads none of them again. */
+export interface PreviousDatabases {
+  readonly names: readonly string[];
+  /** With their logs. */
+  readonly bytes: number;
+}
+
+/** @returns what restores have replaced (restore.ts), and what upgrades have copied (preMigrationCopy.ts). */
+export function previousDatabases(directory: string): PreviousDatabases {
+  const prefix = `${path.basename(databaseFile(directory))}.`;
+  const files = fs
+    .readdirSync(directory)
+    .filter((name) => name.startsWith(prefix) && /^(replaced|layout)-/.test(name.slice(prefix.length)));
+  const sizes = files.map((name) => fs.statSync(path.join(directory, name), { throwIfNoEntry: false })?.size);
+  const bytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+  return { names: files.filter((name) => !/-(wal|journal)$/.test(name)), bytes };
+}
+
+/** @returns the name of the copy that is made of a database of this layout before it gets a newer one. */
+export function preMigrationCopyOf(file: string, version: number): string {
+  return `${file}.layout-${version}`;
+}
+
+/** @returns the newest copy made before an upgrade that this program can read. */
+export function newestPreMigrationCopy(directory: string): string | undefined {
+  const versions = fs
+    .readdirSync(directory)
+    .map((name) => Number(/^courtd\.db\.layout-(\d{1,6})$/.exec(name)?.[1]))
+    .filter((version) => version <= SCHEMA_VERSION);
+  return versions.length === 0
+    ? undefined
+    : preMigrationCopyOf(databaseFile(directory), Math.max(...versions));
+}

@@ -1,0 +1,32 @@
+import type { Database } from 'better-sqlite3';
+import { readKeyHash } from '../dedup/keyHash.ts';
+import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
+
+export interface FoundEvent extends StoredEvent {
+  /** Copies with other content that came later and were ignored. */
+  readonly conflictingCopies: number;
+}
+
+/**
+ * @returns every stored revision of one event, in order. Keys that are not flushed yet are in the daemon's memory
+ * (dedupIndex.ts), so the events that came since are looked through as well.
+ */
+export function findRevisions(db: Database, sessionId: string, eventId: string): FoundEvent[] {
+  const hash = readKeyHash(db)(eventId);
+  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: number }], EventRow>(`
+    ${SELECT_EVENT}
+     WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (
+       SELECT k.seq FROM key k JOIN session ks ON ks.id = k.session WHERE ks.name = @sessionId AND k.hash = @hash
+       UNION
+       SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to_seq FROM flushed) AND u.event_id = @eventId)
+     ORDER BY e.revision`);
+  const copies = db
+    .prepare<[{ seq: number }], number>(
+      'SELECT copies FROM conflict WHERE session = (SELECT session FROM event WHERE seq = @seq) AND seq = @seq',
+    )
+    .pluck();
+  return rows.all({ sessionId, eventId, hash }).map((row) => ({
+    ...toStoredEvent(row),
+    conflictingCopies: copies.get({ seq: row.seq }) ?? 0,
+  }));
+}
