@@ -19,14 +19,14 @@ import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts
 import type { Counts } from './write/appender.ts';
 import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './write/groupCommit.ts';
 
-/** What the daemon logs of the store. */
+/** What the daemon logs about the store. */
 export type StoreEvents = GroupCommitEvents & WalEvents & UpgradeEvents;
 
 export interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
 }
 
-/** The store as the daemon has it: one writer, the tokens, and the locks that make it the only one. */
+/** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
 export class Store {
   readonly tokens: TokenVerifier;
   readonly #db: Database;
@@ -63,8 +63,8 @@ export class Store {
   }
 
   /**
-   * Opens the data directory for writing, and makes it where there is none.
-   * @throws {StoreError} where it cannot be: the message says why and what to do.
+   * Opens the data directory for writing; creates it where it does not exist.
+   * @throws {OperatorError} where that fails: the message says why and what to do.
    */
   static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
     const make = { create: true, check: true, acceptOlder: true };
@@ -74,7 +74,7 @@ export class Store {
       db = openDatabase(directory, make);
       const lock = lockDirectory(directory);
       if (inodeOf(directory) !== before) {
-        // It was made just now, or a restore has put another one in its place before we had the lock.
+        // The database was created just now, or a restore replaced it before we held the lock.
         db.close();
         db = openDatabase(directory, make);
       }
@@ -86,7 +86,7 @@ export class Store {
       }
       const full = await recoveryBarrier(db, directory).catch(asFull);
       assertDurable(db);
-      // Waiting inside SQLite would stop the event loop: the writer waits on a timer instead.
+      // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');
       const store = new Store(lock, db, directory, on, options);
       if (full !== undefined) void store.#retryRecoveryBarrier(full);
@@ -97,15 +97,15 @@ export class Store {
     }
   }
 
-  /** @see Writer.append */
+  /** @see GroupCommit.append */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return this.#writer.append(events);
   }
 
   /**
-   * Proves that the store lives: what waits now is answered, and the newest event is read. A full disk, another
-   * program's lock and a damaged page are answers, too.
-   * @throws what is neither.
+   * A health check: waits until the queued requests have been answered, then reads the newest event. A full
+   * disk, another program's lock and a damaged page are healthy answers too.
+   * @throws any other failure.
    */
   async answers(): Promise<void> {
     await this.#writer.drained();
@@ -119,7 +119,7 @@ export class Store {
     }
   }
 
-  /** Refuses what comes from now on, waits for what came before, then checkpoints and closes. */
+  /** Refuses new requests, waits for the queued ones, then checkpoints and closes the database. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#wal.stop();
@@ -134,8 +134,8 @@ export class Store {
   }
 
   /**
-   * The disk has no room for the barrier (recoveryBarrier.ts). Everything is refused until it is behind us, as if the disk had
-   * become full while running: nothing is stored, and nothing is called a duplicate.
+   * The disk has no room for the recovery barrier. Until the barrier has passed everything is refused, as if
+   * the disk had filled up while running: nothing is stored, and nothing is called a duplicate.
    */
   async #retryRecoveryBarrier(full: { readonly error: unknown }): Promise<void> {
     this.#writer.hold('full', true);
@@ -153,7 +153,7 @@ export class Store {
     this.#on.healed();
   }
 
-  /** They are not worth more than a try: the disk may be full, or another program may hold the lock. */
+  /** Best effort: the disk may be full, or another program may hold the lock. */
   #writeLastUses(): void {
     try {
       this.tokens.writeUses(0);
@@ -163,12 +163,12 @@ export class Store {
   }
 }
 
-/** @returns which file it is, whatever its name was before; undefined where there is none. */
+/** @returns the inode of the database; undefined where there is none. */
 function inodeOf(directory: string): number | undefined {
   return fs.statSync(databaseFile(directory), { throwIfNoEntry: false })?.ino;
 }
 
-/** @throws what is not a full disk. */
+/** @throws any error other than a full disk. */
 function asFull(error: unknown): { readonly error: unknown } {
   if (failureKind(error) !== 'full') throw error;
   return { error };

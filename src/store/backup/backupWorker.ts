@@ -6,7 +6,10 @@ import { OperatorError } from '../../base/operatorError.ts';
 import type { CopyAnswer } from './onlineBackup.ts';
 import { verifyDatabase } from './verifyDatabase.ts';
 
-/** The thread of onlineBackup.ts: one copy of a database, checked. The calls take as long as the database is large. */
+/**
+ * The worker thread of onlineBackup.ts: copies a database and verifies the copy. Both calls take as long as
+ * the database is large.
+ */
 
 const [file, copy] = workerData as [string, string];
 const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
@@ -14,17 +17,19 @@ let answer: CopyAnswer;
 try {
   const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();
   const before = lastSeq.get()!;
-  // With a rollback journal it would look for one beside the database again at each read, and do as that says, whoever has put
-  // it there and whoever we are by then. In the log it opens nothing by its name any more.
+  // In rollback journal mode SQLite would look for a journal beside the database at every read and apply it,
+  // whoever put it there and whatever user this process has become by then. In WAL mode it opens nothing by
+  // name any more.
   if (db.pragma('journal_mode', { simple: true }) !== 'wal') {
     throw new Database.SqliteError('another file has replaced the database', 'SQLITE_BUSY');
   }
-  // By now SQLite has all of the database open: who it is from here on counts for the copy.
+  // SQLite has opened all the files of the database: from here on the process may become the user that writes
+  // the copy.
   parentPort!.postMessage('opened');
   await once(parentPort!, 'message');
   db.prepare('VACUUM INTO ?').run(copy);
   const contents = verifyDatabase(copy);
-  // Only a prune could have taken the newest event away meanwhile, and then it is gone from both.
+  // Only a prune could have deleted the newest event meanwhile, and then it is missing from both.
   if (contents.lastSeq < Math.min(before, lastSeq.get()!)) throw new OperatorError('is incomplete');
   answer = { contents };
 } catch (error) {

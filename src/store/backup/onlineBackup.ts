@@ -11,10 +11,12 @@ import { failureKind } from '../sqlite/errors.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
 import type { Contents } from './verifyDatabase.ts';
 
-/** How often a copy that is being written is synced: one sync of it all would stop the daemon's. */
+/**
+ * How often the copy is synced while it is being written: one sync of all of it would hold up the daemon's.
+ */
 const COPY_SYNC_MS = 100;
 
-/** What the worker answers: the contents of the copy, what is invalid with it, or SQLite's explainFailure. */
+/** What the worker reports: the contents of the copy, what is wrong with it, or the failure of SQLite. */
 export type CopyAnswer =
   | { readonly contents: Contents }
   | { readonly invalid: string }
@@ -27,13 +29,17 @@ export interface Copy extends Contents {
 const fdatasync = promisify(fs.fdatasync);
 
 /**
- * Copies a database as it is at one moment, beside whoever writes to it (VACUUM INTO), checks the copy, fsyncs it and
- * gives it its name. It has no free pages and no log beside it; numbering goes on in it where it was.
+ * Copies a database as of one moment, beside any writer (VACUUM INTO), verifies the copy, fsyncs it and
+ * renames it into place. The copy has no free pages and no WAL; its seqs continue where those of the database
+ * were.
  *
- * Until it is done the log of the database cannot be cut off. In a worker, so that signals are seen; and synced as it
- * grows, because one sync of gigabytes at the end would stop the daemon's.
- * @param onProgress is told how many bytes there are so far.
- * @throws {StoreError} where the copy cannot be written or is invalid. Then nothing is left of it.
+ * The WAL of the database cannot be truncated meanwhile. Runs in a worker thread, so that signals are
+ * handled; and the copy is synced as it grows, because one sync of gigabytes at the end would hold up the
+ * daemon's.
+ * @param onProgress called with the bytes written so far.
+ * @throws {OperatorError} where the copy cannot be written or is not valid; the partial file has been
+ * removed.
+ * @throws {SqliteError} where the database cannot be read.
  */
 export async function copyDatabase(
   file: string,
@@ -63,9 +69,9 @@ async function copyInWorker(
   target: string,
   onProgress: (bytes: number) => void,
 ): Promise<CopyAnswer> {
-  // Closed only when the worker has closed its connection: that would drop SQLite's locks.
+  // Closed only after the worker has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = fs.openSync(partial, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
-  // Root reads as the owner of the database, and writes as the caller of this does.
+  // Root reads as the owner of the database, and writes as the user that it was before.
   const resumeIdentity = actAsOwner(path.dirname(file));
   let isDone = false;
   const worker = new Worker(workerFile('backupWorker', import.meta.url), { workerData: [file, partial] });
@@ -97,7 +103,7 @@ async function copyInWorker(
   }
 }
 
-/** What cannot be written is the copy: nothing else is. */
+/** A failed write can only be one to the copy: nothing else is written. */
 function explainFailure(error: InstanceType<typeof Database.SqliteError>, target: string): unknown {
   const place = path.dirname(target);
   if (failureKind(error) === 'full') {

@@ -24,30 +24,32 @@ import { explain } from '../open/openErrors.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
-/** A piece of a file that is copied: signals are seen between two of them. */
+/** Bytes that are copied between two turns of the event loop, in which signals are handled. */
 const COPY_BYTES = 1024 ** 2;
 
 export interface Restored extends Contents {
-  /** Where the replaced database is; null where there was none. */
+  /** The path of the replaced database; null where there was none. */
   readonly previousDatabase: string | null;
 }
 
 const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
-/** What a database can have beside it that belongs to it; `-shm` holds nothing. */
+/** Files beside a database that belong to it. `-shm` holds no data. */
 const COMPANIONS = ['-wal', '-journal'] as const;
 
 /**
- * Puts a copy of `file` in the place of the database, and keeps that one under another name. `file` is not opened by
- * SQLite and stays as it is: what is checked is the copy.
+ * Replaces the database with a copy of `file`, and preserves the replaced one under another name. SQLite
+ * never opens `file`, which is not changed: the copy is verified.
  *
- * In an order that leaves a database of this name at every moment, the old one or the new one: a daemon that finds none
- * would begin with an empty one. And no log of the old one is ever beside the new one, which would be ruined by it.
- * @throws {StoreError} where the daemon runs, `file` is not a whole backup, or there is no room. Nothing is changed then.
+ * At every moment there is a database of this name, the previous or the new one: a daemon that found none
+ * would create an empty one. And a WAL of the previous one is never beside the new one, which it would
+ * corrupt.
+ * @throws {OperatorError} where the daemon is running, `file` is not a valid backup, or there is no room.
+ * Nothing has been changed then.
  */
 export async function restoreDatabase(directory: string, file: string): Promise<Restored> {
   const target = databaseFile(directory);
-  // As whoever calls: root may read what the owner of the data directory may not.
+  // As the calling user: root may read files that the owner of the data directory may not.
   const source = openBackup(file);
   try {
     if (isSame(source[0]!.fd, target))
@@ -59,7 +61,7 @@ export async function restoreDatabase(directory: string, file: string): Promise<
       removeLeftovers(directory, (name) => name === path.basename(target));
       const partial = createPartial(target);
       const contents = await copyChecked(file, source, partial);
-      // A signal that came meanwhile is seen now, or not before the end.
+      // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = replace(target, partial);
       return { ...contents, previousDatabase };
@@ -74,15 +76,16 @@ export async function restoreDatabase(directory: string, file: string): Promise<
   }
 }
 
-/** A file of the backup: the database, or a log beside it. */
+/** A file of the backup: the database, or a WAL or journal beside it. */
 interface Part {
   readonly companion: string;
   readonly fd: number;
 }
 
 /**
- * Looks at the first bytes, so that nothing is made or copied for a file that cannot be meant.
- * @returns the backup and the logs that it may have.
+ * Reads the header, so that nothing is created or copied for a file that cannot be a backup.
+ * @returns the backup with its WAL or journal, if it has one.
+ * @throws {OperatorError} where it cannot be read or is no backup.
  */
 function openBackup(file: string): Part[] {
   const source: Part[] = [];
@@ -91,7 +94,7 @@ function openBackup(file: string): Part[] {
     refuseForeign(file, headerOf(source[0]!.fd));
     for (const companion of COMPANIONS) {
       if (!hasContent(file + companion)) continue;
-      // No link: whoever may write beside the backup could have root read anything out of it.
+      // No symbolic link: whoever may write beside the backup could make root copy any file.
       source.push({ companion, fd: fs.openSync(file + companion, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) });
     }
     return source;
@@ -114,11 +117,11 @@ function isSame(fd: number, file: string): boolean {
   return one.dev === other?.dev && one.ino === other.ino;
 }
 
-/** Copies the backup, with a log that it may have, into one file without a log. */
+/** Copies the backup, with its WAL or journal, into a single file, and verifies that. */
 async function copyChecked(file: string, source: readonly Part[], partial: string): Promise<Contents> {
   for (const { companion, fd } of source) {
     if (companion !== '') createPrivate(partial + companion);
-    // Signals are seen between the turns of the event loop.
+    // Signals are handled between two turns of the event loop.
     for (const _ of copying(fd, partial + companion)) await setImmediate();
   }
   try {
@@ -131,9 +134,9 @@ async function copyChecked(file: string, source: readonly Part[], partial: strin
   }
 }
 
-/** @returns the name that the replaced database is preserved under. */
+/** @returns the path of the preserved database; null where there was none. */
 function replace(target: string, partial: string): string | null {
-  // One that cannot be read is preserved as it is, with its logs.
+  // One that cannot be read is preserved as it is, with its WAL.
   const exclusive = hasContent(target) && readHeader(target).isOurs ? tryOpenExclusively(target) : undefined;
   const opened: number[] = [];
   try {
@@ -144,7 +147,10 @@ function replace(target: string, partial: string): string | null {
   }
 }
 
-/** @param opened takes descriptors of the database: one that is closed takes the locks of `exclusive` along. */
+/**
+ * @param opened gets descriptors of the database, which must not be closed earlier: that would drop the locks
+ * of `exclusive`.
+ */
 function swap(target: string, partial: string, opened: number[]): string | null {
   const directory = path.dirname(target);
   const parts = ['', ...COMPANIONS].filter((part) => hasContent(target + part));
@@ -157,13 +163,13 @@ function swap(target: string, partial: string, opened: number[]): string | null 
   return preserved;
 }
 
-/** A second name for one file: the first one stays until another file takes it. */
+/** A hard link: the first name stays until it is replaced. */
 function preserve(file: string, preserved: string, opened: number[]): void {
   telling(preserved, () => {
     try {
       fs.linkSync(file, preserved);
     } catch {
-      // A file system without links.
+      // A file system without hard links.
       const fd = fs.openSync(file, O_RDONLY);
       opened.push(fd);
       createPrivate(preserved);
@@ -173,7 +179,7 @@ function preserve(file: string, preserved: string, opened: number[]): void {
   });
 }
 
-/** Copies an open file from its beginning into one that is there, a piece a step. */
+/** Copies an open file from its start into an existing one, COPY_BYTES a step. */
 function* copying(from: number, to: string): Generator<void> {
   const fd = fs.openSync(to, O_WRONLY | O_NOFOLLOW);
   try {
@@ -192,7 +198,10 @@ function* copying(from: number, to: string): Generator<void> {
   }
 }
 
-/** @throws where another program has it open, which would go on with the replaced one. */
+/**
+ * @returns undefined where the database cannot be read.
+ * @throws where another program has it open, which would continue with the replaced one.
+ */
 function tryOpenExclusively(file: string): Database.Database | undefined {
   try {
     return openExclusively(file);
@@ -202,15 +211,15 @@ function tryOpenExclusively(file: string): Database.Database | undefined {
   }
 }
 
-/** Brings all of a log into its database, and does without one until it is opened the next time. */
+/** Checkpoints the whole WAL into the database, which has none until it is opened the next time. */
 function removeWal(file: string): void {
   openExclusively(file).close();
 }
 
 /**
- * The same, and keeps others out until the connection is closed: whoever opened it again meanwhile would write to it,
- * and leave a log beside the file that has its name by then. No other descriptor of it may be closed here: its locks
- * would go with it.
+ * The same, and keeps other programs out until the connection is closed: one that opened the database
+ * meanwhile would write to it, and leave a WAL beside the file that then has its name. No other descriptor of
+ * the database may be closed here: that would drop the locks.
  */
 function openExclusively(file: string): Database.Database {
   const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
@@ -218,7 +227,7 @@ function openExclusively(file: string): Database.Database {
     db.pragma('synchronous = FULL');
     db.pragma('journal_mode = DELETE');
     db.exec('BEGIN EXCLUSIVE');
-    // Somebody was faster, and it has a log again.
+    // Another program was faster, and the database has a WAL again.
     if (db.pragma('journal_mode', { simple: true }) === 'wal') {
       throw new Database.SqliteError('opened by another program', 'SQLITE_BUSY');
     }

@@ -3,21 +3,23 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../layout/schema.ts';
 
-/** What a database holds. */
+/** What a database contains. */
 export interface Contents {
   readonly events: number;
   /** Sessions with events. */
   readonly sessions: number;
-  /** The highest seq, 0 without events. */
+  /** The highest seq; 0 without events. */
   readonly lastSeq: number;
-  /** When the event that came last came, milliseconds since 1970-01-01T00:00:00Z. */
+  /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
   readonly newestMs: number | null;
 }
 
 /**
- * Looks at every page of a copy that nobody else has open. In a copy that SQLite has just made the indexes are right, so
- * the quick check is enough: it takes a second where the whole one takes four.
- * @throws {StoreError} where it is not a whole database of courtd that this program can read.
+ * Reads every page of a copy that nobody else has open.
+ * @param indexes also compares the indexes with their tables, which takes four seconds where the quick check
+ * takes one. A copy that SQLite has just written does not need it.
+ * @throws {OperatorError} where it is not an intact courtd database that this version can read; the message
+ * is the end of a sentence about it.
  */
 export function verifyDatabase(file: string, { indexes = false } = {}): Contents {
   const db = new Database(file, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });

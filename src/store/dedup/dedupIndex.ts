@@ -5,52 +5,47 @@ import { Flush } from './flush.ts';
 import { type KeyHash, readKeyHash } from './keyHash.ts';
 import { type Key, type KeyEntry, Memtable, mix } from './memtable.ts';
 
-/** Keys that the daemon keeps in memory before they go to the file, 40 bytes each; as many more come while they go. */
+/** Keys in the memtable at which a flush begins, 40 bytes each. As many again may arrive while it runs. */
 export const MEMTABLE_KEYS = 200_000;
 /**
- * The filter that tells of most new events that they are new: 4 MiB. When it holds so many keys it is wrong of 6 in 100, and
- * another one begins. Where it cannot tell, the file is asked: 3 us instead of 0.4 (measured).
+ * A filter of 4 MiB. With so many keys in it, 6 look-ups in 100 are false positives, and a new filter
+ * replaces it. A false positive costs a query: 3 us an event instead of 0.4 (measured).
  */
 const BLOOM_FILTER = { bits: 2 ** 25, keys: 4_000_000 } as const;
 
-/** The events whose keys are read back at start. */
+/** SQL: the events whose keys are not in the table `key` yet. A start reads them back into the memtable. */
 export const UNFLUSHED = 'FROM event WHERE seq > (SELECT up_to_seq FROM flushed)';
 
 const NO_KEYS: readonly KeyEntry[] = [];
 const NO_SEQS: readonly number[] = [];
 
 /**
- * Which events are found, for ever. Event ids are random, so an index over all of them would dirty a page of its own
- * for each event: 14 KB written for 200 bytes, slow, and hard on flash. Instead events are appended in order of
- * arrival, and the keys of the latest are in memory: session, revision and a hash of the event_id, and the seq of the event.
+ * The set of all stored event keys, without a time window. It maps (session, hash of the event_id, revision)
+ * to the seqs of the events that may have that key: the newest keys in a memtable, the others in the table
+ * `key`. Whether such an event exists, and is the same one, only its row decides (arbiter.ts).
  *
- * A key tells where its event may be; whether it is there and is the same one, the event itself tells. So no hash can make
- * two events one, and a key that leads nowhere does no harm.
+ * DESIGN.md explains the structure, its bounds and what a crash leaves behind.
  *
- * Nothing is lost with the memory: the keys of all events after the last that were flushed are read back at start. To bound
- * that, they move to the file when there are LIVE_KEYS of them (flush.ts): sorted, so that a page takes many at once.
- *
- * A filter of bits tells of most new events that no key of theirs is in the file. Without it, and with only sessions asked for
- * that have begun to be flushed, 16 sessions that go on for two million events cost 8.7 us an event instead of 5, which is
- * a quarter of what a request of 500 costs in all.
- *
- * This holds for one writing process (directoryLock.ts). Other processes work from the file alone.
+ * It is exact only in the one process that writes (directoryLock.ts). Other processes read the tables.
  */
 export class DedupIndex {
   readonly hash: KeyHash;
   readonly #selectFlushed: MultiRowStatement<KeyEntry>;
   readonly #flush: Flush;
-  /** Sessions are numbered as they begin. The filter holds all keys of those that began after this one. */
+  /**
+   * Session ids grow. The filter holds every key of the sessions with a higher id than this; for the others
+   * the table is always queried.
+   */
   #lastUnfilteredSession: number;
   #lastSession: number;
   #filter = new BloomFilter(BLOOM_FILTER.bits);
-  /** Keys in it. */
   #keysInFilter = 0;
-  /** Those that come now; before them those that are on their way to the file, if any are. */
+  /** The keys that arrived since the last flush began. Those of a flush in progress are in `#flush.keys`. */
   #memtable = new Memtable();
-  /** How many of them a rollback leaves. */
+  /** The length of the memtable at the last commit: a rollback truncates it to this. */
   #committedLength = 0;
 
+  /** Reads the keys of unflushed events back into the memtable. */
   constructor(db: Database) {
     this.hash = readKeyHash(db);
     this.#selectFlushed = new MultiRowStatement(
@@ -67,14 +62,15 @@ export class DedupIndex {
     this.#recover(db);
   }
 
-  /** Keys in memory. */
+  /** Keys in memory, including those of a flush in progress. */
   get count(): number {
     return this.#memtable.length + (this.#flush.keys?.length ?? 0);
   }
 
   /**
-   * Makes the keys found that are certainly new, inside the transaction that stores their events.
-   * @returns for each key where its event may be: nowhere, if it was new.
+   * Inserts every key that is certainly new. Call it inside the transaction that stores the events.
+   * @returns for each key the seqs of the events that may have it; empty where the key was new and has been
+   * inserted.
    */
   findOrInsert(keys: readonly KeyEntry[]): (readonly number[])[] {
     const seqs: (readonly number[])[] = [];
@@ -91,7 +87,7 @@ export class DedupIndex {
     return seqs;
   }
 
-  /** Makes a key found, whatever else is found by it. */
+  /** Inserts a key, even where the index has the same one: two event_ids may share a hash. */
   insert(key: KeyEntry): void {
     this.#memtable.add(key);
     this.#filter.add(mix(key));
@@ -99,27 +95,33 @@ export class DedupIndex {
     if (key.session > this.#lastSession) this.#lastSession = key.session;
   }
 
-  /** @returns where its event may be, of those whose keys are in memory. */
+  /** @returns the seqs of the events that may have this key, of those whose keys are in memory. */
   findInMemory(key: Key): readonly number[] {
     const live = this.#memtable.find(key);
     const flushing = this.#flush.keys?.find(key);
     return flushing === undefined || flushing.length === 0 ? live : [...live, ...flushing];
   }
 
+  /** Call it after the transaction has been committed. */
   committed(): void {
     this.#committedLength = this.#memtable.length;
   }
 
+  /** Removes the keys that were inserted since the last commit. */
   rolledBack(): void {
     this.#memtable.truncate(this.#committedLength);
   }
 
-  /** Whether `sealStep` has something to do. */
+  /** Whether `flushStep` has work to do. */
   get isFlushDue(): boolean {
     return this.#flush.keys !== undefined || this.#memtable.length >= MEMTABLE_KEYS;
   }
 
-  /** Begins, or moves some thousand keys to the file in a transaction of its own: between commits, never inside one. */
+  /**
+   * Begins a flush, or writes the next FLUSH_STEP_KEYS keys of it in a transaction of their own. Call it
+   * between commits, never inside a transaction.
+   * @throws {SqliteError} where a step fails; calling again repeats that step.
+   */
   flushStep(): void {
     if (this.#flush.keys !== undefined) return this.#flush.step();
     this.#flush.begin(this.#memtable);

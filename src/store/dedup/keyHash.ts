@@ -1,15 +1,17 @@
 import type { Database } from 'better-sqlite3';
 
-/** Bytes of the secret that a database has for its keys (schema.ts). */
+/** Length of the secret of a database (schema.ts). */
 export const SECRET_BYTES = 8;
 
 /** @returns the hash of an event_id, a signed 32-bit integer. */
 export type KeyHash = (eventId: string) => number;
 
 /**
- * HalfSipHash-1-3, the 32-bit sibling of SipHash (Aumasson and Bernstein, 2012), which Linux uses for hash tables as
- * `hsiphash`: over the UTF-16 units of an event_id, two to a word. Keys are found by it (dedupIndex.ts). It has a secret, because
- * whoever could make event_ids of one hash would have the daemon look at all of them for each further one.
+ * HalfSipHash-1-3, the 32-bit sibling of SipHash (Aumasson and Bernstein, 2012), which Linux uses for its
+ * hash tables as `hsiphash`. The input is the UTF-16 code units of an event_id, two to a word. It is keyed
+ * because a client that could choose event_ids with equal hashes would make each further one be compared with
+ * all of them.
+ * @param secret SECRET_BYTES bytes.
  */
 export function keyHash(secret: Buffer): KeyHash {
   const [k0, k1] = [secret.readInt32LE(0), secret.readInt32LE(4)];
@@ -20,7 +22,7 @@ export function keyHash(secret: Buffer): KeyHash {
     let v1 = k1;
     let v2 = k0 ^ 0x6c796765;
     let v3 = k1 ^ 0x74656462;
-    // One round for each word, the last of which has the length, and three to finish.
+    // One round for each word, the last of which carries the length, then three to finalise.
     for (let i = 0; i < last + 4; i++) {
       let word = 0;
       if (i < last) word = eventId.charCodeAt(2 * i) | (eventId.charCodeAt(2 * i + 1) << 16);
@@ -43,7 +45,10 @@ export function keyHash(secret: Buffer): KeyHash {
   };
 }
 
-/** @returns the hash that the keys of this database have. */
+/**
+ * @returns the hash function of this database, with its own secret.
+ * @throws {Error} where the row of `flushed` is missing.
+ */
 export function readKeyHash(db: Database): KeyHash {
   const secret = db.prepare<[], Buffer>('SELECT secret FROM flushed').pluck().get();
   if (secret === undefined)

@@ -1,22 +1,22 @@
 /** Keys that one flush step writes: 5 to 15 ms (measured). */
 export const FLUSH_STEP_KEYS = 4_000;
 
-/** What an event is found by (spec 2.3, dedupIndex.ts). */
+/** What identifies an event (spec 2.3), with the session interned and the event_id hashed. */
 export interface Key {
   readonly session: number;
-  /** Of its event_id (keyHash.ts). */
+  /** Of the event_id (keyHash.ts). */
   readonly hash: number;
   readonly revision: number;
 }
 
-/** A key, and the event that it leads to. */
+/** A key with the seq of its event. */
 export interface KeyEntry extends Key {
   readonly seq: number;
 }
 
 /**
- * Mixes a key into 32 bits (as MurmurHash3 ends), so that nobody who does not know the hash can choose sessions and revisions
- * that meet.
+ * Mixes a key into 32 bits with the finaliser of MurmurHash3. Without the secret of the key hash nobody can
+ * choose sessions and revisions that collide.
  */
 export function mix({ session, hash, revision }: Key): number {
   let mixed = hash ^ Math.imul(session, 0x9e3779b1);
@@ -27,12 +27,12 @@ export function mix({ session, hash, revision }: Key): number {
 
 const NO_SEQS: readonly number[] = [];
 const FIRST_CAPACITY = 1024;
-/** What `sortedBy` can tell apart; LIVE_KEYS_MAX is far below. */
+/** `sortedBy` packs positions below this into a double. MEMTABLE_KEYS_MAX is far lower. */
 const CAPACITY_MAX = 2 ** 21;
 
 /**
- * Keys in memory, in the order in which they came, and a hash table with linear probing over them: 32 bytes a key, in plain
- * arrays that the garbage collector does not look into.
+ * The keys of recent events in memory, in order of arrival, with a hash table (linear probing) over them. 32
+ * bytes a key, in typed arrays, which the garbage collector does not scan.
  */
 export class Memtable {
   #length = 0;
@@ -40,15 +40,18 @@ export class Memtable {
   #hashes = new Int32Array(FIRST_CAPACITY);
   #revisions = new Int32Array(FIRST_CAPACITY);
   #seqs = new Float64Array(FIRST_CAPACITY);
-  /** Numbers of keys, from 1 on; 0 is free. At most half of it is taken. */
+  /** Hash table of positions plus one; 0 is an empty slot. At most half of the slots are in use. */
   #slots = new Int32Array(2 * FIRST_CAPACITY);
 
-  /** Keys. */
+  /** Number of keys. */
   get length(): number {
     return this.#length;
   }
 
-  /** Also a second one for the same key: which of the events it is, they tell themselves. */
+  /**
+   * Adds a key, even where there is an equal one: which event it belongs to, the rows decide.
+   * @throws {RangeError} beyond CAPACITY_MAX keys.
+   */
   add(key: KeyEntry): void {
     if (this.#length === this.#hashes.length) this.#grow();
     const i = this.#length++;
@@ -59,7 +62,7 @@ export class Memtable {
     this.#fillSlot(i, key);
   }
 
-  /** @returns where the events may be. */
+  /** @returns the seqs of all equal keys. */
   find(key: Key): readonly number[] {
     let found: number[] | undefined;
     const slots = this.#slots;
@@ -74,10 +77,14 @@ export class Memtable {
     return found ?? NO_SEQS;
   }
 
-  /** Forgets the keys that came last, all but so many. */
+  /**
+   * Removes the newest keys.
+   * @param length how many to leave.
+   */
   truncate(length: number): void {
     const mask = this.#slots.length - 1;
-    // From the end: each was put behind those that were there before it, so nothing is looked for behind it.
+    // Newest first: no older key was placed by probing past the slot of a newer one, so clearing that slot
+    // breaks no probe sequence.
     while (this.#length > length) {
       const i = --this.#length;
       let at = mix(this.#key(i)) & mask;
@@ -86,12 +93,15 @@ export class Memtable {
     }
   }
 
-  /** The highest. */
+  /** The highest seq; 0 without keys. */
   get lastSeq(): number {
     return this.#seqs.subarray(0, this.#length).reduce((a, b) => Math.max(a, b), 0);
   }
 
-  /** @yields all keys by session, then by hash; sorted piece by piece, because all at once would stop the event loop. */
+  /**
+   * @yields all keys, by session, then by hash. A large session is sorted in parts, because sorting it at
+   * once would block the event loop.
+   */
   *inKeyOrder(): Generator<KeyEntry> {
     const positions = sortedBy(indices(this.#length), this.#sessions);
     for (let from = 0, to = 0; from < positions.length; from = to) {
@@ -103,7 +113,7 @@ export class Memtable {
     }
   }
 
-  /** @returns the same in parts, each with higher hashes than the one before. */
+  /** @returns the positions in parts; all hashes of a part are higher than those of the part before. */
   #partitionByHash(positions: Int32Array): ArrayLike<number>[] {
     if (positions.length <= FLUSH_STEP_KEYS) return [positions];
     const parts: number[][] = Array.from({ length: 64 }, () => []);
@@ -134,14 +144,17 @@ export class Memtable {
   }
 }
 
-/** By a loop: `from` with a function takes ten times as long. */
+/** A loop, because `Int32Array.from` with a function takes ten times as long. */
 function indices(length: number): Int32Array {
   const positions = new Int32Array(length);
   for (let i = 0; i < length; i++) positions[i] = i;
   return positions;
 }
 
-/** As plain numbers, which are sorted in a tenth of the time: the value above the place, in the 53 bits of a double. */
+/**
+ * Sorts positions by value, packed into doubles (the value above the position, within 53 bits): sorting plain
+ * numbers takes a tenth of the time of a comparison function.
+ */
 function sortedBy(positions: ArrayLike<number>, values: ArrayLike<number>): Int32Array {
   const packed = new Float64Array(positions.length);
   for (let i = 0; i < packed.length; i++) packed[i] = values[positions[i]!]! * CAPACITY_MAX + positions[i]!;

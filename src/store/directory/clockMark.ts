@@ -3,15 +3,18 @@ import path from 'node:path';
 import { CLOCK_MS, EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 
-/** What the daemon knows of the box's clock. Milliseconds since 1970-01-01T00:00:00Z, as that clock told them. */
+/**
+ * What the daemon has recorded about the clock of the box. Milliseconds since 1970-01-01T00:00:00Z by that
+ * clock.
+ */
 export interface ClockMark {
-  /** What it said at the last look. */
+  /** The time of the last record. */
   readonly lastMs: number;
-  /** Since when it has not jumped; 0: it never has. */
+  /** The time since which the clock has not jumped; 0 if it never has. */
   readonly steadySinceMs: number;
 }
 
-/** @returns the mark after another look at the clock. */
+/** @returns the mark after reading the clock again. */
 export function nextMark(before: ClockMark | undefined, nowMs: number): ClockMark {
   if (before === undefined) return { lastMs: nowMs, steadySinceMs: 0 };
   const hasJumped = Math.abs(nowMs - before.lastMs) > CLOCK_MS.jump;
@@ -19,10 +22,10 @@ export function nextMark(before: ClockMark | undefined, nowMs: number): ClockMar
 }
 
 /**
- * Whether the clock has jumped so lately that nothing should be deleted by it: more than a day from one hourly mark of the daemon
- * to the next, or from the last one to now, either way, and less than a day ago. A box that was off for a week looks the same:
- * then retention comes a day late, which is the harmless side. After a day the clock is believed: by then somebody has seen the box,
- * and a disk must not fill up for a clock that is never mended.
+ * Whether the clock jumped so recently that nothing should be deleted by it: by more than a day, either way,
+ * between two hourly marks or since the last one, and less than a day ago. A box that was off for a week
+ * looks the same: retention is then a day late, which does no harm. After a day the clock is trusted: by then
+ * somebody has seen the box, and the disk must not fill up because a clock is never corrected.
  */
 export function hasJustJumped(mark: ClockMark | undefined, nowMs: number): boolean {
   const { steadySinceMs } = nextMark(mark, nowMs);
@@ -30,8 +33,8 @@ export function hasJustJumped(mark: ClockMark | undefined, nowMs: number): boole
 }
 
 /**
- * A file of its own, always of one length and written over in place: it must go on being written on a full disk, where retention
- * is wanted most, and it belongs to the box, not to a database that may be of another (a restore).
+ * A file of its own, of constant length and overwritten in place. It must be writable on a full disk, where
+ * retention is needed most; and it describes the box, while a database may come from another one (a restore).
  */
 function markFile(directory: string): string {
   return path.join(directory, 'courtd.clock');
@@ -39,10 +42,10 @@ function markFile(directory: string): string {
 
 const MARK = /^(\d{15}) (\d{15})\n$/;
 const MARK_BYTES = 32;
-/** Whatever lies there: a pipe would be waited for, and a link leads elsewhere. */
+/** Whatever has that name: opening a pipe would block, and a symbolic link points elsewhere. */
 const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
-/** @returns undefined where there is none, or none that can be read. */
+/** @returns undefined where there is no readable mark. */
 export function readMark(directory: string): ClockMark | undefined {
   try {
     const [, last, since] = MARK.exec(firstBytes(markFile(directory))) ?? [];
@@ -73,16 +76,19 @@ function writeMark(directory: string, { lastMs, steadySinceMs }: ClockMark): voi
   }
 }
 
-/** Marks what the clock says: now, and every hour from now on. @returns what stops that. */
+/**
+ * Records the clock now, and every hour from now on.
+ * @returns a function that stops it.
+ */
 export function markClock(directory: string): () => void {
   const mark = () => {
     const nowMs = Date.now();
-    // A clock that was never set: what it says is no time to compare another one with.
+    // The clock was never set: its time must not be compared with another one.
     if (nowMs < EARLIEST_RECEIVED_MS) return;
     try {
       writeMark(directory, nextMark(readMark(directory), nowMs));
     } catch {
-      // Retention waits for the next one.
+      // Retention uses the next mark.
     }
   };
   mark();

@@ -5,10 +5,13 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { actAsOwner, becomeOwner, isSharedByRoot } from '../../base/processIdentity.ts';
 import { isMember } from './permissionHint.ts';
 
-/** New files in it have its group. */
+/** New files inherit the group of the directory. */
 const SETGID = 0o2000;
 const DIRECTORY_MODE = SETGID | 0o770;
-/** What is opened by its name; who may open what else is there, such as an export that root has made, does not matter. */
+/**
+ * The files that courtd opens by name. Others, such as an export that root has written, need not be
+ * accessible.
+ */
 const OWN_FILES = [
   'courtd.db',
   'courtd.db-wal',
@@ -26,10 +29,10 @@ export function databaseFile(directory: string): string {
 }
 
 /**
- * The first step of whoever works in a data directory: root becomes its owner, and nothing is opened or made there that
- * the daemon could not open, or that is not where it seems to be.
- * @param staysRoot root is the owner by its effective ids alone (processIdentity.ts).
- * @throws {StoreError} and the system's refusals. Nothing is changed then.
+ * Call it before anything else in a data directory. Root becomes the owner of the directory, and nothing is
+ * opened or created there that the daemon could not open, or that is a link elsewhere.
+ * @param staysRoot root changes its effective ids only (processIdentity.ts).
+ * @throws {OperatorError} and the system's errors; nothing has been changed then.
  */
 export function enterDirectory(directory: string, staysRoot = false): void {
   const stat = fs.statSync(directory, { throwIfNoEntry: false });
@@ -46,7 +49,10 @@ export function enterDirectory(directory: string, staysRoot = false): void {
   refuseForeignGroup(directory, stat);
 }
 
-/** SQLite opens a file that it may not write all the same, and makes others beside it. @throws naming what is closed. */
+/**
+ * SQLite opens a file even where it may not write to it, and creates others beside it.
+ * @throws the system's error, with the path that is not accessible.
+ */
 function refuseInaccessible(directory: string): void {
   const { R_OK, W_OK, X_OK } = fs.constants;
   fs.accessSync(directory, R_OK | W_OK | X_OK);
@@ -58,7 +64,7 @@ function refuseInaccessible(directory: string): void {
         `${file} is a symbolic link, which courtd does not follow: remove it, or replace it with the file that it points to.`,
       );
     }
-    // Whoever opens a pipe waits for somebody at its other end, and hears no signal meanwhile.
+    // Opening a pipe blocks until somebody opens its other end, and no signal is handled meanwhile.
     if (stat !== undefined && !stat.isFile() && !stat.isDirectory()) {
       throw new OperatorError(
         `${file} is a pipe, a socket or a device, which courtd never creates: remove it.`,
@@ -67,13 +73,13 @@ function refuseInaccessible(directory: string): void {
     try {
       if (stat !== undefined) fs.accessSync(file, R_OK | W_OK);
     } catch (error) {
-      // A command that ends takes away what SQLite has beside the database.
+      // A command that ends removes the files that SQLite has beside the database.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
 }
 
-/** What a member of the group makes is open to the daemon, the directory's owner, through the group alone. */
+/** The daemon, the owner of the directory, can open the files of a group member through the group alone. */
 function refuseForeignGroup(directory: string, { uid, gid, mode }: fs.Stats): void {
   const own = process.getuid?.();
   if (own === undefined || own === 0 || own === uid || uid === 0) return;
@@ -91,18 +97,24 @@ function refuseForeignGroup(directory: string, { uid, gid, mode }: fs.Stats): vo
   }
 }
 
-/** Makes the data directory where there is none. */
+/**
+ * Creates the data directory, with its parents, where it does not exist.
+ * @throws the system's error.
+ */
 export function makeDataDirectory(directory: string): void {
   if (fs.existsSync(directory)) return;
   makeDirectory(path.resolve(directory));
   fs.chmodSync(directory, DIRECTORY_MODE);
 }
 
-/** With its parents. Node's own recursive mkdir never ends where none can be made, such as in /proc. */
+/**
+ * Creates the parents as well. Node's own recursive mkdir never returns where none can be created, such as in
+ * /proc.
+ */
 function makeDirectory(directory: string): void {
   const parent = path.dirname(directory);
   if (!fs.existsSync(parent)) makeDirectory(parent);
   fs.mkdirSync(directory);
-  // Or the power takes the directory away, and with it all that was synced in it.
+  // Otherwise a power failure may remove the directory, with everything that was synced in it.
   fsync(parent);
 }

@@ -6,9 +6,9 @@ import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
 
 /**
- * One daemon a data directory: the keys in play are in its memory (dedupIndex.ts).
- * @returns the lock; it lasts until it is closed or the process ends.
- * @throws {StoreError} where another daemon has it.
+ * One daemon a data directory: the newest keys are only in its memory (dedupIndex.ts).
+ * @returns the lock; it is held until it is closed or the process ends.
+ * @throws {OperatorError} where another daemon holds it.
  */
 export function lockDirectory(directory: string): Database.Database {
   return lockFile(
@@ -18,7 +18,10 @@ export function lockDirectory(directory: string): Database.Database {
   );
 }
 
-/** One prune at a time: each sweeps after what it has deleted itself (prune.ts). @see lockDirectory */
+/**
+ * One prune at a time: each one deletes the dangling keys of all (prune.ts).
+ * @see lockDirectory
+ */
 export function lockPrune(directory: string): Database.Database {
   return lockFile(
     pruneFile(directory),
@@ -27,7 +30,7 @@ export function lockPrune(directory: string): Database.Database {
   );
 }
 
-/** For the daemon, while the disk is full. */
+/** Whether a prune is running: the daemon asks while the disk is full. */
 export function isPruning(directory: string): boolean {
   if (!fs.existsSync(pruneFile(directory))) return false;
   try {
@@ -40,15 +43,18 @@ export function isPruning(directory: string): boolean {
 }
 
 const pruneFile = (directory: string) => path.join(directory, 'courtd.prune');
-/** The daemon may just be looking whether it is taken. */
+/** The daemon may be probing the lock just now. */
 const PRUNE_LOCK_WAIT_MS = 100;
 
-/** SQLite's own lock on a file of its own does it: the kernel lets go of it however the process ends. */
+/**
+ * An exclusive SQLite lock on a file of its own: the kernel releases it however the process ends.
+ * @throws {OperatorError} `message`, where another process holds the lock.
+ */
 function lockFile(file: string, message: string, waitMs = 0): Database.Database {
   createPrivateIfMissing(file);
   const lock = new Database(file, { fileMustExist: true, timeout: waitMs });
   try {
-    // Nothing is ever written: no journal file beside it.
+    // Nothing is ever written, so no journal file appears beside it.
     lock.pragma('journal_mode = MEMORY');
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {

@@ -8,8 +8,9 @@ import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
 
 /**
- * A disk that is full of events is emptied by a prune, and that needs room first: for its commits in the log, and for the
- * log in the file. So a few megabytes are kept in a file, and given up for it.
+ * A disk that is full of events is freed by a prune, and that needs space first: for its commits in the WAL,
+ * and for checkpointing the WAL into the database. So RESERVE_BYTES are allocated in a file, and released for
+ * it (../../ARCHITECTURE.md#reserve).
  */
 
 /** What `withReserve` releases at a time: the shared memory file (32 KiB) and a few pages. */
@@ -19,28 +20,33 @@ const { O_WRONLY, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve');
 /**
- * Given up: all of it, until the daemon has seen that and takes nothing of what comes free; then an empty file, until the reserve is
- * whole again, because a prune that was cut short leaves a disk that is still full.
+ * The reserve after its release: at first the whole file under this name, until the daemon has noticed and
+ * stores no more events; then an empty file, until the reserve is full again, because an interrupted prune
+ * leaves a disk that is still full.
  */
 const releasedFile = (directory: string) => path.join(directory, 'courtd.reserve.given-up');
 
-/** @returns bytes; 0 where there is none. A link is none: root must not follow what a member of the group has put there. */
+/**
+ * @returns the size of the reserve; 0 where there is none. A symbolic link does not count: root must not
+ * follow what a member of the group has put there.
+ */
 export function reservedBytes(directory: string): number {
   const stat = fs.lstatSync(reserveFile(directory), { throwIfNoEntry: false });
   return stat?.isFile() ? stat.size : 0;
 }
 
+/** @returns the free space of the file system, for users other than root. */
 export function freeBytes(directory: string): number {
   const { bavail, bsize } = fs.statfsSync(directory);
   return bavail * bsize;
 }
 
-/** Whether a prune has given it up that did not come to its end, or works still. */
+/** Whether a prune that is running, or was interrupted, has released the reserve. */
 export function isReserveReleased(directory: string): boolean {
   return fs.lstatSync(releasedFile(directory), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Takes back what a prune had given up that was cut short before it used any of it. */
+/** Restores the reserve that an interrupted prune had released but not used. */
 export function reclaimReserve(directory: string): void {
   const stat = fs.lstatSync(releasedFile(directory), { throwIfNoEntry: false });
   if (stat?.isFile() && stat.size > 0 && reservedBytes(directory) === 0) {
@@ -49,9 +55,10 @@ export function reclaimReserve(directory: string): void {
 }
 
 /**
- * Makes the reserve, or what is missing of it, where as much is left beside it: a disk too small for that does without. If nothing
- * need be left, it becomes as large as there is room.
- * @returns whether it is whole.
+ * Allocates the reserve, or what is missing of it.
+ * @param leaveBytes how much space must be free after that: a disk too small for it has no reserve. With 0
+ * the reserve grows as far as there is space.
+ * @returns whether it is complete.
  */
 export function fillReserve(directory: string, leaveBytes = RESERVE_BYTES): boolean {
   const file = reserveFile(directory);
@@ -62,10 +69,10 @@ export function fillReserve(directory: string, leaveBytes = RESERVE_BYTES): bool
   if (bytes === 0 || free < bytes + leaveBytes) return false;
   try {
     createPrivateIfMissing(file);
-    // A pipe that somebody has put there would be waited for.
+    // Opening a pipe that somebody has put there would block.
     const fd = fs.openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
     try {
-      // Zeros would take no room where the file system compresses.
+      // Random bytes: zeros take no space where the file system compresses.
       if (fs.writeSync(fd, randomBytes(bytes)) < missing) return false;
     } finally {
       fs.closeSync(fd);
@@ -77,28 +84,39 @@ export function fillReserve(directory: string, leaveBytes = RESERVE_BYTES): bool
   }
 }
 
-/** Gives up all of it. @returns whether there was any. */
+/**
+ * Releases all of it.
+ * @returns whether there was any.
+ */
 function releaseAll(directory: string): boolean {
   const hadAny = reservedBytes(directory) > 0;
   fs.rmSync(reserveFile(directory), { force: true });
   return hadAny;
 }
 
-/** For a prune. The daemon takes no event from when it has seen that until the prune has ended. @returns whether there was any. */
+/**
+ * Releases the reserve for a prune. The daemon stores no event from when it notices until the prune has
+ * ended.
+ * @param seen resolves once the daemon must have noticed.
+ * @returns whether there was any.
+ */
 export async function releaseReserve(directory: string, seen: () => Promise<void>): Promise<boolean> {
   const hasAny = reservedBytes(directory) > 0;
   if (hasAny) {
     fs.renameSync(reserveFile(directory), releasedFile(directory));
     await seen();
   }
-  // Also that of a prune which was cut short.
+  // Also of a prune that was interrupted.
   const isLeft = fs.existsSync(releasedFile(directory));
   fs.rmSync(releasedFile(directory), { force: true });
   if (hasAny || isLeft) createPrivateIfMissing(releasedFile(directory));
   return hasAny || isLeft;
 }
 
-/** Does what needs only a few pages, and gives up a part of the reserve for it where the disk is full. */
+/**
+ * Runs what needs only a few pages, and releases a slice of the reserve for it as long as the disk is full.
+ * @throws what `work` throws.
+ */
 export function withReserve<Result>(directory: string, work: () => Result): Result {
   for (;;) {
     try {
@@ -120,8 +138,9 @@ function releaseSlice(directory: string): boolean {
 }
 
 /**
- * Brings all of the log into the file and cuts it off. Where the file cannot grow by what is in the log the reserve is given up
- * for that moment: the log that is cut off then is larger than what the file has grown by.
+ * Checkpoints the whole WAL and truncates it. Where the database file cannot grow by what is in the WAL, the
+ * reserve is released for that moment: truncating the WAL frees more than the file has grown by.
+ * @throws {SqliteError} where there is still no space.
  */
 export function truncateWal(db: Database, directory: string): WalState {
   const truncate = () => (db.pragma('wal_checkpoint(TRUNCATE)') as [WalState])[0];

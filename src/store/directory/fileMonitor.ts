@@ -2,17 +2,18 @@ import fs from 'node:fs';
 import { FILES_CHECK_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 
-/** What one of the files was when it was opened: a file system, and a number in it. */
+/** Identifies a file: its file system, and its inode there. */
 interface Identity {
   readonly dev: number;
   readonly ino: number;
 }
 
 /**
- * Notices that the database, its log or the shared memory beside it has been removed, or that another file has its name:
- * SQLite would go on in files that nobody can open any more, and 202 would mean nothing. The same for the lock (directoryLock.ts), without
- * which another daemon would store beside this one what each of them holds for new. By their names, never by opening
- * them: closing such a descriptor would drop SQLite's locks. A restore cannot be the cause: it needs the daemon's lock.
+ * Notices that the database, its WAL, its shared memory or the lock (directoryLock.ts) has been removed or
+ * replaced. SQLite would continue in files that nobody else can open, and a 202 would mean nothing; without
+ * the lock a second daemon would accept the same events. Looks at the names only and never opens a file:
+ * closing the descriptor would drop SQLite's locks. A restore is not the cause: it needs the lock of the
+ * daemon.
  */
 export class FileMonitor {
   readonly #files: ReadonlyMap<string, Identity>;
@@ -21,9 +22,10 @@ export class FileMonitor {
   readonly #timer: NodeJS.Timeout;
 
   /**
-   * @param file the database, which a connection has open in WAL mode: all three files are there.
-   * @param lock what keeps other daemons out.
-   * @param onLost is told once, at most FILES_CHECK_MS after it has happened.
+   * @param file the path of the database, which a connection has open in WAL mode, so that all three files
+   * exist.
+   * @param lock the path of the lock.
+   * @param onLost called once, at most FILES_CHECK_MS after it happened, with the sentence for the operator.
    */
   constructor(file: string, lock: string, onLost: (error: OperatorError) => void) {
     const names = [file, `${file}-wal`, `${file}-shm`, lock];
@@ -44,7 +46,7 @@ export class FileMonitor {
       try {
         now = identityOf(file);
       } catch {
-        // A directory that was closed to us says nothing about its files; they go on being written.
+        // A directory that has become inaccessible says nothing about its files, which can still be written.
         continue;
       }
       if (now?.dev === dev && now.ino === ino) continue;
@@ -60,7 +62,10 @@ export class FileMonitor {
   }
 }
 
-/** @returns undefined where there is no such file. @throws where that cannot be told. */
+/**
+ * @returns undefined where there is no such file.
+ * @throws the system's error where that cannot be determined.
+ */
 function identityOf(file: string): Identity | undefined {
   return fs.statSync(file, { throwIfNoEntry: false });
 }

@@ -3,8 +3,9 @@ import { isPruning } from './directoryLock.ts';
 import { fillReserve, freeBytes, isReserveReleased, reclaimReserve, reservedBytes } from './diskReserve.ts';
 
 /**
- * Keeps the daemon's reserve (diskReserve.ts). Once it is gone, a prune works on a full disk: no event is taken until it has ended, or the
- * cameras would have used up what it needs. The same if it was cut short: then the reserve comes before events.
+ * Maintains the daemon's reserve (diskReserve.ts). While it is released a prune is running on a full disk,
+ * and no event is stored until the prune has ended: cameras would use up the space that it needs. If the
+ * prune was interrupted, the reserve is refilled before events are stored again.
  */
 export class ReserveKeeper {
   readonly #directory: string;
@@ -13,7 +14,7 @@ export class ReserveKeeper {
   #hadReserve = false;
   #isHeld = false;
 
-  /** @param hold whether events are to be refused. */
+  /** @param hold called with whether events are to be refused. */
   constructor(directory: string, hold: (isHeld: boolean) => void) {
     this.#directory = directory;
     this.#hold = hold;
@@ -21,6 +22,7 @@ export class ReserveKeeper {
     this.#check();
   }
 
+  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }
@@ -31,7 +33,7 @@ export class ReserveKeeper {
       else this.#setHeld(false);
       this.#hadReserve = reservedBytes(this.#directory) > 0;
     } catch {
-      // The directory cannot be looked at: whoever writes to it will tell.
+      // The directory is not accessible: whoever writes to it will report that.
     }
   }
 

@@ -3,16 +3,19 @@ import { APPLICATION_ID } from './schema.ts';
 
 const HEADER_BYTES = 100;
 
-/** What the first bytes of a database say (SQLite file format, section 1.3). */
+/** What the header of a database file says (SQLite file format, section 1.3). */
 export interface Header {
-  /** Nothing is in it: the power went when it had just been made. */
+  /** The file has no contents: the power failed just after it was created. */
   readonly isEmpty: boolean;
   readonly isOurs: boolean;
-  /** The layout (schema.ts); 0: not set up. */
+  /** The layout version (schema.ts); 0: not set up. */
   readonly version: number;
 }
 
-/** Closing the descriptor drops the locks of any connection to the file in this process: there must be none. */
+/**
+ * Closing the descriptor drops the locks of every connection of this process to the file: there must be none.
+ * @throws the system's error where the file cannot be read.
+ */
 export function readHeader(file: string): Header {
   const fd = fs.openSync(file, 'r');
   try {
@@ -22,6 +25,7 @@ export function readHeader(file: string): Header {
   }
 }
 
+/** @param fd an open file, read from its start. */
 export function headerOf(fd: number): Header {
   const bytes = Buffer.alloc(HEADER_BYTES);
   const isBlank = fs.readSync(fd, bytes, 0, HEADER_BYTES, 0) === 0;
@@ -31,7 +35,10 @@ export function headerOf(fd: number): Header {
   return { isEmpty, isOurs, version: bytes.readUInt32BE(60) };
 }
 
-/** One page without a table, a layout or a mark, as `PRAGMA auto_vacuum = INCREMENTAL` writes it at once (openDatabase.ts). */
+/**
+ * A single page without a table, a layout version or an application_id, as `PRAGMA auto_vacuum = INCREMENTAL`
+ * writes it immediately (openDatabase.ts).
+ */
 function isUnmarked(bytes: Buffer): boolean {
   const [pages, largestRoot, version, isIncremental, application] = [28, 52, 60, 64, 68].map((at) =>
     bytes.readUInt32BE(at),

@@ -3,13 +3,13 @@ import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 
-/** The names that a camera says with every event (schema.ts). */
+/** The names that a camera repeats in every event (schema.ts). */
 export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
 
-/** The names behind the numbers, for readers: asked for once each. */
+/** Reads the names of origins, with a cache. */
 export class OriginReader {
   readonly #known = new Map<number, OriginNames>();
-  /** UTF-16 units of them. */
+  /** UTF-16 code units in the cache. */
   #chars = 0;
   readonly #find: Statement<[number], OriginNames>;
 
@@ -19,6 +19,7 @@ export class OriginReader {
         FROM origin WHERE id = ?`);
   }
 
+  /** @throws {OperatorError} where there is no such origin. */
   names(id: number): OriginNames {
     return this.#known.get(id) ?? this.#ask(id);
   }
@@ -36,7 +37,7 @@ export class OriginReader {
   }
 }
 
-/** @returns why an event cannot be read whose row of names is gone. */
+/** @returns the error for an event whose row of names is missing. */
 export function namesMissing(): OperatorError {
   return new OperatorError(
     'The database is damaged: the venue, court, source and type of some events are missing. Make a copy of it, then restore a backup.',

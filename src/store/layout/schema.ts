@@ -3,18 +3,21 @@ import { EVENT_TYPES } from '../../protocol/event.ts';
 import { SECRET_BYTES } from '../dedup/keyHash.ts';
 
 /**
- * The layout of courtd.db (design 5). `user_version` is the number of the last migration that the file has seen.
+ * The layout of courtd.db. `user_version` counts the migrations that have been applied.
  *
- * - Names are interned: a camera says the same venue, court, source, type and version with every event, so the
- *   five together are one `origin`. No id is given twice: readers and the daemon remember them.
- * - `event` is appended to, and pruned: `seq` is the order of arrival.
- * - No index is in the order of eot: readers sort (eotOrder.ts). A session counts its events (sessionCounters.ts).
- * - `key` tells where an event may be that comes again. The keys of events after `flushed` are in the memory of the
- *   daemon, and in `event` itself: see dedupIndex.ts.
- * - No table that takes events has a constraint that OR IGNORE could swallow, but its key.
+ * - Names are interned: a camera repeats the same venue, court, source, type and schema version in every
+ *   event, so the five together are one `origin`. No id is assigned twice, because readers and the daemon
+ *   cache them.
+ * - `event` is append-only, except for prunes: `seq` is the order of arrival.
+ * - There is no index by eot: readers sort (eotOrder.ts). A session counts its events (sessionCounters.ts).
+ * - `key` is the dedup index on disk. The keys of events after `flushed.up_to_seq` are only in the memory of
+ *   the daemon, and can be recomputed from `event` (../dedup/DESIGN.md).
+ * - No table that takes events has a constraint, other than its key, that OR IGNORE could swallow.
  */
 
-/** "crtd" in ASCII: tells our files from others (SQLite file format, offset 68). */
+/**
+ * "crtd" in ASCII, at offset 68 of the file: distinguishes our databases from others (SQLite file format).
+ */
 export const APPLICATION_ID = 0x63727464;
 
 const LAYOUT = `
@@ -96,14 +99,15 @@ const LAYOUT = `
       FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin;
 `;
 
-/** Nothing older was ever released. Migration n takes a file from user_version n to n + 1. */
+/** Migration n takes a database from user_version n to n + 1. No older layout was ever released. */
 export const MIGRATIONS: readonly string[] = [LAYOUT];
 
+/** The layout that this version writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
- * Brings the file up to the last of the migrations; call it inside a transaction that holds the write lock.
- * @param migrations others than the program's only in tests.
+ * Applies the missing migrations. Call it inside a transaction that holds the write lock.
+ * @param migrations other ones only in tests.
  */
 export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
   const from = db.pragma('user_version', { simple: true }) as number;

@@ -1,15 +1,15 @@
 import type { CourtEvent } from '../../protocol/event.ts';
 import { namesMissing } from './origins.ts';
 
-/** An event as it lies in the store. */
+/** An event as stored. */
 export interface StoredEvent extends CourtEvent {
   /** Order of arrival. */
   readonly seq: number;
-  /** When it arrived, milliseconds since 1970-01-01T00:00:00Z. */
+  /** When it was received, milliseconds since 1970-01-01T00:00:00Z. */
   readonly receivedMs: number;
 }
 
-/** `eot_ns` comes in two parts, because a JavaScript number cannot hold it. */
+/** `eot_ns` in two columns, because a JavaScript number cannot hold it. */
 export type EventRow = Omit<StoredEvent, 'eotNs' | 'type'> & {
   readonly eotMs: number;
   readonly eotRestNs: number;
@@ -18,14 +18,14 @@ export type EventRow = Omit<StoredEvent, 'eotNs' | 'type'> & {
 
 const NS_PER_MS = 1_000_000n;
 
-/** Complete it with WHERE. */
+/** Selects EventRows; append a WHERE clause. */
 export const SELECT_EVENT = `
   SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns / 1000000 AS eotMs,
          e.eot_ns % 1000000 AS eotRestNs, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
          o.schema_version AS schemaVersion, e.received_ms AS receivedMs, e.payload, e.extra
     FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin`;
 
-/** @throws {StoreError} where its names are gone. */
+/** @throws {OperatorError} where the names of the event are missing. */
 export function toStoredEvent(row: EventRow): StoredEvent {
   const { eotMs, eotRestNs, type, ...event } = row;
   if (type === null) throw namesMissing();

@@ -12,25 +12,31 @@ import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
 import { explain } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
 
-/** Page cache of the database, in KiB: 16 MB, and 64 MB (design 5), were no faster (measured). */
+/** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
 const PAGE_CACHE_KIB = 8_000;
-/** The log is cut back to this size when it has been checkpointed (design 5). */
+/** SQLite truncates the WAL to this size when it starts it anew after a checkpoint. */
 const JOURNAL_SIZE_BYTES = 64 * 1024 ** 2;
 
 export interface OpenOptions {
-  /** Make the directory and the database where there is none: only `serve` and `token rotate` do. */
+  /** Create the directory and the database where there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
-  /** Look for damage first, in the tables that every event needs: only `serve` does. Others get out what can be read. */
+  /**
+   * First look for damage, in the tables that every event needs: only `serve` does. Other commands read what
+   * can be read.
+   */
   readonly check?: boolean;
-  /** Root has something to write elsewhere and stays root under the owner that it acts as: `backup` and `export -o`. */
+  /**
+   * Root has something to write elsewhere, and stays root under the owner that it acts as: `backup` and
+   * `export -o`.
+   */
   readonly staysRoot?: boolean;
-  /** Open a database of an acceptOlder layout too: only `serve` does, which brings it up to date (migrateLayout.ts). */
+  /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
   readonly acceptOlder?: boolean;
 }
 
 /**
- * Opens the database of a data directory with the pragmas that the promise rests on.
- * @throws {StoreError} with a sentence for people, where the file is missing, foreign, newer, damaged or denied to us.
+ * Opens the database of a data directory with the pragmas that make a commit durable.
+ * @throws {OperatorError} where the file is missing, foreign, newer, damaged or not accessible.
  */
 export function openDatabase(
   directory: string,
@@ -63,8 +69,8 @@ function createEmpty(directory: string, file: string): void {
 }
 
 /**
- * Looks at the bytes before SQLite opens the file, because opening a foreign one already changes things beside it.
- * Closing the descriptor drops the locks of any other connection of this process: there must be none.
+ * Reads the header before SQLite opens the file, because SQLite creates and changes files beside a foreign
+ * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
  */
 function refuseForeign(file: string, directory: string): void {
   if (!exists(file)) {
@@ -83,15 +89,16 @@ function refuseForeign(file: string, directory: string): void {
 }
 
 /**
- * Looks at what every event needs, and at what a start reads: the whole file would take seconds. Where there is a log, with
- * a connection that cannot write: closing another one would bring the log into the damaged file.
+ * Checks the tables that every event needs, and what a start reads; checking the whole file would take
+ * seconds. Where there is a WAL, over a read-only connection: closing one that can write would checkpoint the
+ * WAL into the damaged file.
  */
 function refuseDamaged(file: string): void {
   if (fs.statSync(file).size === 0) return;
   const readonly = (fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
-    // A power cut while it was being set up.
+    // The power failed while the database was being created.
     if (layoutOf(db) === 0) return;
     for (const table of CHECKED_TABLES) {
       const rows = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
@@ -107,7 +114,10 @@ function refuseDamaged(file: string): void {
 
 const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'flushed', 'token'];
 
-/** @throws where that cannot be told: existsSync takes a file in a directory that is denied to us for a missing one. */
+/**
+ * `existsSync` would report a file in an inaccessible directory as missing.
+ * @throws the system's error where that cannot be determined.
+ */
 function exists(file: string): boolean {
   try {
     fs.accessSync(file);
@@ -136,9 +146,9 @@ function prepare(db: Database.Database, file: string, create: boolean, acceptOld
   refuseNewer(version, file);
   if (version === 0) {
     if (!create) throw new OperatorError(`${file} is not set up yet: start "courtd serve" once.`);
-    // In a rollback journal, so that the file carries our mark before there is a log beside it.
+    // In a rollback journal, so that the file has our application_id before there is a WAL beside it.
     db.pragma('page_size = 4096');
-    // So that a prune can give the space back (prune.ts); it cannot be set once there is a table.
+    // For a prune to return space to the file system (prune.ts); it cannot be changed once there is a table.
     db.pragma('auto_vacuum = INCREMENTAL');
     db.transaction(() => migrate(db)).exclusive();
   } else if (version < SCHEMA_VERSION && !acceptOlder) {
@@ -158,18 +168,21 @@ function prepare(db: Database.Database, file: string, create: boolean, acceptOld
   setDurable(db);
 }
 
-/** @returns the number of the last migration that the file has seen. */
+/** @returns the layout version of the file: how many migrations have been applied to it (schema.ts). */
 export function layoutOf(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** better-sqlite3 commits without fsync in WAL mode unless this is set on every open (design 1.1). */
+/** In WAL mode better-sqlite3 commits without fsync unless `synchronous` is FULL on every connection. */
 function setDurable(db: Database.Database): void {
   db.pragma('synchronous = FULL');
   assertDurable(db);
 }
 
-/** A new database reports FULL and then is not: call it again after the first write. */
+/**
+ * A new database may report FULL before its first write and lose it with that: call this again afterwards.
+ * @throws {OperatorError} where commits are not durable.
+ */
 export function assertDurable(db: Database.Database): void {
   const mode = [db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })];
   if (mode[0] !== 'wal' || mode[1] !== 2)

@@ -4,7 +4,9 @@ import { databaseFile } from '../directory/dataDirectory.ts';
 import { permissionHint } from '../directory/permissionHint.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
 
-/** @returns the sentence for people that fits a foreseen failure of a data directory; else the error as it is. */
+/**
+ * @returns an OperatorError for a foreseen failure to open or write a data directory; other errors unchanged.
+ */
 export function explain(error: unknown, directory: string): unknown {
   if (error instanceof OperatorError) return error;
   const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
@@ -14,7 +16,10 @@ export function explain(error: unknown, directory: string): unknown {
   return sentence === undefined ? error : new OperatorError(sentence);
 }
 
-/** @returns the code of the system's refusal; SQLite says CANTOPEN or READONLY of all of them. */
+/**
+ * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined where access is
+ * granted.
+ */
 function accessError(directory: string, mode: number): string | undefined {
   try {
     fs.accessSync(directory, mode);
@@ -40,7 +45,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   ],
   [/^ENOENT/, (directory) => `${directory} cannot be created: name another directory with --data.`],
   [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
-  // Shared memory: the file beside the database that SQLite makes at every start.
+  // IOERR_SHMSIZE: the -shm file, which SQLite creates beside the database at every start.
   [
     /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
     (directory) => `The disk of ${directory} is full: free some space and try again.`,

@@ -3,14 +3,17 @@ import path from 'node:path';
 import { databaseFile } from '../directory/dataDirectory.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
 
-/** Older databases that lie beside the database. The daemon reads none of them again. */
+/** Earlier databases in the data directory, which the daemon never reads again. */
 export interface PreviousDatabases {
   readonly names: readonly string[];
-  /** With their logs. */
+  /** Including their WALs and journals. */
   readonly bytes: number;
 }
 
-/** @returns what restores have replaced (restore.ts), and what upgrades have copied (preMigrationCopy.ts). */
+/**
+ * @returns the databases that restores have replaced (restore.ts), and the copies that upgrades have made
+ * (upgradeDatabase.ts).
+ */
 export function previousDatabases(directory: string): PreviousDatabases {
   const prefix = `${path.basename(databaseFile(directory))}.`;
   const files = fs
@@ -21,12 +24,12 @@ export function previousDatabases(directory: string): PreviousDatabases {
   return { names: files.filter((name) => !/-(wal|journal)$/.test(name)), bytes };
 }
 
-/** @returns the name of the copy that is made of a database of this layout before it gets a newer one. */
+/** @returns the name of the copy that an upgrade makes of a database of this layout. */
 export function preMigrationCopyOf(file: string, version: number): string {
   return `${file}.layout-${version}`;
 }
 
-/** @returns the newest copy made before an upgrade that this program can read. */
+/** @returns the newest such copy that this version can read. */
 export function newestPreMigrationCopy(directory: string): string | undefined {
   const versions = fs
     .readdirSync(directory)

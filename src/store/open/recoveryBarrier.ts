@@ -9,10 +9,11 @@ import { truncateWal } from '../directory/diskReserve.ts';
 const RETRY_MS = 100;
 
 /**
- * The barrier at start (design 5): what a crash left in the page cache is put on the disk before anything is called
- * a duplicate. Without it, an event that was written but never synced could be acknowledged as a duplicate and then
- * be lost with the power.
- * @throws {StoreError} where another program holds the log for 30 s.
+ * Checkpoints and fsyncs everything that a crash left in the page cache, before any event is called a
+ * duplicate (../../ARCHITECTURE.md#recovery-barrier). Otherwise an event that had been written but not synced
+ * could be acknowledged as a duplicate and then be lost in a power failure.
+ * @throws {OperatorError} where another program keeps reading the WAL for START_BARRIER_MS.
+ * @throws {SqliteError} and the system's errors, a full disk among them.
  */
 export async function recoveryBarrier(db: Database, directory: string): Promise<void> {
   const file = databaseFile(directory);
@@ -29,7 +30,7 @@ export async function recoveryBarrier(db: Database, directory: string): Promise<
   fsync(directory);
 }
 
-/** A reader may keep the log from being cut off: that all of it is in the file is enough. */
+/** A reader may keep the WAL from being truncated: it is enough that all of it is in the database file. */
 function isCheckpointed(db: Database, directory: string): boolean {
   const { busy, log, checkpointed } = truncateWal(db, directory);
   return busy === 0 || (log === checkpointed && log >= 0);

@@ -3,7 +3,9 @@ import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { BloomFilter } from '../dedup/bloomFilter.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 
-/** A reader's filter of revised events: at 16 bits an id, 2 in 100 of the others are looked up in vain. */
+/**
+ * Size of the Bloom filter of revised events: at 16 bits an id, 2 in 100 of the others are looked up in vain.
+ */
 const BLOOM_FILTER_BITS = { perId: 16, least: 1024, most: 32 * 1024 ** 2 } as const;
 
 interface Revision {
@@ -19,18 +21,22 @@ interface Lookup {
 }
 
 /**
- * Which revision of an event is the highest in its session, for a reader. Looking for higher ones of each of a million events
- * took a quarter of an export, so that is only done where two cheaper questions leave it open. A filter of bits tells of
- * events that were never revised. And a correction mostly has the eot of what it corrects, so that both come in one chunk.
+ * Which revision of an event is the highest of its session, for a reader. Querying for higher ones took a
+ * quarter of the time of exporting a million events, so that is done only where two cheaper tests leave it
+ * open: a Bloom filter rules out events that were never revised, and a correction mostly has the eot of what
+ * it corrects, so that both are in one chunk.
  */
 export class CurrentRevisions {
   readonly #hash: KeyHash;
   readonly #filter: BloomFilter;
-  /** The highest of all events. */
+  /** The highest revision number in the session. */
   #highestRevision = 0;
   readonly #hasHigher: Statement<[Lookup], number>;
 
-  /** @param db a connection of its own: temporary tables are made in it. */
+  /**
+   * @param db a connection of its own: creates a temporary table in it.
+   * @param lastSeq later events are ignored.
+   */
   constructor(db: Database, session: number, lastSeq: number) {
     this.#hash = readKeyHash(db);
     const count = db.prepare<[number], number>(
@@ -51,7 +57,7 @@ export class CurrentRevisions {
       .pluck();
   }
 
-  /** Sets `current` of each of some events of the session: whether it is its highest revision. */
+  /** Sets `current` of some events of the session: whether it is the highest revision. */
   mark(events: readonly Revision[]): void {
     const highestInChunk = new Map<string, number>();
     for (const { eventId, revision } of events) {
@@ -70,8 +76,9 @@ export class CurrentRevisions {
   }
 
   /**
-   * Looks at all that are revisions of others. Those whose keys are not flushed cannot be found by a key (dedupIndex.ts), and are few:
-   * they go to a temporary table, sorted when all of them are there, which takes a third of the time of sorting them as they come.
+   * Reads all events with a revision above 0. Those whose keys are not flushed cannot be found by key
+   * (dedupIndex.ts), and are few: they go into a temporary table, which is indexed once complete, in a third
+   * of the time of indexing row by row.
    */
   #collectRevised(db: Database, session: number, lastSeq: number): void {
     const revised = `event INDEXED BY event_revised WHERE session = ${session} AND revision > 0 AND seq <= ${lastSeq}`;

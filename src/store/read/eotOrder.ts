@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 
-/** Keys, and eots, that a reader which sorts a session takes at a time: a millisecond or two (eotOrder.ts). */
+/** Keys, and eots, that one query of a sort reads: a millisecond or two. */
 const SORT_READ_KEYS = 5_000;
 export const SORT_READ_ROWS = 2_000;
 
-/** Which events of a session; nanoseconds since the epoch. */
+/** Which events of a session; nanoseconds since 1970-01-01T00:00:00Z. */
 export interface EotRange {
   /** Inclusive. */
   readonly fromNs: bigint;
@@ -13,33 +13,34 @@ export interface EotRange {
   readonly toNs: bigint;
 }
 
-/** All that there can be (design 2: the years of eot). */
+/** All eots that 64 bits can hold. */
 export const ALWAYS: EotRange = { fromNs: -(2n ** 63n), toNs: 2n ** 63n - 1n };
 
 export interface EotOrder {
-  /** In the order of eot, then of arrival. */
+  /** Sorted by eot, then by arrival. */
   readonly seqs: Float64Array;
-  /** The highest seq of all sessions when the reading began; 0 without events. */
+  /** The highest seq of all sessions when the read began; 0 without events. */
   readonly lastSeq: number;
 }
 
 /**
- * Finds the events of a session and sorts them by eot, then by arrival (design 2), in 16 bytes an event and some for its work: an index in that
- * order would cost ingest an eighth of its rate. They are found by the dedup index, and the few whose keys are not in it
- * yet by looking at all of those. Many short reads, so that none pins the log for long: what is stored when it begins, no
- * more, and less what is pruned meanwhile.
+ * Finds the events of a session and sorts them by eot, then by arrival, in 16 bytes an event and some working
+ * memory: an index in that order would cost ingest an eighth of its rate
+ * (../../ARCHITECTURE.md#readers-sort). The table `key` leads to most events; the few after `flushed` are
+ * scanned. Many short reads, so that none pins the WAL for long. The result has the events that were stored
+ * when it began, less those that were pruned meanwhile.
  */
 export function sortByEot(db: Database, session: number, range: EotRange): EotOrder {
   const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
-  // In one moment, so that each event is in the one part or in the other, whatever the daemon flushes meanwhile.
+  // In one snapshot, so that each event is in one of the two parts, whatever the daemon flushes meanwhile.
   const { flushedSeq, lastSeq } = db.transaction(() => ({
     flushedSeq: one('SELECT up_to_seq FROM flushed'),
     lastSeq: one('SELECT max(seq) FROM event'),
   }))();
   const flushed = flushedSeqs(db, session, flushedSeq);
-  // By seq first, because events lie in the file in that order.
+  // By seq first, because that is the order of the rows in the file.
   flushed.sort();
-  // In its place: never more have been added than have been read.
+  // Reuses the array: never more rows have been added than seqs have been read.
   const sorter = new Sorter(flushed);
   const where = 'session = @session AND eot_ns >= @fromNs AND eot_ns < @toNs';
   const bounds = { session, ...range };
@@ -58,7 +59,10 @@ export function sortByEot(db: Database, session: number, range: EotRange): EotOr
   return { seqs: sorter.sorted(), lastSeq };
 }
 
-/** @returns the seqs that the keys of a session lead to, some of them to nowhere. In ranges of the hash, which is random. */
+/**
+ * @returns the seqs of a session's keys, dangling ones included. Read in ranges of the hash, which are of
+ * about equal size.
+ */
 function flushedSeqs(db: Database, session: number, upTo: number): Float64Array {
   const count =
     db.prepare<[number], number>('SELECT events FROM session WHERE id = ?').pluck().get(session) ?? 0;
@@ -80,11 +84,11 @@ function flushedSeqs(db: Database, session: number, upTo: number): Float64Array 
   return seqs.subarray(0, length);
 }
 
-/** `eot_ns` comes in two parts, because a JavaScript number cannot hold it. */
+/** `eot_ns` in two columns, because a JavaScript number cannot hold it. */
 type Row = readonly [seq: number, high: number, low: number];
 const ROW = 'seq, eot_ns >> 32, eot_ns & 4294967295';
 
-/** Seqs with their eots, in plain arrays side by side that the garbage collector does not look into. */
+/** Seqs and eots in parallel typed arrays, which the garbage collector does not scan. */
 class Columns {
   seqs: Float64Array;
   highs: Int32Array;
@@ -125,14 +129,17 @@ class Columns {
   }
 }
 
-/** A merge sort: events come nearly in order, and what is in order already is only looked at. */
+/**
+ * A merge sort: events arrive nearly in order, and runs that are in order already are only compared, not
+ * copied.
+ */
 class Sorter {
   readonly #rows: Columns;
   #length = 0;
-  /** The left half of what is being merged, from the first that is not at its place. */
+  /** The left run of a merge, from its first row that is out of place. */
   readonly #left = new Columns(new Float64Array(0));
 
-  /** @param room is written over. */
+  /** @param room is overwritten. */
   constructor(room: Float64Array) {
     this.#rows = new Columns(room);
   }

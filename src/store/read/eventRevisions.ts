@@ -3,13 +3,15 @@ import { readKeyHash } from '../dedup/keyHash.ts';
 import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
 
 export interface FoundEvent extends StoredEvent {
-  /** Copies with other content that came later and were ignored. */
+  /** Copies with a different JSON value that arrived later and were ignored. */
   readonly conflictingCopies: number;
 }
 
 /**
- * @returns every stored revision of one event, in order. Keys that are not flushed yet are in the daemon's memory
- * (dedupIndex.ts), so the events that came since are looked through as well.
+ * @returns every stored revision of one event, in ascending order; empty where there is none. Keys that are
+ * not flushed are only in the daemon's memory (dedupIndex.ts), so the events since the last flush are
+ * searched as well.
+ * @throws {OperatorError} where the names of a revision are missing.
  */
 export function findRevisions(db: Database, sessionId: string, eventId: string): FoundEvent[] {
   const hash = readKeyHash(db)(eventId);

@@ -2,34 +2,40 @@ import type { Database } from 'better-sqlite3';
 import { ALWAYS, sortByEot } from './eotOrder.ts';
 
 /**
- * Sessions whose first and last event a prune looks for at a time; and events that it looks at in a transaction because they
- * came while it read their session: ten milliseconds (sessionBounds.ts).
+ * Sessions that one query checks for lost bounds. And events that one transaction reads because they arrived
+ * while their session was being read: ten milliseconds.
  */
 const SESSIONS_PER_QUERY = 1_000;
 const UNSEEN_EVENTS_MAX = 20_000;
 
-/** For queries of `session`: its first and its last event are there. A prune may have deleted one (sessionCounters.ts). */
+/**
+ * For queries of `session`: whether its first and its last event exist. A prune may have deleted one of them
+ * (sessionCounters.ts).
+ */
 export const HAS_BOUNDS = `
   (EXISTS (SELECT 1 FROM event WHERE seq = first_seq) AND EXISTS (SELECT 1 FROM event WHERE seq = last_seq))`;
 
-/** The seqs of the first and the last event of a session, in the order of eot, then of arrival (design 2). */
+/** The seqs of the first and the last event of a session, by eot, then by arrival. */
 export interface SessionBounds {
   readonly first: number;
   readonly last: number;
-  /** Of all events up to this seq. */
+  /** The bounds consider all events up to this seq. */
   readonly lastSeq: number;
 }
 
-/** Reads the whole session. @returns undefined where it has no events. */
+/**
+ * Reads the whole session.
+ * @returns undefined where it has no events.
+ */
 export function findBounds(db: Database, session: number): SessionBounds | undefined {
   const { seqs, lastSeq } = sortByEot(db, session, ALWAYS);
   return seqs.length === 0 ? undefined : { first: seqs[0]!, last: seqs.at(-1)!, lastSeq };
 }
 
 /**
- * Finds the first and the last event of sessions that have lost one of them, for a prune. Until that is done, and where so
- * many events come meanwhile that it cannot be, a reader finds them itself.
- * @yields what notes them, to be called in a transaction; a millisecond or two.
+ * Recomputes the bounds of sessions that have lost one to a prune. Until then, and where so many events
+ * arrive meanwhile that it fails, readers compute the bounds themselves.
+ * @yields steps that store them, to be called in a transaction; a millisecond or two each.
  */
 export function* lostBounds(db: Database): Generator<() => void> {
   const lost = db
@@ -38,7 +44,7 @@ export function* lostBounds(db: Database): Generator<() => void> {
     )
     .pluck();
   const newest = db.prepare<[], number | null>('SELECT max(seq) FROM event').pluck();
-  // What came since it was read is looked at now. Another prune may have come between, too.
+  // Considers the events that arrived since the session was read. Another prune may have run meanwhile, too.
   const saveBounds = db.prepare<[SessionBounds & { session: number }]>(`
     WITH some AS (
       SELECT eot_ns, seq FROM event WHERE seq IN (@first, @last)

@@ -6,37 +6,37 @@ import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 import { CurrentRevisions } from './currentRevisions.ts';
 import { ALWAYS, sortByEot } from './eotOrder.ts';
 
-/** Texts of an event that are larger are taken alone. */
+/** Events with larger texts are read one by one. */
 export const INLINE_TEXT_BYTES = 4 * 1024;
-/** Page cache of a reader, in KiB: more is not faster, and was a tenth of its memory. */
+/** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
 
-/** What a reader leaves out; absent: nothing. */
+/** Which events to read; an absent member does not restrict them. */
 export interface EventFilter {
   readonly type?: string;
   readonly court?: string;
-  /** Nanoseconds since the epoch, inclusive. */
+  /** Nanoseconds since 1970-01-01T00:00:00Z, inclusive. */
   readonly fromNs?: bigint;
-  /** Nanoseconds since the epoch, exclusive. */
+  /** Nanoseconds since 1970-01-01T00:00:00Z, exclusive. */
   readonly toNs?: bigint;
-  /** When it came, milliseconds since the epoch, inclusive. */
+  /** Time of receipt, milliseconds since 1970-01-01T00:00:00Z, inclusive. */
   readonly receivedFromMs?: number;
-  /** Milliseconds since the epoch, exclusive. */
+  /** Time of receipt, milliseconds since 1970-01-01T00:00:00Z, exclusive. */
   readonly receivedToMs?: number;
   /** Only the highest revision of each event. */
   readonly currentOnly?: boolean;
 }
 
 export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
-  /** The number of its names: events of one origin have type, court, venue, source and schema version in common. */
+  /** The id of its names: events of one origin share type, court, venue, source and schema version. */
   readonly origin: number;
-  /** Milliseconds since 1970-01-01T00:00:00Z; the nanoseconds are in `eot`. */
+  /** Milliseconds since 1970-01-01T00:00:00Z; `eot` has the nanoseconds. */
   readonly eotMs: number;
-  /** Whether this is the highest revision of its event that was stored when the reading began (design 2). */
+  /** Whether this is the highest revision of its event that was stored when the read began. */
   readonly current: boolean;
 }
 
-/** In the order of CHUNK. */
+/** The columns of CHUNK. */
 type Row = readonly [
   seq: number,
   eventId: string,
@@ -55,8 +55,9 @@ type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
 const FITS_IN_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${INLINE_TEXT_BYTES}`;
 
 /**
- * Names by their number: with a text for each name in each row, reading took a third longer. Large texts come afterwards, one
- * by one, so that rows can be taken all at once and are bounded nevertheless: taking each alone took half as long again.
+ * Names by their id: with a text column for each name reading took a third longer. Large texts are read
+ * afterwards, one by one, so that a chunk is fetched at once and its memory is bounded all the same: fetching
+ * every row separately took half as long again.
  */
 const CHUNK = `
   SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.origin, e.confidence, e.received_ms,
@@ -64,18 +65,19 @@ const CHUNK = `
     FROM event e WHERE e.seq IN ${placeholders(READ_CHUNK_ROWS)}`;
 
 /**
- * Reads a session in the order of eot, then of arrival (design 2): what was stored when it began, no more, and less what is
- * pruned meanwhile. 16 bytes an event for the order (eotOrder.ts), and a chunk of events at a time, so that the daemon's log is
- * never pinned for long.
- * @param db a connection of its own: a temporary table is made in it.
- * @yields chunks of events that pass the filter, some of them empty, and how many rows were looked at.
+ * Reads a session by eot, then by arrival: the events that were stored when the read began, less those that
+ * are pruned meanwhile. Needs 16 bytes an event for the order (eotOrder.ts), and reads a chunk of events at a
+ * time, so that the WAL is never pinned for long.
+ * @param db a connection of its own: creates a temporary table in it.
+ * @yields chunks of the events that pass the filter, some of them empty, and how many events were considered.
+ * @throws {OperatorError} where the names of an event are missing.
  */
 export function* readSession(
   db: Database,
   session: number,
   filter: EventFilter = {},
 ): Generator<{ readonly events: readonly ReadEvent[]; readonly scanned: number }> {
-  // It goes through the file once.
+  // The file is read once, from start to end.
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
   const { fromNs = ALWAYS.fromNs, toNs = ALWAYS.toNs } = filter;
   const { seqs, lastSeq } = sortByEot(db, session, { fromNs, toNs });
@@ -97,7 +99,8 @@ export function* readSession(
       events.push(toReadEvent(row, texts, sessionId, origins.names(row[5])));
       bytes += texts.payload.length + (texts.extra?.length ?? 0);
     }
-    // In the same moment: a prune deletes what has been replaced first, then what has replaced it.
+    // In the same snapshot as the events: a prune deletes superseded revisions before the ones that supersede
+    // them.
     latest.mark(events);
     return { events, next };
   });
@@ -108,7 +111,7 @@ export function* readSession(
   }
 }
 
-/** `current` is told later. */
+/** An event before `current` is known. */
 type Draft = Omit<ReadEvent, 'current'> & { current: boolean };
 
 function toReadEvent(row: Row, { payload, extra }: Texts, sessionId: string, names: OriginNames): Draft {

@@ -13,35 +13,39 @@ export interface SessionLine {
   /** As sent. */
   readonly first_eot: string | null;
   readonly last_eot: string | null;
-  /** Copies that came again and were ignored. */
+  /** Copies that were received again and ignored. */
   readonly duplicates: number;
-  /** Events of which a copy with other content came and was ignored. */
+  /** Events of which a copy with a different JSON value was received and ignored. */
   readonly conflicts: number;
 }
 
-/** What `courtd session show` tells. */
+/** What `courtd session show` prints. */
 export interface SessionSummary extends SessionLine {
   readonly by_type: Readonly<Record<string, number>>;
   readonly by_court: Readonly<Record<string, number>>;
-  /** Events by revision: "0" is preliminary, higher ones confirm or correct. */
+  /** Events by revision: "0" is preliminary, higher ones confirm or correct it. */
   readonly by_revision: Readonly<Record<string, number>>;
-  /** Events whose highest revision is counted once. */
+  /** Distinct events: the highest revision of each. */
   readonly current_events: number;
   readonly lateness: Lateness;
 }
 
-/** How long after its eot an event arrived, in seconds; below zero: the camera's clock is ahead of the box's. */
+/**
+ * How long after its eot an event was received, in seconds; negative where the camera's clock is ahead of the
+ * box's.
+ */
 export interface Lateness {
   readonly min_s: number | null;
   readonly mean_s: number | null;
   readonly max_s: number | null;
-  /** Events that arrived before they happened. */
+  /** Events received before their eot. */
   readonly future_events: number;
 }
 
 /**
- * The row of a session whose events have all been pruned stays: the daemon remembers its id.
- * @throws {StoreError} where no event of this session is stored.
+ * The row of a session may outlive its last event, because the daemon caches its id.
+ * @returns the id of a session.
+ * @throws {OperatorError} where no event of this session is stored.
  */
 export function sessionId(db: Database, name: string): number {
   const find = db.prepare<[string], number>('SELECT id FROM session WHERE name = ? AND events > 0');
@@ -53,8 +57,9 @@ export function sessionId(db: Database, name: string): number {
 }
 
 /**
- * @param last only so many; absent: all.
- * @yields sessions with events, first the one whose first event came last; some at a time, so that no read pins the log for long.
+ * @param last how many sessions; absent: all.
+ * @yields sessions with events, in batches, the one whose first event arrived last first; each batch is a
+ * read of its own, so that none pins the WAL for long.
  */
 export function* listSessions(
   db: Database,
@@ -82,7 +87,10 @@ function lineStatement(db: Database, where: string): Statement<[object], LineRow
       FROM session s WHERE ${where}`);
 }
 
-/** Where a prune has deleted the first or the last event and has not come to its end, the whole session is read. */
+/**
+ * Where a prune has deleted the first or last event and not recomputed the bounds yet, reads the whole
+ * session.
+ */
 function toLine(db: Database, { id, hasBounds, ...line }: LineRow): SessionLine {
   if (hasBounds === 1) return line;
   const bounds = findBounds(db, id);
@@ -90,7 +98,10 @@ function toLine(db: Database, { id, hasBounds, ...line }: LineRow): SessionLine 
   return { ...line, first_eot: eot.get(bounds?.first) ?? null, last_eot: eot.get(bounds?.last) ?? null };
 }
 
-/** @throws {StoreError} where no event of this session is stored. */
+/**
+ * Reads the whole session.
+ * @throws {OperatorError} where no event of this session is stored.
+ */
 export function summarizeSession(db: Database, name: string): SessionSummary {
   const id = sessionId(db, name);
   const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
@@ -127,7 +138,7 @@ export function summarizeSession(db: Database, name: string): SessionSummary {
   };
 }
 
-/** Counts by name, told in the order of the names. */
+/** Counts by name, in the order of the names. */
 class Tally {
   readonly #counts = new Map<string, number>();
 

@@ -2,15 +2,16 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { KeyEntry } from '../dedup/memtable.ts';
 import { PRUNE_READ_ROWS } from './pruneSteps.ts';
 
-/** A key to delete, or a session that has none left to delete. */
+/** A dangling key to delete, or a session that has been scanned to its end. */
 export type DanglingKeyStep = KeyEntry | { readonly scannedSession: number; readonly upToSeq: number };
 
 /**
- * Finds the keys that lead nowhere, and deletes them. Where they are is noted with each session (`dangling_up_to_seq`), so that it is known after
- * a prune that was cut short, too.
+ * Finds and deletes dangling keys, whose events were pruned. `session.dangling_up_to_seq` records where they
+ * may be, so that they are found after an interrupted prune, too.
  *
- * Keys that are still in the daemon's memory reach the file later, those of events that are gone as well. They do no harm (dedupIndex.ts);
- * so long as a session may have such ones its note stays, and the next prune looks again.
+ * Keys that are still in the daemon's memory are flushed later, even those of pruned events. That is harmless
+ * (../dedup/DESIGN.md); as long as a session may have such keys its mark stays, and the next prune scans it
+ * again.
  */
 export class DanglingKeys {
   readonly #unscanned: Statement<[], { id: number; upToSeq: number }>;
@@ -33,7 +34,7 @@ export class DanglingKeys {
     );
   }
 
-  /** @yields what is to be done, of all sessions behind one another, in batches of about PRUNE_READ_ROWS. */
+  /** @yields the steps of all sessions, in batches of about PRUNE_READ_ROWS. */
   *batches(): Generator<readonly DanglingKeyStep[]> {
     let batch: DanglingKeyStep[] = [];
     for (const { id, upToSeq } of this.#unscanned.all()) {
@@ -47,7 +48,10 @@ export class DanglingKeys {
     if (batch.length > 0) yield batch;
   }
 
-  /** Inside a transaction. @returns how many keys it has deleted. */
+  /**
+   * Call it inside a transaction.
+   * @returns the number of deleted keys.
+   */
   run(step: DanglingKeyStep): number {
     if ('seq' in step) return this.#remove.run(step.session, step.hash, step.revision, step.seq).changes;
     this.#markScanned.run(step.scannedSession, step.upToSeq);

@@ -4,12 +4,12 @@ import { type Age, expiredAmong, isPlausible } from './ageRule.ts';
 import { PRUNE_READ_ROWS } from './pruneSteps.ts';
 import { SupersededRevisions } from './supersededRevisions.ts';
 
-/** Events that a prune looks at in one query, for whether any of them is expired: 20,000 take 3 ms. */
+/** Events whose earliest time of receipt one query determines: 3 ms for 20,000. */
 const SUMMARY_ROWS = 20_000;
 
-/** Which events are to go. */
+/** Which events a prune deletes. */
 export interface PruneSelection extends Age {
-  /** Only those of this type, and what they have superseded. */
+  /** Only events of this type, and the revisions that they supersede. */
   readonly type?: string;
 }
 
@@ -22,7 +22,7 @@ interface Row extends ExpiredEvent {
   readonly receivedMs: number;
   readonly origin: number;
   readonly revision: number;
-  /** Of a revision only. */
+  /** Null for revision 0, which supersedes nothing. */
   readonly eventId: string | null;
 }
 
@@ -35,9 +35,10 @@ interface Summary {
 const ROW = `seq, session, received_ms AS receivedMs, origin, revision, iif(revision > 0, event_id, NULL) AS eventId`;
 
 /**
- * Finds what is to go (ageRule.ts), in the order of arrival, and with a revision all lower ones of its event, whatever their age
- * and type: or one that had been superseded would be current again. For the same reason they stand before it: a prune may be cut short
- * anywhere. All events are looked at, most of them many at a time: where a stretch begins and ends in time is nothing to rely on.
+ * Finds the events to delete (ageRule.ts), in order of arrival. With a revision go all lower revisions of its
+ * event, whatever their age and type: otherwise a superseded one would become current again. For the same
+ * reason they come before it: a prune may be interrupted anywhere. Every event is considered, since the times
+ * of a range's ends say nothing about those between; most ranges cost only a `min()`.
  */
 export class ExpiredEvents {
   readonly #selection: PruneSelection;
@@ -47,11 +48,14 @@ export class ExpiredEvents {
   readonly #read: Statement<[number, number], Row>;
   readonly #readOne: Statement<[number], Row>;
   readonly #selectNextPlausible: Statement<[number, number, number], Pick<Row, 'seq' | 'receivedMs'>>;
-  /** Lower revisions that have been found already: two higher ones may lead to the same, and so may their own age. */
+  /**
+   * Lower revisions that have been yielded: two higher ones may lead to the same one, and it may be old
+   * itself.
+   */
   readonly #alreadyFound = new Set<number>();
-  /** The first plausible time after any event between the two. */
+  /** The first plausible time after every event from `after` up to `until`. */
   #nextPlausibleTime = { after: 0, until: 0, ms: undefined as number | undefined };
-  /** Events that have been looked at. */
+  /** How many events have been considered. */
   events = 0;
 
   constructor(db: Database, selection: PruneSelection) {
@@ -69,7 +73,7 @@ export class ExpiredEvents {
       SELECT seq, received_ms AS receivedMs FROM event WHERE seq > ? AND received_ms BETWEEN ? AND ? ORDER BY seq LIMIT 1`);
   }
 
-  /** @yields batches of them, each event once, some batches empty. */
+  /** @yields the events in batches, each event once; a batch may be empty. */
   *batches(): Generator<readonly ExpiredEvent[]> {
     for (let after = 0; ; ) {
       const { events, lastSeq, earliestMs } = this.#summarize.get(after)!;
@@ -91,7 +95,7 @@ export class ExpiredEvents {
     }
   }
 
-  /** @param rows in the order of arrival, none left out. */
+  /** @param rows consecutive events, in order of arrival. */
   #expiredAmong(rows: readonly Row[]): Row[] {
     const last = rows.at(-1)!;
     const nextMs = isPlausible(last.receivedMs, this.#selection) ? undefined : this.#plausibleAfter(last.seq);
@@ -106,13 +110,16 @@ export class ExpiredEvents {
       .below({ session, eventId, revision })
       .filter((other) => !this.#alreadyFound.has(other));
     const rows = lower.map((other) => this.#readOne.get(other)).filter((row) => row !== undefined);
-    // Others came before it and go by themselves, before it.
+    // A lower revision that arrived earlier and is old itself has been yielded already.
     const found = rows.filter((row) => row.seq > seq || this.#expiredAmong([row]).length === 0);
     for (const row of found) this.#alreadyFound.add(row.seq);
     return found;
   }
 
-  /** @returns when the clock was right again, if it was. */
+  /**
+   * @returns the first plausible time after this event, when the clock was right again; undefined if there is
+   * none.
+   */
   #plausibleAfter(seq: number): number | undefined {
     if (seq < this.#nextPlausibleTime.after || seq >= this.#nextPlausibleTime.until) {
       const found = this.#selectNextPlausible.get(seq, EARLIEST_RECEIVED_MS, this.#selection.nowMs);

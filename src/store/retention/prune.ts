@@ -7,37 +7,44 @@ import { unusedNames } from './unusedNames.ts';
 
 /** Keys that one transaction deletes at most. They are neighbours in the index, so that many share a page. */
 const PRUNE_STEP_KEYS = 5_000;
-/** Events after selection a prune on a full disk gives space back, so that cameras are served before its end. */
+/** On a full disk a prune returns space after this many events, so that cameras are served before it ends. */
 const DISK_FULL_VACUUM_EVENTS = 20_000;
-/** Pages that one step gives back to the file system, from and to: as many as take about PRUNE_STEP_MS. */
+/**
+ * Bounds of the pages that one step returns to the file system; in between, as many as take PRUNE_STEP_MS.
+ */
 const VACUUM_PAGES = { least: 8, most: 512 } as const;
 
 export interface Pruned {
   readonly events: number;
-  /** Sessions that they were of. */
+  /** Sessions that had any of these events. */
   readonly sessions: number;
-  /** Given back to the file system. */
+  /** Returned to the file system. */
   readonly bytes: number;
 }
 
-/** How far it is; `reader`: another program reads for so long that the prune waits for it. */
+/**
+ * Called with the progress of each stage; `reader`: the prune waits for another program that keeps reading.
+ */
 export type PruneProgress = (doing: 'events' | 'keys' | 'pages' | 'reader', count: number) => void;
 
 /**
- * Deletes batch events, then the keys that led to them, then gives the free pages back: all in transactions of a few
- * milliseconds with pauses between them, so that ingest does not notice. It can be ended at any moment: what is left to
- * do is noted in the same transactions (`session.unswept`), and the next prune does it.
+ * Deletes expired events, then their keys, then returns the free pages to the file system: in transactions of
+ * a few milliseconds with pauses between them, so that ingest does not notice. It may be interrupted
+ * anywhere: what is left to do is recorded in the same transactions (`session.dangling_up_to_seq`), and the
+ * next prune does it.
  *
- * The keys come second, because they are in the order of their hashes: deleted with its event, each would dirty a page of its
- * own. Until then they lead nowhere, selection appendEvents.ts bears. Names that no event uses go as well.
+ * Keys come after events, because they are in hash order: deleted together with its event, each key would
+ * dirty a page of its own. Until then they dangle, which the appender tolerates. Names that no event uses are
+ * deleted as well.
+ * @throws {SqliteError} where the database stays locked, or the disk stays full.
  */
 export async function pruneEvents(
   db: Database,
   selection: PruneSelection,
   on: PruneProgress,
 ): Promise<Pruned> {
-  // No fsync while a step holds the lock. The daemon's next commit syncs what came before it, and what a power cut undoes
-  // of a prune is deleted again.
+  // No fsync while a step holds the write lock. The next commit of the daemon syncs the WAL up to itself, and
+  // what a power failure undoes is deleted again.
   db.pragma('synchronous = NORMAL');
   const pruner = new Pruner(db, on);
   const { events, sessions } = await pruner.deleteEvents(selection);
@@ -48,7 +55,7 @@ export async function pruneEvents(
   return { events, sessions, bytes: pruner.freedBytes };
 }
 
-/** What `pruneEvents` would delete now, and of how many events. */
+/** @returns what `pruneEvents` would delete now, and the number of all events (`of`). */
 export function countExpired(
   db: Database,
   selection: PruneSelection,
@@ -67,7 +74,7 @@ class Pruner {
   readonly #db: Database;
   readonly #on: PruneProgress;
   readonly #steps: PruneSteps;
-  /** To the file system. */
+  /** Returned to the file system. */
   freedBytes = 0;
 
   constructor(db: Database, on: PruneProgress) {
@@ -110,7 +117,7 @@ class Pruner {
     return { events, sessions: sessions.size };
   }
 
-  /** In every session that needs it, also after a prune that was cut short. */
+  /** Of every session that has any, also from an interrupted prune. */
   async deleteDanglingKeys(): Promise<void> {
     const dangling = new DanglingKeys(this.#db);
     let keys = 0;
@@ -126,17 +133,17 @@ class Pruner {
     }
   }
 
-  /** Before the dangling: a session without events needs none. */
+  /** Before the dangling keys: those of a session without events all go. */
   async deleteUnusedNames(): Promise<void> {
     for (const step of unusedNames(this.#db)) await this.#steps.run(step);
   }
 
-  /** Of the sessions whose first or last event is deleted. */
+  /** Recomputes the bounds of the sessions whose first or last event was deleted. */
   async findBounds(): Promise<void> {
     for (const step of lostBounds(this.#db)) await this.#steps.run(step);
   }
 
-  /** The file itself gets shorter when the log is brought into it. */
+  /** Returns free pages to the file system. The file itself shrinks at the checkpoint. */
   async vacuum(): Promise<void> {
     const number = (name: string) => this.#db.pragma(name, { simple: true }) as number;
     let size: number = VACUUM_PAGES.least;
@@ -144,7 +151,7 @@ class Pruner {
       let pages = 0;
       const tookMs = await this.#steps.run(() => {
         const before = number('page_count');
-        // Not `simple`: each page is a row of the answer, and the first one would be all.
+        // Not `simple`: the pragma returns a row a page and would stop after the first.
         this.#db.pragma(`incremental_vacuum(${size})`);
         pages = before - number('page_count');
         isLeft = pages > 0 && number('freelist_count') > 0;

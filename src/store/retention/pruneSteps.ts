@@ -12,17 +12,21 @@ export const PRUNE_STEP_MS = 4;
 export const PRUNE_STEP_ROWS = 200;
 /** Rows that a prune reads with one query. */
 export const PRUNE_READ_ROWS = 1_000;
-/** Frames of the log that are not in the file yet, because another program reads, from which a prune onWait: 16 MiB. */
+/** Frames that a reader keeps from being checkpointed, at which a prune waits for the reader: 16 MiB. */
 const WAL_FRAMES_MAX = 4_000;
-/** How long it leaves the database to others after each step, at least; after a slow one twice as long as that took. */
+/** Pause after each step, at least; after a slow one twice as long as the step took. */
 const PAUSE_MS = 5;
-/** How often a step is tried on a locked database, waiting COMMAND_BUSY_MS each time; and on a full disk, making room each time. */
+/**
+ * Attempts at one step: on a locked database, each waiting COMMAND_BUSY_MS; on a full disk, freeing space
+ * before each.
+ */
 const ATTEMPTS = { busy: 6, full: 4 } as const;
 
 const READER_WAIT_MS = 500;
 
 /**
- * Transactions of a few milliseconds beside a daemon that takes events: with pauses, behind a reader that does not end, and on a full disk.
+ * Runs transactions of a few milliseconds beside a daemon that stores events: with pauses, waiting for long
+ * readers, and on a full disk.
  */
 export class PruneSteps {
   readonly #db: Database;
@@ -30,19 +34,23 @@ export class PruneSteps {
   readonly #onWait: () => void;
   #isDiskFull = false;
 
-  /** @param onWait is told again and again while another program reads for so long that the steps wait for it. */
+  /** @param onWait called repeatedly while the steps wait for another program that keeps reading. */
   constructor(db: Database, onWait: () => void) {
     this.#db = db;
     this.#directory = path.dirname(db.name);
     this.#onWait = onWait;
   }
 
-  /** Whether the disk is full, and the reserve given up. */
+  /** Whether the disk is full and the reserve released. */
   get isDiskFull(): boolean {
     return this.#isDiskFull;
   }
 
-  /** One transaction, and a pause. @returns how long it held the lock, in milliseconds. */
+  /**
+   * Runs one transaction, then pauses.
+   * @returns how long it held the write lock, in milliseconds.
+   * @throws {SqliteError} after the last attempt.
+   */
   async run(work: () => void): Promise<number> {
     await this.#waitForReaders();
     const transaction = this.#db.transaction(() => {
@@ -56,9 +64,10 @@ export class PruneSteps {
   }
 
   /**
-   * Works through a list in transactions that end when they have taken their time.
+   * Works through a list in transactions of at most PRUNE_STEP_MS.
    * @param most items of one transaction.
-   * @param work @returns what is to be counted once it is committed: it may be done again.
+   * @param work handles the items and returns what to do after the commit. It is called again where the
+   * transaction fails.
    */
   async runAll<Item>(
     items: readonly Item[],
@@ -85,9 +94,12 @@ export class PruneSteps {
     }
   }
 
-  /** Brings the log into the file, which gets shorter by what was given back. Takes the reserve back where there is room again. */
+  /**
+   * Checkpoints the WAL, which shrinks the file by the pages that were returned. Refills the reserve if there
+   * is space again.
+   */
   async checkpoint(): Promise<void> {
-    // Beside others: it onWait for nobody, and nobody for it.
+    // PASSIVE: it waits for nobody, and nobody waits for it.
     await this.#retrying(() => this.#db.pragma('wal_checkpoint(PASSIVE)'));
     if (!this.#isDiskFull) return;
     this.#truncateWal();
@@ -113,17 +125,20 @@ export class PruneSteps {
     this.#truncateWal();
   }
 
-  /** What it takes on the disk is more than what the file grows by, if it grows at all. */
+  /** Frees more space than the database file may grow by. */
   #truncateWal(): void {
     try {
       this.#db.pragma('wal_checkpoint(TRUNCATE)');
     } catch (error) {
-      // Not even for that: there may be room for a step all the same.
+      // No space even for the checkpoint: there may be some for a step.
       if (failureKind(error) !== 'full') throw error;
     }
   }
 
-  /** Beside a reader that does not end all that is written stays in the log, until cameras are refused: it onWait instead. */
+  /**
+   * While a reader stays open, whatever is written stays in the WAL, until events are refused. So the prune
+   * waits instead.
+   */
   async #waitForReaders(): Promise<void> {
     const framesLeft = (mode: 'NOOP' | 'PASSIVE') => {
       const [{ log, checkpointed }] = this.#db.pragma(`wal_checkpoint(${mode})`) as [WalState];

@@ -14,8 +14,8 @@ interface Found {
 }
 
 /**
- * Finds the revisions that a higher one has replaced: by their keys, and where those are not in the file yet, among the unflushed
- * events, of which it makes a list when it is first asked (as many as LIVE_KEYS_MAX at the most).
+ * Finds the revisions that a higher one supersedes: by their keys, and for the events whose keys are not
+ * flushed yet in a list of those events, which is read once (MEMTABLE_KEYS_MAX events at most).
  */
 export class SupersededRevisions {
   readonly #db: Database;
@@ -35,7 +35,7 @@ export class SupersededRevisions {
 
   /** @returns the seqs of all lower revisions of the same event. */
   below({ session, eventId, revision }: Revision): number[] {
-    // Before the keys: what moves to the file meanwhile is found twice rather than not at all.
+    // Before the keys: what is flushed meanwhile is then found twice rather than not at all.
     this.#unflushed ??= this.#readUnflushed();
     const unflushed = this.#unflushed.get(`${session} ${eventId}`) ?? [];
     const inMemtable = unflushed.filter((found) => found.revision < revision).map(({ seq }) => seq);

@@ -1,23 +1,26 @@
 import type { Database } from 'better-sqlite3';
 import { PRUNE_STEP_ROWS } from './pruneSteps.ts';
 
-/** Origins from which on a prune looks for those that no event uses: a venue of thirty courts has 150 (unusedNames.ts). */
-export const ORIGINS_KEPT = 500;
-/** For that it looks at so many seqs at a time, and it deletes so many keys of sessions that are gone: a few milliseconds. */
+/** Above this many origins a prune looks for unused ones: a venue of thirty courts has 150. */
+export const ORIGINS_BEFORE_PRUNE = 500;
+/**
+ * Seqs that one query looks at, and keys of deleted sessions that one transaction deletes: a few milliseconds
+ * each.
+ */
 const UNUSED_READ_SEQS = 10_000;
 const UNUSED_STEP_KEYS = 2_000;
 
 /**
- * Finds names that no event uses any more, for a prune: a camera that puts a timestamp into `source` or `session_id` would fill
- * the file with them. The daemon remembers the ids of names, and forgets them once another process has committed
- * (names.ts); no id is given twice (schema.ts).
- * @param originsKept so many stay, used or not.
- * @yields what deletes some of them, to be called in a transaction; a few milliseconds.
+ * Finds names that no event uses any more: a camera that puts a timestamp into `source` or `session_id` would
+ * fill the file with them. The daemon caches the ids of names, and clears that cache when another process has
+ * committed (nameInterner.ts); no id is assigned twice (schema.ts).
+ * @param originsBeforePrune where there are no more origins than this, none is deleted.
+ * @yields steps that delete some of them, to be called in a transaction; a few milliseconds each.
  */
-export function* unusedNames(db: Database, originsKept = ORIGINS_KEPT): Generator<() => void> {
+export function* unusedNames(db: Database, originsBeforePrune = ORIGINS_BEFORE_PRUNE): Generator<() => void> {
   yield* emptySessions(db);
   yield* keysOfNoSession(db);
-  yield* unusedOrigins(db, originsKept);
+  yield* unusedOrigins(db, originsBeforePrune);
 }
 
 function* emptySessions(db: Database): Generator<() => void> {
@@ -34,7 +37,9 @@ function* emptySessions(db: Database): Generator<() => void> {
   }
 }
 
-/** All of them lead nowhere. Some may come to the file later, from the memory of the daemon (flush.ts): for the next prune. */
+/**
+ * All of these keys dangle. The daemon may flush more of them later (flush.ts): the next prune deletes those.
+ */
 function* keysOfNoSession(db: Database): Generator<() => void> {
   const next = db.prepare<[number], number | null>('SELECT min(session) FROM key WHERE session > ?').pluck();
   const exists = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();
@@ -53,10 +58,10 @@ function* keysOfNoSession(db: Database): Generator<() => void> {
   }
 }
 
-/** Every event is looked at for that, so only where there are more origins than cameras make in years. */
-function* unusedOrigins(db: Database, kept: number): Generator<() => void> {
+/** Reads every event, so only where there are more origins than cameras create in years. */
+function* unusedOrigins(db: Database, originsBeforePrune: number): Generator<() => void> {
   const all = db.prepare<[], number>('SELECT id FROM origin ORDER BY id').pluck().all();
-  if (all.length <= kept) return;
+  if (all.length <= originsBeforePrune) return;
   const bounds = db.prepare<[], { first: number | null; last: number | null }>(
     'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
   );
@@ -65,7 +70,7 @@ function* unusedOrigins(db: Database, kept: number): Generator<() => void> {
     .pluck();
   const used = new Set<number>();
   let seen = (bounds.get()?.first ?? 1) - 1;
-  /** Looks at the events that have come since. */
+  /** Marks the origins of the events that have arrived since the last call. */
   const scan = () => {
     const last = bounds.get()?.last ?? 0;
     for (; seen < last; seen = Math.min(seen + UNUSED_READ_SEQS, last)) {
@@ -76,7 +81,7 @@ function* unusedOrigins(db: Database, kept: number): Generator<() => void> {
   for (let at = 0; at < all.length; at += PRUNE_STEP_ROWS) {
     scan();
     yield () => {
-      // Again, now that no event can come.
+      // Again, now that the write lock keeps new events out.
       scan();
       for (const id of all.slice(at, at + PRUNE_STEP_ROWS)) if (!used.has(id)) remove.run(id);
     };

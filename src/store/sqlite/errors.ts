@@ -1,13 +1,15 @@
 import Database from 'better-sqlite3';
 
 /**
- * What a failed write means (design 5).
- * - busy: another process holds the lock; the same will work in a moment.
- * - full: no room on the disk; works again when there is some. SHMSIZE is the same of the -shm file, which is memory.
- * - fatal: after an I/O error the kernel may have dropped the pages: nothing of this process can be trusted.
- * - damaged: a page is not what it must be, or the disk cannot read it. What met it is rolled back, and of what was written nothing is
- *   in doubt: only the request that needs that page has failed.
- * - unexpected: ours to mend; only the request that met it has failed.
+ * What a failed statement means.
+ * - busy: another process holds the lock; the same statement will succeed soon.
+ * - full: no space on the disk; writes succeed again once there is some. IOERR_SHMSIZE is the same for the
+ *   -shm file.
+ * - fatal: after an I/O error the kernel may have dropped dirty pages, so nothing that this process has
+ *   written can be relied on (../../ARCHITECTURE.md#a-failed-fsync-is-final).
+ * - damaged: a page is corrupt or unreadable. The transaction is rolled back, and what was committed before
+ *   is not in doubt: only the requests that need that page fail.
+ * - unexpected: a bug; only the request that met it fails.
  */
 export type FailureKind = 'busy' | 'full' | 'fatal' | 'damaged' | 'unexpected';
 
@@ -18,12 +20,16 @@ const KINDS: ReadonlyArray<readonly [RegExp, FailureKind]> = [
   [/^SQLITE_(CORRUPT|NOTADB)/, 'damaged'],
 ];
 
+/** Anything that is not SQLite's is 'unexpected'. */
 export function failureKind(error: unknown): FailureKind {
   if (!(error instanceof Database.SqliteError)) return 'unexpected';
   return KINDS.find(([pattern]) => pattern.test(error.code))?.[1] ?? 'unexpected';
 }
 
-/** SQLite's own code, such as SQLITE_IOERR_FSYNC, for the log. */
+/**
+ * @returns SQLite's extended result code, such as SQLITE_IOERR_FSYNC, for the log; undefined for other
+ * errors.
+ */
 export function sqliteCode(error: unknown): string | undefined {
   return error instanceof Database.SqliteError ? error.code : undefined;
 }

@@ -2,21 +2,25 @@ import path from 'node:path';
 import { parentPort, Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
-/** What a worker answers that SQLite has failed. */
+/** How a worker reports a failure of SQLite. */
 interface WorkerFailure {
   readonly message: string;
   readonly code: string;
 }
 
 /**
- * @param name of a file beside the module that asks, without its ending: the package holds JavaScript.
- * @param importMetaUrl that module's `import.meta.url`.
+ * @param name of a file beside the calling module, without its extension: .ts in the repository, .js in the
+ * package.
+ * @param importMetaUrl the `import.meta.url` of that module.
  */
 export function workerFile(name: string, importMetaUrl: string): URL {
   return new URL(`./${name}${path.extname(importMetaUrl)}`, importMetaUrl);
 }
 
-/** Runs a worker that uses `postFailure` to its end. @returns its failure; undefined where it has done its work. */
+/**
+ * Runs a worker that reports with `postFailure`.
+ * @returns its failure once it has ended; undefined where it succeeded.
+ */
 export async function runWorker(file: URL, workerData: unknown): Promise<unknown> {
   const worker = new Worker(file, { workerData });
   return new Promise((resolve) => {
@@ -28,7 +32,10 @@ export async function runWorker(file: URL, workerData: unknown): Promise<unknown
   });
 }
 
-/** In the worker: an error that crosses to the other side loses its code. @throws what is not SQLite's. */
+/**
+ * For workers: an error that is posted to another thread loses its code, so the code is sent beside it.
+ * @throws errors that are not SQLite's; the 'error' event of the worker carries those.
+ */
 export function postFailure(error: unknown): void {
   if (!(error instanceof Database.SqliteError)) throw error;
   const { message, code } = error;

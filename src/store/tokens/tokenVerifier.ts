@@ -19,12 +19,15 @@ interface Use {
   readonly from: string;
 }
 
-/** A token that is not revoked, with the end of its grace on the monotonic clock: setting the box's clock neither ends nor prolongs it. */
+/**
+ * A token that is not revoked. Its end is on the monotonic clock: setting the clock of the box neither ends
+ * nor prolongs a grace.
+ */
 interface TimedToken extends TokenHash {
   readonly endsAt: number;
 }
 
-/** The daemon's view of the tokens: what another process changed counts from the next request on (design 3). */
+/** The daemon's view of the tokens. What another process changes applies from the next request on. */
 export class TokenVerifier {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;
@@ -34,42 +37,49 @@ export class TokenVerifier {
   readonly #uses = new Map<number, Use>();
   readonly #find: (token: string) => Token | undefined;
   #tokens: readonly TimedToken[] = [];
-  /** Those that had not ended when they were read: of years of rotations one or two, and every request is compared with them. */
+  /**
+   * Those that had not expired when they were read. After years of rotations that is one or two; every
+   * request is compared with them.
+   */
   #unexpired: readonly TimedToken[] = [];
   #seenVersion: number | undefined;
   #isFresh = false;
   #isFailed = false;
   #usesWrittenAt = Number.NEGATIVE_INFINITY;
 
-  /** @param fatal is told of an I/O error, once: nothing can be promised any more (errors.ts). */
+  /** @param fatal called once on an I/O error: nothing can be guaranteed any more (errors.ts). */
   constructor(db: Database, fatal: (error: unknown) => void) {
     this.#db = db;
     this.#fatal = fatal;
     // Changes when another connection commits, and costs a look at shared memory.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-    // Nothing where it is written already: no page is changed for that.
+    // No page is changed where the same use has been written already.
     this.#writeUse = db.prepare(
       'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
     );
-    // As if it had been revoked then: a start with a clock that is behind would have it live again (tokens.ts).
+    // As if the token had been revoked at its end: after a start with a clock that is behind it would be
+    // valid again (tokens.ts).
     this.#writeEnd = db.prepare(
       'UPDATE token SET revoked_ms = expires_ms WHERE id = ? AND revoked_ms IS NULL',
     );
     this.#find = tokenFinder(db);
   }
 
-  /** @returns whether any token could be accepted at all. */
+  /** @returns whether any token could be accepted now. */
   get isOpen(): boolean {
     try {
       return this.#current().some((token) => token.endsAt > performance.now());
     } catch (error) {
-      // Not known: whatever it is has been told.
+      // Not known; the failure has been reported already.
       if (error instanceof Problem) return true;
       throw error;
     }
   }
 
-  /** @returns whether `token` is one of the venue's; if so, its use is remembered. */
+  /**
+   * @returns whether `token` is valid; its use is then recorded.
+   * @throws {Problem} 503 where the tokens cannot be read.
+   */
   accepts(token: string, from: string): boolean {
     const known = matchToken(this.#current(), token);
     if (known === undefined || known.endsAt <= performance.now()) return false;
@@ -90,8 +100,9 @@ export class TokenVerifier {
   }
 
   /**
-   * Writes the last uses, and which tokens have ended, if it has not done so for a while; within a transaction that is about to be
-   * committed. They are kept, to be written again should it fail.
+   * Writes the last uses, and which tokens have expired, unless it has done so recently. Call it inside a
+   * transaction. The uses stay in memory, and are written again should it fail.
+   * @param atMostEveryMs minimum interval.
    */
   writeUses(atMostEveryMs = TOKEN_USE_WRITE_MS): void {
     const now = performance.now();
@@ -104,8 +115,10 @@ export class TokenVerifier {
   }
 
   /**
-   * Asks once in a turn of the event loop: what has been read from the network by then was sent before.
-   * @throws {Problem} 503 where the tokens cannot be read: without them nobody can be told 401 either.
+   * Asks the database once in a turn of the event loop: whatever has been read from the network by then was
+   * sent earlier.
+   * @throws {Problem} 503 where the tokens cannot be read: without them no request can be answered 401
+   * either.
    */
   #current(): readonly TimedToken[] {
     if (this.#isFailed) throw refusal('failed');
@@ -122,14 +135,15 @@ export class TokenVerifier {
     return this.#unexpired;
   }
 
-  /** @throws {Problem} 503 where the database does not answer. */
+  /** @throws {Problem} 503 where the database cannot be read. */
   #guarded<Answer>(ask: () => Answer): Answer {
     try {
       return ask();
     } catch (error) {
       const kind = failureKind(error);
       if (kind === 'busy') throw refusal('busy');
-      // Every request rests on the tokens: what keeps them from being read is told, and looked for at the next start.
+      // Every request depends on the tokens: damage there is reported like an I/O error, and the next start
+      // looks for it.
       if (kind !== 'fatal' && kind !== 'damaged') throw error;
       this.#isFailed = true;
       this.#fatal(error);
@@ -137,17 +151,18 @@ export class TokenVerifier {
     }
   }
 
-  /** A token that was known with the same end keeps it; the wall clock is asked about the others, once. */
+  /** A token that was known with the same end keeps it; for the others the wall clock is read, once. */
   #read(): void {
     const now = performance.now();
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
     const hashes = tokenHashes(this.#db);
-    // It is not earlier than that: a box without a battery may start years behind, and a grace would last for as long.
+    // It cannot be earlier than that: a box without a battery may start years behind, and a grace would last
+    // for years.
     const nowMs = Math.max(Date.now(), newestCreationMs(this.#db));
     this.#tokens = hashes.map((token) => {
       const { id, expires_ms } = token;
       const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
-      // Whether it had ended before, the wall clock alone says: that is not noted.
+      // Only the wall clock says that it had expired before: that is not recorded.
       const endsAt = leftMs > 0 ? now + leftMs : Number.NEGATIVE_INFINITY;
       return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? endsAt };
     });

@@ -5,7 +5,10 @@ import { TOKEN_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { withReserve } from '../directory/diskReserve.ts';
 
-/** The venue's shared tokens (spec 5, design 3). Only their SHA-256 is stored: a token is shown once, when it is made. */
+/**
+ * The venue's shared tokens (spec 5). Only their SHA-256 is stored: a token is shown once, when it is
+ * created.
+ */
 
 export type TokenState = 'active' | 'retiring' | 'expired' | 'revoked';
 
@@ -25,7 +28,7 @@ export interface TokenHash {
   readonly expires_ms: number | null;
 }
 
-/** A revocation after the end changes nothing that is told. */
+/** A revocation after its end does not change the state. */
 export function tokenState(token: Token, nowMs: number): TokenState {
   const { expires_ms, revoked_ms } = token;
   if (revoked_ms !== null) return expires_ms !== null && expires_ms <= revoked_ms ? 'expired' : 'revoked';
@@ -33,26 +36,27 @@ export function tokenState(token: Token, nowMs: number): TokenState {
   return expires_ms > nowMs ? 'retiring' : 'expired';
 }
 
-/** @returns when it ends or has ended; null where it does not. */
+/** @returns when the token ends or ended; null where it has no end. */
 export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
   if (expires_ms === null || revoked_ms === null) return expires_ms ?? revoked_ms;
   return Math.min(expires_ms, revoked_ms);
 }
 
-/** A token that has just been made. */
+/** A token that has just been created. */
 export interface Rotation {
-  /** 32 random bytes as base64url; it cannot be had again. */
+  /** 32 random bytes as base64url; it cannot be recovered. */
   readonly token: string;
-  /** Older tokens that still worked. */
+  /** Older tokens that were still valid. */
   readonly older: number;
-  /** Makes it not have happened, where nobody got to see the token. */
+  /** Reverts the rotation, where nobody has seen the token. */
   undo(): void;
 }
 
 /**
- * Makes a new token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a grace
- * of 0 ends all of them at once.
+ * Creates a token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a
+ * grace of 0 ends all older tokens immediately.
  * @param graceS seconds.
+ * @throws {SqliteError} where the database is locked, or the disk is full and the reserve used up.
  */
 export function rotateToken(db: Database, graceS: number, nowMs: number): Rotation {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
@@ -74,10 +78,11 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
 }
 
 /**
- * Ends a token at once. One that has ended already is told as before: the revocation is noted all the same, since to a
- * daemon whose clock was set meanwhile it may not be over (tokenVerifier.ts).
+ * Ends a token immediately. For one that has ended already the state does not change; the revocation is
+ * recorded all the same, since to a daemon whose clock was set meanwhile the token may still be valid
+ * (tokenVerifier.ts).
  * @returns the token as it was.
- * @throws {StoreError} where there is no such token.
+ * @throws {OperatorError} where there is no such token.
  */
 export function revokeToken(db: Database, id: number, nowMs: number): Token {
   const token = listTokens(db).find((token) => token.id === id);
@@ -90,31 +95,32 @@ export function revokeToken(db: Database, id: number, nowMs: number): Token {
 
 const COLUMNS = 'id, created_ms, expires_ms, revoked_ms, last_used_ms, last_used_from';
 
+/** @returns all tokens, in order of creation. */
 export function listTokens(db: Database): Token[] {
   return db.prepare<[], Token>(`SELECT ${COLUMNS} FROM token ORDER BY id`).all();
 }
 
-/** @returns when the last one was made, as the clock of the box told it; 0 without tokens. */
+/** @returns when the newest token was created, by the clock of the box; 0 without tokens. */
 export function newestCreationMs(db: Database): number {
   const newest = db.prepare<[], number>('SELECT created_ms FROM token ORDER BY id DESC LIMIT 1').pluck();
   return newest.get() ?? 0;
 }
 
-/** @returns the hashes of all tokens that have not been revoked, expired ones too. */
+/** @returns the hashes of all tokens that are not revoked, including expired ones. */
 export function tokenHashes(db: Database): TokenHash[] {
   return db.prepare<[], TokenHash>('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL').all();
 }
 
 /**
- * @returns a way to look up any token that there ever was, by an index. Not in constant time, which could tell bits of
- * the SHA-256 of one at most, and from those nobody comes to 32 random bytes.
+ * @returns a look-up by index of any token that ever existed. It is not in constant time: that may reveal
+ * bits of the SHA-256 of a token, from which nobody derives 32 random bytes.
  */
 export function tokenFinder(db: Database): (token: string) => Token | undefined {
   const find = db.prepare<[Buffer], Token>(`SELECT ${COLUMNS} FROM token WHERE hash = ?`);
   return (token) => find.get(hashOf(token));
 }
 
-/** @returns the one that `token` is, compared in constant time, or undefined. */
+/** @returns the one that `token` is, compared in constant time; undefined if none. */
 export function matchToken<Known extends TokenHash>(
   hashes: readonly Known[],
   token: string,

@@ -4,7 +4,9 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { migrate } from '../layout/schema.ts';
 import { postFailure } from '../sqlite/workerThread.ts';
 
-/** The worker of migrateLayout.ts: all migrations of a database in one transaction. It may take minutes. */
+/**
+ * The worker thread of upgradeDatabase.ts: applies all migrations in one transaction, which may take minutes.
+ */
 
 const db = new Database(workerData as string, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
 try {

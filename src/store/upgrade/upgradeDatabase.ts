@@ -8,32 +8,34 @@ import { SCHEMA_VERSION } from '../layout/schema.ts';
 import { preMigrationCopyOf } from '../open/previousDatabases.ts';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 
-/** How often the log says how far an upgrade of the database is. */
+/** How often the progress of an upgrade is logged. */
 const PROGRESS_LOG_MS = 5_000;
 
-/** How far an upgrade is. */
+/** Progress of an upgrade. */
 export interface UpgradeStep {
   readonly doing: 'copying' | 'changing' | 'done';
   readonly from: number;
   readonly to: number;
-  /** Where the database as it was is kept. */
+  /** The path of the copy of the database as it was. */
   readonly copy: string;
-  /** Of the copy so far. */
+  /** Size of the copy so far. */
   readonly bytes: number;
-  /** Since the beginning. */
+  /** Since the upgrade began. */
   readonly seconds: number;
 }
 
 export interface UpgradeEvents {
-  /** Told at each step, and every few seconds within one. */
+  /** At each stage, and every few seconds within one. */
   upgrading(step: UpgradeStep): void;
 }
 
 /**
- * Brings a database of an older layout up to date, in one transaction, after a copy of it has been made: without the copy
- * nothing is changed. In threads, so that the process can say that it is alive.
- * @param from its layout. No other connection of this process may be open to it, and no other program may write to it.
- * @throws {StoreError} where there is no room for the copy.
+ * Upgrades a database of an older layout in one transaction, after copying it: without the copy nothing is
+ * changed. Runs in worker threads, so that the process can report to systemd that it is alive.
+ * @param from its layout. No other connection of this process may be open to it, and no other program may
+ * write to it.
+ * @throws {OperatorError} where there is no room for the copy, or it fails.
+ * @throws {SqliteError} where a migration fails.
  */
 export async function upgradeDatabase(file: string, from: number, on: UpgradeEvents): Promise<void> {
   const startedAt = performance.now();
@@ -71,7 +73,10 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
   report();
 }
 
-/** Not by trying: systemd starts the daemon again every second, and each time it would fill the disk, and wear it. */
+/**
+ * Checked beforehand rather than tried: systemd restarts the daemon every second, and each attempt would fill
+ * the disk and wear it.
+ */
 function refuseWithoutSpace(file: string): void {
   const { bavail, bsize } = fs.statfsSync(path.dirname(file));
   const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;

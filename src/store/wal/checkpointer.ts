@@ -2,15 +2,21 @@ import type { Database, Statement } from 'better-sqlite3';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 
 /**
- * Frames (pages) in the log from which it is brought into the file after a commit, and how many of them in the daemon's
- * own thread: 16 MiB, which took 40 ms. More take a thread of their own (checkpointer.ts).
+ * Frames (pages) in the WAL at which a checkpoint is due, and how many of them the daemon's own thread
+ * copies: 16 MiB took 40 ms. A longer checkpoint runs in a worker thread.
  */
 const CHECKPOINT_FRAMES = 1_000;
 const INLINE_CHECKPOINT_FRAMES = 4_000;
-/** After one that a reader kept from coming to its end, in the daemon's own thread or in one of its own, or that onFailure. */
+/**
+ * Pause after a checkpoint that a reader kept from completing (short: in this thread, long: in a worker) or
+ * that failed (long).
+ */
 const CHECKPOINT_RETRY_MS = { short: 200, long: 2_000 } as const;
 
-/** What `PRAGMA wal_checkpoint` answers: frames (pages) in the log, and how many of them are in the file already. */
+/**
+ * A row of `PRAGMA wal_checkpoint`: the frames in the WAL, and how many of them are in the database file
+ * already.
+ */
 export interface WalState {
   readonly busy: number;
   readonly log: number;
@@ -18,13 +24,15 @@ export interface WalState {
 }
 
 /**
- * Brings the write-ahead log into the file between commits. SQLite's own automatic checkpoints are off, because they
- * - keep to themselves that the disk onFailure: a checkpoint that got EIO was followed by `202` after `202`;
- * - come inside a commit, so that its requests wait for them;
- * - take all that there is. After a long reader that stops the event loop: 0.2 s for 130 MB, 1.5 s for 440 MB.
+ * Checkpoints the WAL between commits. SQLite's automatic checkpoints are off, because they
+ * - hide I/O errors: a checkpoint that got EIO was followed by one `202` after another;
+ * - run inside a commit, so that its requests wait for them;
+ * - copy all frames at once. After a long reader that blocks the event loop: 0.2 s for 130 MB, 1.5 s for 440
+ *   MB.
  *
- * So a short one runs here, after the answers have left. A long one runs in a thread with a connection of its own, beside
- * which commits go on; what came meanwhile is short again, and only with that brought in too does the log start anew.
+ * A short checkpoint runs here, after the answers have left. A long one runs in a worker thread with its own
+ * connection, and commits continue beside it. The frames that arrive meanwhile make a short one again, and
+ * only when that completes does SQLite reuse the WAL from its start.
  */
 export class Checkpointer {
   readonly #file: string;
@@ -35,7 +43,10 @@ export class Checkpointer {
   #worker: Promise<void> | undefined;
   #notBefore = 0;
 
-  /** @param onFailure is told what went wrong, here or in the thread; a checkpoint can be tried again. */
+  /**
+   * @param onFailure gets the error of a checkpoint, from this thread or the worker. The next checkpoint is
+   * tried after a pause.
+   */
   constructor(db: Database, onFailure: (error: unknown) => void) {
     this.#file = db.name;
     this.#onFailure = onFailure;
@@ -45,26 +56,26 @@ export class Checkpointer {
     this.#truncate = db.prepare('PRAGMA main.wal_checkpoint(TRUNCATE)');
   }
 
-  /** Whether `step` has something to do. A look costs 10 µs. */
+  /** Whether `step` has work to do. Costs 10 µs. */
   get isDue(): boolean {
     if (this.#worker !== undefined || performance.now() < this.#notBefore) return false;
     const { log, checkpointed } = this.#state();
     return log >= CHECKPOINT_FRAMES && checkpointed < log;
   }
 
-  /** Checkpoints as far as readers let it. Call it between transactions. */
+  /** Checkpoints as many frames as readers allow. Call it between transactions. */
   step(): void {
     if (this.#worker !== undefined) return;
     if (!this.#isShort()) this.#worker = this.#runInWorker();
     else if (this.#run(this.#passive) === 'incomplete') this.#pause(CHECKPOINT_RETRY_MS.short);
   }
 
-  /** Cuts the log off, if no reader needs it any more and little is left to bring in. */
+  /** Truncates the WAL, if no reader needs it and few frames are left to copy. */
   truncate(): void {
     if (this.#worker === undefined && this.#isShort()) this.#run(this.#truncate);
   }
 
-  /** @returns when no thread uses the database. */
+  /** @returns once no worker thread has the database open. */
   async idle(): Promise<void> {
     await this.#worker;
   }
@@ -83,7 +94,7 @@ export class Checkpointer {
     }
   }
 
-  /** @returns 'incomplete' where a reader keeps frames from being brought in. */
+  /** @returns 'incomplete' where a reader keeps frames from being copied, or on failure. */
   #run(checkpoint: Statement<[], WalState>): 'done' | 'incomplete' {
     try {
       const { log, checkpointed } = checkpoint.get()!;

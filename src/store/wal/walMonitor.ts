@@ -5,18 +5,23 @@ import type { Checkpointer } from './checkpointer.ts';
 /** How often the size is checked. */
 const WAL_CHECK_MS = 1_000;
 
-/** What the daemon logs of the write-ahead log's size. */
+/** What the daemon logs about the size of the WAL. */
 export interface WalEvents {
-  /** Another program reads for so long that the log cannot be cut off: told once. */
+  /**
+   * Another program has been reading for so long that the WAL cannot be truncated. Once each time it grows
+   * too large.
+   */
   walLarge(bytes: number): void;
+  /** The WAL is small again. */
   walSmall(bytes: number): void;
 }
 
-/** What the store does about it: no further event while the log is over its limit. */
+/** What the store does about it: it refuses events while the WAL is over its limit. */
 interface WalLimit {
   walOver(isOver: boolean): void;
 }
 
+/** Other thresholds, for tests. */
 export interface WalOptions {
   readonly warnBytes?: number;
   readonly maxBytes?: number;
@@ -24,8 +29,9 @@ export interface WalOptions {
 }
 
 /**
- * The write-ahead log can only be cut off when no reader needs its start; one that stays open lets it grow for as
- * long as events come. So its size is watched: a warning above WAL_WARN_BYTES, no further event above WAL_MAX_BYTES.
+ * Watches the size of the WAL. It can be truncated only when no reader needs its start, so a reader that
+ * stays open lets it grow for as long as events arrive. Above WAL_WARN_BYTES the operator is warned; above
+ * WAL_MAX_BYTES events are refused, because the disk is for events.
  */
 export class WalMonitor {
   readonly #checkpoints: Checkpointer;
@@ -37,7 +43,7 @@ export class WalMonitor {
   #isLarge = false;
   #isOver = false;
 
-  /** @param file the database. */
+  /** @param file the path of the database. */
   constructor(
     checkpoints: Checkpointer,
     file: string,
@@ -52,10 +58,12 @@ export class WalMonitor {
     this.#timer = setInterval(() => this.check(), checkMs).unref();
   }
 
+  /** Checks the size now. */
   check(): void {
     let bytes = this.#size();
     if (bytes > this.#warnBytes) {
-      // Does nothing while the reader is there; once it is gone, it cuts the log off even if no event comes.
+      // Does nothing while the reader is open; once it has closed, truncates the WAL even if no event
+      // arrives.
       if (this.#checkpoints.isDue) this.#checkpoints.step();
       this.#checkpoints.truncate();
       bytes = this.#size();
@@ -69,11 +77,12 @@ export class WalMonitor {
     this.#isOver = isOver;
   }
 
+  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  /** By its name, never by opening it. */
+  /** By name, never by opening it: closing the descriptor would drop SQLite's locks. */
   #size(): number {
     return fs.statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }

@@ -7,38 +7,41 @@ import { Arbiter } from './arbiter.ts';
 import { NameInterner } from './nameInterner.ts';
 import { SessionCounters } from './sessionCounters.ts';
 
-/** What became of a request's events: `accepted + duplicates` is their number (spec 2.3). */
+/** The outcome for one request: `accepted + duplicates` is the number of its events (spec 2.3). */
 export interface Counts {
   readonly accepted: number;
   readonly duplicates: number;
-  /** Of the duplicates, those with another content than the event that is stored. */
+  /** Duplicates whose JSON value differs from that of the stored event. */
   readonly conflicts: number;
-  /** Of the conflicts, those where court or source differs: two cameras share an event_id. Absent where there are none. */
+  /**
+   * Conflicts where the court or the source differs too: two cameras share an event_id. Absent if there are
+   * none.
+   */
   readonly sharedIds?: number;
-  /** The first of those that share an id, or of the conflicts, as it was sent: for the log. */
+  /** The first event of `sharedIds`, else the first conflict, as sent: for the log. */
   readonly firstConflict?: CourtEvent;
 }
 
-/** The events of a request. */
+/** The events of one request. */
 export interface Arrival {
   readonly events: readonly CourtEvent[];
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly receivedMs: number;
 }
 
-/** An event on its way into the table. */
+/** An event with its key, before it is known whether the event is new. */
 interface Candidate extends KeyEntry {
   readonly origin: number;
   readonly event: CourtEvent;
   readonly receivedMs: number;
-  /** Of the request that it came with. */
+  /** The counts of the request that it came with. */
   readonly counts: { -readonly [Name in keyof Counts]: Counts[Name] };
 }
 
 const COLUMNS =
   'seq, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, payload, extra';
 
-/** Appends events to the store, once each. Call inside a transaction, then `committed` or `rolledBack`. */
+/** Stores events, each key once. Call `append` inside a transaction, then `committed` or `rolledBack`. */
 export class Appender {
   readonly keys: DedupIndex;
   readonly #names: NameInterner;
@@ -49,14 +52,15 @@ export class Appender {
   #nextSeq: number;
 
   constructor(db: Database) {
-    // What SQLite notes to undo a statement of many rows, such as of a step of flushing, it would write to /var/tmp.
+    // SQLite writes the undo journal of a multi-row statement, such as a flush step, to a temporary file: in
+    // memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#names = new NameInterner(db);
     this.keys = new DedupIndex(db);
     this.#sessions = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
-    // A row that fails ends the transaction, so SQLite need not be able to undo the statement alone: for that it would
-    // copy every page that it changes first.
+    // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
+    // this statement alone, for which it would copy every page before changing it.
     this.#insert = new MultiRowStatement(
       db,
       11,
@@ -65,8 +69,9 @@ export class Appender {
     this.#countConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
-    // AUTOINCREMENT remembers the highest seq ever given, also when its event has been pruned. Should that be damaged, no seq is given
-    // twice all the same, nor one whose key no start would read back.
+    // AUTOINCREMENT remembers the highest seq ever assigned, even after its event was pruned. The two others
+    // guard against a damaged counter: no seq is assigned twice, and none at or below `flushed`, whose keys a
+    // start would not read back.
     const last = db
       .prepare<[], number>(`
         SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0),
@@ -76,8 +81,9 @@ export class Appender {
   }
 
   /**
-   * All together, because a statement of many rows takes half the time of one for each.
-   * @returns what became of each request's events.
+   * Appends all requests together, because a multi-row statement takes half the time of one statement a row.
+   * @returns the counts of each request, in the same order.
+   * @throws {SqliteError} where the transaction must be rolled back.
    */
   append(arrivals: readonly Arrival[]): Counts[] {
     const counts = arrivals.map(({ events }): Candidate['counts'] => ({
@@ -99,12 +105,13 @@ export class Appender {
     return counts;
   }
 
-  /** @param found where an event with its key may be, at the time of its claim. */
+  /** @param found the seqs of events that may have the same key, as of `findOrInsert`. */
   #resolveDuplicate(candidate: Candidate, found: readonly number[]): void {
     const seqs = [...found, ...this.keys.findInMemory(candidate)];
     const first = this.#arbiter.find(candidate, seqs);
     if (first === undefined) {
-      // Pruned, or another event_id with the same hash: a row that is not there is no duplicate (design 5).
+      // The event was pruned, or another event_id has the same hash: without a matching row it is no
+      // duplicate.
       this.keys.insert(candidate);
       this.#insertEvents([candidate]);
       return;
@@ -116,30 +123,32 @@ export class Appender {
     if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
     const isShared = !this.#arbiter.isOfSameCamera(first, candidate);
-    // A shared id is what the log tells of, where there is one.
+    // The log names the first shared id, if there is one, rather than the first conflict.
     if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
       counts.firstConflict = candidate.event;
     if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#countConflict.run(session, first.seq, receivedMs);
   }
 
+  /** Call it after the transaction has been committed. */
   committed(): void {
     this.#names.committed();
     this.keys.committed();
   }
 
+  /** Forgets everything since the last commit: ids, counters, keys. */
   rolledBack(): void {
     this.#sessions.rolledBack();
     this.#names.rolledBack();
     this.keys.rolledBack();
   }
 
-  /** Whether `tidyStep` has something to do. */
+  /** Whether `maintenanceStep` has work to do. */
   get isMaintenanceDue(): boolean {
     return this.keys.isFlushDue;
   }
 
-  /** Moves some thousand keys to the file, where that is due: between commits. */
+  /** Flushes one batch of keys, where a flush is due. Call it between commits. */
   maintenanceStep(): void {
     if (this.keys.isFlushDue) this.keys.flushStep();
   }

@@ -3,10 +3,13 @@ import Database from 'better-sqlite3';
 import { COMPARED_CHARS } from '../../base/limits.ts';
 import { type CourtEvent, sameContent } from '../../protocol/event.ts';
 
-/** Of a UTF-16 unit, at most. */
+/** UTF-8 bytes of a UTF-16 code unit, at most. */
 const UTF8_BYTES = 3;
 
-/** An event that a key leads to, without its texts, which may be as large as a body: they are read only to compare them. */
+/**
+ * The columns that identify an event. Without its texts, which may be as large as a request body: those are
+ * read only to be compared.
+ */
 interface Head {
   readonly seq: number;
   readonly session: number;
@@ -19,14 +22,17 @@ interface Head {
   readonly extraBytes: number | null;
 }
 
-/** An event that has come, with the ids of its names. */
+/** An event that has arrived, with the ids of its interned names. */
 interface Arrived {
   readonly session: number;
   readonly origin: number;
   readonly event: CourtEvent;
 }
 
-/** Tells whether an event is stored already. By the ids of its names alone: what it is does not rest on other rows. */
+/**
+ * Decides from the rows whether an event is stored already: a key of the dedup index only says where it may
+ * be. Compares the ids of names, so that the verdict does not depend on other rows.
+ */
 export class Arbiter {
   readonly #head: Statement<[number], Head>;
   readonly #texts: Statement<[number], Pick<CourtEvent, 'payload' | 'extra'>>;
@@ -41,7 +47,10 @@ export class Arbiter {
     this.#camera = db.prepare('SELECT court AS courtId, source FROM origin WHERE id = ?');
   }
 
-  /** @returns the one of these events that has the same key (spec 2.3). */
+  /**
+   * @returns the first of these rows with the same (session_id, event_id, revision) (spec 2.3); undefined if
+   * there is none.
+   */
   find({ session, event }: Arrived, seqs: readonly number[]): Head | undefined {
     for (const seq of seqs) {
       const head = this.#head.get(seq);
@@ -51,7 +60,10 @@ export class Arbiter {
     return undefined;
   }
 
-  /** @returns whether two events have court and source in common; if not, two cameras share an id. True where names are gone. */
+  /**
+   * @returns whether two events have court and source in common; if not, two cameras share an event_id. True
+   * where the names are missing.
+   */
   isOfSameCamera(stored: Head, { origin, event }: Arrived): boolean {
     if (stored.origin === origin) return true;
     const camera = this.#camera.get(stored.origin);
@@ -59,8 +71,10 @@ export class Arbiter {
   }
 
   /**
-   * @returns whether a stored event is the same JSON value. What is read for that is bounded by the event that came.
-   * @throws {SqliteError} where it is none: SQLite does not see damage within a text.
+   * @returns whether the stored event is the same JSON value. The size of the new event bounds what is read
+   * for that.
+   * @throws {SqliteError} SQLITE_CORRUPT where the stored text is not JSON: SQLite does not detect damage
+   * inside a text.
    */
   isSame(stored: Head, { origin, event }: Arrived): boolean {
     if (stored.origin !== origin || stored.eot !== event.eot || stored.confidence !== event.confidence)
@@ -77,7 +91,9 @@ export class Arbiter {
   }
 }
 
-/** Texts of other lengths are compared as JSON values only if both are short. */
+/**
+ * Only short texts of different lengths can be equal JSON values (`sameContent` compares long ones as text).
+ */
 function mayBeSame(bytes: number, text: string): boolean {
   return bytes <= 2 * COMPARED_CHARS * UTF8_BYTES || bytes === Buffer.byteLength(text);
 }

@@ -1,36 +1,42 @@
 import { FULL_QUIET_MS, FULL_RETRY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 
-/** What the daemon logs of a full disk. */
+/** What the daemon logs about a full disk. */
 export interface DiskFullEvents {
-  /** The disk is full: told once, not for each request. */
+  /** The disk is full. Once each time it fills up, not for each request. */
   full(error: unknown): void;
-  /** Writing has succeeded again for a while, or there is room. */
+  /** Writes have succeeded for a while, or there is free space again. */
   healed(): void;
 }
 
 export interface DiskFullOptions {
-  /** How long nothing is tried after the disk was full. */
+  /** Milliseconds after a failed write in which nothing is tried. */
   readonly fullRetryMs?: number;
-  /** How long writing must have succeeded before `healed` is told: on an almost full disk a small request still fits. */
+  /**
+   * Milliseconds in which writes must succeed before `healed` is reported: on an almost full disk a small
+   * request still fits.
+   */
   readonly fullQuietMs?: number;
 }
 
 /**
- * Whether the disk is full. It is tried again once a second, by a request or where none comes by itself, so that a full disk is no work,
- * heals by itself, and is called full no longer than it is.
+ * Whether the disk is full, as a circuit breaker. Once a second one write is let through, a request or a
+ * probe, so a full disk causes no load and is noticed to have space again within a second. Disk full is not
+ * final: see ../../ARCHITECTURE.md#disk-full-is-not-final.
  */
 export class DiskFull {
   readonly #on: DiskFullEvents;
   readonly #hasRoom: () => boolean;
   readonly #retryMs: number;
   readonly #quietMs: number;
-  /** When it was last found full, in milliseconds of the monotonic clock. */
+  /**
+   * When a write last failed, in milliseconds of the monotonic clock; undefined while the disk is not full.
+   */
   #lastAt: number | undefined;
   #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param hasRoom writes something, and looks whether there is room for more. */
+  /** @param hasRoom commits a write, and returns whether there is space for more. */
   constructor(
     on: DiskFullEvents,
     hasRoom: () => boolean,
@@ -42,18 +48,20 @@ export class DiskFull {
     this.#quietMs = fullQuietMs;
   }
 
-  /** Whether a request is refused without a try. */
+  /** Whether requests are refused without a try. */
   get isRefusing(): boolean {
     if (this.#isHeld) return true;
     return this.#lastAt !== undefined && performance.now() - this.#lastAt < this.#retryMs;
   }
 
+  /** Call it when a write failed because the disk is full. */
   failed(error: unknown): void {
     if (this.#lastAt === undefined) this.#on.full(error);
     this.#lastAt = performance.now();
     this.#timer ??= setInterval(() => this.#probe(), FULL_RETRY_MS).unref();
   }
 
+  /** Call it after every write that succeeded. */
   succeeded(): void {
     if (this.#lastAt === undefined || performance.now() - this.#lastAt < this.#quietMs) return;
     this.stop();
@@ -61,12 +69,13 @@ export class DiskFull {
     this.#on.healed();
   }
 
-  /** While a prune makes room: what comes free is for it. */
+  /** Refuses everything while a prune frees space: what it frees is for its own commits. */
   hold(isHeld: boolean): void {
     if (isHeld) this.failed(new OperatorError('a prune is freeing space'));
     this.#isHeld = isHeld;
   }
 
+  /** Stops probing. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -15,21 +15,28 @@ import { Appender, type Arrival, type Counts } from './appender.ts';
 import { DiskFull, type DiskFullEvents, type DiskFullOptions } from './diskFull.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
 
-/** Events in one commit: bounds how long the requests of a group wait for each other (design 5). */
+/** Events in one commit. Bounds how long the requests of a group wait for each other. */
 const GROUP_EVENTS = 2_000;
 
-/** What the daemon logs of the store's health. */
+/** What the daemon logs about the health of the store. */
 export interface GroupCommitEvents extends DiskFullEvents {
-  /** Nothing can be promised any more: say so, and exit without closing the database (design 5). */
+  /**
+   * Nothing can be guaranteed any more: log it and exit without closing the database
+   * (../../ARCHITECTURE.md#a-failed-fsync-is-final).
+   */
   fatal(error: unknown): void;
-  /** A part of the database cannot be read or written to, and who needed it was refused: told at most once a minute. */
+  /**
+   * A part of the database cannot be read or written, and the requests that need it were refused. At most
+   * once in DAMAGE_TOLD_MS.
+   */
   damaged(error: unknown): void;
-  /** A fault of ours: one request has failed, the others of its group have not. */
+  /** A bug: one request failed, the others of its group did not. */
   unexpected(error: unknown): void;
 }
 
+/** Other bounds, for tests and benchmarks. */
 export interface GroupCommitOptions extends DiskFullOptions {
-  /** Events in one commit; 1 is a commit per request, which `npm run bench` compares with. */
+  /** Events in one commit; 1 commits every request alone, which `npm run bench` compares with. */
   readonly groupEvents?: number;
   readonly memtableKeysMax?: number;
 }
@@ -38,17 +45,20 @@ export interface GroupCommitOptions extends DiskFullOptions {
 interface PendingRequest extends Arrival {
   /** Milliseconds of the monotonic clock. */
   readonly queuedAt: number;
-  /** It has waited for a locked database before. */
+  /** Whether it has waited for a locked database already. */
   isRetried: boolean;
   readonly resolve: (counts: Counts) => void;
   readonly reject: (problem: unknown) => void;
 }
 
 /**
- * Group commit (design 5): requests that are ready in the same turn of the event loop share one transaction and
- * one fsync, and are answered after it, duplicates too. One that fails for itself is undone alone: the group is rolled
- * back, and each of it gets a transaction of its own. A savepoint for each would do that as well; but inside one, SQLite
- * first copies every page that it changes, for most events one of their own: a sixth of the time.
+ * Group commit (../../ARCHITECTURE.md#group-commit): the requests that are ready in the same turn of the
+ * event loop share one transaction and one fsync, and are answered after it. Duplicates wait too: their
+ * answer promises as much as any other.
+ *
+ * Where a request fails by itself, the group is rolled back and each request gets a transaction of its own. A
+ * savepoint for each request would do that as well, but inside one SQLite copies every page before changing
+ * it, for most events one each: a sixth of the time.
  */
 export class GroupCommit {
   readonly checkpoints: Checkpointer;
@@ -61,10 +71,10 @@ export class GroupCommit {
   readonly #memtableKeysMax: number;
   readonly #commitGroup: Transaction<(group: PendingRequest[]) => Counts[]>;
   #queue: PendingRequest[] = [];
-  /** So many of the queue are committed one by one. */
+  /** How many requests at the head of the queue are to be committed one by one. */
   #soloCommits = 0;
   #isScheduled = false;
-  /** A locked database is being waited for. */
+  /** Waiting for another process to release its lock. */
   #isBackingOff = false;
   #isFailed = false;
   #isClosed = false;
@@ -73,7 +83,7 @@ export class GroupCommit {
   readonly #holds = new Set<Refusal>();
   #whenIdle: (() => void) | undefined;
 
-  /** @param beforeCommit writes what else is due, in the same transaction. */
+  /** @param beforeCommit writes other rows that are due, inside the same transaction. */
   constructor(
     db: Database,
     on: GroupCommitEvents,
@@ -96,8 +106,8 @@ export class GroupCommit {
   }
 
   /**
-   * @returns after the events are on disk.
-   * @throws {Problem} 503 where they are not and will not be: full, busy, overloaded, failed.
+   * @returns the counts, after the commit has been fsynced.
+   * @throws {Problem} 503 where the events are not stored: full, busy, overloaded, shutting down, failed.
    */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return new Promise((resolve, reject) => {
@@ -106,7 +116,7 @@ export class GroupCommit {
       const [reason] = this.#holds;
       if (reason !== undefined) return reject(refusal(reason));
       if (this.#appender.keys.count >= this.#memtableKeysMax) {
-        // No commit comes, after which keys would be flushed.
+        // No commit will follow, and a flush only runs after one.
         this.#isMaintenanceDue = true;
         if (!this.#isBackingOff) this.#schedule();
         return reject(refusal('behind'));
@@ -119,19 +129,22 @@ export class GroupCommit {
     });
   }
 
-  /** @returns once everything that waits now has been answered or refused. */
+  /** @returns once all requests that are queued now have been answered. */
   async drained(): Promise<void> {
     const last = this.#queue.at(-1);
     while (last !== undefined && this.#queue.includes(last)) await sleep(BUSY_RETRY_MS);
   }
 
-  /** Refuses everything for this reason until it is lifted. */
+  /** Refuses all requests for this reason, until it is lifted. */
   hold(reason: Refusal, isHeld: boolean): void {
     if (isHeld) this.#holds.add(reason);
     else this.#holds.delete(reason);
   }
 
-  /** From now on everything is refused. @returns when what was appended before has been answered. */
+  /**
+   * Refuses all requests from now on.
+   * @returns once the queued ones have been answered.
+   */
   close(): Promise<void> {
     this.#isClosed = true;
     this.full.stop();
@@ -141,7 +154,9 @@ export class GroupCommit {
     });
   }
 
-  /** After the turn in which the first request came, so that all that came with it join the group. */
+  /**
+   * After the turn in which the first request became ready, so that all requests of that turn join the group.
+   */
   #schedule(): void {
     if (this.#isScheduled || this.#isFailed) return;
     this.#isScheduled = true;
@@ -150,7 +165,7 @@ export class GroupCommit {
 
   #turn(): void {
     this.#isScheduled = false;
-    // Before the commit, not after it: by now the answers of the last one have left.
+    // Before the commit, not after it: by now the answers of the previous group have left.
     if (this.#isMaintenanceDue && !this.#isClosed) this.#maintenance.step();
     if (this.#isFailed) return;
     const group = this.#takeGroup();
@@ -206,7 +221,7 @@ export class GroupCommit {
         return this.fail(error, group);
       default:
         if (group.length === 1) return this.#failedAlone(group, error);
-        // One of them has met it: each gets a transaction of its own, so that it fails alone.
+        // One request of the group caused it: each gets its own transaction, so that only that one fails.
         this.#queue.unshift(...group);
         this.#soloCommits = group.length;
     }
@@ -228,8 +243,9 @@ export class GroupCommit {
   }
 
   /**
-   * On a timer: waiting inside SQLite would stop the event loop. What has found the database locked is tried once more at
-   * least, however late: the event loop may have been busy meanwhile, and the lock be gone long since.
+   * On a timer, because waiting inside SQLite would block the event loop. A request that found the database
+   * locked is retried at least once, however late: the event loop may have been busy, and the lock released
+   * long ago.
    */
   #retryLater(waiting: PendingRequest[]): void {
     const now = performance.now();
@@ -245,7 +261,7 @@ export class GroupCommit {
     }, BUSY_RETRY_MS);
   }
 
-  /** After an I/O error, wherever it was met: nothing is answered 202 any more. */
+  /** Call it after an I/O error, wherever it occurred: no request is answered 202 any more. */
   fail(error: unknown, group: readonly PendingRequest[] = []): void {
     if (this.#isFailed) return;
     this.#isFailed = true;

@@ -6,19 +6,22 @@ import { failureKind } from '../sqlite/errors.ts';
 import { Checkpointer } from '../wal/checkpointer.ts';
 import type { Appender } from './appender.ts';
 
-/** After a step of it that failed, on a full disk; on a locked file it is BUSY_RETRY_MS. */
+/**
+ * Pause after a step that failed on a full disk; after one that found the database locked it is
+ * BUSY_RETRY_MS.
+ */
 export const MAINTENANCE_RETRY_MS = 1_000;
-/** A full disk has room again when so much is free: a batch of 500 takes half. */
+/** A full disk has room again with so much free space: a batch of 500 takes half of it. */
 const FULL_ROOM_BYTES = 1024 ** 2;
 
-/** What cannot wait of what went wrong. */
+/** Failures that must be reported at once. */
 export interface MaintenanceEvents {
   fatal(error: unknown): void;
   damaged(error: unknown): void;
   unexpected(error: unknown): void;
 }
 
-/** What the writer does between commits: checkpoints, and what is due of the appender. All of it can always wait. */
+/** The work between commits: checkpoints, and flushes of the dedup index. All of it can be postponed. */
 export class MaintenanceSteps {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
@@ -37,10 +40,12 @@ export class MaintenanceSteps {
     this.#on = on;
   }
 
+  /** Whether `step` has work to do. */
   get isDue(): boolean {
     return this.checkpoints.isDue || this.#isAppenderDue();
   }
 
+  /** One checkpoint and one flush step, where they are due. Call it between commits; failures go to `on`. */
   step(): void {
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();
@@ -48,13 +53,17 @@ export class MaintenanceSteps {
     } catch (error) {
       const kind = failureKind(error);
       this.#notBefore = performance.now() + (kind === 'busy' ? BUSY_RETRY_MS : MAINTENANCE_RETRY_MS);
-      // The keys stay in memory, as many as LIVE_KEYS_MAX, and are read back at each start: events are stored meanwhile.
+      // The keys stay in memory, up to MEMTABLE_KEYS_MAX of them, and each start reads them back: events are
+      // still stored.
       if (kind === 'damaged') this.#on.damaged(error);
       else this.#failed(error);
     }
   }
 
-  /** Commits something that changes nothing. @returns whether that works, and there is room for more. */
+  /**
+   * Commits a write that changes nothing.
+   * @returns whether that succeeded and there is free space for more.
+   */
   hasRoom(): boolean {
     try {
       if (freeBytes(this.#directory) < FULL_ROOM_BYTES) return false;
@@ -70,7 +79,7 @@ export class MaintenanceSteps {
     return this.#appender.isMaintenanceDue && performance.now() >= this.#notBefore;
   }
 
-  /** On a full disk, or a locked file, nothing is lost: it is tried again. */
+  /** A full disk or a locked database loses nothing: the step is repeated. */
   #failed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'fatal' || kind === 'damaged') this.#on.fatal(error);
@@ -78,7 +87,7 @@ export class MaintenanceSteps {
     if (kind === 'unexpected') this.#on.unexpected(error);
   }
 
-  /** So that the log of a full disk is never longer than what the reserve is for. */
+  /** Keeps the WAL on a full disk no longer than what the reserve is sized for. */
   #truncateWal(): void {
     try {
       truncateWal(this.#db, this.#directory);

@@ -2,11 +2,11 @@ import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 
-/** Ids of interned names, in memory. What a transaction adds counts only once it has been committed. */
+/** A cache of interned ids. What a transaction adds counts only after the commit. */
 class InternCache {
   readonly #committed = new Map<string, number>();
   readonly #pending = new Map<string, number>();
-  /** UTF-16 units of the committed ones. */
+  /** UTF-16 code units of the committed names. */
   #chars = 0;
 
   get(name: string): number | undefined {
@@ -18,7 +18,7 @@ class InternCache {
     return id;
   }
 
-  /** Forgets everything rather than the oldest: a venue has far fewer names than the limits. */
+  /** Clears everything rather than evicting the oldest: a venue has far fewer names than the limits. */
   committed(): void {
     for (const [name, id] of this.#pending) {
       if (this.#committed.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) this.forget();
@@ -28,7 +28,7 @@ class InternCache {
     this.#pending.clear();
   }
 
-  /** Forgets what was committed. */
+  /** Forgets the committed ids. */
   forget(): void {
     this.#committed.clear();
     this.#chars = 0;
@@ -42,11 +42,12 @@ class InternCache {
 type OriginNames = Pick<CourtEvent, 'venueId' | 'courtId' | 'source' | 'type' | 'schemaVersion'>;
 
 /**
- * Sessions and origins as integers (design 5). Call `begin` and the rest inside a transaction that holds the write lock, then
+ * Maps session ids and origins (venue, court, source, type, schema version) to integer ids, and inserts
+ * missing ones. Call `begin` and the look-ups inside a transaction that holds the write lock, then
  * `committed` or `rolledBack`.
  *
- * Another process may prune names that no event uses (unusedNames.ts). So what is remembered counts only as long as no
- * other connection has committed: SQLite counts that in `data_version`, and inside the transaction no other one can.
+ * A prune in another process may delete names that no event uses (unusedNames.ts). So the cache is valid only
+ * while no other connection commits, which `PRAGMA data_version` shows; inside the transaction none can.
  */
 export class NameInterner {
   readonly #version: Statement<[], number>;
@@ -68,6 +69,7 @@ export class NameInterner {
     this.#addOrigin = db.prepare(`INSERT INTO origin (${columns}) VALUES (?, ?, ?, ?, ?)`);
   }
 
+  /** Clears the cache where another connection has committed. */
   begin(): void {
     const version = this.#version.get() ?? -1;
     if (version === this.#seenVersion) return;
@@ -76,6 +78,7 @@ export class NameInterner {
     this.#origins.forget();
   }
 
+  /** @returns the id of a session, which is inserted where it is new. */
   sessionId(name: string): number {
     const known = this.#sessions.get(name);
     if (known !== undefined) return known;
@@ -83,9 +86,10 @@ export class NameInterner {
     return this.#sessions.add(name, id);
   }
 
+  /** @returns the id of an origin, which is inserted where it is new. */
   originId(event: OriginNames): number {
     const { venueId, courtId, source, type, schemaVersion } = event;
-    // Names hold no control characters, so the cacheKey name is unambiguous.
+    // Names contain no control characters, so the cache key is unambiguous.
     const cacheKey = `${venueId}\n${courtId}\n${source}\n${type}\n${schemaVersion}`;
     const known = this.#origins.get(cacheKey);
     if (known !== undefined) return known;

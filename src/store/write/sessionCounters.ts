@@ -1,13 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** Where an event stands in its session: by eot, then by arrival (design 2). */
+/** The position of an event in its session: by eot, then by arrival. */
 interface Position {
   /** Nanoseconds since 1970-01-01T00:00:00Z. */
   readonly eotNs: bigint;
   readonly seq: number;
 }
 
-/** What came to a session since the last `write`. */
+/** What a session has received since the last `write`. */
 interface Delta {
   events: number;
   duplicates: number;
@@ -16,9 +16,10 @@ interface Delta {
 }
 
 /**
- * Counts what comes to each session, and notes its first and its last event, in the transaction that stores them: so
- * `courtd session list` need not look at events. A prune counts down what it deletes (prune.ts). Where it deletes the first
- * or the last one, no event has that seq any more: that is how it is seen (sessionBounds.ts).
+ * Counts the events of each session and records its first and last one, in the transaction that stores them,
+ * so that `courtd session list` reads no events. A prune subtracts what it deletes (prune.ts). Where it
+ * deletes the first or the last event, no row has the recorded seq any more: that is how readers notice
+ * (sessionBounds.ts).
  */
 export class SessionCounters {
   readonly #deltas = new Map<number, Delta>();
@@ -37,6 +38,7 @@ export class SessionCounters {
     this.#addDuplicates = db.prepare('UPDATE session SET duplicates = duplicates + ? WHERE id = ?');
   }
 
+  /** Counts a new event of a session. */
   addEvent(session: number, position: Position): void {
     const delta = this.#deltaOf(session);
     delta.events++;
@@ -44,17 +46,21 @@ export class SessionCounters {
     if (delta.last === undefined || isBefore(delta.last, position)) delta.last = position;
   }
 
+  /** Counts a duplicate of a session. */
   addDuplicate(session: number): void {
     this.#deltaOf(session).duplicates++;
   }
 
-  /** Call before the commit. */
+  /**
+   * Writes the counters. Call it before the commit.
+   * @throws {Error} where the row of a session does not exist.
+   */
   write(): void {
     for (const [session, { events, duplicates, first, last }] of this.#deltas) {
       if (first !== undefined && last !== undefined) {
         const [firstNs, firstSeq, lastNs, lastSeq] = [first.eotNs, first.seq, last.eotNs, last.seq];
         const { changes } = this.#addEvents.run({ session, events, firstNs, firstSeq, lastNs, lastSeq });
-        // Nobody could find them (names.ts).
+        // No reader could find these events (nameInterner.ts).
         if (changes !== 1) throw new Error('the row of a session that got events does not exist');
       }
       if (duplicates > 0) this.#addDuplicates.run(duplicates, session);
@@ -62,6 +68,7 @@ export class SessionCounters {
     this.#deltas.clear();
   }
 
+  /** Forgets everything since the last commit. */
   rolledBack(): void {
     this.#deltas.clear();
   }

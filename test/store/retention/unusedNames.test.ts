@@ -4,7 +4,7 @@ import t from 'tap';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { pruneEvents } from '../../../src/store/retention/prune.ts';
-import { ORIGINS_KEPT } from '../../../src/store/retention/unusedNames.ts';
+import { ORIGINS_BEFORE_PRUNE } from '../../../src/store/retention/unusedNames.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
@@ -38,7 +38,7 @@ t.test('a prune of everything leaves nothing of the names of what it deleted', a
   };
   const empty = bytes();
   const store = new Committer(db);
-  const sent = court(...timestamps(3 * ORIGINS_KEPT));
+  const sent = court(...timestamps(3 * ORIGINS_BEFORE_PRUNE));
   for (let at = 0; at < sent.length; at += 500) store.append(...sent.slice(at, at + 500));
   store.sealAll();
   t.ok(bytes() > 5 * empty);
@@ -57,7 +57,7 @@ t.test(
     const store = await Store.open(folder, on);
     t.teardown(() => store.close());
     const other = otherConnection(t, folder);
-    const hits = court(...timestamps(ORIGINS_KEPT, { type: 'BALL_HIT' }));
+    const hits = court(...timestamps(ORIGINS_BEFORE_PRUNE, { type: 'BALL_HIT' }));
     const kept = court(...timestamps(10, { type: 'BALL_SPEED' }));
     await store.append(hits);
     await store.append(kept);
@@ -98,8 +98,8 @@ t.test('keys that reach the file after their session is gone go with the next pr
 
 t.test('few origins stay as they are: the whole file would be read for them', async (t) => {
   const { db } = scratch(t);
-  new Committer(db).append(...court(...timestamps(ORIGINS_KEPT)));
+  new Committer(db).append(...court(...timestamps(ORIGINS_BEFORE_PRUNE)));
   await pruneEvents(db, ALL, quietly);
-  t.equal(db.prepare('SELECT count(*) FROM origin').pluck().get(), ORIGINS_KEPT);
+  t.equal(db.prepare('SELECT count(*) FROM origin').pluck().get(), ORIGINS_BEFORE_PRUNE);
   t.equal(db.prepare('SELECT count(*) FROM session').pluck().get(), 0);
 });
