@@ -22,6 +22,7 @@ import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './
 /** What the daemon logs about the store. */
 export type StoreEvents = GroupCommitEvents & WalEvents & UpgradeEvents;
 
+/** Other bounds, for tests and benchmarks. */
 export interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
 }

@@ -22,6 +22,7 @@ export type CopyAnswer =
   | { readonly invalid: string }
   | { readonly message: string; readonly code: string };
 
+/** The contents and the size of a copy. */
 export interface Copy extends Contents {
   readonly bytes: number;
 }

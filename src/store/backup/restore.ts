@@ -27,6 +27,7 @@ import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 /** Bytes that are copied between two turns of the event loop, in which signals are handled. */
 const COPY_BYTES = 1024 ** 2;
 
+/** The contents of the restored database. */
 export interface Restored extends Contents {
   /** The path of the replaced database; null where there was none. */
   readonly previousDatabase: string | null;
@@ -60,7 +61,7 @@ export async function restoreDatabase(directory: string, file: string): Promise<
     try {
       removeLeftovers(directory, (name) => name === path.basename(target));
       const partial = createPartial(target);
-      const contents = await copyChecked(file, source, partial);
+      const contents = await copyAndVerify(file, source, partial);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = replace(target, partial);
@@ -118,7 +119,7 @@ function isSame(fd: number, file: string): boolean {
 }
 
 /** Copies the backup, with its WAL or journal, into a single file, and verifies that. */
-async function copyChecked(file: string, source: readonly Part[], partial: string): Promise<Contents> {
+async function copyAndVerify(file: string, source: readonly Part[], partial: string): Promise<Contents> {
   for (const { companion, fd } of source) {
     if (companion !== '') createPrivate(partial + companion);
     // Signals are handled between two turns of the event loop.

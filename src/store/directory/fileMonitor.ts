@@ -12,8 +12,8 @@ interface Identity {
  * Notices that the database, its WAL, its shared memory or the lock (directoryLock.ts) has been removed or
  * replaced. SQLite would continue in files that nobody else can open, and a 202 would mean nothing; without
  * the lock a second daemon would accept the same events. Looks at the names only and never opens a file:
- * closing the descriptor would drop SQLite's locks. A restore is not the cause: it needs the lock of the
- * daemon.
+ * closing the descriptor would drop SQLite's locks (../../ARCHITECTURE.md#who-may-open-the-file). A restore
+ * is not the cause: it needs the lock of the daemon.
  */
 export class FileMonitor {
   readonly #files: ReadonlyMap<string, Identity>;
@@ -36,6 +36,7 @@ export class FileMonitor {
     this.#timer = setInterval(() => this.#check(), FILES_CHECK_MS).unref();
   }
 
+  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }

@@ -13,7 +13,8 @@ export interface Header {
 }
 
 /**
- * Closing the descriptor drops the locks of every connection of this process to the file: there must be none.
+ * Closing the descriptor drops the locks of every connection of this process to the file: there must be none
+ * (../../ARCHITECTURE.md#who-may-open-the-file).
  * @throws the system's error where the file cannot be read.
  */
 export function readHeader(file: string): Header {

@@ -3,7 +3,8 @@ import { EVENT_TYPES } from '../../protocol/event.ts';
 import { SECRET_BYTES } from '../dedup/keyHash.ts';
 
 /**
- * The layout of courtd.db. `user_version` counts the migrations that have been applied.
+ * The layout of courtd.db (../../ARCHITECTURE.md#layout). `user_version` counts the migrations that have been
+ * applied.
  *
  * - Names are interned: a camera repeats the same venue, court, source, type and schema version in every
  *   event, so the five together are one `origin`. No id is assigned twice, because readers and the daemon

@@ -15,8 +15,9 @@ import { newestPreMigrationCopy } from './previousDatabases.ts';
 /** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
 const PAGE_CACHE_KIB = 8_000;
 /** SQLite truncates the WAL to this size when it starts it anew after a checkpoint. */
-const JOURNAL_SIZE_BYTES = 64 * 1024 ** 2;
+const WAL_SIZE_LIMIT_BYTES = 64 * 1024 ** 2;
 
+/** What a command may do to a database that it opens; by default it must exist and be of this layout. */
 export interface OpenOptions {
   /** Create the directory and the database where there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
@@ -102,8 +103,8 @@ function refuseDamaged(file: string): void {
     if (layoutOf(db) === 0) return;
     for (const table of CHECKED_TABLES) {
       const rows = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
-      const isWhole = db.pragma(`quick_check(${table})`, { simple: true }) === 'ok';
-      if (isWhole && (table !== 'flushed' || rows.get() === 1)) continue;
+      const isIntact = db.pragma(`quick_check(${table})`, { simple: true }) === 'ok';
+      if (isIntact && (table !== 'flushed' || rows.get() === 1)) continue;
       throw new Database.SqliteError(`${table} is damaged`, 'SQLITE_CORRUPT');
     }
     db.prepare(`SELECT max(event_id), max(seq) ${UNFLUSHED}`).get();
@@ -131,13 +132,13 @@ function exists(file: string): boolean {
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
   const copy = newestPreMigrationCopy(path.dirname(file));
-  const goBack =
+  const alternative =
     copy === undefined
       ? 'or restore a backup that this version made'
       : `or return to its state before the upgrade with "courtd restore ${copy}"`;
   throw new OperatorError(
     `${file} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. ` +
-      `Install that version again, ${goBack}.`,
+      `Install that version again, ${alternative}.`,
   );
 }
 
@@ -163,7 +164,7 @@ function prepare(db: Database.Database, file: string, create: boolean, acceptOld
   }
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
   db.pragma('mmap_size = 0');
-  db.pragma(`journal_size_limit = ${JOURNAL_SIZE_BYTES}`);
+  db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
   db.pragma('foreign_keys = OFF');
   setDurable(db);
 }

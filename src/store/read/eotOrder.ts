@@ -16,6 +16,7 @@ export interface EotRange {
 /** All eots that 64 bits can hold. */
 export const ALWAYS: EotRange = { fromNs: -(2n ** 63n), toNs: 2n ** 63n - 1n };
 
+/** The events of a session in order. */
 export interface EotOrder {
   /** Sorted by eot, then by arrival. */
   readonly seqs: Float64Array;

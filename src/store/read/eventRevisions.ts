@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { readKeyHash } from '../dedup/keyHash.ts';
 import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
 
+/** A stored revision with its conflicts. */
 export interface FoundEvent extends StoredEvent {
   /** Copies with a different JSON value that arrived later and were ignored. */
   readonly conflictingCopies: number;

@@ -27,6 +27,7 @@ export interface EventFilter {
   readonly currentOnly?: boolean;
 }
 
+/** An event as readers get it. */
 export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
   /** The id of its names: events of one origin share type, court, venue, source and schema version. */
   readonly origin: number;

@@ -13,6 +13,7 @@ export interface PruneSelection extends Age {
   readonly type?: string;
 }
 
+/** An event to delete. */
 export interface ExpiredEvent {
   readonly seq: number;
   readonly session: number;

@@ -14,6 +14,7 @@ const DISK_FULL_VACUUM_EVENTS = 20_000;
  */
 const VACUUM_PAGES = { least: 8, most: 512 } as const;
 
+/** What a prune has deleted. */
 export interface Pruned {
   readonly events: number;
   /** Sessions that had any of these events. */
@@ -35,7 +36,7 @@ export type PruneProgress = (doing: 'events' | 'keys' | 'pages' | 'reader', coun
  *
  * Keys come after events, because they are in hash order: deleted together with its event, each key would
  * dirty a page of its own. Until then they dangle, which the appender tolerates. Names that no event uses are
- * deleted as well.
+ * deleted as well (../../ARCHITECTURE.md#retention).
  * @throws {SqliteError} where the database stays locked, or the disk stays full.
  */
 export async function pruneEvents(
@@ -83,6 +84,7 @@ class Pruner {
     this.#steps = new PruneSteps(db, () => on('reader', 0));
   }
 
+  /** Deletes the events with their conflicts, and records in which sessions keys may dangle. */
   async deleteEvents(selection: PruneSelection): Promise<{ events: number; sessions: number }> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
     const deleteConflict = this.#db.prepare<[number, number]>(

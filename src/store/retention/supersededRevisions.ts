@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { UNFLUSHED } from '../dedup/dedupIndex.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 
+/** A revision of an event. */
 export interface Revision {
   readonly session: number;
   readonly eventId: string;

@@ -10,6 +10,7 @@ import { withReserve } from '../directory/diskReserve.ts';
  * created.
  */
 
+/** A retiring token is valid until its grace ends. */
 export type TokenState = 'active' | 'retiring' | 'expired' | 'revoked';
 
 /** Times are milliseconds since 1970-01-01T00:00:00Z. */
@@ -22,6 +23,7 @@ export interface Token {
   readonly last_used_from: string | null;
 }
 
+/** What a presented token is compared with. */
 export interface TokenHash {
   readonly id: number;
   readonly hash: Buffer;

@@ -24,6 +24,7 @@ export interface UpgradeStep {
   readonly seconds: number;
 }
 
+/** What the daemon logs about an upgrade. */
 export interface UpgradeEvents {
   /** At each stage, and every few seconds within one. */
   upgrading(step: UpgradeStep): void;

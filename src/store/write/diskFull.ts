@@ -9,6 +9,7 @@ export interface DiskFullEvents {
   healed(): void;
 }
 
+/** Other intervals, for tests. */
 export interface DiskFullOptions {
   /** Milliseconds after a failed write in which nothing is tried. */
   readonly fullRetryMs?: number;

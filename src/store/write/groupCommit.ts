@@ -54,7 +54,7 @@ interface PendingRequest extends Arrival {
 /**
  * Group commit (../../ARCHITECTURE.md#group-commit): the requests that are ready in the same turn of the
  * event loop share one transaction and one fsync, and are answered after it. Duplicates wait too: their
- * answer promises as much as any other.
+ * answer promises as much as any other (../../ARCHITECTURE.md#duplicates-wait-too).
  *
  * Where a request fails by itself, the group is rolled back and each request gets a transaction of its own. A
  * savepoint for each request would do that as well, but inside one SQLite copies every page before changing

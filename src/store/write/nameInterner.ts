@@ -98,11 +98,13 @@ export class NameInterner {
     return this.#origins.add(cacheKey, id);
   }
 
+  /** Call it after the transaction has been committed. */
   committed(): void {
     this.#sessions.committed();
     this.#origins.committed();
   }
 
+  /** Forgets the ids since the last commit. */
   rolledBack(): void {
     this.#sessions.rolledBack();
     this.#origins.rolledBack();
