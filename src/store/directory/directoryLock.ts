@@ -19,7 +19,7 @@ export function lockDirectory(directory: string): Database.Database {
 }
 
 /**
- * One prune at a time: each one deletes the dangling keys of all (prune.ts).
+ * One prune at a time: two would delete the same events and keys (prune.ts).
  * @see lockDirectory
  */
 export function lockPrune(directory: string): Database.Database {

@@ -81,7 +81,7 @@ t.test(
 
     const back = await courtd(['serve', '--port', '0', '--data', data]);
     t.equal(back.status, 1);
-    const command = /go back to how it was before the upgrade with "courtd (restore .*)"\.\n$/.exec(
+    const command = /return to its state before the upgrade with "courtd (restore .*)"\.\n$/.exec(
       back.stderr,
     )?.[1];
     t.equal(command, `restore ${path.join(data, COPY)}`);
