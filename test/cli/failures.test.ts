@@ -92,7 +92,7 @@ const TROUBLES: Trouble[] = [
       return folder;
     },
     commands: [...READERS, ...MAKERS],
-    sentence: /courtd\.db is a directory: /,
+    sentence: /courtd\.db is a directory, not a database: /,
   },
   {
     name: 'an empty file',
