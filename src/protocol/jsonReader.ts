@@ -158,9 +158,9 @@ export class JsonReader extends JsonLexer {
   nameIn(names: MemberNames): number {
     const { bytes, hasEscapes } = this;
     const from = this.nameFrom + 1;
-    const index = names.find(bytes, from, this.#nameTo - 1 - from);
-    // A name may be written with escapes.
-    return index < 0 && hasEscapes ? names.indexOf(this.name) : index;
+    const to = this.#nameTo - 1;
+    const index = names.find(bytes, from, to - from);
+    return index < 0 && hasEscapes ? names.findEscaped(bytes, from, to) : index;
   }
 
   /** Whether the text continues with `word`. */

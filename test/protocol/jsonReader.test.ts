@@ -208,3 +208,33 @@ t.test('the names that are looked for are those of the schema, and each is found
       t.equal(names.find(Buffer.from(`"${other}"`), 1, Buffer.byteLength(other)), -1, other);
   }
 });
+
+t.test('a name is known whichever of its characters are written as escapes, and no other name is', (t) => {
+  const names = new MemberNames(ENVELOPE_FIELDS);
+  const find = (text: string) => names.findEscaped(Buffer.from(text), 0, Buffer.byteLength(text));
+  const escaped = (name: string, isEscaped: (i: number) => boolean, upper = false) =>
+    [...name]
+      .map((character, i) => {
+        const digits = character.charCodeAt(0).toString(16).padStart(4, '0');
+        return isEscaped(i) ? `\\u${upper ? digits.toUpperCase() : digits}` : character;
+      })
+      .join('');
+  for (const [i, name] of ENVELOPE_FIELDS.entries()) {
+    t.equal(find(name), i, name);
+    for (const upper of [false, true]) {
+      for (const step of [1, 2, 3])
+        t.equal(find(escaped(name, (at) => at % step === 0, upper)), i, `${name} ${step}`);
+    }
+    for (const wrong of [
+      `${name}\\u0078`,
+      `\\u00e9${name.slice(1)}`,
+      `${name.slice(0, -1)}\\t`,
+      `${name}\\u0000`,
+    ]) {
+      t.equal(find(wrong), -1, wrong);
+    }
+  }
+  for (const other of ['', '\\u0178', '\\/', '\\u0065'.repeat(40), 'é'.repeat(40)])
+    t.equal(find(other), -1, other);
+  t.end();
+});
