@@ -20,7 +20,7 @@ function partOf(folder: string): string {
 
 const OWN = `courtd, in /usr/lib/courtd/bin and /usr/lib/courtd/src, is under the MIT licence:
 
-Copyright: the courtd maintainers
+Copyright (c) 2026 the courtd authors
 
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
 documentation files (the "Software"), to deal in the Software without restriction, including without limitation the

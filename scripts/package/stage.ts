@@ -23,7 +23,9 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   copy(path.join(import.meta.dirname, 'courtd.1'), path.join(share, 'man/man1/courtd.1'));
   copy(path.join(import.meta.dirname, 'courtd.bash'), path.join(share, 'bash-completion/completions/courtd'));
   write(path.join(share, 'doc/courtd/copyright'), copyrightOf(installed));
-  copy(path.join(ROOT, 'README.md'), path.join(share, 'doc/courtd/README.md'));
+  for (const document of documents()) {
+    copy(path.join(ROOT, document), path.join(share, 'doc/courtd', document));
+  }
   write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(makeProgram()));
 }
 
@@ -50,4 +52,10 @@ function write(file: string, text: string): void {
 function copy(from: string, to: string): void {
   fs.mkdirSync(path.dirname(to), { recursive: true });
   fs.copyFileSync(from, to);
+}
+
+/** What cameras' vendors and operators read, where the links between them lead. */
+function documents(): string[] {
+  const ofOperators = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.endsWith('.md'));
+  return ['README.md', 'src/http/README.md', ...ofOperators.map((name) => path.join('systemd', name))];
 }

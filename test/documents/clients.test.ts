@@ -5,13 +5,13 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { block } from '../harness/documents.ts';
+import { block, VENDOR_GUIDE } from '../harness/documents.ts';
 import { events } from '../harness/events.ts';
 import { answer, HostileBox, type Trouble } from '../harness/faultyServer.ts';
 import { logged } from '../harness/logged.ts';
 
 /**
- * The README's clients, against what a network does to them. Their waits take a thousandth of the time and are written
+ * The sample clients of the vendor's guide, against what a network does to them. Their waits take a thousandth of the time and are written
  * down; how long they wait for an answer is cut to a second. Nothing else of them is changed, but what they send.
  */
 
@@ -19,7 +19,7 @@ interface Sample {
   readonly language: string;
   readonly command: string;
   readonly file: string;
-  /** Where the events of the README begin: those that stand on standard input are sent instead, a request a line. */
+  /** Where its own events begin: those that stand on standard input are sent instead, a request a line. */
   readonly call: string;
   readonly instead: string;
   readonly changes: readonly (readonly [string, string])[];
@@ -160,7 +160,7 @@ async function send(
   token: string,
   requests: unknown[],
 ): Promise<Sent> {
-  let code = block(sample.language);
+  let code = block(VENDOR_GUIDE, sample.language);
   for (const [from, to] of [...sample.changes, ['4000', `${port}`] as const]) {
     if (!code.includes(from)) throw new Error(`${sample.language} has no ${from}`);
     code = code.replace(from, to);

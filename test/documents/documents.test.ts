@@ -4,25 +4,23 @@ import t from 'tap';
 import { makeProgram } from '../../src/cli/program.ts';
 import { PROBLEMS } from '../../src/protocol/errors.ts';
 import { cleanEnvironment, Daemon, run as runProgram } from '../harness/daemon.ts';
-import { block, README } from '../harness/documents.ts';
+import {
+  ARCHITECTURE,
+  block,
+  blocks,
+  OPERATOR_GUIDE,
+  ROOT,
+  tableBelow,
+  textOf,
+  VENDOR_GUIDE,
+} from '../harness/documents.ts';
 
-/** @returns the cells of every table row whose first cell is code, such as `invalid_json`. */
-function rowsWithCode(section: string): string[][] {
-  const text = README.slice(README.indexOf(section));
-  const table = /\n\|[^\n]*\n\|[ |-]*\n((?:\|[^\n]*\n)+)/.exec(text)?.[1] ?? '';
-  return table
-    .split('\n')
-    .filter(Boolean)
-    .map((row) =>
-      row
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
-}
-
-t.test('the README lists every problem, with its status and whether to try again', async (t) => {
-  const documented = rowsWithCode('Branch on `code`').map(([code, status, retry]) => [code, status, retry]);
+t.test("the vendor's guide lists every problem, with its status and whether to try again", async (t) => {
+  const documented = tableBelow(VENDOR_GUIDE, '### Errors').map(([code, status, retry]) => [
+    code,
+    status,
+    retry,
+  ]);
   const table = Object.entries(PROBLEMS).map(([code, { status, retryable }]) => [
     `\`${code}\``,
     String(status),
@@ -31,7 +29,7 @@ t.test('the README lists every problem, with its status and whether to try again
   t.strictSame(documented, table);
 });
 
-t.test('the README lists every setting of serve, with its variable and default', async (t) => {
+t.test("the operator's guide lists every setting of serve, with its variable and default", async (t) => {
   const program = makeProgram();
   const serve = program.commands.find((command) => command.name() === 'serve');
   const options = [...program.options, ...(serve?.options ?? [])].filter((option) => option.envVar);
@@ -42,25 +40,54 @@ t.test('the README lists every setting of serve, with its variable and default',
       ? 'none'
       : `\`${option.defaultValueDescription ?? option.defaultValue}\``,
   ]);
-  const documented = rowsWithCode('### Settings of').map(([flag, variable, value]) => [
+  const documented = tableBelow(OPERATOR_GUIDE, '## Settings').map(([flag, variable, value]) => [
     flag,
     variable,
     value,
   ]);
   t.strictSame(documented, settings);
+  const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.endsWith('.service'));
+  for (const unit of units) {
+    const text = fs.readFileSync(path.join(ROOT, 'systemd', unit), 'utf8');
+    for (const [name] of text.matchAll(/COURTD_[A-Z_]+/g))
+      t.match(textOf(OPERATOR_GUIDE), `| \`${name}\` |`, `${unit}: ${name}`);
+  }
 });
 
-t.test('the README names every dependency', async (t) => {
-  const manifest = JSON.parse(
-    fs.readFileSync(path.resolve(import.meta.dirname, '../../package.json'), 'utf8'),
-  );
-  const named = rowsWithCode('`npm run check` is the gate').flatMap(
+t.test('the architecture names every dependency', async (t) => {
+  const manifest = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const named = tableBelow(ARCHITECTURE, '## Dependencies').flatMap(
     ([names]) => names?.match(/[\w@/-]+/g) ?? [],
   );
   t.strictSame(named.sort(), Object.keys(manifest.dependencies).sort());
 });
 
-t.test('the examples for camera vendors run as they are written', async (t) => {
+/** @returns JSON as a value, where what differs from request to request is left out. */
+function answerOf(json: string): unknown {
+  const value = JSON.parse(json);
+  return 'request_id' in value ? { ...value, request_id: '' } : value;
+}
+
+t.test('ten minutes to the first event: each step gets the answer that the guide shows', async (t) => {
+  const daemon = await Daemon.start(t);
+  fs.mkdirSync(path.join(daemon.data, 'data'));
+  fs.writeFileSync(path.join(daemon.data, 'data/npm-start.token'), `${daemon.token}\n`);
+  const steps = blocks(VENDOR_GUIDE, 'sh').join("printf '\\n---\\n'\n").replace('4000', `${daemon.port}`);
+  const file = path.join(daemon.data, 'steps.sh');
+  fs.writeFileSync(file, steps);
+  const { stdout, stderr } = await runProgram('sh', ['-e', file], { cwd: daemon.data });
+  // The first step only says where the box is.
+  const [said, ...answers] = stdout.split('\n---\n');
+  t.strictSame({ said, stderr }, { said: '', stderr: '' });
+  t.ok(answers.length >= 4);
+  const shown = blocks(VENDOR_GUIDE, 'json').slice(0, answers.length);
+  t.strictSame(answers.map(answerOf), shown.map(answerOf));
+  const revisions = await daemon.command('event', 'show', 'match-17', '0198c5e2-7d1c-7a54-9d54-3b1d0f2a9c11');
+  t.match(revisions, { status: 0, stdout: /revision 1 \(current\)/ });
+  t.match(textOf(VENDOR_GUIDE), 'bin/courtd event show match-17 0198c5e2-7d1c-7a54-9d54-3b1d0f2a9c11');
+});
+
+t.test('the sample clients run as they are written', async (t) => {
   const daemon = await Daemon.start(t);
   const env = cleanEnvironment({ BOX: '127.0.0.1', TOKEN: daemon.token });
   const run = async (shell: string, code: string) => {
@@ -68,18 +95,14 @@ t.test('the examples for camera vendors run as they are written', async (t) => {
     fs.writeFileSync(file, code.replace('4000', `${daemon.port}`));
     return (await runProgram(shell, [file], { env })).stdout;
   };
-  t.equal(await run('sh', block('sh')), '{"accepted":1,"duplicates":0}');
-  t.equal(await run('sh', block('sh')), '{"accepted":0,"duplicates":1}', 'sent again');
-  t.equal(await run('python3', block('python')), "{'accepted': 1, 'duplicates': 0}\n");
-  t.equal(await run(process.execPath, block('js')), '{ accepted: 1, duplicates: 0 }\n');
+  t.equal(await run('python3', block(VENDOR_GUIDE, 'python')), "{'accepted': 1, 'duplicates': 0}\n");
+  t.equal(await run(process.execPath, block(VENDOR_GUIDE, 'js')), '{ accepted: 1, duplicates: 0 }\n');
 });
 
-t.test('the error in the README is the error that is answered', async (t) => {
+t.test('the error of a batch in the guide is the error that is answered', async (t) => {
   const daemon = await Daemon.start(t);
-  const sample = JSON.parse(block('json'));
-  const good = JSON.parse(/-d '(.*?)'/s.exec(block('sh'))?.[1] ?? '')[0];
-  const answer = (await (
-    await daemon.post([good, { ...good, event_id: 'b7d0cee4', confidence: 1.2 }])
-  ).json()) as object;
-  t.strictSame({ ...answer, request_id: '' }, { ...sample, request_id: '' });
+  const sample = blocks(VENDOR_GUIDE, 'json').find((code) => code.includes('"invalid"'));
+  const good = JSON.parse(/<<'END'\n(.*?)END\n/s.exec(textOf(VENDOR_GUIDE))?.[1] ?? '');
+  const answer = await daemon.post([good, { ...good, event_id: 'b7d0cee4', confidence: 1.2 }]);
+  t.strictSame(answerOf(await answer.text()), answerOf(sample ?? ''));
 });

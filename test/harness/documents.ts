@@ -1,9 +1,73 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-export const README = fs.readFileSync(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
+export const ROOT = path.resolve(import.meta.dirname, '../..');
+export const README = 'README.md';
+export const VENDOR_GUIDE = 'src/http/README.md';
+export const OPERATOR_GUIDE = 'systemd/README.md';
+export const ARCHITECTURE = 'src/ARCHITECTURE.md';
 
-/** @returns the first code block of a language. */
-export function block(language: string): string {
-  return new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(README)?.[1] ?? '';
+/** Every document of the repository, by its path from the root. */
+export const DOCUMENTS: readonly string[] = [
+  README,
+  ...['src', 'systemd'].flatMap((folder) =>
+    fs
+      .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => path.join(folder, name)),
+  ),
+];
+
+export function textOf(document: string): string {
+  return fs.readFileSync(path.join(ROOT, document), 'utf8');
+}
+
+/** @returns every fenced code block of a language, in order. */
+export function blocks(document: string, language: string): string[] {
+  const fenced = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms');
+  return [...textOf(document).matchAll(fenced)].map(([, code]) => code!);
+}
+
+/** @returns the first of them. */
+export function block(document: string, language: string): string {
+  const [first] = blocks(document, language);
+  if (first === undefined) throw new Error(`${document} has no ${language}`);
+  return first;
+}
+
+/** @returns the cells of every row of the first table below a heading, without the table's own. */
+export function tableBelow(document: string, heading: string): string[][] {
+  const text = textOf(document);
+  const start = text.indexOf(`\n${heading}\n`);
+  if (start < 0) throw new Error(`${document} has no heading "${heading}"`);
+  const table = /\n\|[^\n]*\n\|[ |-]*\n((?:\|[^\n]*\n)+)/.exec(text.slice(start))?.[1] ?? '';
+  const rows = table.split('\n').filter(Boolean);
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** @returns the document without fenced and indented code: what is prose, tables and headings. */
+export function proseOf(document: string): string {
+  return textOf(document)
+    .replace(/^```.*?^```$/gms, '')
+    .replace(/^ {4}.*$/gm, '');
+}
+
+/** @returns the names by which GitHub links to a document's headings. */
+export function anchorsOf(document: string): string[] {
+  const headings = proseOf(document).matchAll(/^#{1,6} (.+)$/gm);
+  const seen = new Map<string, number>();
+  return [...headings].map(([, heading]) => {
+    const name = heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\- _]/gu, '')
+      .replaceAll(' ', '-');
+    const times = seen.get(name) ?? 0;
+    seen.set(name, times + 1);
+    return times === 0 ? name : `${name}-${times}`;
+  });
 }

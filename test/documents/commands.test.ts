@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { EVENT_TYPES } from '../../src/protocol/event.ts';
+import { BIN, cleanEnvironment, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { blocks, OPERATOR_GUIDE } from '../harness/documents.ts';
+import { event } from '../harness/events.ts';
+
+/** The event that the operator's guide looks at. */
+const SHOWN = '0198c5e2-7d1c-7a54-9d54-3b1d0f2a9c11';
+
+interface Example {
+  readonly command: string;
+  readonly output: string;
+}
+
+/** Every command of the operator's guide that runs without an installed package, with what the guide shows of it. */
+const EXAMPLES: readonly Example[] = blocks(OPERATOR_GUIDE, 'console').flatMap((code) =>
+  code
+    .split(/^\$ /m)
+    .filter(Boolean)
+    .map((example) => {
+      const [command, ...output] = example.split('\n');
+      return { command: command!, output: output.join('\n') };
+    }),
+);
+
+/** What the guide's commands are run on: two matches, with every type, revisions, resends and conflicts. */
+async function fill(daemon: Daemon): Promise<void> {
+  const of17 = { session_id: 'match-17', court_id: 'court-7', source: 'court-7-cam-1' };
+  const first = EVENT_TYPES.map((type) => event({ ...of17, type, event_id: randomUUID(), payload: {} }));
+  const bounce = event({ ...of17, event_id: SHOWN, payload: { x_ft: 12.4, y_ft: 7.85, is_in: true } });
+  const corrected = { ...bounce, revision: 1, payload: { ...bounce.payload, is_in: false } };
+  const conflicts = first.slice(0, 3).map((one) => ({ ...one, confidence: 0.5 }));
+  await daemon.post([...first, bounce, corrected]);
+  await daemon.post([...first.slice(3), ...conflicts]);
+  await daemon.post([event({ session_id: 'match-18' }), event({ session_id: 'match-18' })]);
+}
+
+/** A text without what is different each time: numbers, times, tokens, the width of a table. */
+function shape(text: string): string {
+  return text
+    .replace(/^[\w-]{43}$/gm, 'TOKEN')
+    .replace(/\d+(?:\.\d+)?/g, '0')
+    .replace(/[KMG]iB/g, 'MiB')
+    .replace(/[ ]+/g, ' ')
+    .trim();
+}
+
+t.test("the commands of the operator's guide say what it shows", async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, backups, bin] = ['data', 'backups', 'bin'].map((name) => path.join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  fs.mkdirSync(backups);
+  fs.mkdirSync(bin);
+  fs.symlinkSync(BIN, path.join(bin, 'courtd'));
+  fs.writeFileSync(path.join(bin, 'sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+  const env = cleanEnvironment({ COURTD_DATA: data, PATH: `${bin}:${process.env.PATH}`, TZ: 'UTC' });
+  let daemon: Daemon | undefined;
+  t.ok(EXAMPLES.length > 12, `${EXAMPLES.length} examples`);
+  for (const { command, output } of EXAMPLES) {
+    if (command.includes('systemctl')) {
+      if (command.includes('stop')) await daemon?.stop();
+      continue;
+    }
+    const backup = fs.readdirSync(backups)[0] ?? '';
+    const line = command
+      .replace(/\/mnt\/backups\/courtd-\w+\.db/, path.join(backups, backup))
+      .replace('/mnt/backups', backups);
+    const { status, stdout, stderr } = await run('sh', ['-c', line], { cwd: folder, env });
+    const said = `${stdout}${stderr}`.replaceAll(backups, '/mnt/backups').replaceAll(data, '/var/lib/courtd');
+    t.equal(status, 0, command);
+    t.equal(shape(said), shape(output), command);
+    if (daemon !== undefined) continue;
+    // The first one made the token: from here on it is a box that has served two matches.
+    daemon = await Daemon.run(t, data, stdout.trim());
+    await fill(daemon);
+  }
+});

@@ -1,0 +1,106 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import {
+  ARCHITECTURE,
+  anchorsOf,
+  DOCUMENTS,
+  OPERATOR_GUIDE,
+  proseOf,
+  README,
+  ROOT,
+  tableBelow,
+  textOf,
+  VENDOR_GUIDE,
+} from '../harness/documents.ts';
+
+const WIDTH = 120;
+/** A row of a table cannot be wrapped. */
+const ROW_WIDTH = 140;
+/** Four screens. */
+const README_LINES = 160;
+
+t.test('every link between documents leads to a file, and to a heading of it', (t) => {
+  let seen = 0;
+  for (const document of DOCUMENTS) {
+    const links = proseOf(document)
+      .replace(/`[^`\n]*`/g, '')
+      .matchAll(/\]\(([^)\s]+)\)/g);
+    for (const [, link] of links) {
+      seen++;
+      if (/^https?:/.test(link!)) continue;
+      const [file = '', anchor] = link!.split('#');
+      const target = file === '' ? document : path.join(path.dirname(document), file);
+      t.ok(fs.existsSync(path.join(ROOT, target)), `${document}: ${link}`);
+      if (anchor === undefined || !fs.existsSync(path.join(ROOT, target))) continue;
+      t.ok(anchorsOf(target).includes(anchor), `${document}: ${link}`);
+    }
+  }
+  t.ok(seen > 50, `${seen} links were looked at`);
+  t.end();
+});
+
+t.test('every guide has a table of contents with each of its main headings', (t) => {
+  for (const document of [VENDOR_GUIDE, OPERATOR_GUIDE, ARCHITECTURE]) {
+    const text = proseOf(document);
+    const contents = text.slice(0, text.indexOf('\n## '));
+    for (const [, heading] of text.matchAll(/^## (.+)$/gm))
+      t.match(contents, `[${heading}](#`, `${document}: ${heading}`);
+  }
+  t.end();
+});
+
+t.test(
+  'a document names files and headings, no line numbers, and nothing that a clone does not have',
+  (t) => {
+    for (const document of DOCUMENTS) {
+      const text = textOf(document);
+      t.notMatch(text, /\.ts:\d|#L\d|\bline \d/, `${document}: line numbers`);
+      t.notMatch(text, /\bdesign\.md|\bspec\.md|\/work\//, `${document}: what no clone contains`);
+      for (const [, script] of text.matchAll(/npm run ([\w-]+)/g)) {
+        const { scripts } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+        t.ok(scripts[script!], `${document}: npm run ${script}`);
+      }
+    }
+    for (const [, file] of textOf(ARCHITECTURE).matchAll(/`([\w/]+\.(?:ts|md))`/g))
+      t.ok(fs.existsSync(path.join(ROOT, 'src', file!)), `${ARCHITECTURE}: ${file}`);
+    t.end();
+  },
+);
+
+t.test('documents can be read as text: no line is too wide, and the README fits on four screens', (t) => {
+  for (const document of DOCUMENTS) {
+    for (const line of proseOf(document).split('\n')) {
+      const most = line.startsWith('|') && document !== README ? ROW_WIDTH : WIDTH;
+      if ([...line].length > most) t.fail(`${document}: ${line}`);
+    }
+  }
+  const lines = textOf(README).split('\n').length - 1;
+  t.ok(lines <= README_LINES, `${lines} lines`);
+  t.end();
+});
+
+/** The rooms of the document; `cli/VERB` stands for those of the verbs. */
+const ROOMS = new Map(
+  tableBelow(ARCHITECTURE, '## Rooms').map(([floor, room]) => [room!.replaceAll('`', ''), Number(floor)]),
+);
+
+function roomOf(file: string): string {
+  const folder = path.dirname(file);
+  return /^cli\//.test(folder) && !ROOMS.has(folder) ? 'cli/VERB' : folder;
+}
+
+t.test('the architecture lists every room, on the floor that its imports need', (t) => {
+  const files = fs
+    .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && name.includes('/'));
+  t.strictSame([...new Set(files.map(roomOf))].sort(), [...ROOMS.keys()].sort());
+  for (const file of files) {
+    const text = fs.readFileSync(path.join(ROOT, 'src', file), 'utf8');
+    for (const [, from] of text.matchAll(/\bfrom '(\.[^']+)'/g)) {
+      const [own, other] = [roomOf(file), roomOf(path.join(path.dirname(file), from!))];
+      if (own !== other) t.ok(ROOMS.get(own)! > ROOMS.get(other)!, `${file} imports ${from}`);
+    }
+  }
+  t.end();
+});
