@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import * as limits from '../../src/base/limits.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { PROBLEMS } from '../../src/protocol/errors.ts';
 import { cleanEnvironment, Daemon, run as runProgram } from '../harness/daemon.ts';
@@ -52,6 +53,35 @@ t.test("the operator's guide lists every setting of serve, with its variable and
     for (const [name] of text.matchAll(/COURTD_[A-Z_]+/g))
       t.match(textOf(OPERATOR_GUIDE), `| \`${name}\` |`, `${unit}: ${name}`);
   }
+});
+
+t.test("the vendor's guide states the limits that hold", async (t) => {
+  const [kib, mib] = [1024, 1024 ** 2];
+  const thousands = (value: number) => value.toLocaleString('en');
+  const seconds = (ms: number) => `${ms / 1000} s`;
+  t.equal(limits.SMALL_BODY_BYTES, 64 * kib, 'what "large" is');
+  t.strictSame(
+    tableBelow(VENDOR_GUIDE, '## Limits').map(([, limit]) => limit),
+    [
+      `${limits.BATCH_EVENTS}`,
+      `${limits.BODY_BYTES / mib} MiB, unless set otherwise`,
+      thousands(limits.BODY_VALUES),
+      `${limits.EVENT_DEPTH_LEVELS}`,
+      `${limits.NAME_CODE_POINTS}, ${limits.EOT_CHARS}`,
+      `${limits.HEADERS_BYTES / kib} KiB, ${limits.HEADER_FIELDS} fields`,
+      seconds(limits.HEADERS_TIMEOUT_MS),
+      seconds(limits.HEADERS_TIMEOUT_MS),
+      seconds(limits.REQUEST_TIMEOUT_MS),
+      seconds(limits.ANSWER_TAKEN_MS),
+      seconds(limits.KEEP_ALIVE_MS),
+      `${thousands(limits.RATE_PER_S)}, in a burst ${thousands(2 * limits.RATE_PER_S)}`,
+      thousands(limits.CONNECTIONS_PER_ADDRESS),
+      thousands(limits.CONNECTIONS),
+      `${limits.BODIES_BYTES / mib} MiB, half of it from one address`,
+      seconds(limits.BODY_WAIT_MS),
+      `${limits.UNAUTHORIZED_PER_S} from one address`,
+    ],
+  );
 });
 
 t.test('the architecture names every dependency', async (t) => {
