@@ -29,7 +29,7 @@ export function partialNameOf(file: string): string {
  */
 export function createPartial(file: string): string {
   const partial = partialNameOf(file);
-  telling(file, () => {
+  explainWriteErrors(file, () => {
     removePartial(partial);
     try {
       createPrivate(partial);
@@ -45,7 +45,7 @@ export function createPartial(file: string): string {
  * @throws {OperatorError}
  */
 export function publish(partial: string, file: string): void {
-  telling(file, () => {
+  explainWriteErrors(file, () => {
     fsync(partial);
     fs.renameSync(partial, file);
     fsync(path.dirname(file));
@@ -80,7 +80,7 @@ export function fsync(file: string): void {
 }
 
 /** Runs `work`. @throws {OperatorError} for any error: that the file cannot be written, and why. */
-export function telling<Result>(file: string, work: () => Result): Result {
+export function explainWriteErrors<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {

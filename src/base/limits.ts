@@ -133,7 +133,7 @@ export const FULL_QUIET_MS = 5_000;
  */
 export const RESERVE_BYTES = 6 * MIB;
 /** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
-export const DAMAGE_TOLD_MS = 60_000;
+export const DAMAGE_LOG_MS = 60_000;
 /** Milliseconds that startup waits for other programs to release the write-ahead log. */
 export const START_BARRIER_MS = 30_000;
 /** Milliseconds that a command waits for a lock on the database. */

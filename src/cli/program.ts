@@ -63,7 +63,7 @@ function report(error: unknown): number {
     say(`courtd: ${error.message}`);
   } else {
     const message = error instanceof Error ? error.message : error;
-    say(`courtd: this is a fault of courtd, please report it: ${message}`);
+    say(`courtd: this is a bug in courtd, please report it: ${message}`);
   }
   return 1;
 }

@@ -11,7 +11,7 @@ const REFUSALS = {
     'Part of the store that this request needs is damaged: tell the operator.',
     RETRY_AFTER_S.full,
   ],
-  logHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
+  walHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
   behind: ['storage_busy', 'The store has fallen behind.', RETRY_AFTER_S.full],
   overloaded: ['overloaded', 'Too many requests are waiting.', RETRY_AFTER_S.overloaded],
   shuttingDown: ['shutting_down', 'This box is restarting.', RETRY_AFTER_S.shutdown],

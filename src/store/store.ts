@@ -56,7 +56,7 @@ export class Store {
     this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
     this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), options);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
-    const walOver = (isOver: boolean) => this.#writer.hold('logHeld', isOver);
+    const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#wal = new WalMonitor(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
     this.#files = new FileMonitor(databaseFile(directory), lock.name, (error) => this.#writer.fail(error));
     this.#stopMarking = markClock(directory);

@@ -1,7 +1,13 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { partialNameOf, removeLeftovers, removePartial, telling, unusedName } from '../../base/atomicFile.ts';
+import {
+  explainWriteErrors,
+  partialNameOf,
+  removeLeftovers,
+  removePartial,
+  unusedName,
+} from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
@@ -65,7 +71,7 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
 
 /** Root writes as the owner of the directory `place`, which may differ from the owner of the database. */
 async function asOwnerOf<Result>(place: string, work: () => Promise<Result>): Promise<Result> {
-  const restoreUser = telling(place, () => actAsWriter(place));
+  const restoreUser = explainWriteErrors(place, () => actAsWriter(place));
   try {
     return await work();
   } finally {
@@ -77,7 +83,7 @@ async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
   refuseExisting(file, data);
   const directory = path.dirname(file);
   const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
-  telling(file, () => removeLeftovers(directory, isOurs));
+  explainWriteErrors(file, () => removeLeftovers(directory, isOurs));
   const progress = new Progress();
   const cancelCleanup = cleanUpOnExit(() => asCaller(() => removePartial(partialNameOf(file))));
   try {
@@ -96,7 +102,7 @@ async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
  * @throws {OperatorError} where it is neither.
  */
 function isDirectory(place: string): boolean {
-  const stat = telling(place, () => fs.statSync(place, { throwIfNoEntry: false }));
+  const stat = explainWriteErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
   if (stat?.isDirectory()) return true;
   if (place.endsWith('/')) {
     throw new OperatorError(`There is no directory ${place}: mount its disk, or create it.`);
@@ -116,13 +122,13 @@ function newName(directory: string): string {
 
 /** @throws {OperatorError} where the file, or one that SQLite would take for part of it, exists. */
 function refuseExisting(file: string, data: string): void {
-  const place = telling(file, () => fs.realpathSync(path.dirname(file)));
+  const place = explainWriteErrors(file, () => fs.realpathSync(path.dirname(file)));
   // The owner of that directory may not be allowed into the data directory.
   const isBesideDatabase = place === asCaller(() => fs.realpathSync(data));
   if (isBesideDatabase && path.basename(file) === 'courtd.db') {
     throw new OperatorError(`${file} is the database itself: name another file.`);
   }
-  if (telling(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) !== undefined) {
+  if (explainWriteErrors(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) !== undefined) {
     throw new OperatorError(
       `${file} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
     );
@@ -152,7 +158,7 @@ function removeOlder(directory: string, made: string, keep: number): string[] {
   for (const name of older) {
     const file = path.join(directory, name);
     // Another backup that ends at the same time may have removed it.
-    telling(file, () => fs.rmSync(file, { force: true }));
+    explainWriteErrors(file, () => fs.rmSync(file, { force: true }));
   }
   return older;
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { telling } from '../../base/atomicFile.ts';
+import { explainWriteErrors } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
@@ -43,7 +43,7 @@ export async function exportDay(options: ExportOptions): Promise<void> {
 
 /** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */
 function isDirectory(place: string): boolean {
-  const stat = telling(place, () => fs.statSync(place, { throwIfNoEntry: false }));
+  const stat = explainWriteErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
   if (stat?.isDirectory()) return true;
   if (stat !== undefined) {
     throw new OperatorError(`${place} is not a directory: with --day, name one with -o DIR/.`);

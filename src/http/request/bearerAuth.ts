@@ -7,7 +7,7 @@ export interface Tokens {
   /** @param from the client's address, recorded with the token's last use. */
   accepts(token: string, from: string): boolean;
   /** @returns why a token was not accepted: for the log only. */
-  whyNot(token: string): string;
+  whyInvalid(token: string): string;
 }
 
 /** RFC 6750, section 2.1. */
@@ -37,7 +37,7 @@ export function authenticate(req: IncomingMessage, tokens: Tokens, from: string)
   if (tokens.accepts(token, from)) return;
   const sentence =
     'The token is not, or no longer, valid here: keep the events, and ask the operator of this box for the current token.';
-  throw unauthorized(sentence, INVALID_TOKEN, tokens.whyNot(token));
+  throw unauthorized(sentence, INVALID_TOKEN, tokens.whyInvalid(token));
 }
 
 function unauthorized(sentence: string, challenge: string, reason: string): Problem {

@@ -5,12 +5,12 @@ import { getSystemErrorMessage } from 'node:util';
 import Database from 'better-sqlite3';
 import {
   createPartial,
+  explainWriteErrors,
   fsync,
   partialNameOf,
   publish,
   removeLeftovers,
   removePartial,
-  telling,
   unusedName,
 } from '../../base/atomicFile.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
@@ -166,7 +166,7 @@ function swap(target: string, partial: string, opened: number[]): string | null 
 
 /** A hard link: the first name stays until it is replaced. */
 function preserve(file: string, preserved: string, opened: number[]): void {
-  telling(preserved, () => {
+  explainWriteErrors(preserved, () => {
     try {
       fs.linkSync(file, preserved);
     } catch {

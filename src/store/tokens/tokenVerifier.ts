@@ -91,7 +91,7 @@ export class TokenVerifier {
    * @returns why `token` is not accepted, for the log.
    * @throws {Problem} as `accepts` does.
    */
-  whyNot(token: string): string {
+  whyInvalid(token: string): string {
     const known = this.#guarded(() => this.#find(token));
     const endMs = known && tokenEndMs(known);
     if (known === undefined || endMs == null) return 'unknown token';

@@ -3,7 +3,7 @@ import type { Database, Transaction } from 'better-sqlite3';
 import {
   BUSY_GIVE_UP_MS,
   BUSY_RETRY_MS,
-  DAMAGE_TOLD_MS,
+  DAMAGE_LOG_MS,
   MEMTABLE_KEYS_MAX,
   QUEUED_REQUESTS,
 } from '../../base/limits.ts';
@@ -27,7 +27,7 @@ export interface GroupCommitEvents extends DiskFullEvents {
   fatal(error: unknown): void;
   /**
    * A part of the database cannot be read or written, and the requests that need it were refused. At most
-   * once in DAMAGE_TOLD_MS.
+   * once in DAMAGE_LOG_MS.
    */
   damaged(error: unknown): void;
   /** A bug: one request failed, the others of its group did not. */
@@ -238,7 +238,7 @@ export class GroupCommit {
 
   #reportDamage(error: unknown): void {
     if (performance.now() < this.#reportDamageFrom) return;
-    this.#reportDamageFrom = performance.now() + DAMAGE_TOLD_MS;
+    this.#reportDamageFrom = performance.now() + DAMAGE_LOG_MS;
     this.#on.damaged(error);
   }
 

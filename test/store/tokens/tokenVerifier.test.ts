@@ -41,7 +41,7 @@ t.test(
       t.equal(compared, 2, 'the newest, and the one in its grace');
     }
     compared = 0;
-    t.equal(guard.whyNot('wrong'), 'unknown token');
+    t.equal(guard.whyInvalid('wrong'), 'unknown token');
     t.equal(compared, 0, 'the reason is looked up by an index');
   },
 );
