@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { makePair, withoutOpenssl } from '../../harness/certificates.ts';
+import { makePair } from '../../harness/certificates.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { speakTls } from '../../harness/transport.ts';
 
@@ -8,10 +8,6 @@ import { speakTls } from '../../harness/transport.ts';
  * @param name of the file, beside this folder. One file a process: tap takes a pause between two for the end.
  */
 export async function again(t: Test, name: string): Promise<void> {
-  if (withoutOpenssl) {
-    t.pass(name, { skip: withoutOpenssl });
-    return;
-  }
-  speakTls(await makePair(temporaryFolder(t), 'box'));
+  speakTls(makePair(temporaryFolder(t), 'box'));
   await import(`../${name}.test.ts`);
 }
