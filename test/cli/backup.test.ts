@@ -1,25 +1,14 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
-import { events } from '../harness/events.ts';
-import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
-import { withoutStrace } from '../harness/strace.ts';
+import { stored } from '../harness/stored.ts';
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 const SENTENCE = /^courtd: [^\n]+\n$/;
-
-/** A data directory with events in it, and no daemon. */
-async function stored(t: Parameters<typeof temporaryFolder>[0], count = 20): Promise<Daemon> {
-  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-  for (let sent = 0; sent < count; sent += 500) await daemon.post(events(Math.min(500, count - sent)));
-  await daemon.stop();
-  return daemon;
-}
 
 t.test('beside a daemon that takes events: a whole copy, and no camera is refused', async (t) => {
   const folder = temporaryFolder(t);
@@ -62,16 +51,6 @@ t.test('a file: as it was named, closed to others; path, size, events and time a
   t.strictSame(fs.readdirSync(folder), ['one.db']);
 });
 
-t.test('a backup that root makes belongs to whom its directory belongs to', async (t) => {
-  if (process.getuid?.() !== 0) return t.pass('only root can show it');
-  const daemon = await stored(t);
-  const folder = temporaryFolder(t);
-  fs.chownSync(folder, 1234, 2345);
-  await daemon.command('backup', folder);
-  const [name] = fs.readdirSync(folder);
-  t.match(fs.statSync(path.join(folder, name!)), { uid: 1234, gid: 2345 });
-});
-
 t.test('a directory keeps the newest ones, and nothing but backups is ever removed from it', async (t) => {
   const daemon = await stored(t);
   const folder = temporaryFolder(t);
@@ -109,43 +88,6 @@ t.test('backups that end at the same time do not stumble over what the other has
   }
   t.equal(fs.readdirSync(folder).length, 5);
 });
-
-t.test(
-  'a backup that is made while a longer one is on its way is not removed by that',
-  { skip: withoutStrace },
-  async (t) => {
-    const daemon = await stored(t);
-    const folder = temporaryFolder(t);
-    const old = path.join(folder, 'courtd-20200101T000000Z.db');
-    fs.writeFileSync(old, '');
-    const args = ['backup', folder, '--keep', '2', '--json', '--data', daemon.data];
-    const calls = '?rename,?renameat,?renameat2';
-    const slow = [
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      `trace=${calls}`,
-      '-e',
-      `inject=${calls}:delay_enter=4s`,
-    ];
-    const watcher = fs.watch(folder);
-    t.teardown(() => watcher.close());
-    const begun = once(watcher, 'change');
-    const longer = run('strace', [...slow, BIN, ...args]);
-    await begun;
-    // A backup has the second of its beginning in its name.
-    const second = new Date().getSeconds();
-    while (new Date().getSeconds() === second) await sleep(10);
-    const made = JSON.parse((await daemon.command(...args.slice(0, -2))).stdout);
-    t.strictSame(made.removed, [], 'the longer one was not there yet');
-    const { status, stdout } = await longer;
-    t.equal(status, 0);
-    t.strictSame(JSON.parse(stdout).removed, [path.basename(old)]);
-    t.ok(fs.existsSync(made.path));
-  },
-);
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(
@@ -208,50 +150,6 @@ t.test('a place where no backup can be: one sentence, status 1, and nothing is c
   t.strictSame([fs.readdirSync(folder), fs.readdirSync(daemon.data)], before);
   t.equal(fs.readFileSync(file, 'utf8'), 'mine');
 });
-
-t.test(
-  'a full disk: one sentence that names it, older backups stay, nothing else is left',
-  { skip: withoutMount },
-  async (t) => {
-    const daemon = await stored(t, 10_000);
-    const disk = await SmallDisk.mount(t, 4);
-    const older = 'courtd-20200102T000000Z.db';
-    fs.writeFileSync(path.join(disk.folder, older), '');
-    disk.fill(1024 ** 2);
-    const { status, stderr } = await daemon.command('backup', disk.folder, '--keep', '1');
-    t.equal(status, 1);
-    t.match(
-      stderr,
-      /^courtd: The disk of \/[^\n]+ is full: free some space there, or choose another place\.\n$/,
-    );
-    t.strictSame(fs.readdirSync(disk.folder).sort(), [older, 'filler']);
-    disk.makeRoom();
-    t.equal((await daemon.command('backup', disk.folder, '--keep', '1')).status, 0);
-    t.notOk(fs.existsSync(path.join(disk.folder, older)));
-  },
-);
-
-t.test(
-  'a USB stick, whose file system has no owners and no modes, takes a backup',
-  { skip: withoutMount || (await run('mkfs.vfat', ['--help'])).status === null },
-  async (t) => {
-    const daemon = await stored(t);
-    const folder = temporaryFolder(t);
-    const image = path.join(folder, 'stick');
-    const stick = path.join(folder, 'mounted');
-    fs.mkdirSync(stick);
-    fs.writeFileSync(image, '');
-    fs.truncateSync(image, 16 * 1024 ** 2);
-    if ((await run('mkfs.vfat', [image])).status !== 0) return t.pass('no file system can be made');
-    if ((await run('mount', ['-o', 'loop', image, stick])).status !== 0)
-      return t.pass('it cannot be mounted');
-    try {
-      t.match(await daemon.command('backup', stick), { status: 0, stderr: /Backup written/ });
-    } finally {
-      await run('umount', [stick]);
-    }
-  },
-);
 
 t.test('a file system that takes no file so large: it is named, not the one of the database', async (t) => {
   const daemon = await stored(t, 5_000);

@@ -4,7 +4,6 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 type Test = Pick<typeof t, 'teardown' | 'match'>;
 
@@ -126,20 +125,6 @@ t.test('into an empty place, of a replaced box: the daemon starts and takes even
   t.strictSame(await counts(again, sent), { accepted: 0, duplicates: 72 });
 });
 
-t.test('what root restores can be opened by the owner of the data directory', async (t) => {
-  if (process.getuid?.() !== 0) return t.pass('only root can show it');
-  const { daemon } = await filled(t);
-  const file = path.join(temporaryFolder(t), 'backup.db');
-  await daemon.command('backup', file);
-  const data = temporaryFolder(t);
-  fs.chownSync(data, 1234, 2345);
-  await courtd(['restore', file, '--data', data]);
-  await courtd(['session', 'list', '--data', data]);
-  await courtd(['restore', file, '--data', data]);
-  for (const name of names(data)) t.match(fs.statSync(path.join(data, name)), { uid: 1234, gid: 2345 }, name);
-  t.equal(names(data).length, 3, 'database, lock and the replaced one');
-});
-
 t.test(
   'refused while the daemon runs, while another program reads, and for anything but a whole backup: nothing is changed',
   async (t) => {
@@ -207,25 +192,5 @@ t.test(
     );
     const again = await Daemon.run(t, daemon.data, daemon.token);
     t.strictSame(await counts(again, sent), { accepted: 0, duplicates: 72 });
-  },
-);
-
-t.test(
-  'a disk without room for a second database: one sentence, and the first one is as it was',
-  { skip: withoutMount },
-  async (t) => {
-    const { daemon } = await filled(t);
-    await counts(daemon, events(500, { note: 'x'.repeat(2000) }));
-    const file = path.join(temporaryFolder(t), 'backup.db');
-    await daemon.command('backup', file);
-    const disk = await SmallDisk.mount(t, 8);
-    await courtd(['restore', file, '--data', disk.data]);
-    const before = [names(disk.data), await answers(disk.data)];
-    disk.fill(512 * 1024);
-    const { status, stderr } = await courtd(['restore', file, '--data', disk.data]);
-    t.equal(status, 1);
-    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: free some space and try again\.\n$/);
-    disk.makeRoom();
-    t.strictSame([names(disk.data), await answers(disk.data)], before);
   },
 );

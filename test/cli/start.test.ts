@@ -1,86 +1,8 @@
-import { once } from 'node:events';
-import fs from 'node:fs';
 import path from 'node:path';
-import readline from 'node:readline';
 import t from 'tap';
-import { cleanEnvironment, courtd, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { cleanEnvironment, courtd, run, temporaryFolder } from '../harness/daemon.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '../..');
-const COMMAND = [path.join(ROOT, 'node_modules/.bin/node'), [path.join(ROOT, 'scripts/start.ts')]] as const;
-
-const withCurl = { skip: (await run('curl', ['--version'])).status !== 0 && 'there is no curl here' };
-
-/** `npm start` on a data directory, until it has printed its command and the line after that. */
-async function started(t: Parameters<typeof temporaryFolder>[0], data: string, told = {}) {
-  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0', ...told });
-  const child = start(...COMMAND, { env });
-  const exited = once(child, 'exit');
-  t.teardown(() => child.kill('SIGKILL'));
-  const lines: string[] = [];
-  let curl = '';
-  for await (const line of readline.createInterface(child.stdout)) {
-    lines.push(line);
-    if (lines.at(-2)?.startsWith('curl ')) {
-      curl = lines.at(-2) ?? '';
-      break;
-    }
-  }
-  return { curl, lines, child, exited };
-}
-
-function tokenIn(curl: string): string {
-  return /Bearer ([\w-]{43})'/.exec(curl)?.[1] ?? '';
-}
-
-t.test(
-  'npm start prints a curl command on a line of its own that posts one event, ready to paste',
-  withCurl,
-  async (t) => {
-    const data = path.join(temporaryFolder(t), 'data');
-    const { curl, lines, child, exited } = await started(t, data);
-    t.equal(lines.at(-1), '', 'an empty line follows');
-    const answers = [await run('/bin/sh', ['-c', curl]), await run('/bin/sh', ['-c', curl])];
-    t.match(answers, [
-      { status: 0, stdout: '{"accepted":1,"duplicates":0}', stderr: '' },
-      { status: 0, stdout: '{"accepted":0,"duplicates":1}', stderr: '' },
-    ]);
-    child.kill('SIGTERM');
-    t.strictSame(await exited, [0, null]);
-  },
-);
-
-t.test(
-  'each start has a fresh event_id and the token of the first one, which is kept in a file of its own',
-  withCurl,
-  async (t) => {
-    const data = path.join(temporaryFolder(t), 'data');
-    const [tokens, ids] = [new Set<string>(), new Set<string>()];
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) {
-      const { curl, child, exited } = await started(t, data);
-      tokens.add(tokenIn(curl));
-      ids.add(/"event_id":"([0-9a-f]{24})"/.exec(curl)?.[1] ?? '');
-      const { stdout } = await run('/bin/sh', ['-c', curl]);
-      t.equal(stdout, '{"accepted":1,"duplicates":0}', signal);
-      child.kill(signal);
-      t.strictSame(await exited, [0, null], signal);
-    }
-    t.equal(ids.size, 3);
-    t.equal(tokens.size, 1);
-    const file = path.join(data, 'npm-start.token');
-    t.equal(fs.readFileSync(file, 'utf8'), `${[...tokens][0]}\n`);
-    t.equal(fs.statSync(file).mode & 0o777, 0o600);
-    const { stdout } = await courtd(['token', 'list', '--json', '--data', data]);
-    t.match(JSON.parse(stdout), [{ id: 1, state: 'active' }]);
-    t.equal(JSON.parse(stdout).length, 1);
-
-    await courtd(['token', 'revoke', '1', '--data', data]);
-    const { curl, child } = await started(t, data);
-    t.notOk(tokens.has(tokenIn(curl)), 'one that does not work any more is replaced');
-    const again = await run('/bin/sh', ['-c', curl]);
-    t.equal(again.stdout, '{"accepted":1,"duplicates":0}');
-    child.kill('SIGKILL');
-  },
-);
+import { COMMAND, started } from '../harness/npmStart.ts';
 
 t.test('it listens on this machine alone, unless it is told otherwise', async (t) => {
   for (const [told, host] of [

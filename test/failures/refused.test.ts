@@ -6,7 +6,6 @@ import t from 'tap';
 import { storedIds } from '../harness/cameras.ts';
 import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
-import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
 
@@ -161,13 +160,4 @@ t.test('what root has made beside the database does not matter', asOther, async 
   fs.writeFileSync(path.join(data, 'courtd.csv'), 'an export of root', { mode: 0o600 });
   const asDaemon = { uid: NOBODY, gid: NOBODY, cwd: '/' };
   t.match(await run(BIN, ['token', 'rotate', '--data', data], asDaemon), { status: 0 });
-});
-
-t.test('a disk that is mounted read-only is named, to root too', { skip: withoutMount }, async (t) => {
-  const disk = await SmallDisk.mount(t, 4);
-  const daemon = await Daemon.start(t, [], disk.data);
-  await daemon.post(events(3));
-  await daemon.stop();
-  await run('mount', ['-o', 'remount,ro', disk.folder]);
-  await checkRefused(t, disk.data, /data is on a read-only file system\.\n$/, 'serve');
 });

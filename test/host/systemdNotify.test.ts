@@ -1,17 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { mock } from 'node:test';
-import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import t from 'tap';
 import { SystemdNotifier } from '../../src/host/systemdNotify.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { event, events } from '../harness/events.ts';
+import { event } from '../harness/events.ts';
 import { logged } from '../harness/logged.ts';
-import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { FakeSystemd } from '../harness/supervisor.ts';
 
-const mounting = { skip: withoutMount };
 const CANNOT_NOTIFY = /^cannot notify systemd/;
 
 t.test('systemd is told of the start, that courtd is ready, and that it stops, in this order', async (t) => {
@@ -73,30 +70,6 @@ t.test('the watchdog is fed several times in its period, as long as the daemon r
   const after = systemd.messages.all.findIndex((message) => message.includes('STOPPING=1'));
   t.notOk(systemd.messages.all.slice(after).some((message) => message.includes('WATCHDOG')));
 });
-
-t.test(
-  'a full disk is told, and neither it nor a lock of another program keeps the watchdog hungry',
-  mounting,
-  async (t) => {
-    const systemd = new FakeSystemd(t);
-    const disk = await SmallDisk.mount(t, 8);
-    const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
-    const daemon = await Daemon.start(t, [], disk.data, env);
-    const fed = () =>
-      systemd.messages.find((message) => message.includes('WATCHDOG=1'), systemd.messages.all.length);
-    const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
-    t.teardown(() => other.close());
-    other.exec('BEGIN IMMEDIATE');
-    await fed();
-    t.equal((await daemon.post(event())).status, 503);
-    await fed();
-    other.exec('ROLLBACK');
-    disk.fill();
-    while ((await daemon.post(events(100))).status === 202);
-    await systemd.messages.find((message) => /STATUS=disk full: /.test(message));
-    await fed();
-  },
-);
 
 t.test(
   'without a check that the store answers, the watchdog is not fed, and that is logged once',

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { BIN, run, temporaryFolder } from '../harness/daemon.ts';
+import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
+import { stored, withoutRoot } from '../harness/stored.ts';
+import { withoutStrace } from '../harness/strace.ts';
+
+t.test(
+  'a backup that root makes belongs to whom its directory belongs to',
+  { skip: withoutRoot },
+  async (t) => {
+    const daemon = await stored(t);
+    const folder = temporaryFolder(t);
+    fs.chownSync(folder, 1234, 2345);
+    await daemon.command('backup', folder);
+    const [name] = fs.readdirSync(folder);
+    t.match(fs.statSync(path.join(folder, name!)), { uid: 1234, gid: 2345 });
+  },
+);
+
+t.test(
+  'a backup that is made while a longer one is on its way is not removed by that',
+  { skip: withoutStrace },
+  async (t) => {
+    const daemon = await stored(t);
+    const folder = temporaryFolder(t);
+    const old = path.join(folder, 'courtd-20200101T000000Z.db');
+    fs.writeFileSync(old, '');
+    const args = ['backup', folder, '--keep', '2', '--json', '--data', daemon.data];
+    const calls = '?rename,?renameat,?renameat2';
+    const slow = [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      `trace=${calls}`,
+      '-e',
+      `inject=${calls}:delay_enter=4s`,
+    ];
+    const watcher = fs.watch(folder);
+    t.teardown(() => watcher.close());
+    const begun = once(watcher, 'change');
+    const longer = run('strace', [...slow, BIN, ...args]);
+    await begun;
+    // A backup has the second of its beginning in its name.
+    const second = new Date().getSeconds();
+    while (new Date().getSeconds() === second) await sleep(10);
+    const made = JSON.parse((await daemon.command(...args.slice(0, -2))).stdout);
+    t.strictSame(made.removed, [], 'the longer one was not there yet');
+    const { status, stdout } = await longer;
+    t.equal(status, 0);
+    t.strictSame(JSON.parse(stdout).removed, [path.basename(old)]);
+    t.ok(fs.existsSync(made.path));
+  },
+);
+
+t.test(
+  'a full disk: one sentence that names it, older backups stay, nothing else is left',
+  { skip: withoutMount },
+  async (t) => {
+    const daemon = await stored(t, 10_000);
+    const disk = await SmallDisk.mount(t, 4);
+    const older = 'courtd-20200102T000000Z.db';
+    fs.writeFileSync(path.join(disk.folder, older), '');
+    disk.fill(1024 ** 2);
+    const { status, stderr } = await daemon.command('backup', disk.folder, '--keep', '1');
+    t.equal(status, 1);
+    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: free some space there, or choose another place\.\n$/);
+    t.strictSame(fs.readdirSync(disk.folder).sort(), [older, 'filler']);
+    disk.makeRoom();
+    t.equal((await daemon.command('backup', disk.folder, '--keep', '1')).status, 0);
+    t.notOk(fs.existsSync(path.join(disk.folder, older)));
+  },
+);
+
+t.test(
+  'a USB stick, whose file system has no owners and no modes, takes a backup',
+  { skip: withoutRoot || withoutStrace },
+  async (t) => {
+    const daemon = await stored(t);
+    const stick = temporaryFolder(t);
+    // As FAT is mounted with uid=1234: all of it is that user's, whoever writes, and to change that is not permitted.
+    fs.chownSync(stick, 1234, 1234);
+    const calls = '?chmod,?fchmod,?fchmodat,?fchmodat2,?chown,?fchown,?lchown,?fchownat';
+    const fat = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EPERM`];
+    const { status, stderr } = await run('strace', [...fat, BIN, 'backup', stick, '--data', daemon.data]);
+    t.match({ status, stderr }, { status: 0, stderr: /^Backup written/ });
+    t.equal(fs.readdirSync(stick).length, 1);
+  },
+);
