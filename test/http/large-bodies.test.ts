@@ -118,18 +118,12 @@ function emptyBlocks(): Buffer {
 t.test('gzip that takes long to unpack keeps nobody waiting', async (t) => {
   const daemon = await Daemon.start(t);
   const bytes = emptyBlocks();
-  const startedAt = performance.now();
   let isDone = false;
   const packed = answerOf(daemon.post(bytes, GZIP)).finally(() => {
     isDone = true;
   });
-  let longestMs = 0;
-  while (!isDone) {
-    const sentAt = performance.now();
-    t.equal((await daemon.post(event({ session_id: 'beside' }))).status, 202);
-    longestMs = Math.max(longestMs, performance.now() - sentAt);
-  }
-  const tookMs = performance.now() - startedAt;
+  let beside = 0;
+  for (; !isDone; beside++) t.equal((await daemon.post(event({ session_id: 'beside' }))).status, 202);
   t.match((await packed).body, 'The body is empty', 'it is good gzip');
-  t.ok(longestMs < tookMs / 2, `${longestMs} of ${tookMs} ms`);
+  t.ok(beside > 2, `${beside} were answered meanwhile`);
 });

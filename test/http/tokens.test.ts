@@ -47,7 +47,7 @@ t.test('an older token ends when its grace does, and not before', async (t) => {
   const second = await rotate('--grace', '2s');
   let last = await status(daemon.token);
   t.equal(last, 202);
-  while (last === 202 && Date.now() < startedAt + 10_000) last = await status(daemon.token);
+  while (last === 202) last = await status(daemon.token);
   t.equal(last, 401);
   t.ok(Date.now() - startedAt >= 2000, 'not before');
   t.equal(await status(second), 202);
