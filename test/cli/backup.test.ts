@@ -14,7 +14,7 @@ t.test('beside a daemon that takes events: a whole copy, and no camera is refuse
   const folder = temporaryFolder(t);
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const cameras = new Cameras(t, daemon);
-  await cameras.more(5_000);
+  await cameras.more(1_000);
   const before = [...cameras.acknowledged];
   const { status, stdout, stderr } = await daemon.command('backup', folder, '--json');
   t.strictSame([status, stderr], [0, '']);

@@ -5,6 +5,8 @@ import type { Tally } from './wire.ts';
 export interface Bar {
   readonly text: string;
   readonly isMet: boolean;
+  /** It depends on how fast the machine is, and on who else works on it. */
+  readonly isOfTime?: boolean;
 }
 
 /** By the cameras, and the longest sync of the disk that they share. */

@@ -43,6 +43,8 @@ export const SCENARIOS = Object.keys(TABLE);
 const MIB = 1024 ** 2;
 const MEMORY_MIB = 300;
 const P99_MS = 120;
+/** What a camera gets where the machine is too slow: told to come again, or nothing so far. */
+const LATE: readonly string[] = ['503', 'none'];
 const THROUGHPUT = 0.65;
 const SETTLE_MS = 1_000;
 /** What has come is worked off, and bodies that were refused are read on for ten seconds: the next scenario begins without. */
@@ -119,6 +121,7 @@ async function overload(box: Box, seconds: number): Promise<Result> {
     {
       text: `${Math.round(stored)}/s of ${Math.round(peak)}/s at the peak (${ratios.join(', ')}: the middle one counts)`,
       isMet: stored / peak >= THROUGHPUT,
+      isOfTime: true,
     },
   ];
   return { title: TABLE.overload!.title, camera, bars, answers };
@@ -155,9 +158,10 @@ function aliveBars({ death }: Box): Bar[] {
 
 function cameraBars({ p99Ms, answers }: CameraReport): Bar[] {
   const others = Object.keys(answers).filter((what) => what !== '202');
+  const isWrong = others.some((what) => !LATE.includes(what));
   return [
-    { text: `p99 ${p99Ms.toFixed(0)} of ${P99_MS} ms`, isMet: p99Ms <= P99_MS },
-    ...(others.length > 0 ? [{ text: 'nothing but 202', isMet: false }] : []),
+    { text: `p99 ${p99Ms.toFixed(0)} of ${P99_MS} ms`, isMet: p99Ms <= P99_MS, isOfTime: true },
+    ...(others.length > 0 ? [{ text: 'nothing but 202', isMet: false, isOfTime: !isWrong }] : []),
   ];
 }
 

@@ -7,6 +7,7 @@ import { BIN, courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.
 import { event, events } from '../../harness/events.ts';
 import { makeNewer } from '../../harness/newerCourtd.ts';
 import { scratch } from '../../harness/scratchStore.ts';
+import { SmallDisk, withoutMount } from '../../harness/smallDisk.ts';
 
 /** A courtd with one more migration than this one. */
 const folder = temporaryFolder(t);
@@ -140,6 +141,22 @@ t.test('upgraded and gone back, the same export, and nothing is forgotten', asyn
   t.match(JSON.parse(restored.stdout), { events: 600, sessions: 2 });
   await (await Daemon.run(t, elsewhere, token)).stop();
   t.strictSame(await seen(BIN, elsewhere), before, 'and from its copy again');
+});
+
+t.test('no room for the copy: nothing is changed, and it says so', { skip: withoutMount }, async (t) => {
+  const disk = await SmallDisk.mount(t, 8);
+  const { daemon } = await filled(t, disk.data);
+  await daemon.stop();
+  disk.fill(96 * 1024);
+  const { status, stderr } = await run(NEWER_BIN, ['serve', '--port', '0', '--data', disk.data]);
+  t.equal(status, 1);
+  t.match(
+    stderr,
+    /^courtd: [^\n]+courtd\.db gets a new layout only after a copy of it has been made, which needs \d+ MiB, and 0 MiB are free: make room\. Nothing was changed\.\n$/,
+  );
+  t.strictSame(layout(path.join(disk.data, 'courtd.db')), [SCHEMA_VERSION, 500]);
+  t.notOk(fs.readdirSync(disk.data).some((name) => name.includes('layout') || name.includes('partial')));
+  t.equal((await run(BIN, ['session', 'list', '--data', disk.data])).status, 0);
 });
 
 t.test('a migration that fails changes nothing', (t) => {

@@ -1,0 +1,13 @@
+import path from 'node:path';
+import t from 'tap';
+import { runScript } from '../harness/runScript.ts';
+
+const SCRIPT = path.resolve(import.meta.dirname, './main.ts');
+
+t.setTimeout(300_000);
+
+t.test('a minute of odd requests: each gets its answer, and only whole ones are stored', async (t) => {
+  const { status, said } = await runScript(t, SCRIPT, '--seconds', '60');
+  t.equal(status, 0);
+  t.match(said, /^\d+ cases: /m);
+});
