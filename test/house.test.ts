@@ -56,9 +56,14 @@ interface Import {
   readonly isAtOnce: boolean;
 }
 
-/** Every import and re-export of a file, and every import() in it, also in a type. */
+/** Of a file in src/. */
 function importsOf(file: string): Import[] {
-  const text = fs.readFileSync(path.join(ROOT, 'src', file), 'utf8');
+  return importsIn(path.join('src', file));
+}
+
+/** Every import and re-export of a file, and every import() in it, also in a type. */
+function importsIn(file: string): Import[] {
+  const text = fs.readFileSync(path.join(ROOT, file), 'utf8');
   const clauses = text.matchAll(/^(?:import|export)\s(?:(type)\s)?(?:([^;'"]*?)\sfrom\s)?'([^']+)'/gm);
   const calls = text.matchAll(/\b(?:import|require)\(\s*['"]([^'"]+)['"]\s*\)/g);
   return [
@@ -152,5 +157,28 @@ t.test(`no file of src/ passes ${LINES_MAX} lines`, (t) => {
     const lines = fs.readFileSync(path.join(ROOT, 'src', file), 'utf8').split('\n').length - 1;
     t.ok(lines <= LINES_MAX, `${file} has ${lines}`);
   }
+  t.end();
+});
+
+/** Tests of what scripts/package makes: they look at the same functions. */
+const TESTS_OF_SCRIPTS = 'test/package/';
+
+t.test('scripts and tests stand on src/, and not on each other', (t) => {
+  let seen = 0;
+  for (const [folder, other] of [
+    ['scripts', 'test/'],
+    ['test', 'scripts/'],
+  ] as const) {
+    const names = fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' });
+    for (const name of names.filter((name) => name.endsWith('.ts'))) {
+      const file = path.join(folder, name);
+      if (file.startsWith(TESTS_OF_SCRIPTS)) continue;
+      for (const { from } of importsIn(file).filter(({ from }) => from.startsWith('.'))) {
+        seen++;
+        t.notOk(path.join(path.dirname(file), from).startsWith(other), `${file} imports ${from}`);
+      }
+    }
+  }
+  t.ok(seen > 100, `${seen} imports were looked at`);
   t.end();
 });

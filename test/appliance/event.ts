@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { event } from '../harness/events.ts';
 
 /** What a camera sends, made from its name and a number alone: whoever knows how many were acknowledged knows them all. */
 
@@ -22,19 +23,16 @@ export interface CameraName {
 /** @param n from 0 on. */
 export function eventOf({ session, camera }: CameraName, n: number): WireEvent {
   const payload = { x_ft: n / 8, frame: n, note: n % 50 === 0 ? 'Zoë 🎾' : null };
-  return {
+  return event({
     event_id: createHash('sha256').update(`${session}/${camera}/${n}`).digest('hex').slice(0, 24),
     session_id: session,
-    venue_id: 'venue-1',
     court_id: `court-${camera.at(-1)}`,
     eot: new Date(FIRST_EOT_MS + n * FRAME_MS).toISOString(),
     type: isPosition(session, n) ? 'PLAYER_POSITION' : 'BALL_BOUNCE',
     confidence: (n % 100) / 100,
     source: camera,
-    schema_version: '1.0',
-    revision: 0,
     payload,
-  };
+  });
 }
 
 /** Whether `courtd prune --type PLAYER_POSITION` takes a camera's n-th event. */

@@ -2,14 +2,24 @@ import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { ARCHITECTURES } from '../../scripts/package/architecture.ts';
-import { missingNeeds } from '../../scripts/package/needs.ts';
 import { MIGRATION } from '../harness/newerCourtd.ts';
+import { missingPrograms } from '../harness/programs.ts';
 import type { Workshop } from '../harness/workshop.ts';
 import { expect } from './walk.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const SCHEMA = 'usr/lib/courtd/src/store/schema.js';
+const SCHEMA = 'usr/lib/courtd/src/store/layout/schema.js';
+/** Debian's name of each kind of machine that there is a package for. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+/** What scripts/package.ts takes, and the Debian package that each is in; it says itself what else it lacks. */
+const PROGRAMS = {
+  dh: 'debhelper',
+  'dpkg-architecture': 'dpkg-dev',
+  make: 'make',
+  xz: 'xz-utils',
+  strip: 'binutils',
+  git: 'git',
+};
 const MIGRATIONS = /const MIGRATIONS = \[(.*?)\];/;
 
 /** The packages of one walk; each version is newer than the one before. */
@@ -25,8 +35,8 @@ export const VERSIONS = { next: '9.1.0', migrating: '9.2.0' } as const;
 
 /** @returns what this machine lacks to build the package, and what to do about it; undefined where it has all. */
 export function missingToBuild(): string | undefined {
-  const own = ARCHITECTURES.filter(({ node }) => node === process.arch);
-  return own.length === 0 ? `There is no package for ${process.arch}.` : missingNeeds(own, false);
+  if (!(process.arch in ARCHITECTURES)) return `There is no package for ${process.arch}.`;
+  return missingPrograms(PROGRAMS);
 }
 
 /**
@@ -47,7 +57,7 @@ export async function makePackages(workshop: Workshop, built?: string): Promise<
 }
 
 async function build(folder: string): Promise<string> {
-  const arch = ARCHITECTURES.find(({ node }) => node === process.arch)!.debian;
+  const arch = ARCHITECTURES[process.arch]!;
   const args = [path.join(ROOT, 'scripts/package.ts'), '--quick', '--arch', arch, '--to', folder];
   await promisify(execFile)(process.execPath, args);
   const deb = fs.readdirSync(folder).find((name) => name.endsWith('.deb'));

@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { settingsOf } from '../../scripts/package/settings.ts';
 import { knownVariables } from '../../src/cli/options/environmentVariables.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -140,10 +139,8 @@ t.test(
     t.test('and no other one is', async (t) => {
       const units = path.resolve(import.meta.dirname, '../../systemd');
       const texts = fs.readdirSync(units).map((name) => fs.readFileSync(path.join(units, name), 'utf8'));
-      const ofUnits = [...texts, settingsOf(makeProgram())].flatMap(
-        (text) => text.match(/COURTD_[A-Z_]+/g) ?? [],
-      );
-      t.ok(ofUnits.length > 10);
+      const ofUnits = texts.flatMap((text) => text.match(/COURTD_[A-Z_]+/g) ?? []);
+      t.ok(ofUnits.length > 0);
       for (const name of ofUnits) t.ok(knownVariables(makeProgram()).includes(name), name);
       const env = { COURTD_PORT: '1', COURTD_KEEP: '365d', COURTD_NONE: '', COURTDX: '1' };
       t.equal((await courtd(['version'], env)).stderr, '');

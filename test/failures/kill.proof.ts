@@ -4,34 +4,19 @@ import { eventToJson } from '../../src/protocol/event.ts';
 import { DedupIndex, MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import { compareStored } from '../harness/compareStored.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { compareStored } from '../powercut/fault.ts';
-import { History } from '../powercut/history.ts';
-import { Random } from '../powercut/random.ts';
-import { Senders, type Target } from '../powercut/senders.ts';
-import { StoredReader } from '../powercut/stored.ts';
-import { Traffic } from '../powercut/traffic.ts';
+import { History } from '../harness/history.ts';
+import { Random } from '../harness/random.ts';
+import { Senders, targetOf } from '../harness/senders.ts';
+import { StoredReader } from '../harness/storedReader.ts';
+import { Traffic } from '../harness/traffic.ts';
 
 const KILLS = 15;
 /** It is killed after so many answers more, and a moment: from before the first request to well under way. */
 const ANSWERS = 60;
 const MOMENT_MS = 20;
 const NO_LIMIT = ['--rate-limit', '0'];
-
-/** @returns a daemon as the senders know it. */
-function target(daemon: Daemon): Target {
-  return {
-    async post(_token, body, onAnswer) {
-      const response = await daemon.post(body).catch((error) => {
-        // fetch says no more than that it failed.
-        throw error.cause ?? error;
-      });
-      onAnswer(response.status);
-      const { accepted = 0, duplicates = 0 } = (await response.json()) as Record<string, number>;
-      return { status: response.status, accepted, duplicates };
-    },
-  };
-}
 
 t.test(`kill -9, ${KILLS} times, under load: what was acknowledged is there, once`, async (t) => {
   const random = new Random(Date.now());
@@ -42,7 +27,7 @@ t.test(`kill -9, ${KILLS} times, under load: what was acknowledged is there, onc
   const { data, token } = daemon;
   const clock = () => 0;
   const senders = new Senders({ history, traffic, clock, requests: 1e6, token, pauseMs: 2 });
-  senders.target = target(daemon);
+  senders.target = targetOf(daemon);
   const running = senders.run();
   for (let kill = 1; kill <= KILLS; kill++) {
     const enough = history.answered(0).length + random.integer(0, ANSWERS);
@@ -50,7 +35,7 @@ t.test(`kill -9, ${KILLS} times, under load: what was acknowledged is there, onc
     await sleep(random.integer(0, MOMENT_MS));
     await daemon.stop('SIGKILL');
     daemon = await Daemon.run(t, data, token, NO_LIMIT);
-    senders.target = target(daemon);
+    senders.target = targetOf(daemon);
     // In one go, so that no further answer comes in between.
     const answered = history.answered(0);
     t.strictSame(compareStored(reader.read(data), history, answered), [], `after kill ${kill}`);
@@ -90,9 +75,7 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
   const seqs = [1, events / 2, events - MEMTABLE_KEYS, events];
   const old = seqs.map((seq) => eventToJson(toStoredEvent(row.get(seq)!)));
   db.close();
-  const startedAt = performance.now();
   const daemon = await Daemon.run(t, data, rotated.stdout.trim());
-  t.comment(`started in ${(performance.now() - startedAt).toFixed(0)} ms`);
   const response = await daemon.post(`[${old}]`);
   t.strictSame(await response.json(), { accepted: 0, duplicates: old.length });
 });

@@ -4,10 +4,11 @@ import path from 'node:path';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { Daemon } from '../harness/daemon.ts';
+import { keyOf } from '../harness/eventKey.ts';
 import { renderBody } from './body.ts';
 import { carried, type FuzzCase, type FuzzRequest, PLAIN } from './case.ts';
 import { answerToHead, isAmbiguous, isFramed, isLast, isPlain, renderRequest } from './head.ts';
-import { keyOf, Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
 import { FUZZ_BODY_LIMIT_BYTES, type Rendered } from './packing.ts';
 import { type FuzzAnswer, type Played, play, quoted } from './play.ts';
 

@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
 import { courtd, type Daemon } from '../harness/daemon.ts';
+import { keyOf, type WireKey } from '../harness/eventKey.ts';
 import { parseJson } from '../harness/jsonOracle.ts';
 
 /** What must be stored, what may be, and what is. */
-
-interface WireKey {
-  readonly session_id: string;
-  readonly event_id: string;
-  readonly revision?: number;
-}
 
 /** Exports that run at a time. */
 const EXPORTS = 2;
@@ -64,11 +59,6 @@ export class Ledger {
     await Promise.all(Array.from({ length: EXPORTS }, readOne));
     if (missing.size > 0) throw new Error(`${missing.size} events are missing: ${[...missing].slice(0, 3)}`);
   }
-}
-
-/** @returns what an event is known by (spec 2.3). */
-export function keyOf({ session_id, event_id, revision = 0 }: WireKey): string {
-  return JSON.stringify([session_id, event_id, revision]);
 }
 
 /** The order of members, the spelling of a number and a revision of 0 make no difference. */

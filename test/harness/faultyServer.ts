@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
+import { keyOf, type WireKey } from './eventKey.ts';
 
 /** A box, or what is in front of it, at its worst: it cuts, delays and garbles the answers to one request after another. */
 
@@ -19,12 +20,6 @@ export interface Trouble {
   readonly late?: string;
   /** How it goes on: nothing (the default), the end of the connection, or a reset. Where it hangs, the client has to give up. */
   readonly how?: 'end' | 'reset' | 'hang';
-}
-
-interface SentEvent {
-  readonly session_id: string;
-  readonly event_id: string;
-  readonly revision?: number;
 }
 
 /** @returns an answer of a box or of a proxy. */
@@ -105,8 +100,8 @@ export class HostileBox {
 
   #store(body: string): string {
     let [accepted, duplicates] = [0, 0];
-    for (const event of JSON.parse(body) as SentEvent[]) {
-      const key = JSON.stringify([event.session_id, event.event_id, event.revision ?? 0]);
+    for (const event of JSON.parse(body) as WireKey[]) {
+      const key = keyOf(event);
       if (this.stored.has(key)) duplicates++;
       else accepted++;
       if (!this.stored.has(key)) this.stored.set(key, event);

@@ -1,11 +1,10 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import readline from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { eotToNs } from '../../src/protocol/eot.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { keyOf } from '../harness/eventKey.ts';
+import { untilExit } from '../harness/untilExit.ts';
 
 /**
  * A careless client, to try courtd with real events: `npx node test/overload/careless.ts FILE.ndjson.gz...` starts courtd in
@@ -14,7 +13,6 @@ import { eotToNs } from '../../src/protocol/eot.ts';
  * anything differs.
  */
 
-const BIN = path.resolve(import.meta.dirname, '../../bin/courtd');
 const SENDERS = 6;
 const BATCH = 500;
 
@@ -29,22 +27,14 @@ interface Answer {
   readonly duplicates: number;
 }
 
-const data = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-careless-'));
-const courtd = (...args: string[]) =>
-  execFileSync(BIN, [...args, '--data', data], { encoding: 'utf8', maxBuffer: 1 << 30 });
-const token = courtd('token', 'rotate').trim();
-const daemon = spawn(BIN, ['serve', '--data', data, '--host', '127.0.0.1', '--port', '0'], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
-try {
-  await run(await portOf(daemon), process.argv.slice(2).flatMap(readEvents));
-} finally {
-  daemon.kill();
-  await new Promise((resolve) => daemon.once('exit', resolve));
-  fs.rmSync(data, { recursive: true });
-}
+const data = temporaryFolder(untilExit);
+const daemon = await Daemon.start(untilExit, [], data);
+await run(process.argv.slice(2).flatMap(readEvents));
+await daemon.stop();
+// With it goes the folder.
+process.exit();
 
-async function run(port: number, events: Sent[]): Promise<void> {
+async function run(events: Sent[]): Promise<void> {
   const batches = shuffled(batchesOf(shuffled(events)));
   const queue = shuffled([...batches, ...batches.filter(() => Math.random() < 1 / 3)]);
   const total = { accepted: 0, duplicates: 0, requests: queue.length };
@@ -52,7 +42,7 @@ async function run(port: number, events: Sent[]): Promise<void> {
   const startedAt = performance.now();
   const sender = async () => {
     for (let batch = queue.pop(); batch !== undefined; batch = queue.pop()) {
-      const { accepted, duplicates } = await post(port, batch);
+      const { accepted, duplicates } = await post(batch);
       total.accepted += accepted;
       total.duplicates += duplicates;
     }
@@ -65,20 +55,20 @@ async function run(port: number, events: Sent[]): Promise<void> {
   console.log(
     `${total.accepted} accepted, ${total.duplicates} duplicates (sum ${total.accepted + total.duplicates})`,
   );
-  compare(events);
+  await compare(events);
 }
 
 /** Every event must come back as one of the copies that were sent under its key, once, in the order of eot. */
-function compare(events: Sent[]): void {
+async function compare(events: Sent[]): Promise<void> {
   const copies = Map.groupBy(events, ({ key }) => key);
-  const sessions = JSON.parse(courtd('session', 'list', '--json')) as {
+  const sessions = JSON.parse((await daemon.command('session', 'list', '--json')).stdout) as {
     session_id: string;
     conflicts: number;
   }[];
   let [stored, wrong, unordered, conflicts] = [0, 0, 0, 0];
   for (const { session_id, conflicts: inConflict } of sessions) {
     let lastNs: bigint | undefined;
-    for (const line of courtd('export', session_id, '--format', 'ndjson').split('\n').slice(0, -1)) {
+    for (const line of await daemon.exported(session_id)) {
       const event = JSON.parse(line);
       const eotNs = eotToNs(event.eot)!;
       if (lastNs !== undefined && eotNs < lastNs) unordered++;
@@ -95,12 +85,8 @@ function compare(events: Sent[]): void {
   if (copies.size + wrong + unordered > 0) process.exitCode = 1;
 }
 
-async function post(port: number, batch: Sent[]): Promise<Answer> {
-  const response = await fetch(`http://127.0.0.1:${port}/v1/events`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: `[${batch.map(({ text }) => text).join(',')}]`,
-  });
+async function post(batch: Sent[]): Promise<Answer> {
+  const response = await daemon.post(`[${batch.map(({ text }) => text).join(',')}]`);
   if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
   return (await response.json()) as Answer;
 }
@@ -111,10 +97,6 @@ function readEvents(file: string): Sent[] {
     const event = JSON.parse(text);
     return { text, key: keyOf(event), session: event.session_id };
   });
-}
-
-function keyOf(event: { session_id: string; event_id: string; revision?: number }): string {
-  return `${event.session_id}\n${event.event_id}\n${event.revision ?? 0}`;
 }
 
 function batchesOf(events: Sent[]): Sent[][] {
@@ -132,14 +114,4 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
     .map((item) => ({ item, rank: Math.random() }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ item }) => item);
-}
-
-async function portOf(child: ChildProcess): Promise<number> {
-  for await (const line of readline.createInterface(child.stdout!)) {
-    const { msg, port } = JSON.parse(line);
-    if (msg !== 'listening') continue;
-    child.stdout!.resume();
-    return port;
-  }
-  throw new Error('courtd did not start');
 }

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { DiskProbe } from '../../scripts/bench/probe.ts';
 import { say } from '../../src/cli/terminal/output.ts';
 import { Attacker, watchCameras } from './actors.ts';
 import type { Box } from './box.ts';
 import type { CameraReport } from './camera.ts';
+import { DiskProbe } from './diskProbe.ts';
 import { PeakMemory, processorS } from './process.ts';
 import type { Bar, Result, Seen } from './report.ts';
 import type { Tally } from './wire.ts';

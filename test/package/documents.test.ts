@@ -145,6 +145,9 @@ t.test('Tab offers files where one is named, also with a space in its name', asy
 
 t.test('courtd.env has every variable of serve and of the timers, each commented out', async (t) => {
   const settings = settingsOf(makeProgram());
+  for (const [name] of settings.matchAll(/COURTD_[A-Z_]+/g)) {
+    t.ok(knownVariables(makeProgram()).includes(name), `${name} is one that courtd knows`);
+  }
   const lines = settings.split('\n');
   t.strictSame(
     lines.filter((line) => line !== '' && !line.startsWith('#')),

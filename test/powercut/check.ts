@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
+import { compareStored, type Fault, tell } from '../harness/compareStored.ts';
+import type { History, Sent } from '../harness/history.ts';
+import type { Random } from '../harness/random.ts';
+import { type Stored, StoredReader } from '../harness/storedReader.ts';
+import type { Traffic } from '../harness/traffic.ts';
 import type { Workshop } from '../harness/workshop.ts';
-import { compareStored, type Fault, tell } from './fault.ts';
-import type { History, Sent } from './history.ts';
 import { type Opened, openDaemon, openStore } from './opened.ts';
-import type { Random } from './random.ts';
 import { dataIn } from './recording.ts';
-import { type Stored, StoredReader } from './stored.ts';
-import type { Traffic } from './traffic.ts';
 
 /** What was found on a disk after a cut. */
 export interface Finding {
@@ -59,7 +59,7 @@ export class Check {
     }
     let opened: Opened;
     try {
-      opened = byDaemon && tokens.length > 0 ? await openDaemon(data, tokens.at(-1)) : await openStore(data);
+      opened = byDaemon && tokens.length > 0 ? await openDaemon(data, tokens.at(-1)!) : await openStore(data);
     } catch (error) {
       return nothing('stopped', error);
     }

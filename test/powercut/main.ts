@@ -1,15 +1,15 @@
 import { Command, Option } from 'commander';
 import { integer } from '../../src/cli/options/optionParsers.ts';
 import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
+import { FAULTS } from '../harness/compareStored.ts';
+import { Random } from '../harness/random.ts';
+import { Traffic } from '../harness/traffic.ts';
 import { Workshop } from '../harness/workshop.ts';
 import { Check } from './check.ts';
 import { chooseCuts } from './cuts.ts';
-import { FAULTS } from './fault.ts';
 import { missingNeeds } from './needs.ts';
 import { IN_FLIGHT, Platter } from './platter.ts';
-import { Random } from './random.ts';
 import { type Recording, type RecordingOptions, record } from './recording.ts';
-import { Traffic } from './traffic.ts';
 
 /**
  * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N --flushing N`). Two recorded

@@ -1,7 +1,12 @@
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Store } from '../../src/store/store.ts';
-import { Daemon } from './daemon.ts';
-import { QUIET } from './recording.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { targetOf } from '../harness/senders.ts';
+import { untilExit } from '../harness/untilExit.ts';
+import { UNWATCHED } from '../harness/unwatchedStore.ts';
+
+/** What the daemon is told: the disk is small, and one sender is as fast as all cameras. */
+export const SERVE: readonly string[] = ['--rate-limit', '0', '--min-free', '0'];
 
 /** courtd on a disk after a cut: it has started. */
 export interface Opened {
@@ -11,22 +16,23 @@ export interface Opened {
 }
 
 /** Starts courtd itself. */
-export async function openDaemon(data: string, token: string | undefined): Promise<Opened> {
-  const daemon = await Daemon.start(data);
+export async function openDaemon(data: string, token: string): Promise<Opened> {
+  const daemon = await Daemon.run(untilExit, data, token, SERVE);
+  const { post } = targetOf(daemon);
   return {
     append: async (body) => {
-      const answer = await daemon.post(token ?? '', body);
+      const answer = await post(token, body, () => {});
       if (answer.status !== 202) throw new Error(`a valid request was answered ${answer.status}`);
       return answer;
     },
-    accepts: async (shown) => (await daemon.post(shown, '[]')).status === 202,
-    close: () => daemon.stop('SIGTERM'),
+    accepts: async (shown) => (await post(shown, '[]', () => {})).status === 202,
+    close: async () => void (await daemon.stop()),
   };
 }
 
 /** Opens the store in this process, on the way that courtd takes when it starts: ten times as fast. */
 export async function openStore(data: string): Promise<Opened> {
-  const store = await Store.open(data, QUIET);
+  const store = await Store.open(data, UNWATCHED);
   return {
     append: (body) => store.append(decodeBatch(Buffer.from(body))),
     accepts: async (token) => store.tokens.accepts(token, '127.0.0.1'),

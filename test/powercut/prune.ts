@@ -1,5 +1,5 @@
-import { run } from './daemon.ts';
-import { type History, PRUNED_TYPE } from './history.ts';
+import { courtd } from '../harness/daemon.ts';
+import { type History, PRUNED_TYPE } from '../harness/history.ts';
 
 /** Events are received this long before they are pruned. */
 const OLDER_THAN = '1s';
@@ -15,17 +15,14 @@ export async function pruneUntil(
   void over.finally(() => {
     isOver = true;
   });
-  const agreed = (await run('prune', '--help')).includes('--yes') ? ['--yes'] : [];
-  const which = ['--older-than', OLDER_THAN, '--type', PRUNED_TYPE, ...agreed];
+  const which = ['--older-than', OLDER_THAN, '--type', PRUNED_TYPE, '--yes'];
   do {
     const prune = { begunAt: clock(), endedAt: Number.POSITIVE_INFINITY, events: 0 };
     prunes.push(prune);
     moments.push(prune.begunAt);
-    try {
-      prune.events = JSON.parse(await run('prune', '--data', data, ...which, '--json')).events;
-    } catch (error) {
-      faults.push(`courtd prune failed: ${error}`);
-    }
+    const { status, stdout, stderr } = await courtd(['prune', '--data', data, ...which, '--json']);
+    if (status === 0) prune.events = JSON.parse(stdout).events;
+    else faults.push(`courtd prune failed: ${stderr}`);
     prune.endedAt = clock();
     moments.push(prune.endedAt);
   } while (!isOver);

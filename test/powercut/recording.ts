@@ -6,14 +6,17 @@ import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
+import { courtd, Daemon } from '../harness/daemon.ts';
+import { History } from '../harness/history.ts';
+import type { Random } from '../harness/random.ts';
+import { Senders, targetOf } from '../harness/senders.ts';
+import { Traffic } from '../harness/traffic.ts';
+import { untilExit } from '../harness/untilExit.ts';
+import { UNWATCHED } from '../harness/unwatchedStore.ts';
 import type { Workshop } from '../harness/workshop.ts';
-import { Daemon, rotateToken } from './daemon.ts';
 import { makeImage, RecordedDisk } from './disk.ts';
-import { History } from './history.ts';
+import { SERVE } from './opened.ts';
 import { pruneUntil } from './prune.ts';
-import type { Random } from './random.ts';
-import { Senders } from './senders.ts';
-import { Traffic } from './traffic.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** courtd makes it, on the disk whose power is cut. */
@@ -39,18 +42,6 @@ export function dataIn(folder: string): string {
   return path.join(folder, DATA);
 }
 
-/** What the store tells the daemon; here nobody listens, and what fails is thrown. */
-export const QUIET = {
-  full() {},
-  healed() {},
-  fatal() {},
-  damaged() {},
-  unexpected() {},
-  walLarge() {},
-  walSmall() {},
-  upgrading() {},
-};
-
 /**
  * Records courtd under load from several senders: a first start, a second token, a `kill -9` while another program
  * has the database open, another one while none has, and a stop in good order at the end; and one prune after the other.
@@ -70,7 +61,9 @@ export async function record(
   const { log } = disk;
   const data = dataIn(disk.folder);
   const rotate = async () => {
-    const token = await rotateToken(data);
+    const { status, stdout, stderr } = await courtd(['token', 'rotate', '--data', data]);
+    if (status !== 0) throw new Error(stderr);
+    const token = stdout.trim();
     history.tokens.push({ token, madeAt: log.length() });
     return token;
   };
@@ -82,15 +75,16 @@ export async function record(
     token,
     requests: options.requests,
   });
+  const serve = () => Daemon.run(untilExit, data, token, SERVE);
   const restart = async (daemon: Daemon) => {
     history.moments.push(log.length());
     await daemon.stop('SIGKILL');
-    const next = await Daemon.start(data);
+    const next = await serve();
     history.moments.push(log.length());
     return next;
   };
-  let daemon = await Daemon.start(data);
-  senders.target = daemon;
+  let daemon = await serve();
+  senders.target = targetOf(daemon);
   const running = senders.run();
   await senders.sent(0.25);
   senders.token = await rotate();
@@ -99,11 +93,11 @@ export async function record(
   const other = new Database(databaseFile(data), { readonly: true });
   other.prepare('SELECT count(*) FROM event').get();
   daemon = await restart(daemon);
-  senders.target = daemon;
+  senders.target = targetOf(daemon);
   other.close();
   await senders.sent(0.75);
   daemon = await restart(daemon);
-  senders.target = daemon;
+  senders.target = targetOf(daemon);
   await running;
   await pruning;
   history.moments.push(log.length());
@@ -123,7 +117,7 @@ async function storeBefore(
 ): Promise<void> {
   if (count === 0) return;
   const { folder, unmount } = workshop.mount(image, 'before-mount');
-  const store = await Store.open(dataIn(folder), QUIET);
+  const store = await Store.open(dataIn(folder), UNWATCHED);
   for (let left = count; left > 0; left -= BATCH_EVENTS) {
     const session = `session-${left > count / 2 ? 0 : 1}`;
     const sent = history.add(traffic.fresh(Math.min(left, BATCH_EVENTS), session));

@@ -12,7 +12,7 @@ import { unusedNames } from '../../src/store/retention/unusedNames.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { Committer, collidingIds, court, keyState, unbindable } from '../harness/scratchStore.ts';
-import { countsAreRight } from '../powercut/stored.ts';
+import { countsAreRight } from '../harness/storedReader.ts';
 
 const SECRET = Buffer.alloc(8, 7);
 const IDS = ['a', 'b', 'c', ...collidingIds(keyHash(SECRET))];

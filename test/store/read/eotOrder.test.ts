@@ -11,7 +11,7 @@ import { listSessions, sessionId } from '../../../src/store/read/sessions.ts';
 import { pruneEvents } from '../../../src/store/retention/prune.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, otherConnection, scratch, unbindable } from '../../harness/scratchStore.ts';
-import { countsAreRight } from '../../powercut/stored.ts';
+import { countsAreRight } from '../../harness/storedReader.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
 const BEFORE_ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };

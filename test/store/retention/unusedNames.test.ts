@@ -16,7 +16,7 @@ import {
   recorder,
   scratch,
 } from '../../harness/scratchStore.ts';
-import { countsAreRight } from '../../powercut/stored.ts';
+import { countsAreRight } from '../../harness/storedReader.ts';
 
 const ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
 const HITS = { ...ALL, type: 'BALL_HIT' };

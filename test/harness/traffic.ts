@@ -1,5 +1,7 @@
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { keyOf } from './eventKey.ts';
+import { event } from './events.ts';
 import type { History, Sent, SentEvent } from './history.ts';
 import type { Random } from './random.ts';
 
@@ -63,26 +65,21 @@ export class Traffic {
     const n = this.#made++;
     const camera = this.#random.integer(1, 8);
     const hex = () => Math.floor(this.#random.next() * 2 ** 32).toString(16);
-    const event: WireEvent = {
+    const sent = event({
       event_id: (hex() + hex() + hex()).padStart(24, '0'),
       session_id: session,
-      venue_id: 'venue-1',
       court_id: `court-${camera}`,
       eot: new Date(START_MS + n * 20 - this.#random.integer(0, 2000)).toISOString(),
       type: this.#random.pick(TYPES),
       confidence: this.#random.integer(0, 100) / 100,
       source: `camera-${camera}`,
-      schema_version: '1.0',
+      revision: undefined,
       payload: { x_ft: this.#random.integer(-400, 400) / 10, is_in: this.#random.chance(0.5), kmh: n },
-    };
-    return toSent(n % 50 === 0 ? { ...event, operator: 'Zoë 🎾', note: 'x'.repeat(n % 3000) } : event);
+    });
+    return toSent(n % 50 === 0 ? { ...sent, operator: 'Zoë 🎾', note: 'x'.repeat(n % 3000) } : sent);
   }
 }
 
 function toSent(event: WireEvent & Record<string, unknown>): SentEvent {
   return { key: keyOf(event), text: JSON.stringify(event), type: event.type };
-}
-
-export function keyOf(event: { session_id: string; event_id: string; revision?: number }): string {
-  return `${event.session_id}\n${event.event_id}\n${event.revision ?? 0}`;
 }

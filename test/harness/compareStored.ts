@@ -1,5 +1,5 @@
 import type { History, Sent } from './history.ts';
-import type { Stored } from './stored.ts';
+import type { Stored } from './storedReader.ts';
 
 /**
  * - unmountable: ext4 itself did not survive; - stopped: courtd does not start, or does not go on;

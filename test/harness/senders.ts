@@ -1,11 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
 import type { History, Sent } from './history.ts';
 import type { Traffic } from './traffic.ts';
 
 const SENDERS = 8;
 const AGAIN_MS = 10;
 const LOOK_MS = 2;
+
+export interface Answer {
+  readonly status: number;
+  readonly accepted: number;
+  readonly duplicates: number;
+}
 
 /** Where requests go: courtd, as long as it lives. */
 export interface Target {
@@ -14,6 +20,21 @@ export interface Target {
    * @throws where the connection breaks first.
    */
   post(token: string, body: string, onAnswer: (status: number) => void): Promise<Answer>;
+}
+
+/** @returns a daemon as the senders know it. */
+export function targetOf(daemon: Daemon): Target {
+  return {
+    async post(token, body, onAnswer) {
+      const response = await daemon.post(body, { Authorization: `Bearer ${token}` }).catch((error) => {
+        // fetch says no more than that it failed.
+        throw error.cause ?? error;
+      });
+      onAnswer(response.status);
+      const { accepted = 0, duplicates = 0 } = (await response.json()) as Partial<Answer>;
+      return { status: response.status, accepted, duplicates };
+    },
+  };
 }
 
 interface Fields {
