@@ -1,17 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FULL_RETRY_MS } from '../../src/base/limits.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
-import type { Daemon } from './daemon.ts';
+import type { Cleanup, Daemon } from './daemon.ts';
 import { events } from './events.ts';
 
 /** Cameras that send without pause, and again what was not acknowledged, as the README tells them to. */
 
 const RESEND_MS = 20;
-
-/** What a test needs of tap's `t`. */
-interface Cleanup {
-  teardown(end: () => unknown): void;
-}
 
 export class Cameras {
   /** The event_id of everything that was answered 202. */

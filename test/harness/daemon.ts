@@ -10,8 +10,8 @@ import { scheme, serveArguments } from './transport.ts';
 
 export const BIN = path.resolve(import.meta.dirname, '../../bin/courtd');
 
-/** What a test needs of tap's `t`. */
-interface Cleanup {
+/** What of tap's `t` is needed to clean up. */
+export interface Cleanup {
   teardown(end: () => unknown): void;
 }
 

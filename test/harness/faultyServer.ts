@@ -1,13 +1,9 @@
 import { once } from 'node:events';
 import net from 'node:net';
+import type { Cleanup } from './daemon.ts';
 import { keyOf, type WireKey } from './eventKey.ts';
 
 /** A box, or what is in front of it, at its worst: it cuts, delays and garbles the answers to one request after another. */
-
-/** What a test needs of tap's `t`. */
-interface Cleanup {
-  teardown(end: () => unknown): void;
-}
 
 /** What becomes of one request. */
 export interface Trouble {

@@ -1,13 +1,8 @@
 import type net from 'node:net';
-import type { Daemon } from './daemon.ts';
+import type { Cleanup, Daemon } from './daemon.ts';
 import { connect } from './transport.ts';
 
 /** A client that is only a connection: it can say what no HTTP library would. */
-
-/** What a test needs of tap's `t`. */
-interface Cleanup {
-  teardown(end: () => unknown): void;
-}
 
 export interface Answer {
   readonly status: number;

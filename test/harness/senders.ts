@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Daemon } from './daemon.ts';
 import type { History, Sent } from './history.ts';
@@ -22,18 +23,34 @@ export interface Target {
   post(token: string, body: string, onAnswer: (status: number) => void): Promise<Answer>;
 }
 
-/** @returns a daemon as the senders know it. */
-export function targetOf(daemon: Daemon): Target {
+/**
+ * @returns a daemon as the senders know it. By node:http and not by fetch, which tells of an answer some turns later: by then
+ * the disk may have caught up with what the answer should have waited for.
+ */
+export function targetOf({ port }: Daemon): Target {
+  const agent = new http.Agent({ keepAlive: true });
   return {
-    async post(token, body, onAnswer) {
-      const response = await daemon.post(body, { Authorization: `Bearer ${token}` }).catch((error) => {
-        // fetch says no more than that it failed.
-        throw error.cause ?? error;
-      });
-      onAnswer(response.status);
-      const { accepted = 0, duplicates = 0 } = (await response.json()) as Partial<Answer>;
-      return { status: response.status, accepted, duplicates };
-    },
+    post: (token, body, onAnswer) =>
+      new Promise((resolve, reject) => {
+        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+        const to = { host: '127.0.0.1', port, path: '/v1/events', method: 'POST' };
+        const request = http.request({ ...to, agent, headers });
+        request.once('error', reject);
+        request.once('response', (response) => {
+          const status = response.statusCode ?? 0;
+          onAnswer(status);
+          let text = '';
+          response.setEncoding('utf8').on('data', (chunk) => {
+            text += chunk;
+          });
+          response.once('error', reject);
+          response.once('end', () => {
+            const { accepted = 0, duplicates = 0 }: Partial<Answer> = JSON.parse(text);
+            resolve({ status, accepted, duplicates });
+          });
+        });
+        request.end(body);
+      }),
   };
 }
 

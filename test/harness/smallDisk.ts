@@ -1,14 +1,9 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { run } from './daemon.ts';
+import { type Cleanup, run } from './daemon.ts';
 
 /** A disk of a few megabytes that can be filled to the last byte and emptied again. */
-
-/** What a test needs of tap's `t`. */
-interface Cleanup {
-  teardown(end: () => unknown): void;
-}
 
 export class SmallDisk {
   readonly folder: string;

@@ -1,14 +1,9 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Daemon, run, start } from './daemon.ts';
+import { type Cleanup, type Daemon, run, start } from './daemon.ts';
 
 /** Makes the system calls of a running daemon fail or wait, for as long as one likes. */
-
-/** What a test needs of tap's `t`. */
-interface Cleanup {
-  teardown(end: () => unknown): void;
-}
 
 /** Why that cannot be done here; false where it can. */
 export const withoutStrace: string | false =

@@ -4,14 +4,9 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import readline from 'node:readline';
-import { BIN, cleanEnvironment, type LogLine, start, temporaryFolder } from './daemon.ts';
+import { BIN, type Cleanup, cleanEnvironment, type LogLine, start, temporaryFolder } from './daemon.ts';
 
 /** What systemd does for courtd, as far as one needs no systemd for it. */
-
-/** What a test needs of tap's `t`. */
-interface Cleanup {
-  teardown(end: () => unknown): void;
-}
 
 /** Lines as they come. */
 export class Lines<Line> {

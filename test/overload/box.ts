@@ -1,10 +1,5 @@
-import { Daemon, type LogLine } from '../harness/daemon.ts';
+import { type Cleanup, Daemon, type LogLine } from '../harness/daemon.ts';
 import { giveWay } from './process.ts';
-
-/** What a test has, too. */
-interface Cleanup {
-  teardown(end: () => unknown): void;
-}
 
 /** Many senders share an address here, as they would not in a venue. */
 const ARGS = ['--rate-limit', '0'];
