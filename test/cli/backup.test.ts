@@ -89,11 +89,14 @@ t.test('backups that end at the same time do not stumble over what the other has
   t.equal(fs.readdirSync(folder).length, 5);
 });
 
+const whole = t;
+let large: Daemon | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(
     `${signal} in the middle: nothing that looks like a backup, and the next one tidies up`,
     async (t) => {
-      const daemon = await stored(t, 20_000);
+      large ??= await stored(whole, 20_000);
+      const daemon = large;
       const folder = temporaryFolder(t);
       const watcher = fs.watch(folder);
       t.teardown(() => watcher.close());

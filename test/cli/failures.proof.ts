@@ -1,0 +1,4 @@
+import t from 'tap';
+import { tryTroubles } from './troubles.ts';
+
+tryTroubles(t, 1);
