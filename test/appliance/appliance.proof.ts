@@ -9,7 +9,7 @@ const SCRIPT = path.resolve(import.meta.dirname, './main.ts');
 const SUITE = 'bookworm';
 
 // A minute and a half, and half a minute more for the tree the first time, on a machine that has nothing else to do.
-t.setTimeout(600_000);
+t.setTimeout(900_000);
 
 const lacks = missingNeeds() ?? missingToBuild() ?? (await lacksTree());
 

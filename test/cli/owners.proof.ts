@@ -26,9 +26,6 @@ const skip =
   ((await run(setpriv, [...asMember, BIN, '--version'])).status !== 0 &&
     'the repository is closed to others, or there is no setpriv');
 
-// A hundred commands, each a process.
-t.setTimeout(300_000);
-
 const SENTENCE = /^courtd: [^\n]+\n$/;
 
 function as(who: Who, ...args: string[]): Promise<CommandResult> {

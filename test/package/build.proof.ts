@@ -13,7 +13,7 @@ const SCRIPT = path.join(ROOT, 'scripts/package.ts');
 const own = ARCHITECTURES.find(({ node }) => node === process.arch)!;
 
 // A few seconds, where the disk has nothing else to do.
-t.setTimeout(480_000);
+t.setTimeout(900_000);
 
 /** Builds the package of this kind of machine in a folder of its own. */
 async function build(folder: string, ...more: string[]) {

@@ -152,7 +152,7 @@ t.test('no room for the copy: nothing is changed, and it says so', { skip: witho
   t.equal(status, 1);
   t.match(
     stderr,
-    /^courtd: [^\n]+courtd\.db gets a new layout only after a copy of it has been made, which needs \d+ MiB, and 0 MiB are free: make room\. Nothing was changed\.\n$/,
+    /^courtd: [^\n]+courtd\.db is upgraded only after it has been copied, which needs \d+ MiB, and 0 MiB are free: free some space\. Nothing was changed\.\n$/,
   );
   t.strictSame(layout(path.join(disk.data, 'courtd.db')), [SCHEMA_VERSION, 500]);
   t.notOk(fs.readdirSync(disk.data).some((name) => name.includes('layout') || name.includes('partial')));
