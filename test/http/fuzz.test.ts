@@ -8,14 +8,14 @@ import { Daemon } from '../harness/daemon.ts';
 /** A look; test/fuzz/fuzz.proof.ts takes a minute, and `node test/fuzz/main.ts` as long as one likes. */
 const CASES = 60;
 
-for (const seed of [7, randomInt(2 ** 31)]) {
-  t.test(`whatever is sent gets its answer, and only whole requests are stored (seed ${seed})`, async (t) => {
-    const daemon = await Daemon.start(t, FUZZ_ARGS);
-    const fuzzer = new Fuzzer(daemon);
-    const tried = fc.asyncProperty(fuzzCase, (fuzzed) => fuzzer.try(fuzzed));
-    await fc.assert(tried, { seed, numRuns: CASES });
-    await fuzzer.look();
-    t.ok(fuzzer.cases >= CASES);
-    t.equal(await daemon.stop(), 0);
-  });
-}
+const seed = randomInt(2 ** 31);
+
+t.test(`whatever is sent gets its answer, and only whole requests are stored (seed ${seed})`, async (t) => {
+  const daemon = await Daemon.start(t, FUZZ_ARGS);
+  const fuzzer = new Fuzzer(daemon);
+  const tried = fc.asyncProperty(fuzzCase, (fuzzed) => fuzzer.try(fuzzed));
+  await fc.assert(tried, { seed, numRuns: CASES });
+  await fuzzer.look();
+  t.ok(fuzzer.cases >= CASES);
+  t.equal(await daemon.stop(), 0);
+});
