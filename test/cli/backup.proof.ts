@@ -69,7 +69,10 @@ t.test(
     disk.fill(1024 ** 2);
     const { status, stderr } = await daemon.command('backup', disk.folder, '--keep', '1');
     t.equal(status, 1);
-    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: free some space there, or choose another place\.\n$/);
+    t.match(
+      stderr,
+      /^courtd: The disk of \/[^\n]+ is full: free some space there, or choose another place\.\n$/,
+    );
     t.strictSame(fs.readdirSync(disk.folder).sort(), [older, 'filler']);
     disk.makeRoom();
     t.equal((await daemon.command('backup', disk.folder, '--keep', '1')).status, 0);
