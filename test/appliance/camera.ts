@@ -7,7 +7,7 @@ import { type CameraName, eventOf, sizeAt } from './event.ts';
 export const BOX = { host: '127.0.0.1', port: 4000 } as const;
 /** Vendors wait for a second and longer; here a second without load would hide what a restart does to it. */
 const AGAIN_MS = 100;
-/** Longer than the example's (README, "Resending"), and than a virtual machine stands still as a whole. */
+/** Longer than the example's (the vendor's guide, "Sample clients"), and than a virtual machine stands still as a whole. */
 const PATIENCE_MS = 120_000;
 
 /** What one camera has to do. */

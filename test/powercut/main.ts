@@ -17,8 +17,8 @@ import { type Recording, type RecordingOptions, record } from './recording.ts';
  * with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
  * and everything that was acknowledged by then must be there, once; what was pruned may be. Exit status 1 where anything is not.
  *
- * The second run is on a store that is about to seal (src/store/dedup/dedupIndex.ts): LIVE_KEYS events are there before it, so
- * each of its cuts takes ten times as long, and there are fewer of them.
+ * The second run is on a store that is about to flush (src/store/dedup/dedupIndex.ts): almost MEMTABLE_KEYS events are there
+ * before it, so each of its cuts takes ten times as long, and there are fewer of them.
  */
 
 const IN_PLAY: RecordingOptions = { requests: 800, before: 0, mebibytes: 128 };
@@ -38,7 +38,7 @@ const number = (flag: string, what: string, usual: number) =>
 const { cuts, flushing, seed } = new Command('npm run power-cut --')
   .description('cuts the power of a recorded run of courtd, and looks for what was acknowledged')
   .addOption(number('cuts', 'of a run that begins on an empty store', 500))
-  .addOption(number('flushing', 'cuts of a run on a store that is about to seal', 50))
+  .addOption(number('flushing', 'cuts of a run on a store that is about to flush', 50))
   .addOption(number('seed', 'the same one gives the same cuts of the same recording', 1))
   .parse()
   .opts<Options>();

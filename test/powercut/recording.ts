@@ -123,7 +123,7 @@ async function storeBefore(
     const sent = history.add(traffic.fresh(Math.min(left, BATCH_EVENTS), session));
     await store.append(decodeBatch(Buffer.from(sent.body)));
     sent.answeredAt = 0;
-    // The writer seals between turns.
+    // The writer flushes between turns.
     await sleep(0);
   }
   await store.close();

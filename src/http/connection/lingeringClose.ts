@@ -49,7 +49,7 @@ function releaseMemory(socket: Socket, { buffer, byteLength }: Buffer): void {
 /**
  * Lowers the socket's high-water mark, so that Node stops reading while the connection is paused. It would otherwise read up to
  * 64 KiB, which over TLS can be 65,536 records of one byte, at a hundred bytes of memory each. Private to Node: should it go
- * away, only memory is lost, and test/http/tls/lingering.test.ts fails.
+ * away, only memory is lost, and test/http/tls/lingering.proof.ts fails.
  */
 function minimizeReadBuffer(socket: Socket): void {
   const { _readableState: state } = socket as { _readableState?: { highWaterMark?: number } };
@@ -59,7 +59,7 @@ function minimizeReadBuffer(socket: Socket): void {
 /**
  * Stops Node's parser at the next request head. It would otherwise emit every request that it has already read (64 KiB hold
  * 3,640 of 18 bytes), and a pause does not stop it. Private to Node: should it go away, only memory is lost, and
- * test/http/strangers.test.ts fails.
+ * test/http/strangers.proof.ts fails.
  */
 export function stopParser(socket: Socket): void {
   const { parser } = socket as { parser?: { onIncoming?: (req: { upgrade?: boolean }) => number } | null };

@@ -21,7 +21,8 @@ export interface PreconditionContext {
 
 /**
  * Checks a request's head, before its body is read: HTTP, token, rate, path, method, media type, encoding, declared length. The
- * order is part of the contract (src/http/README.md, "Order of the checks"): without a valid token, nothing but 401 and malformed HTTP is reported.
+ * order is part of the contract (src/http/README.md, "Order of the checks"): without a valid token, nothing but 401 and what is
+ * wrong with the HTTP itself (400, 417, 431) is reported.
  * @returns how the body is encoded.
  * @throws {Problem} for the first check that fails: 400, 401, 404, 405, 413, 415, 417, 429 or 431.
  */

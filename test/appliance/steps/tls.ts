@@ -7,7 +7,7 @@ import type { Walk } from '../walk.ts';
 const SETTINGS = '/etc/courtd/courtd.env';
 const SERVICE = 'courtd.service';
 const FILES = { cert: '/etc/courtd/tls.crt', key: '/etc/courtd/tls.key' } as const;
-/** README, "TLS". */
+/** The operator's guide, "TLS". */
 const KIND = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '3650'];
 const SUBJECT = ['-subj', '/CN=courtd', '-addext', 'subjectAltName=IP:127.0.0.1'];
 
