@@ -22,7 +22,7 @@ import { type Recording, type RecordingOptions, record } from './recording.ts';
  */
 
 const IN_PLAY: RecordingOptions = { requests: 800, before: 0, mebibytes: 128 };
-const SEALING: RecordingOptions = { requests: 400, before: MEMTABLE_KEYS - 1000, mebibytes: 512 };
+const FLUSHING: RecordingOptions = { requests: 400, before: MEMTABLE_KEYS - 1000, mebibytes: 512 };
 /** After one cut of so many it is the program itself that starts, and otherwise its store. */
 const DAEMON_EVERY = 10;
 const FAULTS_TOLD = 10;
@@ -45,7 +45,7 @@ const { cuts, flushing, seed } = new Command('npm run power-cut --')
 const lacks = missingNeeds();
 if (lacks === undefined) {
   const first = await run('in play', IN_PLAY, cuts, seed);
-  const second = await run('flushing', SEALING, flushing, seed + 1);
+  const second = await run('flushing', FLUSHING, flushing, seed + 1);
   process.exit(first && second ? 0 : 1);
 } else {
   console.error(`power-cut: ${lacks}`);

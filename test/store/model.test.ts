@@ -32,7 +32,7 @@ type Step =
   | { readonly is: 'append'; readonly requests: readonly Places[]; readonly isBroken: boolean }
   | { readonly is: 'prune'; readonly places: Places }
   | { readonly is: 'tidy' }
-  | { readonly is: 'seal' }
+  | { readonly is: 'flush' }
   | { readonly is: 'start' };
 
 const places = (maxLength: number) => fc.array(fc.nat(EVENTS.length - 1), { maxLength });
@@ -45,7 +45,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       isBroken: fc.boolean(),
     }),
   },
-  { weight: 3, arbitrary: fc.constant({ is: 'seal' } as const) },
+  { weight: 3, arbitrary: fc.constant({ is: 'flush' } as const) },
   { weight: 2, arbitrary: fc.record({ is: fc.constant('prune' as const), places: places(30) }) },
   { weight: 2, arbitrary: fc.constant({ is: 'tidy' } as const) },
   { weight: 1, arbitrary: fc.constant({ is: 'start' } as const) },
@@ -74,7 +74,7 @@ class Pair {
     if (step.is === 'append') for (const request of step.requests) this.#append(request, step.isBroken);
     if (step.is === 'prune') this.#prune(step.places);
     if (step.is === 'tidy') this.#tidy();
-    if (step.is === 'seal' && this.#committer.appender.keys.count > 0)
+    if (step.is === 'flush' && this.#committer.appender.keys.count > 0)
       this.#committer.appender.keys.flushStep();
     if (step.is === 'start') {
       this.close();

@@ -27,7 +27,7 @@ t.test('keys move to the file when there are too many, and every key is known al
   const look = otherConnection(t, folder);
   const state = (): KeyState => keyState(look);
   const flushed = look.prepare<[], number>('SELECT count(*) FROM key').pluck();
-  const sealedUpTo = look.prepare<[], number>('SELECT up_to_seq FROM flushed').pluck();
+  const flushedUpTo = look.prepare<[], number>('SELECT up_to_seq FROM flushed').pluck();
 
   const sent: CourtEvent[][] = [];
   const add = async (session: string) => {
@@ -71,7 +71,7 @@ t.test('keys move to the file when there are too many, and every key is known al
   t.match(state(), during, 'partly flushed');
   for (const known of [sent[0]!, sent.at(-1)!]) t.strictSame(await store.append(known), ALL_KNOWN);
   await resend(20);
-  while (sealedUpTo.get() === 0) await resend(400);
+  while (flushedUpTo.get() === 0) await resend(400);
   t.match(state(), { events: during.events, flushed: during.events, unflushed: 0, ...WHOLE }, 'after');
 
   // A flushed session that goes on: both places are asked.
