@@ -115,6 +115,11 @@ export const SESSIONS_LISTED_MAX = 1_000_000_000;
 /** Rows and bytes that a reader reads in one transaction, so that it never keeps the write-ahead log from shrinking for long. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
+/** Rows that `tail` scans in one transaction for those that pass its filter: a few milliseconds. */
+export const ARRIVALS_SCAN_ROWS = 20_000;
+/** Milliseconds between two looks of `tail --follow`, and those after which it closes the database when nothing comes. */
+export const FOLLOW_POLL_MS = 200;
+export const FOLLOW_LINGER_MS = 300;
 /** Size of the write-ahead log at which the log warns: another program's long read transaction keeps it from shrinking. */
 export const WAL_WARN_BYTES = 256 * MIB;
 /** Size of the write-ahead log from which events are answered 503 until that reader is gone: the disk is for events. */

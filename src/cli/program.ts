@@ -5,6 +5,7 @@ import { visibleLines } from '../base/visibleText.ts';
 import { addBackup } from './backup/backupCommand.ts';
 import { addEvent } from './event/eventCommand.ts';
 import { addExport } from './export/exportCommand.ts';
+import { addImport } from './import/importCommand.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
 import { addHelp, addVersion } from './options/helpCommand.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
@@ -12,6 +13,7 @@ import { addPrune } from './prune/pruneCommand.ts';
 import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
 import { addSession } from './session/sessionCommand.ts';
+import { addTail } from './tail/tailCommand.ts';
 import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
 import { addToken } from './token/tokenCommand.ts';
 
@@ -19,7 +21,7 @@ import { addToken } from './token/tokenCommand.ts';
  * Every verb, in the order of `--help`. A verb's folder has its definition in `<verb>Command.ts`, which is always loaded and
  * so imports little, and the rest in files that the definition imports when the verb runs.
  */
-const VERBS = [addServe, addToken, addSession, addEvent, addExport, addBackup, addRestore, addPrune];
+const VERBS = [addServe, addToken, addSession, addEvent, addTail, addExport, addImport, addBackup, addRestore, addPrune];
 
 /** @returns the program `courtd` with all its commands. */
 export function makeProgram(): Command {

@@ -25,6 +25,8 @@ export type StoreEvents = GroupCommitEvents & WalEvents & UpgradeEvents;
 /** Other bounds, for tests and benchmarks. */
 export interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
+  /** For a command: the database exists and is of this layout, and root stays root under the owner that it acts as. */
+  readonly exists?: boolean;
 }
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
@@ -68,7 +70,8 @@ export class Store {
    * @throws {OperatorError} where that fails: the message says why and what to do.
    */
   static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
-    const make = { create: true, check: true, acceptOlder: true };
+    const { exists = false } = options;
+    const make = { create: !exists, check: true, acceptOlder: !exists, staysRoot: exists };
     let db: Database | undefined;
     try {
       const before = inodeOf(directory);

@@ -18,6 +18,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivate } from '../../base/privateFile.ts';
 import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { lockDirectory } from '../directory/directoryLock.ts';
+import { beginEpoch } from '../layout/epochs.ts';
 import { type Header, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
 import { explain } from '../open/openErrors.ts';
@@ -62,6 +63,7 @@ export async function restoreDatabase(directory: string, file: string): Promise<
       removeLeftovers(directory, (name) => name === path.basename(target));
       const partial = createPartial(target);
       const contents = await copyAndVerify(file, source, partial);
+      renumber(partial);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = replace(target, partial);
@@ -209,6 +211,17 @@ function tryOpenExclusively(file: string): Database.Database | undefined {
   } catch (error) {
     if (['busy', 'full'].includes(failureKind(error))) throw error;
     return undefined;
+  }
+}
+
+/** The seqs after those of the backup will be assigned to other events than before. */
+function renumber(file: string): void {
+  const db = openExclusively(file);
+  try {
+    beginEpoch(db);
+    db.exec('COMMIT');
+  } finally {
+    db.close();
   }
 }
 

@@ -5,10 +5,13 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
 
+/** Another process holds the lock. */
+export class DirectoryInUse extends OperatorError {}
+
 /**
  * One daemon a data directory: the newest keys are only in its memory (dedupIndex.ts).
  * @returns the lock; it is held until it is closed or the process ends.
- * @throws {OperatorError} where another daemon holds it.
+ * @throws {DirectoryInUse} where another daemon holds it.
  */
 export function lockDirectory(directory: string): Database.Database {
   return lockFile(
@@ -48,7 +51,7 @@ const PRUNE_LOCK_WAIT_MS = 100;
 
 /**
  * An exclusive SQLite lock on a file of its own: the kernel releases it however the process ends.
- * @throws {OperatorError} `message`, where another process holds the lock.
+ * @throws {DirectoryInUse} `message`, where another process holds the lock.
  */
 function lockFile(file: string, message: string, waitMs = 0): Database.Database {
   createPrivateIfMissing(file);
@@ -60,7 +63,7 @@ function lockFile(file: string, message: string, waitMs = 0): Database.Database 
   } catch (error) {
     lock.close();
     if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
-    throw new OperatorError(message);
+    throw new DirectoryInUse(message);
   }
   return lock;
 }

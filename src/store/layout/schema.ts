@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { EVENT_TYPES } from '../../protocol/event.ts';
 import { SECRET_BYTES } from '../dedup/keyHash.ts';
+import { RANDOM_NAME } from './epochs.ts';
 
 /**
  * The layout of courtd.db (../../ARCHITECTURE.md#layout). `user_version` counts the migrations that have been
@@ -73,6 +74,18 @@ const LAYOUT = `
     secret    BLOB    NOT NULL              -- secret of the key hash: see keyHash.ts
   ) STRICT;
   INSERT INTO flushed VALUES (0, randomblob(${SECRET_BYTES}));
+
+  CREATE TABLE pruned (                      -- one row
+    up_to_seq INTEGER NOT NULL              -- the highest seq whose event a prune has deleted
+  ) STRICT;
+  INSERT INTO pruned VALUES (0);
+
+  CREATE TABLE epoch (                       -- the current one is the last: see epochs.ts
+    id       INTEGER PRIMARY KEY,
+    name     TEXT    NOT NULL,
+    from_seq INTEGER NOT NULL               -- the highest seq when it began
+  ) STRICT;
+  INSERT INTO epoch (name, from_seq) VALUES (${RANDOM_NAME}, 0);
 
   CREATE TABLE conflict (                   -- events whose key was received again with a different JSON value
     session INTEGER,

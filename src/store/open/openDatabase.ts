@@ -33,6 +33,8 @@ export interface OpenOptions {
   readonly staysRoot?: boolean;
   /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
   readonly acceptOlder?: boolean;
+  /** How long SQLite may wait for a lock, in milliseconds: the event loop is blocked meanwhile. */
+  readonly busyMs?: number;
 }
 
 /**
@@ -41,7 +43,13 @@ export interface OpenOptions {
  */
 export function openDatabase(
   directory: string,
-  { create = false, check = false, acceptOlder = false, staysRoot = false }: OpenOptions = {},
+  {
+    create = false,
+    check = false,
+    acceptOlder = false,
+    staysRoot = false,
+    busyMs = COMMAND_BUSY_MS,
+  }: OpenOptions = {},
 ): Database.Database {
   const file = databaseFile(directory);
   try {
@@ -50,7 +58,7 @@ export function openDatabase(
     refuseForeign(file, directory);
     if (check) withReserve(directory, () => refuseDamaged(file));
     return withReserve(directory, () => {
-      const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+      const db = new Database(file, { fileMustExist: true, timeout: busyMs });
       try {
         prepare(db, file, create, acceptOlder);
       } catch (error) {

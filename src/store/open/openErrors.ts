@@ -5,7 +5,8 @@ import { permissionHint } from '../directory/permissionHint.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
 
 /**
- * @returns an OperatorError for a foreseen failure to open or write a data directory; other errors unchanged.
+ * @returns an OperatorError for a foreseen failure to open or write a data directory, with the failure as its
+ * cause; other errors unchanged.
  */
 export function explain(error: unknown, directory: string): unknown {
   if (error instanceof OperatorError) return error;
@@ -13,7 +14,7 @@ export function explain(error: unknown, directory: string): unknown {
   const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : (sqliteCode(error) ?? own);
   const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory;
   const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
-  return sentence === undefined ? error : new OperatorError(sentence);
+  return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
 }
 
 /**

@@ -93,6 +93,8 @@ class Pruner {
     const updateSession = this.#db.prepare<[number, number, number]>(
       'UPDATE session SET events = events - ?, dangling_up_to_seq = max(dangling_up_to_seq, ?) WHERE id = ?',
     );
+    // Readers in order of arrival are told what is missing (arrivalReader.ts).
+    const notePruned = this.#db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
     const sessions = new Set<number>();
     let [events, vacuumedAt] = [0, 0];
     for (const batch of new ExpiredEvents(this.#db, selection).batches()) {
@@ -103,7 +105,10 @@ class Pruner {
           deleted.set(session, { events: events + remove.run(seq).changes, last: Math.max(seq, last) });
           deleteConflict.run(session, seq);
         }
-        for (const [session, { events, last }] of deleted) updateSession.run(events, last, session);
+        for (const [session, { events, last }] of deleted) {
+          updateSession.run(events, last, session);
+          notePruned.run(last);
+        }
         return () => {
           for (const [session, { events: count }] of deleted) {
             events += count;

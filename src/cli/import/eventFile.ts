@@ -1,0 +1,112 @@
+import { BATCH_EVENTS, BODY_BYTES } from '../../base/limits.ts';
+import { decodeBatch } from '../../protocol/decodeBatch.ts';
+import { Problem } from '../../protocol/errors.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
+import { readUnpacked, UnreadableFile } from './fileBytes.ts';
+
+const [LINE_FEED, OPEN_ARRAY] = [0x0a, 0x5b];
+const SPACES = new Set(Buffer.from(' \t\r'));
+
+/** What is wrong with a file, and where. */
+export class FileFault extends Error {
+  /** From 1 on; null where nothing of it can be read. */
+  readonly line: number | null;
+
+  constructor(line: number | null, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+export interface FileBatch {
+  readonly events: readonly CourtEvent[];
+  /** The line of the last of them. */
+  readonly lastLine: number;
+}
+
+/**
+ * Reads a file of one event a line; empty lines count and hold none. Each line is what a request with one event would be.
+ * @yields batches as large as a request can be: at most BATCH_EVENTS, of at most BODY_BYTES.
+ * @throws {FileFault} Of the batch that it is in, nothing has been given.
+ */
+export async function* readBatches(file: string, onRead: (bytes: number) => void): AsyncGenerator<FileBatch> {
+  let events: CourtEvent[] = [];
+  let [bytes, lastLine] = [0, 0];
+  for await (const { text, number } of linesOf(file, onRead)) {
+    const [event] = decodeLine(text, number);
+    if (event === undefined) continue;
+    if (events.length === BATCH_EVENTS || (events.length > 0 && bytes + text.length > BODY_BYTES)) {
+      yield { events, lastLine };
+      [events, bytes] = [[], 0];
+    }
+    events.push(event);
+    bytes += text.length;
+    lastLine = number;
+  }
+  if (events.length > 0) yield { events, lastLine };
+}
+
+interface Line {
+  readonly text: Buffer;
+  readonly number: number;
+}
+
+async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGenerator<Line> {
+  let parts: Buffer[] = [];
+  let [bytes, number] = [0, 1];
+  const add = (part: Buffer) => {
+    bytes += part.length;
+    if (bytes > BODY_BYTES)
+      throw new FileFault(number, `the line is longer than ${BODY_BYTES} bytes: no event may be so large.`);
+    if (part.length > 0) parts.push(part);
+  };
+  const take = () => {
+    const line = { text: parts.length === 1 ? parts[0]! : Buffer.concat(parts), number: number++ };
+    [parts, bytes] = [[], 0];
+    return line;
+  };
+  try {
+    for await (const piece of readUnpacked(file, onRead)) {
+      let from = 0;
+      for (let to = piece.indexOf(LINE_FEED); to >= 0; to = piece.indexOf(LINE_FEED, from)) {
+        add(piece.subarray(from, to));
+        yield take();
+        from = to + 1;
+      }
+      add(piece.subarray(from));
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    throw new FileFault(number === 1 && bytes === 0 ? null : number, error.message);
+  }
+  if (bytes > 0) yield take();
+}
+
+/** @returns its event; none of an empty line. */
+function decodeLine(text: Buffer, number: number): CourtEvent[] {
+  const first = text.find((byte) => !SPACES.has(byte));
+  if (first === undefined) return [];
+  if (first === OPEN_ARRAY) {
+    throw new FileFault(number, 'the line is an array: put each event on a line of its own.');
+  }
+  try {
+    return decodeBatch(text);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new FileFault(number, sentenceOf(error));
+  }
+}
+
+/** Of a line, what a client would be told of a body. */
+function sentenceOf({ message, members: { details = [], details_total = details.length } }: Problem): string {
+  if (details.length === 0) {
+    return message
+      .replace(/^The body/, 'the line')
+      .replace(/^(The|One) event/, 'the event')
+      .replace(/ Send one array of events.*$/, ' Put each event on a line of its own.')
+      .replace(/ Nothing was stored\.$/, '');
+  }
+  const faults = details.map(({ path, message }) => (path === '' ? `it ${message}` : `${path} ${message}`));
+  const more = details_total - details.length;
+  return `the event is invalid: ${faults.join('; ')}${more > 0 ? `; and ${more} more faults` : ''}.`;
+}

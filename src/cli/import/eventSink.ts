@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BUSY_GIVE_UP_MS, START_BARRIER_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { Problem } from '../../protocol/errors.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
+import { DirectoryInUse } from '../../store/directory/directoryLock.ts';
+import { explain } from '../../store/open/openDatabase.ts';
+import { Store, type StoreEvents } from '../../store/store.ts';
+import type { Counts } from '../../store/write/appendEvents.ts';
+import { say } from '../terminal/output.ts';
+
+/** Where events go: each batch whole or not at all. */
+export interface EventSink {
+  /** @throws {OperatorError} Then nothing of the batch is stored. */
+  send(events: readonly CourtEvent[]): Promise<Counts>;
+  close(): Promise<void>;
+}
+
+/** @throws {OperatorError} where events cannot be stored. */
+export async function openSink(directory: string): Promise<EventSink> {
+  try {
+    return new DatabaseSink(directory, await Store.open(directory, eventsOf(directory), { isThere: true }));
+  } catch (error) {
+    if (!(error instanceof DirectoryInUse)) throw error;
+    throw new OperatorError(
+      `The daemon runs on ${directory}, or another import, and importing through the running daemon is not there yet: stop it ` +
+        'first ("sudo systemctl stop courtd.socket courtd.service" where systemd runs it).',
+    );
+  }
+}
+
+/** The database, while no daemon runs: as the daemon stores, behind its lock. */
+class DatabaseSink implements EventSink {
+  readonly #directory: string;
+  readonly #store: Store;
+
+  constructor(directory: string, store: Store) {
+    this.#directory = directory;
+    this.#store = store;
+  }
+
+  async send(events: readonly CourtEvent[]): Promise<Counts> {
+    const giveUpAt = performance.now() + START_BARRIER_MS;
+    for (;;) {
+      try {
+        return await this.#store.append(events);
+      } catch (error) {
+        if (!(error instanceof Problem)) throw explain(error, this.#directory);
+        // Such as a prune's lock, or keys that are on their way to the file.
+        const mayPass = error.code === 'storage_busy' || error.code === 'overloaded';
+        if (!mayPass || performance.now() > giveUpAt) throw new OperatorError(this.#sentenceOf(error));
+      }
+      await sleep(BUSY_GIVE_UP_MS);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  #sentenceOf({ code }: Problem): string {
+    if (code === 'storage_full') return `The disk of ${this.#directory} is full: make room and import again.`;
+    if (code === 'storage_failed')
+      return `The database in ${this.#directory} is damaged: keep a copy of it, and restore a backup.`;
+    return `The database in ${this.#directory} is locked by another program: try again when it is done.`;
+  }
+}
+
+function eventsOf(directory: string): StoreEvents {
+  const nothing = () => {};
+  return {
+    full: nothing,
+    healed: nothing,
+    damaged: nothing,
+    unexpected: nothing,
+    walLarge: nothing,
+    walSmall: nothing,
+    upgrading: nothing,
+    // The database is not closed: what it would still write cannot be trusted (design 5).
+    fatal: (error) => {
+      const reason = explain(error, directory);
+      say(`courtd: ${reason instanceof Error ? reason.message : reason} Import again when that is mended.`);
+      process.exit(1);
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import fs from 'node:fs';
+import { getSystemErrorMessage, promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { asCaller } from '../../base/processIdentity.ts';
+
+/** Each gives 16 MiB at the most when it is unpacked (RFC 1951: a thousandfold). */
+const READ_BYTES = 16 * 1024;
+
+const read = promisify(fs.read);
+
+/** Why the rest of a file cannot be read. */
+export class UnreadableFile extends Error {}
+
+/**
+ * @param onRead is told how many bytes of the file have been read.
+ * @yields the content of a file in pieces, unpacked where it begins as gzip does (RFC 1952, 2.3.1). All that can be unpacked comes
+ * before what is wrong with the rest.
+ * @throws {UnreadableFile}
+ */
+export async function* readUnpacked(file: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
+  const pieces = readPieces(file, onRead);
+  const first = await pieces.next();
+  if (first.done) return;
+  const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b;
+  if (isGzip) return yield* unpack(first.value, pieces);
+  yield first.value;
+  yield* pieces;
+}
+
+/** The first piece has two bytes at least, unless the file has fewer. */
+async function* readPieces(file: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let fd: number | undefined;
+  try {
+    fd = asCaller(() => fs.openSync(file, 'r'));
+    for (let kept = Buffer.alloc(0); ; ) {
+      const { bytesRead, buffer } = await read(fd, Buffer.alloc(READ_BYTES), 0, READ_BYTES, null);
+      onRead(bytesRead);
+      kept = Buffer.concat([kept, buffer.subarray(0, bytesRead)]);
+      if (kept.length === 1 && bytesRead > 0) continue;
+      if (kept.length > 0) yield kept;
+      if (bytesRead === 0) return;
+      kept = Buffer.alloc(0);
+    }
+  } catch (error) {
+    const { errno, message } = error as NodeJS.ErrnoException;
+    if (errno === undefined) throw error;
+    throw new UnreadableFile(`it cannot be read: ${getSystemErrorMessage(errno) ?? message}.`);
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd);
+  }
+}
+
+/** One piece after another, and never paused: what has been unpacked would be dropped with an error. */
+async function* unpack(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const gunzip = zlib.createGunzip();
+  const unpacked: Buffer[] = [];
+  let failure: Error | undefined;
+  let hasEnded = false;
+  let given = 0;
+  const closed = new Promise<void>((resolve) => gunzip.once('close', () => resolve()));
+  gunzip.on('data', (piece: Buffer) => unpacked.push(piece));
+  gunzip.on('error', (error) => {
+    failure = error;
+  });
+  gunzip.on('end', () => {
+    hasEnded = true;
+  });
+  const put = async (piece: Buffer) => {
+    given += piece.length;
+    await Promise.race([new Promise((resolve) => gunzip.write(piece, resolve)), closed]);
+  };
+  await put(first);
+  yield* unpacked.splice(0);
+  for await (const piece of rest) {
+    if (failure !== undefined || hasEnded) break;
+    await put(piece);
+    yield* unpacked.splice(0);
+  }
+  gunzip.end();
+  await closed;
+  yield* unpacked.splice(0);
+  // Node leaves out, without a word, what follows a member and is none (gunzip.ts).
+  if (failure === undefined && !hasEnded) failure = new Error('it does not end');
+  if (failure === undefined && gunzip.bytesWritten !== given) {
+    throw new UnreadableFile('behind the gzip data is something else: from here on nothing is read.');
+  }
+  if (failure === undefined) return;
+  const isCut = (failure as NodeJS.ErrnoException).code === 'Z_BUF_ERROR';
+  throw new UnreadableFile(
+    isCut
+      ? 'the gzip data ends too early: the file was cut short.'
+      : 'the gzip data is damaged from here on.',
+  );
+}

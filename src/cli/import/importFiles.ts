@@ -1,0 +1,134 @@
+import fs from 'node:fs';
+import { asCaller } from '../../base/processIdentity.ts';
+import type { DataOption } from '../options/withDatabase.ts';
+import { counted, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { FileFault, readBatches } from './eventFile.ts';
+import { type EventSink, openSink } from './eventSink.ts';
+
+export interface ImportOptions extends DataOption, JsonOption {
+  readonly dryRun?: boolean;
+}
+
+/** What became of a file, as `--json` says it. */
+interface ImportedFile {
+  readonly file: string;
+  /** Valid ones, up to the batch with the fault. */
+  events: number;
+  /** Null where nothing was stored because nothing was meant to be. */
+  accepted: number | null;
+  duplicates: number | null;
+  conflicts: number | null;
+  fault: { readonly line: number | null; readonly message: string } | null;
+}
+
+type Count = 'events' | 'accepted' | 'duplicates' | 'conflicts';
+
+/** `courtd import FILE…`: the exit status is 1 where a file had a fault. */
+export async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
+  const { dryRun = false, json = false, data } = options;
+  const sink = dryRun ? undefined : await openSink(data);
+  const imported: ImportedFile[] = [];
+  const bar = new Bar(files);
+  try {
+    for (const file of files) {
+      const none = dryRun ? null : 0;
+      const one: ImportedFile = {
+        file,
+        events: 0,
+        accepted: none,
+        duplicates: none,
+        conflicts: none,
+        fault: null,
+      };
+      imported.push(one);
+      await importFile(one, sink, bar);
+    }
+  } finally {
+    bar.clear();
+    tell(imported, { dryRun, json });
+    await sink?.close();
+  }
+  if (imported.some(({ fault }) => fault !== null)) process.exitCode = 1;
+}
+
+async function importFile(one: ImportedFile, sink: EventSink | undefined, bar: Bar): Promise<void> {
+  let lastLine = 0;
+  try {
+    for await (const batch of readBatches(one.file, (bytes) => bar.read(bytes))) {
+      if (sink !== undefined) {
+        const { accepted, duplicates, conflicts } = await sink.send(batch.events);
+        one.accepted! += accepted;
+        one.duplicates! += duplicates;
+        one.conflicts! += conflicts;
+      }
+      one.events += batch.events.length;
+      lastLine = batch.lastLine;
+      bar.show(one);
+    }
+  } catch (error) {
+    if (!(error instanceof FileFault)) throw error;
+    const { line, message } = error;
+    one.fault = { line, message };
+    bar.clear();
+    say(`${one.file}:${line === null ? '' : `${line}:`} ${message}`);
+    if (sink === undefined) return;
+    const stored = lastLine === 0 ? 'Nothing of it is' : `Its events up to line ${lastLine} are`;
+    say(`${one.file}: ${stored} stored. Mend it and import it again: what is stored is not stored twice.`);
+  }
+}
+
+function tell(imported: readonly ImportedFile[], { dryRun, json }: { dryRun: boolean; json: boolean }): void {
+  const sum = (count: Count) =>
+    dryRun && count !== 'events' ? null : imported.reduce((sum, one) => sum + (one[count] ?? 0), 0);
+  const [events, accepted, duplicates, conflicts] = [
+    sum('events'),
+    sum('accepted'),
+    sum('duplicates'),
+    sum('conflicts'),
+  ];
+  if (json) return printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files: imported });
+  const of = `of ${counted(imported.length, 'file')}`;
+  if (dryRun) return say(`${counted(events!, 'event')} ${of} checked; nothing was stored.`);
+  const note = conflicts === 0 ? '' : ` (${conflicts} with other content than what is stored)`;
+  say(
+    `${counted(events!, 'event')} ${of}: ${accepted} accepted, ${counted(duplicates!, 'duplicate')}${note}.`,
+  );
+}
+
+const BAR_CHARS = 20;
+
+/** How far it is, on a terminal: by bytes of all files, as they lie there. */
+class Bar {
+  readonly #progress = new Progress();
+  readonly #totalBytes: number;
+  #readBytes = 0;
+
+  constructor(files: readonly string[]) {
+    this.#totalBytes = files.reduce((sum, file) => sum + sizeOf(file), 0);
+  }
+
+  read(bytes: number): void {
+    this.#readBytes += bytes;
+  }
+
+  show({ file, events }: ImportedFile): void {
+    this.#progress.show(() => {
+      const part = Math.min(1, this.#readBytes / Math.max(1, this.#totalBytes));
+      const filled = Math.round(part * BAR_CHARS);
+      const bar = `${'#'.repeat(filled)}${'-'.repeat(BAR_CHARS - filled)}`;
+      return `[${bar}] ${Math.floor(100 * part)} %  ${file}: ${counted(events, 'event')}`;
+    });
+  }
+
+  clear(): void {
+    this.#progress.clear();
+  }
+}
+
+function sizeOf(file: string): number {
+  try {
+    return asCaller(() => fs.statSync(file)).size;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,181 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { ARRIVALS_LOOK_ROWS, READ_CHUNK_BYTES } from '../../base/limits.ts';
+import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
+import { namesMissing, OriginReader } from '../layout/origins.ts';
+import type { StoredEvent } from '../layout/storedEvent.ts';
+
+/** Texts of an event that are larger are taken alone. */
+const READ_WITH_ROW_BYTES = 4 * 1024;
+/** Page cache, in KiB: it goes through the file once. */
+const READ_CACHE_KIB = 2_000;
+
+/** Which events; absent: all. */
+export interface ArrivalFilter {
+  readonly session?: string;
+  readonly type?: string;
+  readonly court?: string;
+  readonly source?: string;
+}
+
+export type ArrivedEvent = Omit<StoredEvent, 'eotNs'>;
+
+/** What stands after some seq, as it is at one moment. */
+export interface ArrivalChunk {
+  /** Those that pass the filter, in the order of arrival. */
+  readonly events: readonly ArrivedEvent[];
+  /** Every event up to this seq has been looked at: what the next chunk comes after. */
+  readonly upTo: number;
+  /** The highest seq that was ever given. Seqs leave holes: those of duplicates, and of what was rolled back. */
+  readonly lastSeq: number;
+  /** Whether no later event is stored. */
+  readonly isLast: boolean;
+  /** The highest seq whose event was pruned; 0: none. */
+  readonly prunedSeq: number;
+  /** Whose seqs these are (epochs.ts). */
+  readonly epochs: readonly Epoch[];
+}
+
+type Bounds = ArrivalFilter & { readonly after: number; readonly upTo: number; readonly limit: number };
+
+/** In the order of ROW. */
+type Row = readonly [
+  seq: number,
+  sessionId: string | null,
+  eventId: string,
+  revision: number,
+  eot: string,
+  origin: number,
+  confidence: number,
+  receivedMs: number,
+  payload: string | null,
+  extra: string | null,
+];
+type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
+
+const COMES_WITH_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${READ_WITH_ROW_BYTES}`;
+const ROW = `
+  e.seq, (SELECT name FROM session WHERE id = e.session), e.event_id, e.revision, e.eot, e.origin, e.confidence, e.received_ms,
+  iif(${COMES_WITH_ROW}, e.payload, NULL), iif(${COMES_WITH_ROW}, e.extra, NULL)`;
+
+/**
+ * Reads events in the order of arrival, by seq, in chunks: each is one short transaction, bounded in rows and bytes, so that the
+ * daemon's log is never pinned for long, and between them nothing is held but what the caller knows: a number.
+ *
+ * After a seq none can come that has a lower one. The only writer gives seqs inside the transaction that stores them, each
+ * higher than all before it, and commits one after another; what is rolled back leaves a hole that nothing fills. So whoever
+ * goes on after the last seq that he was given gets every event once.
+ */
+export class ArrivalReader {
+  readonly #filter: ArrivalFilter;
+  readonly #origins: OriginReader;
+  readonly #first: Statement<[number], number>;
+  readonly #newest: Statement<[], number>;
+  readonly #rows: Statement<[Bounds], Row>;
+  readonly #latest: Statement<[Bounds], number>;
+  readonly #texts: Statement<[number], Texts>;
+  readonly #lastGiven: Statement<[], number>;
+  readonly #pruned: Statement<[], number>;
+  readonly #read: (seq: number, limit: number) => ArrivalChunk;
+
+  constructor(db: Database, filter: ArrivalFilter = {}) {
+    db.pragma(`cache_size = -${READ_CACHE_KIB}`);
+    this.#filter = filter;
+    this.#origins = new OriginReader(db);
+    const number = (sql: string) => db.prepare<unknown[], number>(sql).pluck();
+    this.#first = number('SELECT seq FROM event WHERE seq > ? ORDER BY seq LIMIT 1');
+    this.#newest = number('SELECT max(seq) FROM event');
+    const where = `FROM event e WHERE e.seq > @after AND e.seq <= @upTo${conditionsOf(filter)} ORDER BY e.seq`;
+    this.#rows = db.prepare<[Bounds], Row>(`SELECT ${ROW} ${where} LIMIT @limit`).raw();
+    this.#latest = number(`SELECT e.seq ${where} DESC LIMIT @limit`);
+    this.#texts = db.prepare('SELECT payload, extra FROM event WHERE seq = ?');
+    this.#lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
+    this.#pruned = number('SELECT up_to_seq FROM pruned');
+    this.#read = db.transaction((seq: number, limit: number) => this.#chunk(db, seq, limit));
+  }
+
+  /**
+   * @param seq what was read last; 0: nothing.
+   * @param limit events at the most; fewer where they are large.
+   */
+  after(seq: number, limit: number): ArrivalChunk {
+    return this.#read(seq, limit);
+  }
+
+  /**
+   * Looks back from the newest event, a few milliseconds at a time.
+   * @yields after each look the seq after which the newest `count` events stand that pass the filter, as far as is known; the last one counts.
+   */
+  *beforeNewest(count: number): Generator<number> {
+    let upTo = this.#newest.get() ?? 0;
+    let left = count;
+    while (left > 0 && upTo > 0) {
+      const after = Math.max(0, upTo - ARRIVALS_LOOK_ROWS);
+      const seqs = this.#latest.all({ ...this.#filter, after, upTo, limit: left });
+      left -= seqs.length;
+      upTo = left > 0 ? after : seqs.at(-1)! - 1;
+      yield upTo;
+    }
+  }
+
+  #chunk(db: Database, after: number, limit: number): ArrivalChunk {
+    const state = {
+      lastSeq: this.#lastGiven.get() ?? 0,
+      prunedSeq: this.#pruned.get() ?? 0,
+      epochs: readEpochs(db),
+    };
+    // What was pruned is not looked through.
+    const first = this.#first.get(after);
+    if (first === undefined) return { events: [], upTo: after, isLast: true, ...state };
+    const newest = this.#newest.get() ?? first;
+    const upTo = Math.min(first + ARRIVALS_LOOK_ROWS - 1, newest);
+    const rows = this.#rows.all({ ...this.#filter, after: first - 1, upTo, limit });
+    const events: ArrivedEvent[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      if (bytes > READ_CHUNK_BYTES) break;
+      const texts = row[8] === null ? this.#texts.get(row[0])! : { payload: row[8], extra: row[9] };
+      events.push(this.#event(row, texts));
+      bytes += texts.payload.length + (texts.extra?.length ?? 0);
+    }
+    const isWhole = rows.length < limit && events.length === rows.length;
+    const seen = isWhole ? upTo : events.at(-1)!.seq;
+    return { events, upTo: seen, isLast: seen >= newest, ...state };
+  }
+
+  #event(row: Row, { payload, extra }: Texts): ArrivedEvent {
+    const { type, courtId, venueId, source, schemaVersion } = this.#origins.names(row[5]);
+    const sessionId = row[1];
+    if (sessionId === null) throw namesMissing();
+    return {
+      seq: row[0],
+      sessionId,
+      eventId: row[2],
+      revision: row[3],
+      eot: row[4],
+      type,
+      courtId,
+      venueId,
+      confidence: row[6],
+      source,
+      schemaVersion,
+      receivedMs: row[7],
+      payload,
+      extra,
+    };
+  }
+}
+
+const ORIGIN_COLUMNS = { type: 'type', court: 'court', source: 'source' } as const;
+
+/** Names are looked up in each statement: others may come, and one that was pruned may come back with another number. */
+function conditionsOf(filter: ArrivalFilter): string {
+  const origin = Object.entries(ORIGIN_COLUMNS)
+    .filter(([name]) => filter[name as keyof ArrivalFilter] !== undefined)
+    .map(([name, column]) => `${column} = @${name}`);
+  const session = 'e.session = (SELECT id FROM session WHERE name = @session)';
+  const conditions = [
+    ...(filter.session === undefined ? [] : [session]),
+    ...(origin.length === 0 ? [] : [`e.origin IN (SELECT id FROM origin WHERE ${origin.join(' AND ')})`]),
+  ];
+  return conditions.map((condition) => ` AND ${condition}`).join('');
+}
