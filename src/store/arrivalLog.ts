@@ -4,12 +4,12 @@ import { fsync } from '../base/atomicFile.ts';
 import { FOLLOW_LINGER_MS } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { type Epoch, sharedUpTo } from './layout/epochs.ts';
-import { databaseFile, explain, openDatabase } from './open/openDatabase.ts';
+import { databaseFile, explain, layoutOf, openDatabase } from './open/openDatabase.ts';
 import { type ArrivalChunk, type ArrivalFilter, ArrivalReader } from './read/arrivalReader.ts';
 import { failureKind } from './sqlite/errors.ts';
 
-/** The bytes of the shared memory that change with every commit (SQLite, "WAL-mode File Format", 2.1). */
-const INDEX_HEADER_BYTES = 96;
+/** Of the shared memory: what changes with every commit, and the number of frames in it (SQLite, "WAL-mode File Format", 2.1). */
+const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 
 /** The database cannot be read now, and may be again: it is locked, or it is not there. */
 export class NotNow extends OperatorError {
@@ -121,6 +121,8 @@ export class ArrivalLog {
     const file = identityOf(this.#directory);
     const db = openDatabase(this.#directory, { busyMs: 0 });
     try {
+      // The first look: it opens the log, and takes what a killed daemon has left there.
+      layoutOf(db);
       // A descriptor of the log can be closed: SQLite's locks are on the other two files.
       fsync(`${databaseFile(this.#directory)}-wal`);
       fsync(this.#directory);
@@ -161,29 +163,29 @@ function identityOf(directory: string): string {
 }
 
 /**
- * @returns what is another text after each commit and each restore. Never while this process has the database open: to close the
- * shared memory would drop SQLite's locks on it.
+ * @returns what is another text after each commit and each restore, and the same when somebody has only opened or closed the
+ * database: two readers would wake each other for ever. Never while this process has it open: to close the shared memory would
+ * drop SQLite's locks on it.
  */
 function lookOf(directory: string): string {
   const file = databaseFile(directory);
   const stat = fs.statSync(file, { throwIfNoEntry: false, bigint: true });
   if (stat === undefined) return '';
-  return `${stat.dev}:${stat.ino}:${indexHeader(file) ?? `${stat.mtimeNs}:${stat.size}`}`;
+  return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(`${file}-shm`)}`;
 }
 
-/** @returns undefined where nobody has the database open. */
-function indexHeader(file: string): string | undefined {
+/** @returns nothing where the log is empty, or nobody has the database open: all is in the file then, or will be when it is opened. */
+function indexHeader(file: string): string {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
   let fd: number | undefined;
   try {
-    fd = fs.openSync(
-      `${file}-shm`,
-      fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK,
-    );
-    const bytes = Buffer.alloc(INDEX_HEADER_BYTES);
-    return bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, INDEX_HEADER_BYTES, 0));
+    fd = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const header = Buffer.alloc(INDEX_HEADER.bytes);
+    fs.readSync(fd, header, 0, header.length, 0);
+    return header.readUInt32LE(INDEX_HEADER.framesAt) === 0 ? '' : header.toString('latin1');
   } catch {
     // Closed to us, say: whoever opens the database says why.
-    return undefined;
+    return '';
   } finally {
     if (fd !== undefined) fs.closeSync(fd);
   }

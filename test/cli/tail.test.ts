@@ -1,0 +1,314 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Type } from '@sinclair/typebox';
+import { Ajv } from 'ajv';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { FOLLOW_LINGER_MS, FOLLOW_POLL_MS } from '../../src/base/limits.ts';
+import { EventSchema } from '../../src/protocol/eventSchema.ts';
+import { Cameras } from '../harness/cameras.ts';
+import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { event, events, eventText } from '../harness/events.ts';
+import { Tail, type TailLine } from '../harness/tail.ts';
+
+const isLine = new Ajv().compile(
+  Type.Object(
+    {
+      seq: Type.Integer({ minimum: 1 }),
+      received_at: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
+      event: EventSchema,
+    },
+    { additionalProperties: false },
+  ),
+);
+
+const DAY_MS = 86_400_000;
+
+function ids(sent: readonly { event_id: string }[]): string[] {
+  return sent.map(({ event_id }) => event_id);
+}
+
+async function printed(daemon: Daemon, ...args: string[]): Promise<TailLine[]> {
+  const { status, stdout, stderr } = await daemon.command('tail', '--json', ...args);
+  if (status !== 0) throw new Error(stderr);
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
+/** What the clock would have said had these events come so many days ago. */
+function age(data: string, days: number, where: string): void {
+  const db = new Database(path.join(data, 'courtd.db'), { timeout: 5_000 });
+  db.exec(`UPDATE event SET received_ms = received_ms - ${days * DAY_MS} WHERE ${where}`);
+  db.close();
+}
+
+t.test(
+  'the newest 10 in the order of arrival, or every event after a seq; each as it is exported',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    t.match(await daemon.command('tail'), { status: 0, stdout: '' });
+    const sent = [
+      ...events(12),
+      event({ eot: '2001-01-01T00:00:00Z', court_id: 'court-2', source: 'radar' }),
+      event({ session_id: 'other', type: 'BALL_HIT', note: ['\u2028', 'Ünï 🏸'] }),
+    ];
+    await daemon.post(sent);
+    await daemon.post(sent.slice(3, 5));
+    await daemon.post(eventText({ payload: '{"n":12345678901234567890.10}' }, { event_id: 'last' }));
+    const all = [...ids(sent), 'last'];
+    const newest = await printed(daemon);
+    t.strictSame(ids(newest.map(({ event }) => event)), all.slice(-10));
+    for (const line of newest) t.ok(isLine(line), JSON.stringify(isLine.errors));
+    const whole = await printed(daemon, '--after', '0');
+    t.strictSame(ids(whole.map(({ event }) => event)), all);
+    const seqs = whole.map(({ seq }) => seq);
+    t.strictSame(await printed(daemon, '--after', `${seqs[6]}`), whole.slice(7));
+    t.strictSame(await printed(daemon, '--after', `${seqs.at(-1)}`), []);
+    const { stdout } = await daemon.command('tail', '--json', '--after', '0');
+    const exported = [...(await daemon.exported('session-1')), ...(await daemon.exported('other'))];
+    const texts = stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => /"event":(.*)\}$/s.exec(line)![1]);
+    t.strictSame(texts.toSorted(), exported.toSorted(), 'every digit of it');
+    const count = async (...args: string[]) => (await printed(daemon, '--after', '0', ...args)).length;
+    t.equal(await count('--court', 'court-2'), 1);
+    t.equal(await count('--source', 'radar'), 1);
+    t.equal(await count('--type', 'BALL_HIT'), 1);
+    t.equal(await count('--session', 'session-1'), 14);
+    t.equal(await count('--session', 'session-1', '--court', 'court-2', '--source', 'radar'), 1);
+    t.equal(await count('--session', 'nothing'), 0);
+    t.strictSame((await printed(daemon, '--court', 'court-2')).length, 1, 'the newest of these');
+    await daemon.stop('SIGKILL');
+    t.strictSame(await printed(daemon, '--after', '0'), whole, 'without a daemon, after kill -9');
+  },
+);
+
+t.test('a person reads a line an event, and nothing that a terminal would obey', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(event({ event_id: 'e-1', session_id: 's\u202e1', payload: { kmh: 88, n: '\u009b31m' } }));
+  const { stdout } = await daemon.command('tail');
+  t.match(
+    stdout,
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}#1 {2}BALL_BOUNCE {2}court-1 {2}camera-1 {2}\{"kmh":88,"n":"\\u009b31m"\} {2}0.97 {2}s\\u202e1 {2}e-1\n$/,
+  );
+});
+
+t.test('without a database it says so and makes none, and what is no seq is a usage error', async (t) => {
+  const data = path.join(temporaryFolder(t), 'none');
+  for (const args of [['tail'], ['tail', '--follow'], ['tail', '--after', '0']]) {
+    const { status, stderr } = await courtd([...args, '--data', data]);
+    t.equal(status, 1);
+    t.match(stderr, /^courtd: There is no courtd database in [^\n]+\n$/);
+  }
+  t.notOk(fs.existsSync(data));
+  for (const args of [
+    ['--after', '-1'],
+    ['--after', 'x'],
+    ['--type', 'x'],
+  ])
+    t.equal((await courtd(['tail', ...args, '--data', data])).status, 2);
+  const { stdout } = await courtd(['tail', '--help']);
+  t.match(stdout, /courtd tail --follow --court/, 'help has an example');
+});
+
+t.test(
+  'beside ingest, kill -9, restarts and prunes, --follow --after 0 gives what was acknowledged, in order, once',
+  async (t) => {
+    let daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    const { data, token } = daemon;
+    const tail = new Tail(t, data, '--after', '0');
+    const cameras = new Cameras(t, daemon, { cameras: 4 });
+    for (let round = 0; round < 5; round++) {
+      await cameras.more(400);
+      await tail.has(1 + 300 * round);
+      if (round === 2) {
+        // So old that a prune takes them; what has been printed already is not missed.
+        const upTo = tail.lines.at(-1)!.seq;
+        age(data, 100, `seq <= ${upTo}`);
+        t.match(await daemon.command('prune', '--older-than', '90d', '--yes'), { status: 0 });
+      }
+      await daemon.stop(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+      daemon = await Daemon.run(t, data, token, ['--rate-limit', '0']);
+      cameras.follow(daemon);
+    }
+    await cameras.stop();
+    await tail.has(cameras.acknowledged.length);
+    const { lines } = tail;
+    t.strictSame(ids(lines.map(({ event }) => event)).toSorted(), cameras.acknowledged.toSorted());
+    const seqs = lines.map(({ seq }) => seq);
+    t.strictSame(
+      seqs,
+      seqs.toSorted((a, b) => a - b),
+    );
+    t.equal(tail.stderr, '', 'nothing was missed');
+    t.equal(await tail.end(), 'SIGTERM');
+  },
+);
+
+t.test('what was pruned before it could be shown is told once, with its bounds', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(events(20));
+  await daemon.post(events(5, { type: 'PLAYER_POSITION' }));
+  const rest = events(5);
+  await daemon.post(rest);
+  age(daemon.data, 100, 'seq <= 25');
+  const prune = (...args: string[]) => daemon.command('prune', '--yes', '--older-than', '90d', ...args);
+  t.match(await prune('--type', 'PLAYER_POSITION'), { status: 0 });
+  const GAP = (from: number, to: number) =>
+    `courtd: seq ${from} to ${to}: events of this range were pruned before they could be shown.\n`;
+  const tail = async (...args: string[]) => {
+    const { stdout, stderr } = await daemon.command('tail', '--json', ...args);
+    return { count: stdout.split('\n').length - 1, stderr };
+  };
+  t.strictSame(await tail('--after', '3'), { count: 22, stderr: GAP(4, 25) });
+  t.match(await prune(), { status: 0 });
+  t.strictSame(await tail('--after', '3'), { count: 5, stderr: GAP(4, 25) });
+  t.strictSame(await tail('--after', '24'), { count: 5, stderr: GAP(25, 25) });
+  t.strictSame(await tail('--after', '25'), { count: 5, stderr: '' });
+  t.strictSame(await tail(), { count: 5, stderr: '' }, 'the newest 10 promise nothing');
+  const following = new Tail(t, daemon.data, '--after', '0');
+  await following.has(5);
+  const more = events(700);
+  await daemon.post(more.slice(0, 350));
+  await daemon.post(more.slice(350));
+  await following.has(705);
+  t.strictSame(following.ids, ids([...rest, ...more]));
+  t.equal(following.stderr, GAP(1, 25));
+});
+
+t.test('a restore beside --follow: it lets the database go, says what happened, and goes on', async (t) => {
+  const daemon = await Daemon.start(t);
+  const { data, token } = daemon;
+  const [kept, lost, later] = [events(8), events(4), events(6)];
+  await daemon.post(kept);
+  const backup = path.join(temporaryFolder(t), 'b.db');
+  t.match(await daemon.command('backup', backup), { status: 0 });
+  const tail = new Tail(t, data, '--after', '0');
+  const early = new Tail(t, data, '--after', '0', '--court', 'court-2');
+  await daemon.post(lost);
+  await tail.has(12);
+  await daemon.stop();
+  await sleep(2 * (FOLLOW_LINGER_MS + FOLLOW_POLL_MS));
+  t.match(await courtd(['restore', backup, '--data', data]), { status: 0 });
+  await tail.said(
+    /a backup was restored\. It has the events up to seq 8; .*up to seq 12 here.*From seq 9 on/,
+  );
+  const again = await Daemon.run(t, data, token);
+  await again.post(later);
+  await again.post(event({ court_id: 'court-2' }));
+  await tail.has(19);
+  await early.has(1);
+  t.strictSame(tail.ids.slice(0, 18), ids([...kept, ...lost, ...later]), 'none left out');
+  t.strictSame(
+    tail.lines.slice(12, 18).map(({ seq }) => seq),
+    [9, 10, 11, 12, 13, 14],
+  );
+  t.equal(tail.stderr.split('\n').length - 1, 1, 'once');
+  const beyond = await again.command('tail', '--after', '1000');
+  t.match(beyond, { status: 0, stdout: '', stderr: /seq 1000 has not been given yet, the last one is 15/ });
+});
+
+t.test('a database that goes away and comes back: said once each', async (t) => {
+  const daemon = await Daemon.start(t);
+  const { data, token } = daemon;
+  await daemon.post(events(3));
+  await daemon.stop();
+  const tail = new Tail(t, data);
+  await tail.has(3);
+  await sleep(2 * (FOLLOW_LINGER_MS + FOLLOW_POLL_MS));
+  const away = path.join(data, 'away');
+  fs.renameSync(path.join(data, 'courtd.db'), away);
+  await tail.said(/There is no courtd database in .*Waiting for it/);
+  fs.renameSync(away, path.join(data, 'courtd.db'));
+  await tail.said(/going on/);
+  const again = await Daemon.run(t, data, token);
+  await again.post(events(2));
+  await tail.has(5);
+  t.equal(tail.stderr.split('\n').length - 1, 2);
+});
+
+t.test('while nothing comes it holds nothing of the database, and takes next to no time', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(events(3));
+  const tail = new Tail(t, daemon.data);
+  await tail.has(3);
+  await sleep(FOLLOW_LINGER_MS + 2 * FOLLOW_POLL_MS);
+  const proc = `/proc/${tail.child.pid}`;
+  const held = () =>
+    fs
+      .readdirSync(`${proc}/fd`)
+      .map((fd) => fs.readlinkSync(`${proc}/fd/${fd}`, 'utf8'))
+      .filter((name) => name.includes('courtd.db'));
+  t.strictSame(held(), []);
+  const ticks = () => fs.readFileSync(`${proc}/stat`, 'utf8').split(' ').slice(13, 15).map(Number);
+  const spent = () => ticks().reduce((a, b) => a + b, 0);
+  const before = spent();
+  await sleep(3_000);
+  // A tick is 10 ms.
+  t.ok(spent() - before <= 6, `${spent() - before} ticks in 3 s`);
+  await daemon.post(events(1));
+  await tail.has(4);
+});
+
+t.test(
+  'a reader that stops: the database is let go, no line is cut by a signal, and none is left out',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    const sent = events(3_000);
+    for (let at = 0; at < sent.length; at += 500) await daemon.post(sent.slice(at, at + 500));
+    const tail = start(BIN, ['tail', '--json', '--follow', '--after', '0', '--data', daemon.data]);
+    const closed = once(tail, 'close');
+    t.teardown(() => tail.kill('SIGKILL'));
+    let text = '';
+    tail.stdout.setEncoding('utf8').on('data', (some) => {
+      text += some;
+    });
+    await once(tail.stdout, 'data');
+    tail.stdout.pause();
+    await sleep(3 * FOLLOW_LINGER_MS);
+    const names = fs
+      .readdirSync(`/proc/${tail.pid}/fd`)
+      .map((fd) => fs.readlinkSync(`/proc/${tail.pid}/fd/${fd}`));
+    t.notOk(
+      names.some((name) => name.includes('courtd.db')),
+      'nothing is held',
+    );
+    tail.kill('SIGTERM');
+    tail.stdout.resume();
+    const [, signal] = await closed;
+    t.equal(signal, 'SIGTERM');
+    t.ok(text.endsWith('\n'), 'a whole line');
+    const lines: TailLine[] = text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+    t.ok(lines.length < sent.length);
+    const rest = await printed(daemon, '--after', `${lines.at(-1)!.seq}`);
+    t.strictSame(ids([...lines, ...rest].map(({ event }) => event)), ids(sent));
+  },
+);
+
+t.test('a closed standard output ends it quietly with 0', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(events(300));
+  const script = `{ ${BIN} tail --after 0 --json --data ${daemon.data}; echo "status $?" >&2; } | head -n 2`;
+  const { stdout, stderr } = await run('sh', ['-c', script]);
+  t.equal(stdout.split('\n').length, 3);
+  t.equal(stderr, 'status 0\n');
+});
+
+t.test('a line of megabytes comes whole, also where a signal comes in the middle', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(event({ note: 'x'.repeat(3 * 1024 ** 2) }));
+  const tail = new Tail(t, daemon.data, '--after', '0');
+  await once(tail.child.stdout, 'data');
+  tail.child.kill('SIGINT');
+  t.equal(await tail.ended, 'SIGINT');
+  t.ok(tail.stdout.endsWith('}\n'));
+  t.equal(tail.lines.length, 1);
+});

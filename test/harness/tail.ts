@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { BIN, start } from './daemon.ts';
+
+/** A `courtd tail --json --follow` in a process of its own, and what it has printed. */
+
+export interface TailLine {
+  readonly seq: number;
+  readonly received_at: string;
+  readonly event: { readonly event_id: string; readonly [name: string]: unknown };
+}
+
+export class Tail {
+  readonly child: ReturnType<typeof start>;
+  /** Its exit status, or the signal that ended it. */
+  readonly ended: Promise<number | string | null>;
+  stdout = '';
+  stderr = '';
+
+  constructor(t: { teardown(end: () => unknown): void }, data: string, ...args: string[]) {
+    this.child = start(BIN, ['tail', '--follow', '--json', '--data', data, ...args]);
+    this.ended = new Promise((resolve) => {
+      this.child.once('close', (status, signal) => resolve(status ?? signal));
+    });
+    this.child.stdout.setEncoding('utf8').on('data', (text) => {
+      this.stdout += text;
+    });
+    this.child.stderr.setEncoding('utf8').on('data', (text) => {
+      this.stderr += text;
+    });
+    t.teardown(() => {
+      this.child.kill('SIGKILL');
+      return this.ended;
+    });
+  }
+
+  get lines(): TailLine[] {
+    return this.stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+  }
+
+  get ids(): string[] {
+    return this.lines.map(({ event }) => event.event_id);
+  }
+
+  /** Resolves when so many lines have come. */
+  async has(count: number): Promise<void> {
+    let lines = 0;
+    for (let from = 0; ; ) {
+      for (let at = this.stdout.indexOf('\n', from); at >= 0; at = this.stdout.indexOf('\n', from)) {
+        lines++;
+        from = at + 1;
+      }
+      if (lines >= count) return;
+      await this.#more(this.child.stdout);
+    }
+  }
+
+  /** Resolves when it has said this. */
+  async said(words: RegExp): Promise<void> {
+    while (!words.test(this.stderr)) await this.#more(this.child.stderr);
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+
+  async #more(stream: NodeJS.ReadableStream): Promise<void> {
+    const ended = this.ended.then((status) => {
+      throw new Error(`tail has ended with ${status}: ${this.stderr}`);
+    });
+    await Promise.race([once(stream, 'data'), ended]);
+  }
+}

@@ -1,0 +1,137 @@
+import type { Database } from 'better-sqlite3';
+import t from 'tap';
+import { ARRIVALS_LOOK_ROWS, READ_CHUNK_BYTES } from '../../../src/base/limits.ts';
+import { type ArrivalFilter, ArrivalReader } from '../../../src/store/read/arrivalReader.ts';
+import { event, events } from '../../harness/events.ts';
+import { Committer, court, scratch, unbindable } from '../../harness/scratchStore.ts';
+
+/** Reads on until nothing is left. */
+function readAll(db: Database, seq = 0, limit = 7, filter: ArrivalFilter = {}) {
+  const reader = new ArrivalReader(db, filter);
+  const chunks = [];
+  for (let after = seq, isLast = false; !isLast; ) {
+    const chunk = reader.after(after, limit);
+    chunks.push(chunk);
+    ({ upTo: after, isLast } = chunk);
+  }
+  return chunks;
+}
+
+function ids(chunks: ReturnType<typeof readAll>): string[] {
+  return chunks.flatMap(({ events }) => events.map(({ eventId }) => eventId));
+}
+
+t.test('every event after a seq, once, in the order of arrival, whatever holes there are', (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const sent = court(...events(40));
+  committer.append(...sent.slice(0, 20));
+  committer.append(...sent.slice(5, 10));
+  t.throws(() => committer.append(unbindable(court(event())[0]!)));
+  committer.append(...sent.slice(20));
+  const all = readAll(db);
+  t.strictSame(
+    ids(all),
+    sent.map(({ eventId }) => eventId),
+  );
+  const seqs = all.flatMap(({ events }) => events.map(({ seq }) => seq));
+  t.ok(seqs.at(-1)! > 40, 'copies and what was rolled back have left holes');
+  t.strictSame(
+    seqs,
+    seqs.toSorted((a, b) => a - b),
+  );
+  t.ok(all.every(({ events }) => events.length <= 7));
+  for (const [i, seq] of seqs.entries()) {
+    t.strictSame(
+      ids(readAll(db, seq, 500)),
+      sent.slice(i + 1).map(({ eventId }) => eventId),
+    );
+  }
+  const [{ sessionId, payload, receivedMs, extra }] = [all[0]!.events[0]!];
+  t.match({ sessionId, payload, extra }, { sessionId: 'session-1', payload: sent[0]!.payload, extra: null });
+  t.ok(Math.abs(Date.now() - receivedMs) < 60_000);
+  t.end();
+});
+
+t.test('what comes after the last chunk is in the next one, also where nothing was left', (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const reader = new ArrivalReader(db, { court: 'court-2' });
+  t.match(reader.after(0, 5), { events: [], upTo: 0, isLast: true, lastSeq: 0, prunedSeq: 0 });
+  committer.append(...court(event(), event()));
+  const { upTo } = reader.after(0, 5);
+  t.equal(upTo, 2);
+  committer.append(...court(event({ court_id: 'court-2' })));
+  t.match(reader.after(upTo, 5), { events: [{ seq: 3, courtId: 'court-2' }], upTo: 3, isLast: true });
+  t.end();
+});
+
+t.test('a chunk is bounded in bytes, and large texts come whole', (t) => {
+  const { db } = scratch(t);
+  const note = 'x'.repeat(READ_CHUNK_BYTES / 3);
+  const sent = court(...events(10, { note }));
+  new Committer(db).append(...sent);
+  const chunks = readAll(db, 0, 500);
+  t.strictSame(
+    chunks.map(({ events }) => events.length),
+    [3, 3, 3, 1],
+  );
+  t.strictSame(
+    chunks.flatMap(({ events }) => events.map(({ extra }) => extra)),
+    sent.map(({ extra }) => extra),
+  );
+  t.end();
+});
+
+t.test('a filter takes what it names, and a look without any of it goes on all the same', (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const [first] = court(event({ session_id: 's', court_id: 'c', source: 'n', type: 'BALL_HIT' }));
+  const [last] = court(event({ session_id: 's', court_id: 'c', source: 'n', type: 'BALL_HIT' }));
+  const others = court(
+    event({ session_id: 's' }),
+    event({ court_id: 'c' }),
+    event({ source: 'n' }),
+    event({ type: 'BALL_HIT' }),
+  );
+  committer.append(first!, ...others);
+  // Far behind: a prune has left nothing in between.
+  db.exec(`UPDATE sqlite_sequence SET seq = ${50 * ARRIVALS_LOOK_ROWS} WHERE name = 'event'`);
+  new Committer(db).append(last!);
+  const filters: [ArrivalFilter, number][] = [
+    [{ session: 's' }, 3],
+    [{ court: 'c' }, 3],
+    [{ source: 'n' }, 3],
+    [{ type: 'BALL_HIT' }, 3],
+    [{ session: 's', type: 'BALL_HIT', court: 'c', source: 'n' }, 2],
+    [{ session: 'none' }, 0],
+    [{ source: 'none' }, 0],
+  ];
+  for (const [filter, count] of filters) {
+    const chunks = readAll(db, 0, 500, filter);
+    t.equal(ids(chunks).length, count, JSON.stringify(filter));
+    t.ok(chunks.length <= 2, 'empty stretches are not looked through');
+  }
+  t.end();
+});
+
+t.test('the newest of a filter are found from the end, a bounded look at a time', (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  t.strictSame([...new ArrivalReader(db).beforeNewest(10)], [], 'none');
+  const rare = court(...events(3, { court_id: 'rare' }));
+  committer.append(...rare);
+  const many = court(...events(500));
+  committer.append(...many);
+  const before = (count: number, filter?: ArrivalFilter) => [
+    ...new ArrivalReader(db, filter).beforeNewest(count),
+  ];
+  t.strictSame(before(10), [493]);
+  t.strictSame(before(2, { court: 'rare' }), [1]);
+  t.strictSame(before(10, { court: 'rare' }), [0], 'fewer than asked for: all');
+  t.strictSame(
+    ids(readAll(db, 1, 500, { court: 'rare' })),
+    rare.slice(1).map(({ eventId }) => eventId),
+  );
+  t.end();
+});
