@@ -103,6 +103,7 @@ function sentenceOf({ message, members: { details = [], details_total = details.
     return message
       .replace(/^The body/, 'the line')
       .replace(/^(The|One) event/, 'the event')
+      .replace(/ or an array of events\.$/, '.')
       .replace(/ Send one array of events.*$/, ' Put each event on a line of its own.')
       .replace(/ Nothing was stored\.$/, '');
   }
