@@ -21,7 +21,18 @@ import { addToken } from './token/tokenCommand.ts';
  * Every verb, in the order of `--help`. A verb's folder has its definition in `<verb>Command.ts`, which is always loaded and
  * so imports little, and the rest in files that the definition imports when the verb runs.
  */
-const VERBS = [addServe, addToken, addSession, addEvent, addTail, addExport, addImport, addBackup, addRestore, addPrune];
+const VERBS = [
+  addServe,
+  addToken,
+  addSession,
+  addEvent,
+  addTail,
+  addExport,
+  addImport,
+  addBackup,
+  addRestore,
+  addPrune,
+];
 
 /** @returns the program `courtd` with all its commands. */
 export function makeProgram(): Command {

@@ -3,8 +3,10 @@ import type { Database } from 'better-sqlite3';
 import { fsync } from '../base/atomicFile.ts';
 import { FOLLOW_LINGER_MS } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import { databaseFile } from './directory/dataDirectory.ts';
 import { type Epoch, sharedUpTo } from './layout/epochs.ts';
-import { databaseFile, explain, layoutOf, openDatabase } from './open/openDatabase.ts';
+import { layoutOf, openDatabase } from './open/openDatabase.ts';
+import { explain } from './open/openErrors.ts';
 import { type ArrivalChunk, type ArrivalFilter, ArrivalReader } from './read/arrivalReader.ts';
 import { failureKind } from './sqlite/errors.ts';
 

@@ -4,9 +4,9 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { DirectoryInUse } from '../../store/directory/directoryLock.ts';
-import { explain } from '../../store/open/openDatabase.ts';
+import { explain } from '../../store/open/openErrors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
-import type { Counts } from '../../store/write/appendEvents.ts';
+import type { Counts } from '../../store/write/appender.ts';
 import { say } from '../terminal/output.ts';
 
 /** Where events go: each batch whole or not at all. */
@@ -19,7 +19,7 @@ export interface EventSink {
 /** @throws {OperatorError} where events cannot be stored. */
 export async function openSink(directory: string): Promise<EventSink> {
   try {
-    return new DatabaseSink(directory, await Store.open(directory, eventsOf(directory), { isThere: true }));
+    return new DatabaseSink(directory, await Store.open(directory, eventsOf(directory), { exists: true }));
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) throw error;
     throw new OperatorError(

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { ARRIVALS_LOOK_ROWS, READ_CHUNK_BYTES } from '../../base/limits.ts';
+import { ARRIVALS_SCAN_ROWS, READ_CHUNK_BYTES } from '../../base/limits.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
 import { namesMissing, OriginReader } from '../layout/origins.ts';
 import type { StoredEvent } from '../layout/storedEvent.ts';
@@ -109,7 +109,7 @@ export class ArrivalReader {
     let upTo = this.#newest.get() ?? 0;
     let left = count;
     while (left > 0 && upTo > 0) {
-      const after = Math.max(0, upTo - ARRIVALS_LOOK_ROWS);
+      const after = Math.max(0, upTo - ARRIVALS_SCAN_ROWS);
       const seqs = this.#latest.all({ ...this.#filter, after, upTo, limit: left });
       left -= seqs.length;
       upTo = left > 0 ? after : seqs.at(-1)! - 1;
@@ -127,7 +127,7 @@ export class ArrivalReader {
     const first = this.#first.get(after);
     if (first === undefined) return { events: [], upTo: after, isLast: true, ...state };
     const newest = this.#newest.get() ?? first;
-    const upTo = Math.min(first + ARRIVALS_LOOK_ROWS - 1, newest);
+    const upTo = Math.min(first + ARRIVALS_SCAN_ROWS - 1, newest);
     const rows = this.#rows.all({ ...this.#filter, after: first - 1, upTo, limit });
     const events: ArrivedEvent[] = [];
     let bytes = 0;

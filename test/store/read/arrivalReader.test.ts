@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import { ARRIVALS_LOOK_ROWS, READ_CHUNK_BYTES } from '../../../src/base/limits.ts';
+import { ARRIVALS_SCAN_ROWS, READ_CHUNK_BYTES } from '../../../src/base/limits.ts';
 import { type ArrivalFilter, ArrivalReader } from '../../../src/store/read/arrivalReader.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, scratch, unbindable } from '../../harness/scratchStore.ts';
@@ -96,7 +96,7 @@ t.test('a filter takes what it names, and a look without any of it goes on all t
   );
   committer.append(first!, ...others);
   // Far behind: a prune has left nothing in between.
-  db.exec(`UPDATE sqlite_sequence SET seq = ${50 * ARRIVALS_LOOK_ROWS} WHERE name = 'event'`);
+  db.exec(`UPDATE sqlite_sequence SET seq = ${50 * ARRIVALS_SCAN_ROWS} WHERE name = 'event'`);
   new Committer(db).append(last!);
   const filters: [ArrivalFilter, number][] = [
     [{ session: 's' }, 3],
