@@ -79,6 +79,8 @@ export class ArrivalLog {
       if (isOther) this.#knownPruned = 0;
       this.#epochs = chunk.epochs;
       if (chunk.events.length > 0) this.#linger();
+      // Who stops the daemon to restore a backup must not find it in use because we looked what has changed.
+      else if (chunk.isLast) this.close();
       const known = Math.max(from, this.#knownPruned);
       const pruned = chunk.prunedSeq > known ? { pruned: { from: known + 1, to: chunk.prunedSeq } } : {};
       this.#knownPruned = Math.max(chunk.prunedSeq, this.#knownPruned);

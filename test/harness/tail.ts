@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BIN, start } from './daemon.ts';
 
 /** A `courtd tail --json --follow` in a process of its own, and what it has printed. */
@@ -62,6 +64,11 @@ export class Tail {
     while (!words.test(this.stderr)) await this.#more(this.child.stderr);
   }
 
+  /** Resolves when it has nothing of the database open. */
+  async letsGo(): Promise<void> {
+    while (holdsDatabase(this.child.pid!)) await sleep(5);
+  }
+
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> {
     this.child.kill(signal);
     return this.ended;
@@ -73,4 +80,16 @@ export class Tail {
     });
     await Promise.race([once(stream, 'data'), ended]);
   }
+}
+
+/** @returns whether a process has the database, or a file that belongs to it, open. */
+export function holdsDatabase(pid: number): boolean {
+  return fs.readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return fs.readlinkSync(`/proc/${pid}/fd/${fd}`).includes('courtd.db');
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  });
 }
