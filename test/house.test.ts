@@ -9,7 +9,7 @@ const files = fs
   .filter((name) => name.endsWith('.ts'));
 
 /** What the verbs of the command line share; every other folder of src/cli/ is the room of one verb. */
-const CLI_SHARED = ['cli/terminal', 'cli/options'];
+const CLI_SHARED = ['cli/terminal', 'cli/options', 'cli/checks'];
 const VERBS = [...new Set(files.map(roomOf))].filter(
   (room) => room.startsWith('cli/') && !CLI_SHARED.includes(room),
 );
@@ -25,7 +25,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['store/dedup', 'store/wal'],
   ['store/directory', 'store/layout'],
   ['store/open', 'store/read', 'store/tokens', 'store/write'],
-  ['store/backup', 'store/retention'],
+  ['store/backup', 'store/inspection', 'store/retention'],
   ['store/upgrade'],
   ['store'],
   ['http/admission'],
@@ -34,6 +34,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['host', 'http'],
   ['cli/terminal'],
   ['cli/options'],
+  ['cli/checks'],
   VERBS,
   ['cli'],
   [''],

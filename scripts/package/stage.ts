@@ -26,6 +26,10 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   for (const document of documents()) {
     copy(path.join(ROOT, document), path.join(share, 'doc/courtd', document));
   }
+  const examples = path.join(ROOT, 'systemd/examples');
+  for (const name of fs.readdirSync(examples)) {
+    copy(path.join(examples, name), path.join(share, 'doc/courtd/examples', name));
+  }
   write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(makeProgram()));
 }
 

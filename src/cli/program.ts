@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { OperatorError } from '../base/operatorError.ts';
 import { visibleLines } from '../base/visibleText.ts';
 import { addBackup } from './backup/backupCommand.ts';
+import { addCheck } from './check/checkCommand.ts';
 import { addEvent } from './event/eventCommand.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addImport } from './import/importCommand.ts';
@@ -32,6 +33,7 @@ const VERBS = [
   addBackup,
   addRestore,
   addPrune,
+  addCheck,
 ];
 
 /** @returns the program `courtd` with all its commands. */

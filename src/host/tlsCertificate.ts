@@ -103,7 +103,7 @@ export class TlsCertificate {
 }
 
 /** @throws {OperatorError} where a file cannot be read or used, or the two do not belong together. */
-function readKeyPair({ cert, key }: CertificateFiles): KeyPair {
+export function readKeyPair({ cert, key }: CertificateFiles): KeyPair {
   const pair = { cert: readFile(cert, 'certificate', 'cert'), key: readFile(key, 'key', 'key') };
   const privateKey = keyOf(pair.key, key);
   if (!certificateOf(pair.cert, cert).checkPrivateKey(privateKey)) {
@@ -158,7 +158,7 @@ function keyOf(pem: Buffer, file: string): KeyObject {
   }
 }
 
-function isOpenToAll(file: string): boolean {
+export function isOpenToAll(file: string): boolean {
   return ((fs.statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0;
 }
 

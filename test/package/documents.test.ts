@@ -157,8 +157,8 @@ t.test('courtd.env has every variable of serve and of the timers, each commented
   const variables = serve.flatMap(({ options }) => options.flatMap(({ envVar }) => envVar ?? []));
   t.ok(variables.length > 5);
   const units = path.resolve(import.meta.dirname, '../../systemd');
-  const names = fs.readdirSync(units).filter((name) => !name.endsWith('.md'));
-  const texts = names.map((name) => fs.readFileSync(path.join(units, name), 'utf8'));
+  const files = fs.readdirSync(units, { withFileTypes: true }).filter((entry) => entry.isFile() && !entry.name.endsWith('.md'));
+  const texts = files.map(({ name }) => fs.readFileSync(path.join(units, name), 'utf8'));
   const ofUnits = texts.flatMap((text) => text.match(/COURTD_[A-Z_]+/g) ?? []);
   for (const name of new Set([...variables, ...ofUnits])) {
     const at = lines.findIndex((line) => line.startsWith(`#${name}=`));

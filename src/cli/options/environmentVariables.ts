@@ -22,7 +22,7 @@ export function warnOfUnknownVariables(program: Command): void {
   const known = knownVariables(program);
   for (const name of Object.keys(process.env).sort()) {
     if (!name.startsWith('COURTD_') || known.includes(name)) continue;
-    const near = nearest(name, known);
+    const near = nearestVariable(name, program);
     const advice = near === undefined ? '"courtd serve --help" shows the settings.' : `did you mean ${near}?`;
     say(`courtd: the variable ${name} has no effect: ${advice}`);
   }
@@ -38,9 +38,9 @@ export function knownVariables(program: Command): string[] {
 }
 
 /** @returns the known name at the smallest edit distance from `name`, if that is small for its length. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearestVariable(name: string, program: Command): string | undefined {
   let [best, smallest] = [undefined as string | undefined, Math.max(2, Math.ceil((name.length - 7) / 3)) + 1];
-  for (const other of known) {
+  for (const other of knownVariables(program)) {
     const distance = editDistance(name, other);
     if (distance < smallest) [best, smallest] = [other, distance];
   }

@@ -18,7 +18,13 @@ export function lockDirectory(directory: string): Database.Database {
     path.join(directory, 'courtd.lock'),
     `Another "courtd serve" uses ${directory}: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
       'runs it), or name another directory with --data.',
+    PROBE_MS,
   );
+}
+
+/** Whether a daemon uses the directory. */
+export function isServed(directory: string): boolean {
+  return isTaken(path.join(directory, 'courtd.lock'));
 }
 
 /**
@@ -29,25 +35,29 @@ export function lockPrune(directory: string): Database.Database {
   return lockFile(
     pruneFile(directory),
     `Another "courtd prune" is running on ${directory}: wait until it ends.`,
-    PRUNE_LOCK_WAIT_MS,
+    PROBE_MS,
   );
 }
 
 /** Whether a prune is running: the daemon asks while the disk is full. */
 export function isPruning(directory: string): boolean {
-  if (!fs.existsSync(pruneFile(directory))) return false;
+  return isTaken(pruneFile(directory));
+}
+
+const pruneFile = (directory: string) => path.join(directory, 'courtd.prune');
+/** Another process may be probing the lock just now (isTaken). */
+const PROBE_MS = 100;
+
+function isTaken(file: string): boolean {
+  if (!fs.existsSync(file)) return false;
   try {
-    lockFile(pruneFile(directory), '').close();
+    lockFile(file, '').close();
     return false;
   } catch (error) {
     if (error instanceof OperatorError) return true;
     throw error;
   }
 }
-
-const pruneFile = (directory: string) => path.join(directory, 'courtd.prune');
-/** The daemon may be probing the lock just now. */
-const PRUNE_LOCK_WAIT_MS = 100;
 
 /**
  * An exclusive SQLite lock on a file of its own: the kernel releases it however the process ends.

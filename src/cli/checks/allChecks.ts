@@ -1,0 +1,41 @@
+import { avahi } from './avahi.ts';
+import { backup } from './backup.ts';
+import type { Box } from './box.ts';
+import { certificate } from './certificate.ts';
+import { type Check, type CheckResult, runCheck } from './check.ts';
+import { chrony } from './chrony.ts';
+import { clock } from './clock.ts';
+import { configuration } from './configuration.ts';
+import { database } from './database.ts';
+import { disk } from './disk.ts';
+import { log } from './log.ts';
+import { permissions } from './permissions.ts';
+import { port } from './port.ts';
+import { sandbox } from './sandbox.ts';
+import { token } from './token.ts';
+import { units } from './units.ts';
+
+/** In the order in which they are run and told: one that needs another comes after it. systemd/CHECK.md has them all. */
+export const CHECKS: readonly Check[] = [
+  configuration,
+  permissions,
+  disk,
+  database,
+  clock,
+  port,
+  units,
+  sandbox,
+  token,
+  certificate,
+  backup,
+  log,
+  avahi,
+  chrony,
+];
+
+/** Runs every check, one after another, whatever becomes of those before. */
+export async function runChecks(box: Box): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const check of CHECKS) results.push(await runCheck(check, box));
+  return results;
+}

@@ -1,0 +1,131 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { OperatorError } from '../../base/operatorError.ts';
+import { actAsOwner, asCaller } from '../../base/processIdentity.ts';
+import { readVariables, showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
+import { inspect, type QuickLook } from '../../store/inspection/inspect.ts';
+import { databaseFile, explain } from '../../store/open/openDatabase.ts';
+import type { DataOption } from '../options/withDatabase.ts';
+import { cleanUpOnExit } from '../terminal/cleanup.ts';
+import { Progress } from '../terminal/output.ts';
+import { SANDBOX_PROPERTIES } from './sandbox.ts';
+
+export const SERVICE = 'courtd.service';
+/** Where the unit has its data unless its settings say otherwise (the default of --data). */
+const UNIT_DATA = '/var/lib/courtd';
+const QUICK_LOOK_MS = 15_000;
+
+/** The box as the checks see it. */
+export interface Box {
+  readonly data: string;
+  /** The whole database is to be read. */
+  readonly isFull: boolean;
+  /** For what its variables mean. */
+  readonly program: Command;
+  /** courtd.service, where it serves this data directory; else why not, in a sentence. */
+  readonly unit: UnitProperties | undefined;
+  readonly noUnit: string;
+  /** The COURTD_ variables that the daemon has, as far as this command can tell: none of them empty. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Where they come from, for a sentence. */
+  readonly settingsFrom: string;
+  /** @throws {OperatorError} where the database cannot be opened or read. Looked at once for all checks. */
+  database(): Promise<QuickLook>;
+  readonly progress: Progress;
+  /** Ends what is still under way with this process. */
+  readonly signal: AbortSignal;
+}
+
+export interface BoxOptions extends DataOption {
+  readonly full?: boolean;
+}
+
+/**
+ * Root is the owner of the data directory from here on, by its effective ids.
+ * @throws {OperatorError} where there is no database.
+ */
+export async function lookAround({ data, full = false }: BoxOptions, program: Command): Promise<Box> {
+  refuseMissing(data);
+  const ending = new AbortController();
+  cleanUpOnExit(() => ending.abort());
+  const { signal } = ending;
+  const shown = await showUnits([SERVICE], [...UNIT_PROPERTIES, ...SANDBOX_PROPERTIES]);
+  const unit = shown?.[0];
+  const unitSettings = unit && settingsOf(unit);
+  const isServed = unitSettings !== undefined && isSame(unitSettings.COURTD_DATA ?? UNIT_DATA, data);
+  actAsOwner(data);
+  let look: Promise<QuickLook> | undefined;
+  return {
+    data,
+    isFull: full,
+    program,
+    unit: isServed ? unit : undefined,
+    noUnit:
+      unit === undefined ? 'Not under systemd here' : `${SERVICE} has another data directory than ${data}`,
+    settings: isServed ? unitSettings : given(process.env),
+    settingsFrom: isServed ? filesOf(unit!).join(', ') || SERVICE : "this command's environment",
+    database: () => {
+      look ??= inspect('quick', data, { timeoutMs: QUICK_LOOK_MS, signal }) as Promise<QuickLook>;
+      return look;
+    },
+    progress: new Progress(),
+    signal,
+  };
+}
+
+const UNIT_PROPERTIES = ['ActiveState', 'EnvironmentFiles', 'Environment', 'User', 'DropInPaths'];
+
+function refuseMissing(data: string): void {
+  const file = databaseFile(data);
+  try {
+    fs.lstatSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new OperatorError(
+        `There is no courtd database in ${data}: "courtd serve" or "courtd token rotate" makes one.`,
+      );
+    }
+    // One that is closed to this user is there: the checks say more.
+    const known = explain(error, data);
+    if (!(known instanceof OperatorError)) throw error;
+  }
+}
+
+function settingsOf(unit: UnitProperties): Record<string, string> {
+  // Quotes around a whole assignment, as systemctl prints one with blanks in it.
+  const own = (unit.Environment ?? '').match(/"[^"]*"|\S+/g) ?? [];
+  const texts = filesOf(unit).map((file) => {
+    try {
+      return asCaller(() => fs.readFileSync(file, 'utf8'));
+    } catch {
+      // The unit goes on without it, too.
+      return '';
+    }
+  });
+  const variables = [...own.map((one) => one.replace(/^"(.*)"$/, '$1')), ...texts].map(readVariables);
+  return given(Object.assign({}, ...variables));
+}
+
+/** `/etc/courtd/courtd.env (ignore_errors=yes)`, one a line. */
+function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
+  return EnvironmentFiles.split('\n').flatMap(
+    (line) => /^(\/.*?)(?: \(ignore_errors=\w+\))?$/.exec(line)?.[1] ?? [],
+  );
+}
+
+function given(variables: NodeJS.ProcessEnv): Record<string, string> {
+  const own = Object.entries(variables).filter(([name, value]) => name.startsWith('COURTD_') && value);
+  return Object.fromEntries(own) as Record<string, string>;
+}
+
+function isSame(a: string, b: string): boolean {
+  const real = (name: string) => {
+    try {
+      return asCaller(() => fs.realpathSync(name));
+    } catch {
+      return path.resolve(name);
+    }
+  };
+  return real(a) === real(b);
+}

@@ -1,0 +1,88 @@
+import { OperatorError } from '../../base/operatorError.ts';
+import type { Box } from './box.ts';
+
+export type Level = 'ok' | 'warn' | 'fail';
+
+/** What a check has found. */
+export interface Finding {
+  readonly level: Level;
+  /** What is, in a sentence. */
+  readonly message: string;
+  /** What to do; empty where there is nothing to do. */
+  readonly advice: string;
+}
+
+export interface Check {
+  readonly name: string;
+  /** @throws {OperatorError} where what it looks at fails: that is a finding as well. */
+  readonly look: (box: Box) => Finding | Promise<Finding>;
+  /** Takes as long as the database is large, and shows how far it is. */
+  readonly isUnbounded?: (box: Box) => boolean;
+}
+
+/** As `courtd check --json` prints it. */
+export interface CheckResult extends Finding {
+  readonly name: string;
+}
+
+const CHECK_MS = 30_000;
+const RANK: Readonly<Record<Level, number>> = { ok: 0, warn: 1, fail: 2 };
+
+export function ok(message: string): Finding {
+  return { level: 'ok', message, advice: '' };
+}
+
+export function warn(message: string, advice: string): Finding {
+  return { level: 'warn', message, advice };
+}
+
+export function fail(message: string, advice: string): Finding {
+  return { level: 'fail', message, advice };
+}
+
+/** @returns several findings as one, the worst first; where all is well, `otherwise`. */
+export function together(findings: readonly Finding[], otherwise: Finding): Finding {
+  const bad = findings.filter(({ level }) => level !== 'ok').sort((a, b) => RANK[b.level] - RANK[a.level]);
+  if (bad.length === 0) return otherwise;
+  const join = (texts: readonly string[]) => [...new Set(texts)].join(' ');
+  return {
+    level: bad[0]!.level,
+    message: join(bad.map(({ message }) => message)),
+    advice: join(bad.map(({ advice }) => advice)),
+  };
+}
+
+/** Runs one check; whatever happens to it is a result. */
+export async function runCheck(check: Check, box: Box): Promise<CheckResult> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Finding>((resolve) => {
+    if (check.isUnbounded?.(box)) return;
+    const finding = fail(
+      `This check did not come to an end within ${CHECK_MS / 1000} s.`,
+      'Look at the log of the kernel ("sudo dmesg") for a disk that hangs, and run "courtd check" again.',
+    );
+    timer = setTimeout(() => resolve(finding), CHECK_MS);
+  });
+  try {
+    const finding = await Promise.race([look(check, box), late]);
+    return { name: check.name, ...finding };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function look(check: Check, box: Box): Promise<Finding> {
+  try {
+    return await check.look(box);
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof OperatorError) return fail(message, 'Mend that, and run "courtd check" again.');
+    const isRefusal = (error as NodeJS.ErrnoException).syscall !== undefined;
+    return isRefusal
+      ? fail(
+          `The system refused it: ${message}.`,
+          'Use sudo, and look whether the disk is there and mounted.',
+        )
+      : fail(`This check has failed itself: ${message}.`, 'That is a fault of courtd: please report it.');
+  }
+}

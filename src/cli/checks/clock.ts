@@ -1,0 +1,52 @@
+import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
+import { askTool } from '../../host/systemTool.ts';
+import { isoTime } from '../terminal/output.ts';
+import type { Box } from './box.ts';
+import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+
+/** What has been received is older than this, unless the clock has gone back. */
+const SLACK_MS = 60_000;
+
+export const clock: Check = {
+  name: 'clock',
+  look: async (box) =>
+    together(
+      [aboutTime(), await aboutNewest(box), await aboutServer()],
+      ok(`The clock follows a time server; it is ${isoTime(Date.now())}.`),
+    ),
+};
+
+function aboutTime(): Finding {
+  if (Date.now() >= EARLIEST_RECEIVED_MS) return ok('');
+  return fail(
+    `The clock is wrong: it says ${isoTime(Date.now())}.`,
+    'Set it: "sudo timedatectl set-time ...".',
+  );
+}
+
+async function aboutNewest(box: Box): Promise<Finding> {
+  // That it cannot be read is the database's to tell.
+  const look = await box.database().catch(() => undefined);
+  const newestMs = look?.newestMs ?? 0;
+  if (newestMs <= Date.now() + SLACK_MS) return ok('');
+  return warn(
+    `The newest event was received at ${isoTime(newestMs)}, by a clock that is ahead of what it says now.`,
+    'Look which of the two is right: "date". Nothing is pruned for a day after the clock has jumped.',
+  );
+}
+
+async function aboutServer(): Promise<Finding> {
+  const { status, stdout } = await askTool('timedatectl', 'show', '--property=NTPSynchronized');
+  if (status !== 0) {
+    return warn(
+      'Whether the clock follows a time server cannot be told here: there is no timedatectl that answers.',
+      'Compare "date" with a clock that is right, and the cameras with the box.',
+    );
+  }
+  if (/^NTPSynchronized=yes$/m.test(stdout)) return ok('');
+  return warn(
+    'The clock follows no time server, so it drifts, and cameras that follow another one are off against it.',
+    'Name one of the venue: NTP= in /etc/systemd/timesyncd.conf, then "sudo systemctl restart systemd-timesyncd". ' +
+      'Without internet, /usr/share/doc/courtd/examples/chrony-courtd.conf has cameras follow the box.',
+  );
+}

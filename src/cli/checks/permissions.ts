@@ -1,0 +1,70 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { asCaller } from '../../base/processIdentity.ts';
+import { isMember, permissionHint } from '../../store/directory/permissionHint.ts';
+import { databaseFile, explain } from '../../store/open/openDatabase.ts';
+import type { Box } from './box.ts';
+import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+
+const OPEN_TO_OTHERS = 0o007;
+
+export const permissions: Check = {
+  name: 'permissions',
+  look: (box) => {
+    const { data } = box;
+    try {
+      fs.accessSync(data, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
+      const owner = fs.statSync(data);
+      // What the daemon opens, or has kept; exports and the like do not matter.
+      const names = fs
+        .readdirSync(data)
+        .filter((name) => name.startsWith(path.basename(databaseFile(''), '.db')));
+      const files = names.map((name) => aboutFile(path.join(data, name), data, owner));
+      return together(
+        [aboutUser(box, owner), aboutDirectory(data, owner), ...files],
+        ok(`${data} and what is in it are open to the daemon and its group, and closed to others.`),
+      );
+    } catch (error) {
+      throw explain(error, data);
+    }
+  },
+};
+
+function aboutUser({ data, unit }: Box, { uid }: fs.Stats): Finding {
+  const user = unit?.User;
+  if (user === undefined) return ok('');
+  const line = asCaller(() => fs.readFileSync('/etc/passwd', 'utf8'))
+    .split('\n')
+    .find((line) => line.startsWith(`${user}:`));
+  if (line === undefined || Number(line.split(':')[2]) === uid) return ok('');
+  return fail(
+    `${data} does not belong to the user ${user}, whom courtd.service runs as.`,
+    `"sudo chown -R ${user}:${user} ${data}".`,
+  );
+}
+
+function aboutDirectory(data: string, { mode }: fs.Stats): Finding {
+  if ((mode & OPEN_TO_OTHERS) === 0) return ok('');
+  return warn(`${data} is open to every user of this machine.`, `"sudo chmod o-rwx ${data}".`);
+}
+
+function aboutFile(file: string, data: string, { uid, gid }: fs.Stats): Finding {
+  const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+  // A command that ends takes away what SQLite has beside the database.
+  if (stat === undefined) return ok('');
+  if (stat.isSymbolicLink()) {
+    return fail(
+      `${file} is a link, and courtd follows none there.`,
+      'Remove it, or put in its place what it leads to.',
+    );
+  }
+  if (!stat.isFile()) return fail(`${file} is no file, and none of courtd's.`, 'Remove it.');
+  const isOwners = stat.uid === uid && (stat.mode & 0o600) === 0o600;
+  const isGroups = (stat.gid === gid || isMember(uid, stat.gid)) && (stat.mode & 0o060) === 0o060;
+  if (uid !== 0 && !isOwners && !isGroups) {
+    const hint = permissionHint(file, data);
+    return fail(`${file} is closed to the daemon.`, `${hint[0]!.toUpperCase()}${hint.slice(1)}.`);
+  }
+  if ((stat.mode & OPEN_TO_OTHERS) === 0) return ok('');
+  return warn(`${file} is open to every user of this machine.`, `"sudo chmod o-rwx ${file}".`);
+}

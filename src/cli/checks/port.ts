@@ -1,0 +1,109 @@
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { PORT } from '../../base/limits.ts';
+import { showUnits } from '../../host/systemdUnits.ts';
+import type { Box } from './box.ts';
+import { type Check, fail, ok, warn } from './check.ts';
+
+const ANSWER_MS = 5_000;
+
+/** Where the daemon listens. */
+interface Listening {
+  readonly host: string;
+  readonly port: number;
+  /** systemd or a setting says so; else it is courtd's default, and a flag may have moved it. */
+  readonly isKnown: boolean;
+}
+
+export const port: Check = {
+  name: 'port',
+  look: async (box) => {
+    const look = await box.database().catch(() => undefined);
+    if (look?.isServed === false && box.unit === undefined) {
+      return warn('courtd does not run: no camera is served.', 'Start it: "courtd serve".');
+    }
+    if (look?.isServed === false) {
+      return fail(
+        'courtd does not run: no camera is served.',
+        '"sudo systemctl start courtd", and look at "journalctl -u courtd".',
+      );
+    }
+    const at = await listening(box);
+    const place = `${net.isIPv6(at.host) ? `[${at.host}]` : at.host}:${at.port}`;
+    const answer = await ask(at, box.settings.COURTD_TLS_CERT !== undefined);
+    if (answer === 'courtd')
+      return ok(`${place} answers from here, with 401 for want of a token, as it should.`);
+    const message = SENTENCES[answer](place);
+    if (at.isKnown) return fail(message, ADVICE[answer]);
+    return warn(
+      `${message} Where this courtd listens, this command cannot tell.`,
+      `Run "COURTD_PORT=... courtd check" with the port that courtd was started with, should that not be ${at.port}.`,
+    );
+  },
+};
+
+type Answer = 'courtd' | 'nothing' | 'silence' | 'another';
+
+const SENTENCES: Readonly<Record<Exclude<Answer, 'courtd'>, (place: string) => string>> = {
+  nothing: (place) => `Nothing answers at ${place}.`,
+  silence: (place) => `${place} takes a connection and does not answer within ${ANSWER_MS / 1000} s.`,
+  another: (place) => `What answers at ${place} is not courtd as it is set up here.`,
+};
+
+const ADVICE: Readonly<Record<Exclude<Answer, 'courtd'>, string>> = {
+  nothing: 'Look at "systemctl status courtd.socket courtd", and at the firewall of this machine.',
+  silence: 'Look at "journalctl -u courtd", and whether the disk hangs ("sudo dmesg").',
+  another: 'Look who has the port: "sudo ss -ltnp". With TLS just set or taken away, restart courtd.',
+};
+
+async function listening({ unit, settings }: Box): Promise<Listening> {
+  if (unit !== undefined) {
+    const socket = (await showUnits(['courtd.socket'], ['Listen']))?.[0];
+    const match = /^(.*):(\d+) \(Stream\)$/m.exec(socket?.Listen ?? '');
+    if (match !== null) return { host: reachable(match[1]!), port: Number(match[2]), isKnown: true };
+  }
+  const { COURTD_HOST = '0.0.0.0', COURTD_PORT } = settings;
+  const port = Number(COURTD_PORT ?? PORT);
+  const isUsable = Number.isInteger(port) && port > 0 && port < 65_536;
+  return {
+    host: reachable(COURTD_HOST),
+    port: isUsable ? port : PORT,
+    isKnown: isUsable && COURTD_PORT !== undefined,
+  };
+}
+
+/** The address by which a program on this machine gets there. */
+function reachable(host: string): string {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  if (bare === '' || bare === '*' || bare === '0.0.0.0') return '127.0.0.1';
+  return bare === '::' ? '::1' : bare;
+}
+
+function ask({ host, port }: Listening, isTls: boolean): Promise<Answer> {
+  return new Promise((resolve) => {
+    const options = {
+      host,
+      port,
+      path: '/v1/events',
+      method: 'POST',
+      agent: false as const,
+      timeout: ANSWER_MS,
+      // Who it is, a check of the certificate tells; here it is whether it answers.
+      rejectUnauthorized: false,
+    };
+    const request = (isTls ? https : http).request(options, (response) => {
+      const realm = response.headers['www-authenticate'] ?? '';
+      resolve(response.statusCode === 401 && /realm="courtd"/.test(realm) ? 'courtd' : 'another');
+      request.destroy();
+    });
+    request.once('timeout', () => {
+      resolve('silence');
+      request.destroy();
+    });
+    request.once('error', (error: NodeJS.ErrnoException) => {
+      resolve(error.syscall === 'connect' || error.code === 'ENOTFOUND' ? 'nothing' : 'another');
+    });
+    request.end();
+  });
+}

@@ -1,0 +1,59 @@
+import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
+import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+
+const UNITS = [
+  'courtd.service',
+  'courtd.socket',
+  'courtd-backup.timer',
+  'courtd-prune.timer',
+  'courtd-backup.service',
+  'courtd-prune.service',
+] as const;
+type Unit = (typeof UNITS)[number];
+
+export const units: Check = {
+  name: 'units',
+  look: async ({ unit, noUnit }) => {
+    if (unit === undefined) return ok(`${noUnit}: nothing is looked at.`);
+    const shown = await showUnits(UNITS, ['UnitFileState', 'ActiveState', 'Result']);
+    if (shown === undefined)
+      return warn('systemd does not tell of the units.', 'Look at "systemctl status courtd".');
+    const findings = UNITS.flatMap((name, i) => about(name, shown[i]!));
+    return together(findings, ok('courtd.service, courtd.socket and the timers are enabled and active.'));
+  },
+};
+
+function about(
+  name: Unit,
+  { LoadState, UnitFileState, ActiveState, Result = 'success' }: UnitProperties,
+): Finding[] {
+  const isNightly = name.startsWith('courtd-');
+  const finding = isNightly ? warn : fail;
+  if (LoadState !== 'loaded') {
+    return [finding(`There is no ${name}.`, 'Install the package of courtd again.')];
+  }
+  // Started by their timers.
+  if (isNightly && name.endsWith('.service')) {
+    if (['success', 'exec-condition'].includes(Result)) return [];
+    return [warn(`The last run of ${name} has failed (${Result}).`, `"journalctl -u ${name}" says why.`)];
+  }
+  const found: Finding[] = [];
+  if (UnitFileState !== 'enabled') {
+    found.push(
+      finding(
+        `${name} is ${UnitFileState || 'not enabled'}: it does not start with the box.`,
+        `"sudo systemctl enable --now ${name}".`,
+      ),
+    );
+  }
+  // It begins and ends like this for a second; a check may meet that.
+  if (ActiveState !== 'active' && ActiveState !== 'reloading') {
+    found.push(
+      finding(
+        `${name} is ${ActiveState}.`,
+        `"sudo systemctl start ${name}", and "journalctl -u ${name}" says why.`,
+      ),
+    );
+  }
+  return found;
+}

@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { asCaller } from '../base/processIdentity.ts';
+
+/** What a program of the system answered. */
+export interface ToolAnswer {
+  /** null: it is not installed, or was ended. */
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const TOOL_MS = 5_000;
+const OUTPUT_BYTES = 16 * 1024 ** 2;
+
+/** Runs a program of the system, such as systemctl, as whoever has called courtd. It has five seconds, and speaks English. */
+export function askTool(program: string, ...args: readonly string[]): Promise<ToolAnswer> {
+  return new Promise((resolve) => {
+    const options = {
+      env: { ...process.env, LC_ALL: 'C', SYSTEMD_COLORS: '0', SYSTEMD_PAGER: '' },
+      timeout: TOOL_MS,
+      killSignal: 'SIGKILL',
+      maxBuffer: OUTPUT_BYTES,
+      encoding: 'utf8',
+    } as const;
+    asCaller(() => {
+      const child = execFile(program, args, options, (_error, stdout, stderr) =>
+        resolve({ status: child.exitCode, stdout, stderr }),
+      );
+    });
+  });
+}

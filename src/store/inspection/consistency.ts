@@ -1,0 +1,194 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import { readKeyHash } from '../dedup/keyHash.ts';
+import type { KeyOfEvent } from '../dedup/memtable.ts';
+import { openDatabase } from '../open/openDatabase.ts';
+
+/** What is wrong in a database whose every page may be right: 0 of each where nothing is. */
+export interface Consistency {
+  /** Looked at. */
+  readonly events: number;
+  readonly keys: number;
+  /** Events whose texts are no JSON any more, or whose names are gone. */
+  readonly unreadable: number;
+  /** Events that have no key in the file and should: a resend would be stored again. */
+  readonly withoutKey: number;
+  /** Keys that lead to another event, or to none that a prune has deleted. */
+  readonly astray: number;
+  /** Events that are there more than once. */
+  readonly twice: number;
+  /** Sessions that count their events wrongly. */
+  readonly miscounted: number;
+  /** Sessions that a prune was at meanwhile: whether they count right cannot be told. */
+  readonly pruned: number;
+}
+
+export type Told = (done: number, of: number) => void;
+
+/** Rows of one read, which takes some milliseconds: no longer does it keep the daemon from cutting its log off. */
+const CHUNK_ROWS = 1_000;
+
+type Faults = { -readonly [Name in keyof Consistency]: number };
+
+/** Reads all events and all keys, a thousand at a time, beside a daemon that takes events and a prune. */
+export async function checkConsistency(directory: string, told: Told): Promise<Consistency> {
+  const db = openDatabase(directory);
+  try {
+    return await new Inspection(db).run(told);
+  } finally {
+    db.close();
+  }
+}
+
+class Inspection {
+  readonly #db: Database;
+  readonly #faults: Faults = {
+    events: 0,
+    keys: 0,
+    unreadable: 0,
+    withoutKey: 0,
+    astray: 0,
+    twice: 0,
+    miscounted: 0,
+    pruned: 0,
+  };
+  /** By session: the events that it counts, less those that were found. */
+  readonly #left = new Map<number, number>();
+  /** By session, at the beginning. */
+  readonly #counted = new Map<number, number>();
+  /** The newest event at the beginning; later ones are not looked at. */
+  readonly #lastSeq: number;
+
+  constructor(db: Database) {
+    this.#db = db;
+    const counters = db.prepare<[], [number, number]>('SELECT id, events FROM session').raw();
+    const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();
+    const begin = db.transaction(() => {
+      for (const [id, events] of counters.iterate()) this.#counted.set(id, events);
+      return lastSeq.get()!;
+    });
+    this.#lastSeq = begin();
+    for (const [id, events] of this.#counted) this.#left.set(id, events);
+  }
+
+  async run(told: Told): Promise<Consistency> {
+    const counted = this.#counted.values().reduce((sum, events) => sum + events, 0);
+    // Of each event its key is looked at as well.
+    const tell = () => told(this.#faults.events + this.#faults.keys, 2 * counted);
+    for (const _ of this.#events()) {
+      tell();
+      await setImmediate();
+    }
+    for (const _ of this.#keys()) {
+      tell();
+      await setImmediate();
+    }
+    this.#counters();
+    return this.#faults;
+  }
+
+  *#events(): Generator<void> {
+    const db = this.#db;
+    const chunk = db.prepare<[number, number], EventLine>(`
+      SELECT seq, session, event_id AS eventId, revision,
+             json_valid(payload) AND (extra IS NULL OR json_valid(extra))
+               AND EXISTS (SELECT 1 FROM origin WHERE id = e.origin) AS isReadable
+        FROM event e WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${CHUNK_ROWS}`);
+    const flushed = db.prepare<[], number>('SELECT up_to_seq FROM flushed').pluck();
+    const hasKey = db
+      .prepare<[number, number, number, number], number>(
+        'SELECT 1 FROM key WHERE session = ? AND hash = ? AND revision = ? AND seq = ?',
+      )
+      .pluck();
+    const hash = readKeyHash(db);
+    const look = db.transaction((after: number) => {
+      const upTo = flushed.get()!;
+      const rows = chunk.all(after, this.#lastSeq);
+      for (const { seq, session, eventId, revision, isReadable } of rows) {
+        const left = this.#left.get(session);
+        if (left !== undefined) this.#left.set(session, left - 1);
+        if (isReadable !== 1 || left === undefined || eventId === null) this.#faults.unreadable++;
+        if (seq > upTo) continue;
+        const isKnown = eventId !== null && hasKey.get(session, hash(eventId), revision, seq) === 1;
+        if (!isKnown) this.#faults.withoutKey++;
+      }
+      this.#faults.events += rows.length;
+      return rows.at(-1)?.seq;
+    });
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      after = look(after);
+      yield;
+    }
+  }
+
+  *#keys(): Generator<void> {
+    const chunk = this.#db.prepare<[number, number, number, number], KeyLine>(`
+      SELECT k.session, k.hash, k.revision, k.seq, e.session AS ownSession, e.event_id AS eventId,
+             e.revision AS ownRevision, (SELECT unswept FROM session WHERE id = k.session) AS unswept
+        FROM key k LEFT JOIN event e ON e.seq = k.seq
+       WHERE (k.session, k.hash, k.revision, k.seq) > (?, ?, ?, ?)
+       ORDER BY k.session, k.hash, k.revision, k.seq LIMIT ${CHUNK_ROWS}`);
+    const hash = readKeyHash(this.#db);
+    let before: KeyLine | undefined;
+    for (;;) {
+      const { session, hash: h, revision, seq } = before ?? { session: -1, hash: 0, revision: 0, seq: 0 };
+      const rows = chunk.all(session, h, revision, seq);
+      for (const row of rows) {
+        if (isAstray(row, hash)) this.#faults.astray++;
+        else if (before !== undefined && isSameEvent(before, row)) this.#faults.twice++;
+        before = row;
+      }
+      this.#faults.keys += rows.length;
+      if (rows.length < CHUNK_ROWS) return;
+      yield;
+    }
+  }
+
+  /** A prune may have deleted events before they were found. Then its sessions count less now than they should. */
+  #counters(): void {
+    const off = [...this.#left].filter(([, left]) => left !== 0).map(([id]) => id);
+    if (off.length === 0) return;
+    const counter = this.#db.prepare<[number], number>('SELECT events FROM session WHERE id = ?').pluck();
+    const since = this.#db
+      .prepare<[number], [number, number]>(
+        'SELECT session, count(*) FROM event WHERE seq > ? GROUP BY session',
+      )
+      .raw();
+    const compare = this.#db.transaction(() => {
+      const added = new Map(since.all(this.#lastSeq));
+      for (const id of off) {
+        const isSteady = counter.get(id) === this.#counted.get(id)! + (added.get(id) ?? 0);
+        this.#faults[isSteady ? 'miscounted' : 'pruned']++;
+      }
+    });
+    compare();
+  }
+}
+
+interface EventLine {
+  readonly seq: number;
+  readonly session: number;
+  readonly eventId: string | null;
+  readonly revision: number;
+  readonly isReadable: number | null;
+}
+
+/** A key and the event that it leads to. */
+interface KeyLine extends KeyOfEvent {
+  readonly ownSession: number | null;
+  readonly eventId: string | null;
+  readonly ownRevision: number | null;
+  /** Events up to here may have been pruned and their keys be left (danglingKeys.ts). */
+  readonly unswept: number | null;
+}
+
+function isAstray(key: KeyLine, hash: (eventId: string) => number): boolean {
+  if (key.eventId === null) return key.seq > (key.unswept ?? 0);
+  return key.ownSession !== key.session || key.ownRevision !== key.revision || hash(key.eventId) !== key.hash;
+}
+
+function isSameEvent(a: KeyLine, b: KeyLine): boolean {
+  return (
+    a.eventId !== null && a.eventId === b.eventId && a.session === b.session && a.revision === b.revision
+  );
+}

@@ -1,0 +1,100 @@
+import { fork } from 'node:child_process';
+import fs from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { OperatorError } from '../../base/operatorError.ts';
+import { asCaller } from '../../base/processIdentity.ts';
+import { databaseFile } from '../open/openDatabase.ts';
+import { workerFile } from '../sqlite/workerThread.ts';
+import type { Consistency, Told } from './consistency.ts';
+import type { QuickLook } from './quickLook.ts';
+
+export type { Consistency, QuickLook };
+
+/**
+ * - quick: what can be told at once.
+ * - integrity: SQLite's own check of every page, of which it is one read: how many faults it finds, 100 at the most.
+ * - consistency: whether events, keys and counters agree.
+ */
+export interface Inspections {
+  readonly quick: QuickLook;
+  readonly integrity: number;
+  readonly consistency: Consistency;
+}
+
+/** What the process answers. */
+export type Answer =
+  | { readonly done: number; readonly of: number }
+  | { readonly result: unknown }
+  | { readonly failed: string };
+
+export interface InspectOptions {
+  /** After which it is ended. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly told?: Told;
+}
+
+/** By how much the write-ahead log may grow while it is read past: well below what the daemon warns of (limits.ts). */
+const LOG_GROWTH_BYTES = 64 * 1024 ** 2;
+const LOG_LOOK_MS = 200;
+
+/**
+ * Reads a database in a process of its own. SQLite cannot be interrupted in the middle of a call, and a process can be ended: where
+ * the disk hangs, and where the daemon cannot cut its log off because of that read. Its locks go with it.
+ * @returns undefined where it was ended for the sake of the daemon.
+ * @throws {OperatorError} with a sentence, where the database cannot be opened or read.
+ */
+export async function inspect<Name extends keyof Inspections>(
+  name: Name,
+  directory: string,
+  { timeoutMs, signal, told = () => {} }: InspectOptions = {},
+): Promise<Inspections[Name] | undefined> {
+  const before = logBytes(directory);
+  // Root, to become the owner of the directory for good.
+  const child = asCaller(() =>
+    fork(fileURLToPath(workerFile('inspectProcess', import.meta.url)), [name, directory], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      killSignal: 'SIGKILL',
+      ...(signal !== undefined && { signal }),
+    }),
+  );
+  let isInTheWay = false;
+  let timer: NodeJS.Timeout | undefined;
+  const watch = setInterval(() => {
+    if (logBytes(directory) - before < LOG_GROWTH_BYTES) return;
+    isInTheWay = true;
+    child.kill('SIGKILL');
+  }, LOG_LOOK_MS);
+  try {
+    return await new Promise((resolve, reject) => {
+      child.on('message', (answer: Answer) => {
+        if ('done' in answer) told(answer.done, answer.of);
+        else if ('failed' in answer) reject(new OperatorError(answer.failed));
+        else resolve(answer.result as Inspections[Name]);
+      });
+      child.once('error', reject);
+      if (timeoutMs !== undefined) {
+        // Behind a disk that hangs it does not even end: nobody waits for that.
+        timer = setTimeout(
+          () => reject(new OperatorError(`${databaseFile(directory)} ${TOO_SLOW}`)),
+          timeoutMs,
+        );
+      }
+      child.once('exit', (status, killedBy) => {
+        if (isInTheWay) resolve(undefined);
+        else reject(new Error(`the process that reads the database ended with ${killedBy ?? status}`));
+      });
+    });
+  } finally {
+    clearInterval(watch);
+    clearTimeout(timer);
+    child.kill('SIGKILL');
+  }
+}
+
+const TOO_SLOW =
+  'could not be read in time: the disk hangs, or another program holds the database. Look at the log of the kernel ("sudo dmesg").';
+
+function logBytes(directory: string): number {
+  return fs.statSync(`${databaseFile(directory)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}

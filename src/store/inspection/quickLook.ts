@@ -1,0 +1,63 @@
+import type { Database } from 'better-sqlite3';
+import { OperatorError } from '../../base/operatorError.ts';
+import { isServed } from '../directory/directoryLock.ts';
+import { type EventRow, SELECT_EVENT, toStoredEvent } from '../layout/storedEvent.ts';
+import { openDatabase } from '../open/openDatabase.ts';
+import { listTokens, type Token } from '../tokens/tokens.ts';
+
+/** What a database says of itself without being read as a whole. */
+export interface QuickLook {
+  /** Whether a daemon runs on it. */
+  readonly isServed: boolean;
+  /** As its sessions count them. */
+  readonly events: number;
+  /** Sessions with events. */
+  readonly sessions: number;
+  /** When the event that came last came, milliseconds since 1970-01-01T00:00:00Z; null without events. */
+  readonly newestMs: number | null;
+  readonly tokens: readonly Token[];
+}
+
+/**
+ * Looks at the header, the layout, the small tables and the newest event.
+ * @throws {OperatorError} and SQLite's errors, where one of them is not as it must be.
+ */
+export function quickLook(directory: string): QuickLook {
+  const isRunning = isServed(directory);
+  const db = openDatabase(directory, { check: true });
+  try {
+    const counts = db
+      .prepare<[], Pick<QuickLook, 'events' | 'sessions'>>(
+        'SELECT coalesce(sum(events), 0) AS events, coalesce(sum(events > 0), 0) AS sessions FROM session',
+      )
+      .get()!;
+    return { isServed: isRunning, ...counts, newestMs: newestMs(db), tokens: listTokens(db) };
+  } finally {
+    db.close();
+  }
+}
+
+function newestMs(db: Database): number | null {
+  const last = db.prepare<[], { seq: number; receivedMs: number }>(
+    'SELECT seq, received_ms AS receivedMs FROM event ORDER BY seq DESC LIMIT 1',
+  );
+  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
+  // In one transaction, or a prune could come between the two.
+  const read = db.transaction(() => {
+    const newest = last.get();
+    return newest && { ...newest, row: find.get(newest.seq) };
+  });
+  const newest = read();
+  if (newest === undefined) return null;
+  try {
+    if (newest.row === undefined) throw new SyntaxError('of no session');
+    const { payload, extra } = toStoredEvent(newest.row);
+    for (const text of [payload, extra ?? '{}']) JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new OperatorError(
+      'The newest event cannot be read: keep a copy of the database, and restore a backup.',
+    );
+  }
+  return newest.receivedMs;
+}

@@ -1,0 +1,160 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import type { CheckResult } from '../../src/cli/checks/check.ts';
+import { inspect } from '../../src/store/inspection/inspect.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { FakeSystemd } from '../harness/fakeSystemd.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
+
+const KEPT = 30;
+
+/** A data directory with events in it, and the keys of all of them in the file. */
+function flushed(t: Test): string {
+  const { folder, db } = scratch(t);
+  const writer = new Committer(db);
+  for (let i = 0; i < KEPT; i++) {
+    writer.append(...court(event({ session_id: i % 2 === 0 ? 'a' : 'b', event_id: `e${i}` })));
+  }
+  writer.sealAll();
+  db.close();
+  return folder;
+}
+
+async function full(data: string): Promise<CheckResult> {
+  const { stdout, stderr } = await courtd(['check', '--full', '--json', '--data', data]);
+  if (stdout === '') throw new Error(stderr);
+  return (JSON.parse(stdout) as CheckResult[]).find(({ name }) => name === 'database')!;
+}
+
+/** Changes a database as no courtd does. */
+function damage(t: Test, sql: string): string {
+  const data = flushed(t);
+  const db = new Database(path.join(data, 'courtd.db'));
+  db.exec(sql);
+  db.close();
+  return data;
+}
+
+const consistencyOf = (data: string) => inspect('consistency', data);
+
+t.test('--full: a database as it should be, and each way in which it may not be', async (t) => {
+  const whole = flushed(t);
+  const right = {
+    events: KEPT,
+    keys: KEPT,
+    unreadable: 0,
+    withoutKey: 0,
+    astray: 0,
+    twice: 0,
+    miscounted: 0,
+    pruned: 0,
+  };
+  t.strictSame(await consistencyOf(whole), right);
+  t.match(await full(whole), {
+    level: 'ok',
+    message: '30 events of 2 sessions: every page, every key and every count is right.',
+  });
+  const wrong: [sql: string, found: object][] = [
+    ['DELETE FROM key WHERE seq = 7', { withoutKey: 1, keys: KEPT - 1 }],
+    ["UPDATE event SET event_id = 'other' WHERE seq = 7", { withoutKey: 1, astray: 1 }],
+    ['DELETE FROM event WHERE seq = 7', { astray: 1, miscounted: 1, events: KEPT - 1 }],
+    ["UPDATE session SET events = events + 1 WHERE name = 'a'", { miscounted: 1 }],
+    ["UPDATE event SET payload = '{\"x' WHERE seq = 7", { unreadable: 1 }],
+    ['UPDATE event SET origin = 99 WHERE seq = 7', { unreadable: 1 }],
+    [
+      `INSERT INTO event SELECT 99, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, payload, extra
+         FROM event WHERE seq = 7;
+       INSERT INTO key SELECT session, hash, revision, 99 FROM key WHERE seq = 7;
+       UPDATE session SET events = events + 1 WHERE id = (SELECT session FROM event WHERE seq = 7);
+       UPDATE flushed SET up_to_seq = 99`,
+      { twice: 1, events: KEPT + 1, keys: KEPT + 1 },
+    ],
+  ];
+  for (const [sql, found] of wrong)
+    t.strictSame(await consistencyOf(damage(t, sql)), { ...right, ...found }, sql);
+});
+
+t.test('--full: what a prune that was cut short leaves is no fault', async (t) => {
+  const data = damage(
+    t,
+    `DELETE FROM event WHERE seq = 7;
+     UPDATE session SET events = events - 1, unswept = 7 WHERE id = (SELECT session FROM key WHERE seq = 7)`,
+  );
+  t.match(await consistencyOf(data), { astray: 0, miscounted: 0, events: KEPT - 1, keys: KEPT });
+});
+
+t.test('--full: a damaged page is a failure with what to do, and nothing is changed', async (t) => {
+  const data = flushed(t);
+  const file = path.join(data, 'courtd.db');
+  const bytes = fs.readFileSync(file);
+  const at = bytes.indexOf('"x_ft"');
+  bytes.fill(0x7f, at - (at % 4096) + 8, at - (at % 4096) + 64);
+  fs.writeFileSync(file, bytes);
+  const { level, message, advice } = await full(data);
+  t.equal(level, 'fail');
+  t.match(message, /integrity check finds|is damaged|cannot be read/);
+  t.match(advice, /restore|Mend/);
+  t.strictSame(fs.readFileSync(file), bytes);
+});
+
+t.test('a file that is no database of courtd: the check of it fails, all others go on', async (t) => {
+  const data = temporaryFolder(t);
+  fs.writeFileSync(path.join(data, 'courtd.db'), 'something else');
+  const { status, stdout } = await new FakeSystemd(t).courtd(['check', '--json', '--data', data]);
+  t.equal(status, 1);
+  const found = JSON.parse(stdout) as CheckResult[];
+  t.match(
+    found.find(({ name }) => name === 'database'),
+    { level: 'fail', message: 'is not a courtd database' },
+  );
+  t.match(
+    found.find(({ name }) => name === 'token'),
+    { level: 'warn', message: 'the database cannot be read' },
+  );
+  t.equal(found.length, 14);
+  t.equal(fs.readFileSync(path.join(data, 'courtd.db'), 'utf8'), 'something else');
+});
+
+t.test(
+  '--full beside a daemon that takes events and a prune: nothing is lost, nothing is wrong',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    let isOver = false;
+    let sent = 0;
+    const camera = async () => {
+      while (!isOver) {
+        const response = await daemon.post(events(100));
+        t.equal(response.status, 202);
+        sent += 100;
+      }
+    };
+    const cameras = Promise.all([camera(), camera()]);
+    const [first] = await Promise.all([
+      full(daemon.data),
+      daemon.command('prune', '--older-than', '1s', '--yes'),
+    ]);
+    t.match(first.level, /ok|warn/, first.message);
+    isOver = true;
+    await cameras;
+    t.match(await full(daemon.data), { level: 'ok' });
+    t.ok(sent > 0);
+    t.match(await courtd(['serve', '--port', '0', '--data', daemon.data]), {
+      status: 1,
+      stderr: 'Another "courtd serve"',
+    });
+    t.match(await (await daemon.post(event())).json(), { accepted: 1 }, 'the daemon still has its locks');
+  },
+);
+
+t.test('where it keeps the daemon from cutting its log off, the reading is called off', async (t) => {
+  const data = flushed(t);
+  const log = path.join(data, 'courtd.db-wal');
+  const reading = inspect('integrity', data);
+  // As if a daemon wrote as much: frames that are not valid are none.
+  fs.writeFileSync(log, '');
+  fs.truncateSync(log, 65 * 1024 ** 2);
+  t.equal(await reading, undefined);
+});

@@ -1,0 +1,204 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Ajv } from 'ajv';
+import t, { type Test } from 'tap';
+import { CHECKS } from '../../src/cli/checks/allChecks.ts';
+import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { FakeSystemd } from '../harness/fakeSystemd.ts';
+
+/** What `courtd check --json` prints: programs rely on it. */
+const RESULTS = Type.Array(
+  Type.Object(
+    {
+      name: Type.String({ pattern: '^[a-z_]+$' }),
+      level: Type.Union([Type.Literal('ok'), Type.Literal('warn'), Type.Literal('fail')]),
+      message: Type.String({ pattern: '[^.]\\.$' }),
+      advice: Type.String(),
+    },
+    { additionalProperties: false },
+  ),
+);
+type Result = Static<typeof RESULTS>[number];
+const isResults = new Ajv().compile(RESULTS);
+
+/** Runs every check. @returns what each has found. */
+async function check(
+  t: Test,
+  system: FakeSystemd,
+  data: string,
+  { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
+): Promise<Record<string, Result>> {
+  const { status, stdout } = await system.courtd(['check', '--json', '--data', data, ...args], env);
+  const results = JSON.parse(stdout) as Result[];
+  t.ok(isResults(results), JSON.stringify(isResults.errors));
+  t.equal(status, results.some(({ level }) => level === 'fail') ? 1 : 0, 'the exit status');
+  for (const { name, level, advice } of results) t.equal(advice === '', level === 'ok', `advice of ${name}`);
+  return Object.fromEntries(results.map((result) => [result.name, result]));
+}
+
+/** A data directory with a token, of no daemon. */
+async function stopped(t: Test): Promise<string> {
+  const folder = temporaryFolder(t);
+  fs.chmodSync(folder, 0o755);
+  const data = path.join(folder, 'data');
+  t.match(await courtd(['token', 'rotate', '--data', data]), { status: 0 });
+  return data;
+}
+
+async function used(t: Test, env: Record<string, string> = {}): Promise<Daemon> {
+  const data = path.join(temporaryFolder(t), 'data');
+  const daemon = await Daemon.start(t, [], data, env);
+  t.equal((await daemon.post(event())).status, 202);
+  return daemon;
+}
+
+t.test('a box that is as it should be: every check is ok, and says what it saw', async (t) => {
+  const daemon = await used(t);
+  const backups = temporaryFolder(t);
+  t.match(await daemon.command('backup', backups), { status: 0 });
+  const system = new FakeSystemd(t);
+  system.boot(daemon.data, daemon.port, { COURTD_BACKUP_DIR: backups });
+  const before = fs.readdirSync(daemon.data).sort();
+  const found = await check(t, system, daemon.data);
+  t.strictSame(
+    Object.keys(found),
+    CHECKS.map(({ name }) => name),
+    'in a fixed order',
+  );
+  // How fast the disk of a test machine is, nobody knows.
+  t.match(found.disk?.message, /[Tt]his disk takes [\d.]+ ms a sync: at most about \d+ commits a second\.$/);
+  for (const { name, level, message } of Object.values(found)) {
+    if (name !== 'disk') t.equal(level, 'ok', `${name}: ${message}`);
+  }
+  t.match(found.database?.message, /^1 event of 1 session/);
+  t.match(found.port?.message, `127.0.0.1:${daemon.port}`);
+  t.match(found.token?.message, /^Token 1 is active, last used at 20\S+ from 127\.0\.0\.1\.$/);
+  t.strictSame(fs.readdirSync(daemon.data).sort(), before, 'nothing is left in the data directory');
+  t.match(await (await daemon.post(event())).json(), { accepted: 1 }, 'the daemon goes on');
+  await daemon.stop('SIGKILL');
+  t.match(
+    await check(t, system, daemon.data),
+    { database: { level: 'ok' }, port: { level: 'fail' } },
+    'after kill -9',
+  );
+});
+
+t.test('where there is no database it says so, fails, and makes nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  for (const data of [folder, path.join(folder, 'none')]) {
+    for (const args of [[], ['--json'], ['--full']]) {
+      const result = await courtd(['check', '--data', data, ...args]);
+      t.match(result, { status: 1, stdout: '', stderr: /^courtd: There is no courtd database in [^\n]+\n$/ });
+    }
+  }
+  t.strictSame(fs.readdirSync(folder), []);
+});
+
+t.test('in words: a line a check, advice below it, and a sum', async (t) => {
+  const data = await stopped(t);
+  const { status, stdout, stderr } = await new FakeSystemd(t).courtd(['check', '--data', data]);
+  t.match({ status, stderr }, { status: 0, stderr: '' });
+  const lines = stdout.trimEnd().split('\n');
+  t.match(lines.at(-1), /^14 checks: \d+ ok, \d+ warnings?, 0 failures\.$/);
+  t.equal(lines.filter((line) => /^(ok {4}|warn {2}|fail {2})\w+: \S/.test(line)).length, CHECKS.length);
+  const at = lines.findIndex((line) => line.startsWith('warn  port: courtd does not run'));
+  t.equal(lines[at + 1], '        Start it: "courtd serve".');
+});
+
+const NARROW = `import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+  fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 40, 0, 0))
+  os.execvp(sys.argv[1], sys.argv[1:])
+try:
+  while True: os.write(1, os.read(fd, 1000))
+except OSError: pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+
+t.test('on a terminal it is as wide as that, and has colours unless NO_COLOR is set', async (t) => {
+  const data = await stopped(t);
+  const system = new FakeSystemd(t);
+  const shown = async (env: Record<string, string>) => {
+    const args = ['-c', NARROW, BIN, 'check', '--data', data];
+    return (await run('python3', args, { env: { ...process.env, ...system.environment(env) } })).stdout;
+  };
+  const plain = await shown({ NO_COLOR: '1' });
+  t.notMatch(plain, '\u001b');
+  const lines = plain.split('\r\n');
+  t.ok(lines.length > 2 * CHECKS.length);
+  for (const line of lines.filter((line) => /\s\S+\s/.test(line.trim()))) t.ok(line.length <= 40, line);
+  const coloured = await shown({ NO_COLOR: '' });
+  t.match(coloured, '\u001b[33mwarn\u001b[39m  port: ');
+  t.match(coloured, '\u001b[32mok\u001b[39m    ');
+});
+
+t.test('what is wrong with a box is found all at once, each with what to do', async (t) => {
+  const data = await stopped(t);
+  const system = new FakeSystemd(t);
+  const file = path.join(data, 'courtd.db');
+  fs.chmodSync(file, 0o664);
+  system.boot(data, 1, { COURTD_VENU: 'v', COURTD_BACKUP_DIR: '/none', COURTD_MIN_FREE: '900000000GiB' });
+  system.change('courtd.service', { PrivateNetwork: 'no' });
+  system.change('courtd-prune.timer', { ActiveState: 'failed' });
+  system.program('timedatectl', 'echo NTPSynchronized=no');
+  system.program(
+    'journalctl',
+    'echo \'{"level":"fatal","time":"2026-03-14T15:09:26.535Z","msg":"it failed"}\'',
+  );
+  t.match(await courtd(['token', 'revoke', '1', '--data', data]), { status: 0 });
+  t.match(await check(t, system, data), {
+    configuration: { level: 'warn', message: 'COURTD_VENU ', advice: 'COURTD_VENUE' },
+    permissions: { level: 'warn', message: file, advice: 'chmod' },
+    disk: { level: 'warn', message: 'COURTD_MIN_FREE', advice: 'courtd prune' },
+    database: { level: 'ok' },
+    clock: { level: 'warn', message: 'no time server', advice: 'timesyncd' },
+    port: { level: 'fail', message: 'courtd does not run', advice: 'systemctl start courtd' },
+    units: {
+      level: 'warn',
+      message: 'courtd-prune.timer is failed',
+      advice: 'journalctl -u courtd-prune.timer',
+    },
+    sandbox: { level: 'warn', message: 'PrivateNetwork', advice: 'systemctl edit' },
+    token: { level: 'fail', message: 'There is no token', advice: 'courtd token rotate' },
+    certificate: { level: 'ok' },
+    backup: { level: 'fail', message: 'no directory /none', advice: 'Mount its disk' },
+    log: { level: 'fail', message: 'it failed', advice: 'journalctl -u courtd' },
+    avahi: { level: 'ok' },
+    chrony: { level: 'ok' },
+  });
+});
+
+const notRoot = process.getuid?.() !== 0 && 'only root can be somebody else';
+
+t.test(
+  'root works as the owner of the data directory, and leaves nothing there',
+  { skip: notRoot },
+  async (t) => {
+    const data = await stopped(t);
+    for (const name of [path.join(data, 'courtd.db'), data]) fs.chownSync(name, 12_345, 12_346);
+    const before = fs.readdirSync(data);
+    const full = await check(t, new FakeSystemd(t), data, { args: ['--full'] });
+    t.match(full, { permissions: { level: 'ok' }, database: { level: 'ok' }, disk: { level: /ok|warn/ } });
+    t.strictSame(fs.readdirSync(data), before);
+  },
+);
+
+t.test('programs of the system that hang are not waited for', async (t) => {
+  const data = await stopped(t);
+  const system = new FakeSystemd(t);
+  for (const name of ['systemctl', 'timedatectl']) system.program(name, 'exec sleep 600');
+  const found = await check(t, system, data);
+  t.match(found, { units: { level: 'ok' }, clock: { level: 'warn' }, chrony: { level: 'ok' } });
+});
+
+t.test('the table of systemd/CHECK.md has every check, in its order', (t) => {
+  const text = fs.readFileSync(path.resolve(import.meta.dirname, '../../systemd/CHECK.md'), 'utf8');
+  const names = [...text.matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]+ \|$/gm)].map(([, name]) => name);
+  t.strictSame(
+    names,
+    CHECKS.map(({ name }) => name),
+  );
+  t.end();
+});

@@ -1,0 +1,237 @@
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import t from 'tap';
+import { CHECKS } from '../../src/cli/checks/allChecks.ts';
+import type { Box } from '../../src/cli/checks/box.ts';
+import { type CheckResult, runCheck } from '../../src/cli/checks/check.ts';
+import { makeProgram } from '../../src/cli/program.ts';
+import { Progress } from '../../src/cli/terminal/output.ts';
+import type { QuickLook } from '../../src/store/inspection/inspect.ts';
+import type { Token } from '../../src/store/tokens/tokens.ts';
+import { makePair, type PairFiles, withoutOpenssl } from '../harness/certificates.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { FakeSystemd } from '../harness/fakeSystemd.ts';
+
+/** What single checks find, each on a box of its own making; check.test.ts has all of them at the front door. */
+
+const NOTHING: QuickLook = { isServed: true, events: 0, sessions: 0, newestMs: null, tokens: [] };
+
+/** @returns what one check finds on a box that has what is given. */
+function find(
+  name: string,
+  { look = {}, ...given }: Partial<Omit<Box, 'database'>> & { look?: Partial<QuickLook> },
+): Promise<CheckResult> {
+  const box: Box = {
+    data: '/',
+    isFull: false,
+    program: makeProgram(),
+    unit: undefined,
+    noUnit: 'Not under systemd here',
+    settings: {},
+    settingsFrom: 'of a test',
+    database: async () => ({ ...NOTHING, ...look }),
+    progress: new Progress(),
+    signal: new AbortController().signal,
+    ...given,
+  };
+  return runCheck(CHECKS.find((check) => check.name === name)!, box);
+}
+
+t.test('configuration: what changes nothing, what is wrong, what belongs together', async (t) => {
+  const about = (settings: Record<string, string>, unit?: Box['unit']) =>
+    find('configuration', { settings, unit });
+  t.match(await about({ COURTD_KEEP: '0d', COURTD_KEEP_POSITIONS: '30d' }), {
+    level: 'ok',
+    message: 'COURTD_KEEP',
+  });
+  t.match(await about({ COURTD_RATE_LIMT: '5' }), {
+    level: 'warn',
+    message: 'COURTD_RATE_LIMT',
+    advice: 'COURTD_RATE_LIMIT',
+  });
+  t.match(await about({ COURTD_XYZZY_ABC: '5' }), { level: 'warn', advice: 'Remove COURTD_XYZZY_ABC' });
+  for (const settings of [
+    { COURTD_BODY_LIMIT: '8MB' },
+    { COURTD_LOG_LEVEL: 'loud' },
+    { COURTD_KEEP: '1 year' },
+    { COURTD_BACKUP_KEEP: '0' },
+    { COURTD_TLS_CERT: '/none' },
+  ]) {
+    t.match(await about(settings as object as Record<string, string>), {
+      level: 'fail',
+      message: Object.keys(settings)[0],
+      advice: /\S/,
+    });
+  }
+  const moved = { COURTD_PORT: '8080', COURTD_VENU: 'v' };
+  t.match(await about(moved), { level: 'warn', message: /^The variable COURTD_VENU changes nothing/ });
+  t.match(await about(moved, {}), {
+    level: 'warn',
+    message: 'COURTD_PORT is not used',
+    advice: 'systemctl edit courtd.socket',
+  });
+});
+
+const notRoot = process.getuid?.() !== 0 && 'only root can be somebody else';
+
+t.test('permissions: what the daemon cannot open, and what others can', { skip: notRoot }, async (t) => {
+  const data = temporaryFolder(t);
+  const [owner, group] = [12_345, 12_346];
+  const file = path.join(data, 'courtd.db');
+  fs.writeFileSync(file, '', { mode: 0o660 });
+  for (const name of [data, file]) fs.chownSync(name, owner, group);
+  const about = (unit?: Box['unit']) => find('permissions', { data, unit });
+  t.match(await about(), { level: 'ok' });
+  fs.chownSync(file, 0, 0);
+  t.match(await about(), { level: 'fail', message: file, advice: 'sudo chown --reference' });
+  fs.chownSync(file, owner, group);
+  fs.chmodSync(file, 0o664);
+  t.match(await about(), { level: 'warn', message: file, advice: 'chmod o-rwx' });
+  fs.chmodSync(file, 0o660);
+  fs.symlinkSync('/etc/passwd', path.join(data, 'courtd.prune'));
+  t.match(await about(), { level: 'fail', message: 'courtd.prune is a link' });
+  fs.rmSync(path.join(data, 'courtd.prune'));
+  fs.chmodSync(data, 0o2775);
+  t.match(await about(), { level: 'warn', message: `${data} is open to every user` });
+  fs.chmodSync(data, 0o2770);
+  t.match(await about({ User: 'root' }), {
+    level: 'fail',
+    message: 'does not belong to the user root',
+    advice: 'chown -R',
+  });
+  fs.rmSync(data, { recursive: true });
+  t.match(await about(), { level: 'fail', message: /^[^\n]+\.$/, advice: /\S/ });
+});
+
+t.test('clock: no time server, nobody to ask, and a clock that was ahead', async (t) => {
+  const system = new FakeSystemd(t);
+  system.use(t);
+  t.match(await find('clock', {}), { level: 'ok' });
+  const ahead = { newestMs: Date.now() + 3_600_000 };
+  t.match(await find('clock', { look: ahead }), {
+    level: 'warn',
+    message: 'by a clock that is ahead',
+    advice: /\S/,
+  });
+  system.program('timedatectl', 'echo NTPSynchronized=no');
+  t.match(await find('clock', {}), { level: 'warn', message: 'no time server', advice: 'timesyncd' });
+  system.program('timedatectl', 'exit 1');
+  t.match(await find('clock', {}), { level: 'warn', message: 'cannot be told', advice: /\S/ });
+});
+
+t.test('port: courtd, another program, nothing, and a daemon that is down', async (t) => {
+  const daemon = await Daemon.start(t, [], path.join(temporaryFolder(t), 'data'));
+  const at = (port: number, isServed = true) =>
+    find('port', { settings: { COURTD_PORT: String(port) }, look: { isServed } });
+  t.match(await at(daemon.port), { level: 'ok', message: `127.0.0.1:${daemon.port}` });
+  const other = http.createServer((_request, response) => response.end('hello'));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as { port: number };
+  t.match(await at(port), { level: 'fail', message: 'is not courtd', advice: 'ss -ltnp' });
+  await new Promise((resolve) => other.close(resolve));
+  t.match(await at(port), {
+    level: 'fail',
+    message: `Nothing answers at 127.0.0.1:${port}`,
+    advice: 'firewall',
+  });
+  t.match(await at(port, false), { level: 'warn', message: 'courtd does not run', advice: 'courtd serve' });
+  // No address of any machine: what is there on the usual port of this one, nobody knows.
+  const unknown = await find('port', { settings: { COURTD_HOST: '192.0.2.1.invalid' } });
+  t.match(unknown, { level: 'warn', message: 'this command cannot tell', advice: 'COURTD_PORT=' });
+});
+
+t.test('port: a daemon that speaks TLS answers as well', { skip: withoutOpenssl }, async (t) => {
+  const { cert, key } = await makePair(temporaryFolder(t), 'box');
+  const tls = { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key };
+  const daemon = await Daemon.start(t, [], path.join(temporaryFolder(t), 'data'), tls);
+  const COURTD_PORT = String(daemon.port);
+  t.match(await find('port', { settings: { COURTD_PORT, ...tls } }), { level: 'ok' });
+  t.match(await find('port', { settings: { COURTD_PORT } }), {
+    level: 'fail',
+    message: 'is not courtd as it is set up here',
+  });
+});
+
+t.test('token: none, none that is used, one that ends and is used, one that has ended', async (t) => {
+  const now = Date.now();
+  const one: Token = {
+    id: 1,
+    created_ms: now,
+    expires_ms: null,
+    revoked_ms: null,
+    last_used_ms: now,
+    last_used_from: '10.0.7.31',
+  };
+  const unused = { ...one, id: 2, last_used_ms: null, last_used_from: null };
+  const about = (...tokens: Token[]) => find('token', { look: { tokens } });
+  t.match(await about(one), { level: 'ok', message: 'from 10.0.7.31' });
+  t.match(await about(), { level: 'fail', message: 'There is no token', advice: 'token rotate' });
+  t.match(await about({ ...one, revoked_ms: now }), { level: 'fail', message: 'There is no token' });
+  t.match(await about(unused), { level: 'warn', message: 'No camera has sent token 2 yet' });
+  const ending = { ...one, expires_ms: now + 3_600_000 };
+  t.match(await about(ending, { ...one, id: 2 }), {
+    level: 'warn',
+    message: '10.0.7.31 still sends the old token 1',
+  });
+  t.match(await about({ ...ending, last_used_ms: 0 }, { ...one, id: 2 }), { level: 'ok' });
+  t.match(await about(ending), { level: 'warn', message: 'The only token is about to end' });
+});
+
+t.test(
+  'certificate: good, near its end, of another key, and a key open to all',
+  { skip: withoutOpenssl },
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const about = ({ cert, key }: PairFiles) =>
+      find('certificate', { settings: { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key } });
+    const [long, short] = [await makePair(folder, 'long'), await makePair(folder, 'short', 12)];
+    for (const { key } of [long, short]) fs.chmodSync(key, 0o600);
+    t.match(await about(long), { level: 'ok', message: /good for 36\d\d days/ });
+    t.match(await about(short), {
+      level: 'warn',
+      message: /expires in 1[12] days/,
+      advice: 'systemctl reload courtd',
+    });
+    t.match(await about({ cert: long.cert, key: short.key }), {
+      level: 'fail',
+      message: 'does not belong to the certificate',
+    });
+    t.match(await about({ cert: `${long.cert}.none`, key: long.key }), {
+      level: 'fail',
+      message: 'there is no such file',
+    });
+    fs.chmodSync(long.key, 0o644);
+    t.match(await about(long), { level: 'warn', message: 'can read the TLS key', advice: 'chmod 0640' });
+  },
+);
+
+t.test('backup: none set, no place, none made, an old one, one that is none', async (t) => {
+  const data = path.join(temporaryFolder(t), 'data');
+  t.match(await courtd(['token', 'rotate', '--data', data]), { status: 0 });
+  const place = temporaryFolder(t);
+  const about = (directory = place) => find('backup', { data, settings: { COURTD_BACKUP_DIR: directory } });
+  t.match(await find('backup', { data }), { level: 'warn', message: 'COURTD_BACKUP_DIR is not set' });
+  t.match(await about(path.join(place, 'none')), {
+    level: 'fail',
+    message: 'no directory',
+    advice: 'Mount its disk',
+  });
+  t.match(await about(), { level: 'fail', message: 'no backup', advice: 'systemctl start courtd-backup' });
+  t.match(await courtd(['backup', place, '--data', data]), { status: 0 });
+  t.match(await about(), { level: 'ok', message: 'is 0 hours old' });
+  const [made = ''] = fs.readdirSync(place);
+  const old = path.join(place, 'courtd-20251101T030000Z.db');
+  fs.renameSync(path.join(place, made), old);
+  t.match(await about(), { level: 'warn', message: /courtd-20251101T030000Z\.db, is \d+ days old/ });
+  fs.writeFileSync(old, 'no database');
+  t.match(await about(), { level: 'fail', message: 'is no database of courtd' });
+});
+
+t.test('a check that throws is a failure with a sentence', async (t) => {
+  const look = () => {
+    throw new TypeError('a cat walked over it');
+  };
+  const found = await runCheck({ name: 'cat', look }, {} as Box);
+  t.match(found, { name: 'cat', level: 'fail', message: /^[^\n]+$/, advice: 'report it' });
+});
