@@ -3,6 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import type { CheckResult } from '../../src/cli/checks/check.ts';
+import { checkConsistency } from '../../src/store/inspection/consistency.ts';
 import { inspect } from '../../src/store/inspection/inspect.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
@@ -38,7 +39,7 @@ function damage(t: Test, sql: string): string {
   return data;
 }
 
-const consistencyOf = (data: string) => inspect('consistency', data);
+const consistencyOf = (data: string) => checkConsistency(data, () => {});
 
 t.test('--full: a database as it should be, and each way in which it may not be', async (t) => {
   const whole = flushed(t);

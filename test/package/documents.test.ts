@@ -157,7 +157,9 @@ t.test('courtd.env has every variable of serve and of the timers, each commented
   const variables = serve.flatMap(({ options }) => options.flatMap(({ envVar }) => envVar ?? []));
   t.ok(variables.length > 5);
   const units = path.resolve(import.meta.dirname, '../../systemd');
-  const files = fs.readdirSync(units, { withFileTypes: true }).filter((entry) => entry.isFile() && !entry.name.endsWith('.md'));
+  const files = fs
+    .readdirSync(units, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'));
   const texts = files.map(({ name }) => fs.readFileSync(path.join(units, name), 'utf8'));
   const ofUnits = texts.flatMap((text) => text.match(/COURTD_[A-Z_]+/g) ?? []);
   for (const name of new Set([...variables, ...ofUnits])) {

@@ -1,13 +1,12 @@
-import { avahi } from './avahi.ts';
 import { backup } from './backup.ts';
 import type { Box } from './box.ts';
 import { certificate } from './certificate.ts';
 import { type Check, type CheckResult, runCheck } from './check.ts';
-import { chrony } from './chrony.ts';
 import { clock } from './clock.ts';
 import { configuration } from './configuration.ts';
 import { database } from './database.ts';
 import { disk } from './disk.ts';
+import { avahi, chrony } from './examples.ts';
 import { log } from './log.ts';
 import { permissions } from './permissions.ts';
 import { port } from './port.ts';
