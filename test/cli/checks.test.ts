@@ -38,7 +38,7 @@ function find(
   return runCheck(CHECKS.find((check) => check.name === name)!, box);
 }
 
-t.test('configuration: what changes nothing, what is wrong, what belongs together', async (t) => {
+t.test('configuration: what has no effect, what is wrong, what belongs together', async (t) => {
   const about = (settings: Record<string, string>, unit?: Box['unit']) =>
     find('configuration', { settings, unit });
   t.match(await about({ COURTD_KEEP: '0d', COURTD_KEEP_POSITIONS: '30d' }), {
@@ -65,7 +65,7 @@ t.test('configuration: what changes nothing, what is wrong, what belongs togethe
     });
   }
   const moved = { COURTD_PORT: '8080', COURTD_VENU: 'v' };
-  t.match(await about(moved), { level: 'warn', message: /^The variable COURTD_VENU changes nothing/ });
+  t.match(await about(moved), { level: 'warn', message: /^The variable COURTD_VENU has no effect/ });
   t.match(await about(moved, {}), {
     level: 'warn',
     message: 'COURTD_PORT is not used',

@@ -6,8 +6,8 @@ export function addCheck(program: Command): void {
   program
     .command('check')
     .description('look whether the box is set up as it should be: each finding says what to do')
-    .addOption(json())
     .option('--full', 'read the whole database: its integrity, every event, every key, every count')
+    .addOption(json())
     .addHelpText('after', EXAMPLE)
     .action(async (_options, command) =>
       (await import('./check.ts')).check(command.optsWithGlobals(), program),

@@ -35,7 +35,7 @@ export const configuration: Check = {
 function unknown(program: Command, name: string, from: string): Finding {
   const near = nearestVariable(name, program);
   return warn(
-    `The variable ${name} changes nothing (${from}).`,
+    `The variable ${name} has no effect (${from}).`,
     near === undefined
       ? `Remove ${name}; "courtd serve --help" shows the settings.`
       : `Write ${near} in place of ${name}, ${RESTART}.`,
