@@ -40,6 +40,12 @@ t.test('units: what does not start with the box, what is down, what has failed',
     message: 'courtd-prune.service has failed',
     advice: 'journalctl -u courtd-prune',
   });
+  system.change('courtd.service', { ActiveState: 'activating' });
+  t.match(await find('units'), {
+    level: 'warn',
+    message: 'courtd.service is activating just now',
+    advice: 'again',
+  });
   system.change('courtd.socket', { ActiveState: 'failed' });
   t.match(await find('units'), { level: 'fail', message: /^courtd\.socket is failed/ });
   fs.rmSync(path.join(system.folder, 'courtd.socket'));

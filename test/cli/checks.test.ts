@@ -233,5 +233,11 @@ t.test('a check that throws is a failure with a sentence', async (t) => {
     throw new TypeError('a cat walked over it');
   };
   const found = await runCheck({ name: 'cat', look }, {} as Box);
+  const closed = () => fs.readFileSync('/none');
+  t.match(await runCheck({ name: 'none', look: () => JSON.parse(String(closed())) }, {} as Box), {
+    level: 'fail',
+    message: /^The system refused it: [^\n]+\.$/,
+    advice: /\S/,
+  });
   t.match(found, { name: 'cat', level: 'fail', message: /^[^\n]+$/, advice: 'report it' });
 });

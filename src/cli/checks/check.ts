@@ -77,12 +77,11 @@ async function look(check: Check, box: Box): Promise<Finding> {
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof OperatorError) return fail(message, 'Mend that, and run "courtd check" again.');
-    const isRefusal = (error as NodeJS.ErrnoException).syscall !== undefined;
-    return isRefusal
-      ? fail(
-          `The system refused it: ${message}.`,
-          'Use sudo, and look whether the disk is there and mounted.',
-        )
-      : fail(`This check has failed itself: ${message}.`, 'That is a fault of courtd: please report it.');
+    const { code = '', path, syscall } = error as NodeJS.ErrnoException;
+    if (/^(EACCES|EPERM)$/.test(code))
+      return fail(`${path ?? 'Something'} is closed to this user.`, 'Use sudo.');
+    return syscall === undefined
+      ? fail(`This check has failed itself: ${message}.`, 'That is a fault of courtd: please report it.')
+      : fail(`The system refused it: ${message}.`, 'Look whether the disk is there and mounted.');
   }
 }

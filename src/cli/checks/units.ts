@@ -46,8 +46,9 @@ function about(
       ),
     );
   }
-  // It begins and ends like this for a second; a check may meet that.
-  if (ActiveState !== 'active' && ActiveState !== 'reloading') {
+  if (/^(activating|deactivating|reloading)$/.test(ActiveState ?? '')) {
+    found.push(warn(`${name} is ${ActiveState} just now.`, 'Run "courtd check" again in a few seconds.'));
+  } else if (ActiveState !== 'active') {
     found.push(
       finding(
         `${name} is ${ActiveState}.`,
