@@ -33,7 +33,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve token session event export backup restore prune check version' options='-V --version' ;;
+    ' ') commands='serve token session event export backup restore prune check support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key'
@@ -49,6 +49,7 @@ _courtd() {
         -o --output'
       ;;
     ' backup '*) options='--keep --json' ;;
+    ' support '*) options='-o --output' ;;
     ' check '*) options='--full --json' ;;
     ' prune '*) options='--older-than --type --dry-run --yes --json' ;;
   esac

@@ -14,6 +14,7 @@ import { addPrune } from './prune/pruneCommand.ts';
 import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
 import { addSession } from './session/sessionCommand.ts';
+import { addSupport } from './support/supportCommand.ts';
 import { addTail } from './tail/tailCommand.ts';
 import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
 import { addToken } from './token/tokenCommand.ts';
@@ -34,6 +35,7 @@ const VERBS = [
   addRestore,
   addPrune,
   addCheck,
+  addSupport,
 ];
 
 /** @returns the program `courtd` with all its commands. */

@@ -1,0 +1,118 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { asCaller } from '../../base/processIdentity.ts';
+import { visibleLines } from '../../base/visibleText.ts';
+import { askTool } from '../../host/systemTool.ts';
+import { tokenState } from '../../store/tokens/tokens.ts';
+import { runChecks } from '../checks/allChecks.ts';
+import { type Box, type BoxOptions, lookAround, SERVICE } from '../checks/box.ts';
+import { knownVariables } from '../options/environmentVariables.ts';
+import { isoTime, say } from '../terminal/output.ts';
+import { fileSink, stdoutSink } from '../terminal/sinks.ts';
+import { logLineWithoutData, withoutTokens } from './redaction.ts';
+
+export interface SupportOptions extends BoxOptions {
+  readonly output?: string;
+}
+
+const LOG_LINES = 500;
+
+/**
+ * `courtd support`: one text for whoever helps. Never a token, a payload or a key: what may hold one is left out, and what looks like a
+ * token is taken out of all that is left.
+ */
+export async function support(options: SupportOptions, program: Command): Promise<void> {
+  const box = await lookAround(options, program);
+  const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
+    ['versions', versions(program)],
+    ['settings', settings(box)],
+    ['check', await checks(box)],
+    ['counts', await counts(box)],
+    ['files', files(box)],
+    ['log', await log()],
+  ];
+  const text = sections.map(([title, lines]) => `== ${title} ==\n${lines.join('\n')}\n`).join('\n');
+  const sink = options.output === undefined ? stdoutSink() : fileSink(options.output);
+  await sink.write(withoutTokens(visibleLines(`courtd support, ${isoTime(Date.now())}\n\n${text}`)));
+  sink.commit();
+  if (options.output !== undefined)
+    say(`${options.output} is written: no token, no payload and no key is in it.`);
+  process.stdout.write('', () => process.exit());
+}
+
+function versions(program: Command): string[] {
+  const release = /^PRETTY_NAME="?(.*?)"?$/m.exec(readIfThere('/etc/os-release'))?.[1] ?? 'unknown';
+  return [
+    `courtd ${program.version()}`,
+    `node ${process.version}`,
+    `system ${release}, ${os.type()} ${os.release()} ${os.arch()}`,
+    `processors ${os.cpus().length}, memory ${Math.round(os.totalmem() / 1024 ** 2)} MiB, up for ${Math.round(os.uptime() / 3600)} h`,
+  ];
+}
+
+/** A variable that courtd does not know may hold anything. */
+function settings({ program, settings, settingsFrom }: Box): string[] {
+  const known = knownVariables(program);
+  const lines = Object.entries(settings).map(([name, value]) =>
+    known.includes(name)
+      ? `${name}=${value.replace(/:\/\/[^/@]*@/, '://')}`
+      : `${name}=(not shown: courtd does not know it)`,
+  );
+  return [`from ${settingsFrom}`, ...lines.sort()];
+}
+
+async function checks(box: Box): Promise<string[]> {
+  const results = await runChecks(box);
+  return results.map(({ name, level, message, advice }) =>
+    `${level.padEnd(4)} ${name}: ${message} ${advice}`.trimEnd(),
+  );
+}
+
+async function counts(box: Box): Promise<string[]> {
+  const look = await box.database().catch(() => undefined);
+  if (look === undefined) return ['The database cannot be read: see the check.'];
+  const states = look.tokens.map((token) => tokenState(token, Date.now()));
+  const of = (state: string) => `${states.filter((one) => one === state).length} ${state}`;
+  return [
+    `daemon ${look.isServed ? 'runs' : 'does not run'}`,
+    `events ${look.events}`,
+    `sessions ${look.sessions}`,
+    `newest event received at ${isoTime(look.newestMs) ?? '-'}`,
+    `tokens ${['active', 'retiring', 'expired', 'revoked'].map(of).join(', ')}`,
+  ];
+}
+
+/** Names, sizes and rights of what is courtd's own. */
+function files({ data }: Box): string[] {
+  try {
+    const names = fs.readdirSync(data).filter((name) => name.startsWith('courtd'));
+    return ['.', ...names.sort()].map((name) => {
+      const stat = fs.lstatSync(path.join(data, name), { throwIfNoEntry: false });
+      return stat === undefined
+        ? `${name} (gone)`
+        : `${(stat.mode & 0o7777).toString(8)} ${stat.uid}:${stat.gid} ${stat.size} ${name}`;
+    });
+  } catch (error) {
+    return [`They cannot be listed (${(error as NodeJS.ErrnoException).code}).`];
+  }
+}
+
+async function log(): Promise<string[]> {
+  const which = [`--unit=${SERVICE}`, `--lines=${LOG_LINES}`];
+  const { status, stdout } = await askTool('journalctl', ...which, '--quiet', '--no-pager', '--output=json');
+  const lines = stdout.split('\n').flatMap((line) => logLineWithoutData(line) ?? []);
+  if (lines.length > 0) return lines;
+  return [
+    status === 0 ? 'The journal has no line of courtd.' : 'The journal cannot be read, or there is none.',
+  ];
+}
+
+function readIfThere(file: string): string {
+  try {
+    return asCaller(() => fs.readFileSync(file, 'utf8'));
+  } catch {
+    return '';
+  }
+}
