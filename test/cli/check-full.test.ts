@@ -82,7 +82,7 @@ t.test('--full: what a prune that was cut short leaves is no fault', async (t) =
   const data = damage(
     t,
     `DELETE FROM event WHERE seq = 7;
-     UPDATE session SET events = events - 1, unswept = 7 WHERE id = (SELECT session FROM key WHERE seq = 7)`,
+     UPDATE session SET events = events - 1, dangling_up_to_seq = 7 WHERE id = (SELECT session FROM key WHERE seq = 7)`,
   );
   t.match(await consistencyOf(data), { astray: 0, miscounted: 0, events: KEPT - 1, keys: KEPT });
 });

@@ -1,8 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { asCaller } from '../../base/processIdentity.ts';
+import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { isMember, permissionHint } from '../../store/directory/permissionHint.ts';
-import { databaseFile, explain } from '../../store/open/openDatabase.ts';
+import { explain } from '../../store/open/openErrors.ts';
 import type { Box } from './box.ts';
 import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
 

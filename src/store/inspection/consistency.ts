@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { readKeyHash } from '../dedup/keyHash.ts';
-import type { KeyOfEvent } from '../dedup/memtable.ts';
+import type { KeyEntry } from '../dedup/memtable.ts';
 import { openDatabase } from '../open/openDatabase.ts';
 
 /** What is wrong in a database whose every page may be right: 0 of each where nothing is. */
@@ -124,7 +124,7 @@ class Inspection {
   *#keys(): Generator<void> {
     const chunk = this.#db.prepare<[number, number, number, number], KeyLine>(`
       SELECT k.session, k.hash, k.revision, k.seq, e.session AS ownSession, e.event_id AS eventId,
-             e.revision AS ownRevision, (SELECT unswept FROM session WHERE id = k.session) AS unswept
+             e.revision AS ownRevision, (SELECT dangling_up_to_seq FROM session WHERE id = k.session) AS danglingUpToSeq
         FROM key k LEFT JOIN event e ON e.seq = k.seq
        WHERE (k.session, k.hash, k.revision, k.seq) > (?, ?, ?, ?)
        ORDER BY k.session, k.hash, k.revision, k.seq LIMIT ${CHUNK_ROWS}`);
@@ -174,16 +174,16 @@ interface EventLine {
 }
 
 /** A key and the event that it leads to. */
-interface KeyLine extends KeyOfEvent {
+interface KeyLine extends KeyEntry {
   readonly ownSession: number | null;
   readonly eventId: string | null;
   readonly ownRevision: number | null;
   /** Events up to here may have been pruned and their keys be left (danglingKeys.ts). */
-  readonly unswept: number | null;
+  readonly danglingUpToSeq: number | null;
 }
 
 function isAstray(key: KeyLine, hash: (eventId: string) => number): boolean {
-  if (key.eventId === null) return key.seq > (key.unswept ?? 0);
+  if (key.eventId === null) return key.seq > (key.danglingUpToSeq ?? 0);
   return key.ownSession !== key.session || key.ownRevision !== key.revision || hash(key.eventId) !== key.hash;
 }
 

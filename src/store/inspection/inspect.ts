@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { databaseFile } from '../open/openDatabase.ts';
+import { databaseFile } from '../directory/dataDirectory.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
 import type { Consistency, Told } from './consistency.ts';
 import type { QuickLook } from './quickLook.ts';

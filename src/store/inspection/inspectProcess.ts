@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { OperatorError } from '../../base/operatorError.ts';
-import { explain, openDatabase } from '../open/openDatabase.ts';
+import { openDatabase } from '../open/openDatabase.ts';
+import { explain } from '../open/openErrors.ts';
 import { checkConsistency, type Told } from './consistency.ts';
 import type { Answer, Inspections } from './inspect.ts';
 import { quickLook } from './quickLook.ts';

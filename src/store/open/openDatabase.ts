@@ -22,7 +22,7 @@ export interface OpenOptions {
   /** Create the directory and the database where there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
   /**
-   * First look for damage, in the tables that every event needs: only `serve` does. Other commands read what
+   * First look for damage, in the tables that every event needs: only `serve` and `check` do. Other commands read what
    * can be read.
    */
   readonly check?: boolean;
