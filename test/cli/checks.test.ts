@@ -9,7 +9,7 @@ import { makeProgram } from '../../src/cli/program.ts';
 import { Progress } from '../../src/cli/terminal/output.ts';
 import type { QuickLook } from '../../src/store/inspection/inspect.ts';
 import type { Token } from '../../src/store/tokens/tokens.ts';
-import { makePair, type PairFiles, withoutOpenssl } from '../harness/certificates.ts';
+import { makePair, type PairFiles } from '../harness/certificates.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 
@@ -141,7 +141,7 @@ t.test('port: courtd, another program, nothing, and a daemon that is down', asyn
   t.match(unknown, { level: 'warn', message: 'this command cannot tell', advice: 'COURTD_PORT=' });
 });
 
-t.test('port: a daemon that speaks TLS answers as well', { skip: withoutOpenssl }, async (t) => {
+t.test('port: a daemon that speaks TLS answers as well', async (t) => {
   const { cert, key } = await makePair(temporaryFolder(t), 'box');
   const tls = { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key };
   const daemon = await Daemon.start(t, [], path.join(temporaryFolder(t), 'data'), tls);
@@ -178,33 +178,29 @@ t.test('token: none, none that is used, one that ends and is used, one that has 
   t.match(await about(ending), { level: 'warn', message: 'The only token is about to end' });
 });
 
-t.test(
-  'certificate: good, near its end, of another key, and a key open to all',
-  { skip: withoutOpenssl },
-  async (t) => {
-    const folder = temporaryFolder(t);
-    const about = ({ cert, key }: PairFiles) =>
-      find('certificate', { settings: { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key } });
-    const [long, short] = [await makePair(folder, 'long'), await makePair(folder, 'short', 12)];
-    for (const { key } of [long, short]) fs.chmodSync(key, 0o600);
-    t.match(await about(long), { level: 'ok', message: /good for 36\d\d days/ });
-    t.match(await about(short), {
-      level: 'warn',
-      message: /expires in 1[12] days/,
-      advice: 'systemctl reload courtd',
-    });
-    t.match(await about({ cert: long.cert, key: short.key }), {
-      level: 'fail',
-      message: 'does not belong to the certificate',
-    });
-    t.match(await about({ cert: `${long.cert}.none`, key: long.key }), {
-      level: 'fail',
-      message: 'there is no such file',
-    });
-    fs.chmodSync(long.key, 0o644);
-    t.match(await about(long), { level: 'warn', message: 'can read the TLS key', advice: 'chmod 0640' });
-  },
-);
+t.test('certificate: good, near its end, of another key, and a key open to all', async (t) => {
+  const folder = temporaryFolder(t);
+  const about = ({ cert, key }: PairFiles) =>
+    find('certificate', { settings: { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key } });
+  const [long, short] = [await makePair(folder, 'long'), await makePair(folder, 'short', 12)];
+  for (const { key } of [long, short]) fs.chmodSync(key, 0o600);
+  t.match(await about(long), { level: 'ok', message: /good for 36\d\d days/ });
+  t.match(await about(short), {
+    level: 'warn',
+    message: /expires in 1[12] days/,
+    advice: 'systemctl reload courtd',
+  });
+  t.match(await about({ cert: long.cert, key: short.key }), {
+    level: 'fail',
+    message: 'does not belong to the certificate',
+  });
+  t.match(await about({ cert: `${long.cert}.none`, key: long.key }), {
+    level: 'fail',
+    message: 'there is no such file',
+  });
+  fs.chmodSync(long.key, 0o644);
+  t.match(await about(long), { level: 'warn', message: 'can read the TLS key', advice: 'chmod 0640' });
+});
 
 t.test('backup: none set, no place, none made, an old one, one that is none', async (t) => {
   const data = path.join(temporaryFolder(t), 'data');
