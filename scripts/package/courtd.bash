@@ -5,7 +5,7 @@ _courtd() {
   # The options that take a value; each takes one in every command that has it.
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
     --tls-cert --tls-key --grace --last --day --format --type --court --from --to --received-from --received-to
-    -o --output --keep --older-than '
+    -o --output --keep --older-than --after --session --source '
   COMPREPLY=()
 
   # words: the command and its arguments; option: the option whose value is being typed.
@@ -33,7 +33,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve token session event export backup restore prune check support version' options='-V --version' ;;
+    ' ') commands='serve token session event export backup restore prune tail import check support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key'
@@ -51,12 +51,14 @@ _courtd() {
     ' backup '*) options='--keep --json' ;;
     ' support '*) options='-o --output' ;;
     ' check '*) options='--full --json' ;;
+    ' tail '*) options='--follow --after --session --type --court --source --json' ;;
+    ' import '*) options='--dry-run --json' ;;
     ' prune '*) options='--older-than --type --dry-run --yes --json' ;;
   esac
 
   if [[ $current == -* ]]; then
     _courtd_words "$options --data --help"
-  elif [[ $words == ' backup' || $words == ' restore' ]]; then
+  elif [[ $words == ' backup' || $words == ' restore' || $words == ' import'* ]]; then
     _courtd_files -f
   else
     _courtd_words "$commands"

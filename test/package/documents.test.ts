@@ -47,7 +47,10 @@ const sections = manual
 const bare = (flags: string) => flags.replace(/[<>]/g, '');
 
 const usageLine = ({ path: names, arguments: args, options }: CommandEntry) => {
-  const words = args.map((argument) => (argument.required ? argument.name() : `[${argument.name()}]`));
+  const words = args.map((argument) => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? name : `[${name}]`;
+  });
   return ['courtd', ...names, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ');
 };
 
