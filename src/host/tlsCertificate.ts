@@ -62,6 +62,12 @@ export class TlsCertificate {
     this.#describe();
   }
 
+  /** The time for which clients accept it. */
+  get validity(): { readonly valid_from: string; readonly expires_at: string } {
+    const { validFrom, validTo } = new X509Certificate(this.#keyPair.cert);
+    return { valid_from: timeOf(validFrom), expires_at: timeOf(validTo) };
+  }
+
   /** Warns where the certificate expires soon, has expired, or is not valid yet. @param nowMs only for tests. */
   checkExpiry(nowMs = Date.now()): void {
     const { validFrom, validTo } = new X509Certificate(this.#keyPair.cert);

@@ -8,6 +8,7 @@ import { Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appender.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { AccessLog, RequestInfo } from './accessLog.ts';
 import type { AcceptBurst } from './admission/acceptBurst.ts';
 import { type AdmissionControl, overloaded, type Permit } from './admission/admissionControl.ts';
@@ -31,6 +32,7 @@ export interface IngestContext {
   readonly rules: EventRules;
   readonly log: Logger;
   readonly accessLog: AccessLog;
+  readonly telemetry: Telemetry;
   /** Stores events; resolves once they are on disk, and throws a Problem where they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
@@ -95,6 +97,7 @@ export class IngestHandler {
     if (isUnauthorized && problem.code !== 'request_timeout')
       this.#connections.countUnauthorized(connection.network);
     this.#context.accessLog.rejected(info, problem);
+    this.#context.telemetry.refused(info.client, problem, info.camera);
   }
 
   async #ingest(
@@ -103,7 +106,7 @@ export class IngestHandler {
     res: ServerResponse,
     info: RequestInfo,
   ): Promise<Counts> {
-    const { preconditions, append } = this.#context;
+    const { preconditions, append, telemetry } = this.#context;
     const encoding = checkPreconditions(req, connection, preconditions);
     const permit = this.#admission.admit(connection.network, Number(req.headers['content-length'] ?? 0));
     try {
@@ -114,7 +117,10 @@ export class IngestHandler {
       const [first] = events;
       if (first === undefined) return NO_EVENTS;
       info.camera = { source: first.source, court_id: first.courtId };
-      return await append(events);
+      const received = { monotonic: performance.now(), wall: Date.now() };
+      const counts = await append(events);
+      telemetry.stored(info.client, events, counts, received);
+      return counts;
     } finally {
       permit.release();
     }

@@ -4,6 +4,7 @@ import { AccessLog } from '../../../src/http/accessLog.ts';
 import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
 import { CourtServer } from '../../../src/http/server.ts';
 import { Store } from '../../../src/store/store.ts';
+import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { UNWATCHED } from '../unwatchedStore.ts';
 import { announce } from './announce.ts';
 
@@ -17,6 +18,7 @@ const server = new CourtServer({
   connectionsPerAddress: 0,
   log,
   accessLog,
+  telemetry: new Telemetry(),
   append: (events) => store.append(events),
 });
 const { port } = await server.listen({ host: '127.0.0.1', port: 0 });

@@ -1,6 +1,9 @@
+import fs from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { OperatorError } from '../../base/operatorError.ts';
+import { ControlServer } from '../../control/controlServer.ts';
+import { statusRoute } from '../../control/statusRoute.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
 import { type Log, makeLog } from '../../host/log.ts';
 import type { LogLevel } from '../../host/logLevels.ts';
@@ -13,6 +16,7 @@ import { CourtServer } from '../../http/server.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
+import { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 
 export interface ServeOptions extends DataOption {
@@ -73,6 +77,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const store = await Store.open(options.data, storeEvents(log, setFull));
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
   const accessLog = new AccessLog(logger);
+  const telemetry = new Telemetry();
   server = new CourtServer({
     preconditions: {
       tokens: store.tokens,
@@ -82,17 +87,37 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     rules: options.venue === undefined ? {} : { venue: options.venue },
     log: logger,
     accessLog,
+    telemetry,
     append: (events) => store.append(events),
     connectionsPerAddress: options.connectionsPerAddress,
     keyPair: certificate?.keyPair,
   });
   let tokenTimer: NodeJS.Timeout | undefined;
   const { address, port } = await listen(server, store, options, socket);
+  const startedAt = new Date().toISOString();
+  const { version } = JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const control = new ControlServer(
+    options.data,
+    [
+      statusRoute(() => ({
+        version,
+        started_at: startedAt,
+        listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+        tls: certificate !== undefined,
+        certificate: certificate?.validity ?? null,
+        is_full: isFull,
+        min_free_bytes: options.minFree,
+        ...telemetry.report(),
+      })),
+    ],
+    logger,
+  );
   const stop = async (signal: NodeJS.Signals) => {
     logger.info({ signal }, 'stopping: requests in progress are answered first');
     notifier.stopping();
     clearInterval(tokenTimer);
     await server?.close();
+    await control.close();
     await store.close();
     disk.stop();
     certificate?.stop();
@@ -108,6 +133,8 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       isStopping = true;
     });
   }
+  // Before the log says that it listens: whoever waits for that may ask at once.
+  await control.listen();
   const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
   logger.info(

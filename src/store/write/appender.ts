@@ -22,6 +22,20 @@ export interface Counts {
   readonly firstConflict?: CourtEvent;
 }
 
+/** The duplicates of a request, and of them those in conflict, as they were sent: for who counts by camera. */
+export interface Copies {
+  readonly all: CourtEvent[];
+  readonly inConflict: CourtEvent[];
+}
+
+/** Beside the counts and not in them, which are numbers: an answer and a line of the log are made of them. */
+const COPIES = new WeakMap<Counts, Copies>();
+
+/** @returns undefined where no event of the request had come before. */
+export function copiesOf(counts: Counts): Copies | undefined {
+  return COPIES.get(counts);
+}
+
 /** The events of one request. */
 export interface Arrival {
   readonly events: readonly CourtEvent[];
@@ -119,9 +133,13 @@ export class Appender {
     const { counts, session, receivedMs } = candidate;
     counts.accepted--;
     counts.duplicates++;
+    const copies = COPIES.get(counts) ?? { all: [], inConflict: [] };
+    COPIES.set(counts, copies);
+    copies.all.push(candidate.event);
     this.#sessions.addDuplicate(session);
     if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
+    copies.inConflict.push(candidate.event);
     const isShared = !this.#arbiter.isOfSameCamera(first, candidate);
     // The log names the first shared id, if there is one, rather than the first conflict.
     if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))

@@ -1,0 +1,76 @@
+import type { ProblemCode } from '../protocol/errors.ts';
+import { SlidingCounts } from './slidingCounts.ts';
+
+/** Kinds of refusals that are told apart: code, client, and which camera it was where that could be read. */
+const KINDS_MAX = 500;
+const DAY_MS = 86_400_000;
+/** How often a table that is full is looked through for what is over. */
+const SWEEP_MS = 1_000;
+const ALL = 0;
+
+/** Refused requests of one kind in the last day. */
+export interface RefusalReport {
+  readonly code: ProblemCode;
+  readonly client: string;
+  readonly source: string | null;
+  readonly court_id: string | null;
+  readonly requests: number;
+  readonly last_at: string;
+  /** Seconds since the last one. */
+  readonly ago_s: number;
+  /** Whether this client has had events stored since. */
+  readonly is_over: boolean;
+  /** What the last of them was told. */
+  readonly error: string;
+}
+
+interface Kind extends Pick<RefusalReport, 'code' | 'client' | 'source' | 'court_id'> {
+  readonly day: SlidingCounts;
+  lastAt: number;
+  error: string;
+}
+
+/** What was refused in the last day, and to whom. Strangers can be any number: the table has a bound, and those that come when it is full are not told. */
+export class RefusalTable {
+  readonly #kinds = new Map<string, Kind>();
+  #sweepAt = 0;
+
+  /** @param now of the monotonic clock, in milliseconds. */
+  add(refused: Pick<Kind, 'code' | 'client' | 'source' | 'court_id' | 'error'>, now: number): void {
+    const { code, client, source, court_id, error } = refused;
+    const key = `${code}\n${client}\n${source ?? ''}\n${court_id ?? ''}`;
+    const kind = this.#kinds.get(key) ?? this.#make(key, { code, client, source, court_id }, now);
+    if (kind === undefined) return;
+    kind.day.add(now, ALL, 1);
+    kind.lastAt = now;
+    kind.error = error;
+  }
+
+  /**
+   * @param nowMs by the box's clock.
+   * @param storedAt when a client last had events stored, by the monotonic clock.
+   */
+  report(now: number, nowMs: number, storedAt: (client: string) => number | undefined): RefusalReport[] {
+    return [...this.#kinds.values()]
+      .map(({ day, lastAt, ...kind }) => ({
+        ...kind,
+        requests: day.sum(now, ALL),
+        last_at: new Date(nowMs - (now - lastAt)).toISOString(),
+        ago_s: Math.round((now - lastAt) / 1_000),
+        is_over: (storedAt(kind.client) ?? Number.NEGATIVE_INFINITY) > lastAt,
+      }))
+      .filter(({ requests }) => requests > 0)
+      .sort((a, b) => b.requests - a.requests);
+  }
+
+  #make(key: string, what: Pick<Kind, 'code' | 'client' | 'source' | 'court_id'>, now: number): Kind | undefined {
+    if (this.#kinds.size >= KINDS_MAX && now >= this.#sweepAt) {
+      this.#sweepAt = now + SWEEP_MS;
+      for (const [old, { lastAt }] of this.#kinds) if (now - lastAt > DAY_MS) this.#kinds.delete(old);
+    }
+    if (this.#kinds.size >= KINDS_MAX) return undefined;
+    const made = { ...what, day: new SlidingCounts(1, 24, 3_600_000), lastAt: now, error: '' };
+    this.#kinds.set(key, made);
+    return made;
+  }
+}

@@ -1,0 +1,49 @@
+/** How much there was of some kinds of thing in the time that has just passed, in slots that are written over. No allocation when counting. */
+export class SlidingCounts {
+  readonly #kinds: number;
+  readonly #slots: number;
+  readonly #slotMs: number;
+  readonly #counts: Uint32Array;
+  /** The number of the newest slot since the start of the clock. */
+  #newest = 0;
+
+  /** It covers `slots` times `slotMs`, less the part of a slot that has not passed. */
+  constructor(kinds: number, slots: number, slotMs: number) {
+    this.#kinds = kinds;
+    this.#slots = slots;
+    this.#slotMs = slotMs;
+    this.#counts = new Uint32Array(kinds * slots);
+  }
+
+  /** @param at milliseconds of the monotonic clock. */
+  add(at: number, kind: number, count: number): void {
+    const slot = this.#advance(at);
+    this.#counts[slot * this.#kinds + kind]! += count;
+  }
+
+  sum(at: number, kind: number): number {
+    this.#advance(at);
+    let sum = 0;
+    for (let i = kind; i < this.#counts.length; i += this.#kinds) sum += this.#counts[i]!;
+    return sum;
+  }
+
+  /** @returns the counts of the slots, the oldest first. */
+  series(at: number, kind: number): number[] {
+    const newest = this.#advance(at);
+    const slotAt = (i: number) => (newest + 1 + i) % this.#slots;
+    return Array.from({ length: this.#slots }, (_, i) => this.#counts[slotAt(i) * this.#kinds + kind]!);
+  }
+
+  /** Empties the slots that have passed unused. @returns where the newest one is. */
+  #advance(at: number): number {
+    const now = Math.floor(at / this.#slotMs);
+    const passed = Math.min(now - this.#newest, this.#slots);
+    for (let i = 0; i < passed; i++) {
+      const start = ((now - i) % this.#slots) * this.#kinds;
+      this.#counts.fill(0, start, start + this.#kinds);
+    }
+    if (passed > 0) this.#newest = now;
+    return this.#newest % this.#slots;
+  }
+}

@@ -1,0 +1,295 @@
+import { type CourtEvent, EVENT_TYPES } from '../protocol/event.ts';
+import { Lateness } from './lateness.ts';
+import { Pauses, SHORT_PAUSE_MS } from './pauses.ts';
+import { SlidingCounts } from './slidingCounts.ts';
+import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
+
+/** Sources that are told apart; a venue has a hundred. */
+const SOURCES_MAX = 1_000;
+const DAY_MS = 86_400_000;
+/** A source without an event for so long is forgotten; where the table is full, after an hour. */
+const FORGOTTEN_MS = { usually: 30 * DAY_MS, ifFull: 3_600_000 } as const;
+/** How often the table is looked through for those. */
+const SWEEP_MS = { usually: 3_600_000, ifFull: 1_000 } as const;
+
+/** What is counted by the day: each type of event, then these. */
+const DUPLICATES = EVENT_TYPES.length;
+const CONFLICTS = DUPLICATES + 1;
+const REFUSED = CONFLICTS + 1;
+const KINDS = REFUSED + 1;
+const ALL = 0;
+/** Of a batch so many events at most say how late its events are. */
+const SAMPLES_PER_REQUEST = 16;
+/** Written over by each request. */
+const OF_TYPE = new Uint32Array(EVENT_TYPES.length);
+const { compare } = new Intl.Collator('en', { numeric: true });
+
+/** What is told of a source, as in `courtd status --json` (design 7); what is beyond that is for the screen. */
+export interface SourceReport {
+  readonly source: string;
+  readonly court_id: string;
+  readonly client: string | null;
+  readonly state: SourceState;
+  readonly last_received_at: string | null;
+  readonly events_last_minute: number | null;
+  readonly events_last_day: number | null;
+  readonly by_type: Readonly<Record<string, number>>;
+  readonly clock_offset_s: number | null;
+  readonly lateness_s: { readonly p50: number | null; readonly p95: number | null };
+  readonly duplicates: number | null;
+  readonly conflicts: number | null;
+  readonly refused_last_day: number | null;
+  /** Seconds since its last event; null where there was none. */
+  readonly quiet_s: number | null;
+  /** Events in each of the last sixty minutes, the oldest first. */
+  readonly last_hour: readonly number[];
+}
+
+/** One camera on one court. */
+class Source implements Rhythm {
+  readonly name: string;
+  readonly court: Court;
+  client: string | null = null;
+  moments = 0;
+  firstAt = 0;
+  lastAt = 0;
+  runningSince = 0;
+  /** When something of it was last seen, a refused request too. */
+  seenAt: number;
+  readonly pauses: Pauses;
+  readonly lateness = new Lateness();
+  readonly minute = new SlidingCounts(1, 60, 1_000);
+  readonly hour = new SlidingCounts(1, 60, 60_000);
+  readonly day = new SlidingCounts(KINDS, 48, 1_800_000);
+
+  constructor(name: string, court: Court, now: number) {
+    this.name = name;
+    this.court = court;
+    this.seenAt = now;
+    this.pauses = new Pauses(now);
+  }
+
+  get usualPauseMs(): number {
+    return this.pauses.usualMs;
+  }
+
+  /** It has sent something. */
+  heard(client: string, now: number): void {
+    this.client = client;
+    this.seenAt = now;
+    if (this.moments === 0) this.firstAt = this.runningSince = now;
+    else if (now - this.lastAt > SHORT_PAUSE_MS) this.#pauseEnded(now);
+    this.moments++;
+    if (now > this.lastAt) this.lastAt = now;
+  }
+
+  /** A pause that its whole court makes says nothing of this source; one of a source that is alone is all that there is to go by. */
+  #pauseEnded(now: number): void {
+    const pauseMs = now - this.lastAt;
+    if (pauseMs > patienceMs(this)) this.runningSince = now;
+    let ownMs: number | undefined;
+    for (const other of this.court.sources.values()) {
+      if (other === this || other.moments === 0 || now - other.lastAt > DAY_MS) continue;
+      ownMs = Math.max(ownMs ?? 0, playedWithoutMs(this, other));
+    }
+    this.pauses.ended(ownMs ?? pauseMs, now);
+  }
+
+  /** Events of one request, from `begin` to `end`, are its own. A few of them tell how late they were, and the newest. */
+  stored(
+    client: string,
+    events: readonly CourtEvent[],
+    begin: number,
+    end: number,
+    receivedMs: number,
+    now: number,
+  ): void {
+    if (this.lastAt !== now || this.moments === 0) this.heard(client, now);
+    this.count(now, end - begin);
+    OF_TYPE.fill(0);
+    const stride = Math.ceil((end - begin) / SAMPLES_PER_REQUEST);
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (let i = begin; i < end; i++) {
+      const { type, eotNs } = events[i]!;
+      OF_TYPE[kindOf(type)]!++;
+      const lateMs = receivedMs - milliseconds(eotNs);
+      if (lateMs < leastMs) leastMs = lateMs;
+      if ((i - begin) % stride === 0) this.lateness.add(lateMs);
+    }
+    for (let kind = 0; kind < OF_TYPE.length; kind++) {
+      if (OF_TYPE[kind]! > 0) this.day.add(now, kind, OF_TYPE[kind]!);
+    }
+    this.lateness.noteLeast(now, leastMs);
+  }
+
+  count(now: number, events: number): void {
+    this.minute.add(now, ALL, events);
+    this.hour.add(now, ALL, events);
+  }
+
+  report(now: number, nowMs: number): SourceReport {
+    const { clockOffsetMs, p50Ms, p95Ms } = this.lateness.summary(now);
+    const byType = EVENT_TYPES.map((type, kind) => [type, this.day.sum(now, kind)] as const);
+    const hasCome = this.moments > 0;
+    const known = (count: number) => (hasCome ? count : null);
+    const others = [...this.court.sources.values()].filter((other) => other !== this);
+    return {
+      source: this.name,
+      court_id: this.court.name,
+      client: this.client,
+      state: sourceState(this, others, now),
+      // By the clock as it is now: it may have been set since.
+      last_received_at: hasCome ? new Date(nowMs - (now - this.lastAt)).toISOString() : null,
+      events_last_minute: known(this.minute.sum(now, ALL)),
+      events_last_day: known(byType.reduce((sum, [, count]) => sum + count, 0)),
+      by_type: Object.fromEntries(byType.filter(([, count]) => count > 0)),
+      clock_offset_s: seconds(clockOffsetMs),
+      lateness_s: { p50: seconds(p50Ms), p95: seconds(p95Ms) },
+      duplicates: known(this.day.sum(now, DUPLICATES)),
+      conflicts: known(this.day.sum(now, CONFLICTS)),
+      refused_last_day: this.day.sum(now, REFUSED),
+      quiet_s: hasCome ? Math.round((now - this.lastAt) / 1_000) : null,
+      last_hour: this.hour.series(now, ALL),
+    };
+  }
+}
+
+class Court {
+  readonly name: string;
+  readonly sources = new Map<string, Source>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** What the daemon has seen of each source since it started. It stands beside the path of every event: it allocates nothing there. */
+export class SourceTable {
+  readonly #courts = new Map<string, Court>();
+  #count = 0;
+  #sweepAt: number = SWEEP_MS.usually;
+  /** Most events come from where the one before came from. */
+  #last: Source | undefined;
+
+  /**
+   * Events of one request have been stored, or had been before.
+   * @param receivedMs by the box's clock.
+   * @param now of the monotonic clock, in milliseconds, as everywhere here.
+   */
+  stored(client: string, events: readonly CourtEvent[], receivedMs: number, now: number): void {
+    if (now >= this.#sweepAt) this.#sweep(now);
+    let begin = 0;
+    for (let end = 1; end <= events.length; end++) {
+      const first = events[begin]!;
+      const next = events[end];
+      if (next !== undefined && next.source === first.source && next.courtId === first.courtId) continue;
+      this.#of(first.source, first.courtId, now)?.stored(client, events, begin, end, receivedMs, now);
+      begin = end;
+    }
+  }
+
+  /** Of those events these had been stored before. They say that a source sends, and are counted apart. */
+  repeated(copies: readonly CourtEvent[], conflicts: readonly CourtEvent[], now: number): void {
+    for (const event of copies) {
+      const source = this.#of(event.source, event.courtId, now);
+      source?.count(now, -1);
+      source?.day.add(now, kindOf(event.type), -1);
+      source?.day.add(now, DUPLICATES, 1);
+    }
+    for (const event of conflicts) this.#of(event.source, event.courtId, now)?.day.add(now, CONFLICTS, 1);
+  }
+
+  refused(name: string, court: string, client: string, now: number): void {
+    if (now >= this.#sweepAt) this.#sweep(now);
+    const source = this.#of(name, court, now);
+    if (source === undefined) return;
+    source.client ??= client;
+    source.seenAt = now;
+    source.day.add(now, REFUSED, 1);
+  }
+
+  clockWasSet(): void {
+    for (const source of this.#all()) source.lateness.forget();
+  }
+
+  /** @returns when this client last had events stored. */
+  lastOfClient(client: string): number | undefined {
+    let last: number | undefined;
+    for (const source of this.#all()) {
+      if (source.client === client && source.moments > 0) last = Math.max(last ?? 0, source.lastAt);
+    }
+    return last;
+  }
+
+  /** @param nowMs by the box's clock. @returns every source, by court and name. */
+  report(now: number, nowMs: number): SourceReport[] {
+    return [...this.#all()]
+      .sort((a, b) => compare(a.court.name, b.court.name) || compare(a.name, b.name))
+      .map((source) => source.report(now, nowMs));
+  }
+
+  *#all(): Generator<Source> {
+    for (const court of this.#courts.values()) yield* court.sources.values();
+  }
+
+  /** @returns undefined where there is no room for another one. */
+  #of(name: string, courtName: string, now: number): Source | undefined {
+    const last = this.#last;
+    if (last !== undefined && last.name === name && last.court.name === courtName) return last;
+    const source = this.#courts.get(courtName)?.sources.get(name) ?? this.#make(name, courtName, now);
+    if (source !== undefined) this.#last = source;
+    return source;
+  }
+
+  #make(name: string, courtName: string, now: number): Source | undefined {
+    if (this.#count >= SOURCES_MAX) return undefined;
+    const court = this.#courts.get(courtName) ?? new Court(courtName);
+    this.#courts.set(courtName, court);
+    const source = new Source(name, court, now);
+    court.sources.set(name, source);
+    this.#count++;
+    if (this.#count >= SOURCES_MAX) this.#sweepAt = now;
+    return source;
+  }
+
+  #sweep(now: number): void {
+    const isFull = this.#count >= SOURCES_MAX;
+    const forgottenMs = isFull ? FORGOTTEN_MS.ifFull : FORGOTTEN_MS.usually;
+    for (const { name, court, seenAt } of this.#all()) {
+      if (now - seenAt <= forgottenMs) continue;
+      court.sources.delete(name);
+      if (court.sources.size === 0) this.#courts.delete(court.name);
+      this.#count--;
+    }
+    this.#last = undefined;
+    this.#sweepAt = now + (this.#count >= SOURCES_MAX ? SWEEP_MS.ifFull : SWEEP_MS.usually);
+  }
+}
+
+/** By its length, where that tells: a fifth of the time that comparing texts takes. */
+function kindOf(type: string): number {
+  switch (type.length) {
+    case 11:
+      return 0;
+    case 8:
+      return 1;
+    case 10:
+      return 2;
+    default:
+      return type === 'PLAYER_POSITION' ? 3 : 4;
+  }
+}
+
+const NS = new BigInt64Array(1);
+const WORDS = new DataView(NS.buffer);
+const NS_PER_MS = 1e6;
+
+/** Number(ns) takes ten times as long. */
+function milliseconds(ns: bigint): number {
+  NS[0] = ns;
+  return (WORDS.getInt32(4, true) * 2 ** 32 + WORDS.getUint32(0, true)) / NS_PER_MS;
+}
+
+function seconds(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.round(ms) / 1_000;
+}

@@ -1,0 +1,101 @@
+import type { LoggedOnly, Problem } from '../protocol/errors.ts';
+import type { CourtEvent } from '../protocol/event.ts';
+import type { Counts } from '../store/write/appendEvents.ts';
+import { type RefusalReport, RefusalTable } from './refusalTable.ts';
+import { SlidingCounts } from './slidingCounts.ts';
+import { type SourceReport, SourceTable } from './sourceTable.ts';
+
+/** By how much the two clocks may drift apart between two requests before the box's was set. */
+const CLOCK_SET_MS = 1_000;
+
+const [EVENTS, REQUESTS, REFUSED] = [0, 1, 2];
+const RATES = 3;
+
+/** As in `courtd status --json` (design 7). */
+export interface RateReport {
+  readonly events_last_minute: number;
+  readonly events_last_hour: number;
+  readonly events_last_day: number;
+  readonly requests_last_minute: number;
+  readonly refused_last_minute: number;
+}
+
+export interface TelemetryReport {
+  readonly rates: RateReport;
+  readonly sources: readonly SourceReport[];
+  readonly refusals: readonly RefusalReport[];
+}
+
+/** The two clocks at one moment, in milliseconds. */
+export interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** What the daemon remembers of its traffic, in memory alone: for whoever looks, and gone with the process. */
+export class Telemetry {
+  readonly #sources = new SourceTable();
+  readonly #refusals = new RefusalTable();
+  readonly #minute = new SlidingCounts(RATES, 60, 1_000);
+  readonly #hour = new SlidingCounts(RATES, 60, 60_000);
+  readonly #day = new SlidingCounts(RATES, 48, 1_800_000);
+  /** What the wall clock would say at the monotonic clock's zero. */
+  #epochMs: number;
+
+  constructor({ monotonic, wall }: Moment = now()) {
+    this.#epochMs = wall - monotonic;
+  }
+
+  /** Call it after the commit. @param received when the store was given them. */
+  stored(client: string, events: readonly CourtEvent[], counts: Counts, received: Moment): void {
+    const { monotonic: at, wall: receivedMs } = received;
+    this.#watchClock(receivedMs - at);
+    this.#count(EVENTS!, counts.accepted, at);
+    this.#count(REQUESTS!, 1, at);
+    this.#sources.stored(client, events, receivedMs, at);
+    if (counts.copies !== undefined) this.#sources.repeated(counts.copies, counts.conflicting ?? [], at);
+  }
+
+  /** @param sender which camera it was, where that is known. */
+  refused(client: string, problem: Problem, sender: LoggedOnly = {}, at = performance.now()): void {
+    this.#count(REQUESTS!, 1, at);
+    this.#count(REFUSED!, 1, at);
+    const { code, message: error, logged } = problem;
+    const { source = null, court_id = null } = { ...sender, ...logged };
+    this.#refusals.add({ code, client, source, court_id, error }, at);
+    if (source !== null && court_id !== null) this.#sources.refused(source, court_id, client, at);
+  }
+
+  report({ monotonic, wall }: Moment = now()): TelemetryReport {
+    this.#watchClock(wall - monotonic);
+    const last = (counts: SlidingCounts, kind: number | undefined) => counts.sum(monotonic, kind!);
+    const storedAt = (client: string) => this.#sources.lastOfClient(client);
+    return {
+      rates: {
+        events_last_minute: last(this.#minute, EVENTS),
+        events_last_hour: last(this.#hour, EVENTS),
+        events_last_day: last(this.#day, EVENTS),
+        requests_last_minute: last(this.#minute, REQUESTS),
+        refused_last_minute: last(this.#minute, REFUSED),
+      },
+      sources: this.#sources.report(monotonic, wall),
+      refusals: this.#refusals.report(monotonic, wall, storedAt),
+    };
+  }
+
+  #count(kind: number, count: number, at: number): void {
+    this.#minute.add(at, kind, count);
+    this.#hour.add(at, kind, count);
+    this.#day.add(at, kind, count);
+  }
+
+  #watchClock(epochMs: number): void {
+    if (Math.abs(epochMs - this.#epochMs) <= CLOCK_SET_MS) return;
+    this.#epochMs = epochMs;
+    this.#sources.clockWasSet();
+  }
+}
+
+function now(): Moment {
+  return { monotonic: performance.now(), wall: Date.now() };
+}

@@ -1,0 +1,132 @@
+import t from 'tap';
+import { type Rhythm, type SourceState, sourceState } from '../../src/telemetry/sourceState.ts';
+
+/** Seconds since the daemon started, as the cases tell them. */
+interface Told {
+  readonly moments?: number;
+  readonly first?: number;
+  readonly last: number;
+  readonly since?: number;
+  readonly usual?: number;
+}
+
+/** Of a camera that has sent several times a second since the start, unless something else is told. */
+function rhythm({ first = 0, last, since = first, usual = 0, moments = (last - first) * 4 }: Told): Rhythm {
+  return {
+    moments,
+    firstAt: first * 1_000,
+    lastAt: last * 1_000,
+    runningSince: since * 1_000,
+    usualPauseMs: usual * 1_000,
+  };
+}
+
+interface Case {
+  readonly when: string;
+  readonly now: number;
+  readonly source: Told;
+  readonly others?: readonly Told[];
+  readonly is: SourceState;
+}
+
+const CASES: readonly Case[] = [
+  { when: 'nothing has come', now: 500, source: { moments: 0, last: 0 }, others: [{ last: 500 }], is: 'unknown' },
+  { when: 'it sends', now: 20, source: { last: 20 }, is: 'sending' },
+  {
+    when: 'it has just stopped: a rally may be over',
+    now: 50,
+    source: { last: 20 },
+    others: [{ last: 50 }],
+    is: 'sending',
+  },
+  {
+    when: 'it sent for 20 s and stopped two minutes ago, and its court plays on',
+    now: 140,
+    source: { last: 20 },
+    others: [{ last: 140 }],
+    is: 'silent',
+  },
+  {
+    when: 'the same, and the other one sends once a minute',
+    now: 140,
+    source: { last: 20 },
+    others: [{ last: 129, moments: 3, first: 9 }],
+    is: 'silent',
+  },
+  { when: 'it was alone on its court', now: 600, source: { last: 20 }, is: 'resting' },
+  {
+    when: 'a match has ended: both stopped, one a little later',
+    now: 200,
+    source: { last: 100 },
+    others: [{ last: 110 }],
+    is: 'resting',
+  },
+  {
+    when: 'a match has ended, and the other one, which sends once a minute, still counts as sending',
+    now: 200,
+    source: { last: 100 },
+    others: [{ last: 130, usual: 75 }],
+    is: 'resting',
+  },
+  {
+    when: 'a court has changed ends for ten minutes, and the other one came back a minute before',
+    now: 760,
+    source: { last: 100 },
+    others: [{ last: 760, since: 700 }],
+    is: 'resting',
+  },
+  {
+    when: 'the other one came back three minutes before, and this one did not',
+    now: 880,
+    source: { last: 100 },
+    others: [{ last: 880, since: 700 }],
+    is: 'silent',
+  },
+  {
+    when: 'it sends once a minute by nature, and one of its events was lost on the way',
+    now: 720,
+    source: { last: 600, moments: 11, usual: 75 },
+    others: [{ last: 720 }],
+    is: 'sending',
+  },
+  {
+    when: 'it sends once a minute by nature, and stopped three minutes ago',
+    now: 780,
+    source: { last: 600, moments: 11, usual: 75 },
+    others: [{ last: 780 }],
+    is: 'silent',
+  },
+  {
+    when: 'too little has come from it to say how it sends',
+    now: 900,
+    source: { last: 2, moments: 8 },
+    others: [{ last: 900 }],
+    is: 'resting',
+  },
+  {
+    when: 'it spoke for a second at the start of the match, as one that names the players does',
+    now: 900,
+    source: { last: 1, moments: 40 },
+    others: [{ last: 900 }],
+    is: 'resting',
+  },
+  {
+    when: 'the match has ended after it fell silent: nobody knows any more',
+    now: 400,
+    source: { last: 20 },
+    others: [{ last: 200 }],
+    is: 'resting',
+  },
+  {
+    when: 'of two others one has stopped as well, and one plays on',
+    now: 140,
+    source: { last: 20 },
+    others: [{ last: 20 }, { last: 140 }],
+    is: 'silent',
+  },
+];
+
+for (const { when, now, source, others = [], is } of CASES) {
+  t.equal(sourceState(rhythm(source), others.map(rhythm), now * 1_000), is, `${is}: ${when}`);
+}
+
