@@ -14,6 +14,7 @@ import { addPrune } from './prune/pruneCommand.ts';
 import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
 import { addSession } from './session/sessionCommand.ts';
+import { addStatus } from './status/statusCommand.ts';
 import { addSupport } from './support/supportCommand.ts';
 import { addTail } from './tail/tailCommand.ts';
 import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
@@ -25,6 +26,7 @@ import { addToken } from './token/tokenCommand.ts';
  */
 const VERBS = [
   addServe,
+  addStatus,
   addToken,
   addSession,
   addEvent,

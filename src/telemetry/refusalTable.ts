@@ -63,7 +63,11 @@ export class RefusalTable {
       .sort((a, b) => b.requests - a.requests);
   }
 
-  #make(key: string, what: Pick<Kind, 'code' | 'client' | 'source' | 'court_id'>, now: number): Kind | undefined {
+  #make(
+    key: string,
+    what: Pick<Kind, 'code' | 'client' | 'source' | 'court_id'>,
+    now: number,
+  ): Kind | undefined {
     if (this.#kinds.size >= KINDS_MAX && now >= this.#sweepAt) {
       this.#sweepAt = now + SWEEP_MS;
       for (const [old, { lastAt }] of this.#kinds) if (now - lastAt > DAY_MS) this.#kinds.delete(old);

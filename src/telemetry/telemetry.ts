@@ -70,6 +70,7 @@ export class Telemetry {
     this.#watchClock(wall - monotonic);
     const last = (counts: SlidingCounts, kind: number | undefined) => counts.sum(monotonic, kind!);
     const storedAt = (client: string) => this.#sources.lastOfClient(client);
+    const refusals = this.#refusals.report(monotonic, wall, storedAt);
     return {
       rates: {
         events_last_minute: last(this.#minute, EVENTS),
@@ -78,8 +79,8 @@ export class Telemetry {
         requests_last_minute: last(this.#minute, REQUESTS),
         refused_last_minute: last(this.#minute, REFUSED),
       },
-      sources: this.#sources.report(monotonic, wall),
-      refusals: this.#refusals.report(monotonic, wall, storedAt),
+      sources: withNameless(this.#sources.report(monotonic, wall), refusals),
+      refusals,
     };
   }
 
@@ -94,6 +95,19 @@ export class Telemetry {
     this.#epochMs = epochMs;
     this.#sources.clockWasSet();
   }
+}
+
+/** What was refused before its events were read is that of the one source that its client is known for. */
+function withNameless(sources: SourceReport[], refusals: readonly RefusalReport[]): SourceReport[] {
+  for (const { client, source, requests } of refusals) {
+    if (source !== null) continue;
+    const at = sources.findIndex((one) => one.client === client);
+    const isOnly = at >= 0 && at === sources.findLastIndex((one) => one.client === client);
+    if (!isOnly) continue;
+    const found = sources[at]!;
+    sources[at] = { ...found, refused_last_day: (found.refused_last_day ?? 0) + requests };
+  }
+  return sources;
 }
 
 function now(): Moment {

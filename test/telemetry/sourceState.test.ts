@@ -30,7 +30,13 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  { when: 'nothing has come', now: 500, source: { moments: 0, last: 0 }, others: [{ last: 500 }], is: 'unknown' },
+  {
+    when: 'nothing has come',
+    now: 500,
+    source: { moments: 0, last: 0 },
+    others: [{ last: 500 }],
+    is: 'unknown',
+  },
   { when: 'it sends', now: 20, source: { last: 20 }, is: 'sending' },
   {
     when: 'it has just stopped: a rally may be over',
@@ -129,4 +135,3 @@ const CASES: readonly Case[] = [
 for (const { when, now, source, others = [], is } of CASES) {
   t.equal(sourceState(rhythm(source), others.map(rhythm), now * 1_000), is, `${is}: ${when}`);
 }
-

@@ -10,6 +10,7 @@ import {
 } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
+import { noteBackup } from '../../store/backup/lastBackup.ts';
 import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
@@ -46,9 +47,15 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
     const removed = directory === undefined ? [] : removeOlder(directory, path.basename(file), options.keep);
     return { copy, removed };
   };
-  const { copy, removed } = await withDatabase(options, () => asOwnerOf(path.dirname(file), work), {
-    staysRoot: true,
-  });
+  const { copy, removed } = await withDatabase(
+    options,
+    async () => {
+      const done = await asOwnerOf(path.dirname(file), work);
+      noteBackup(options.data, Date.now());
+      return done;
+    },
+    { staysRoot: true },
+  );
   const seconds = Math.round(performance.now() - startedAt) / 1000;
   if (options.json) {
     const { bytes, events, sessions, newestMs } = copy;

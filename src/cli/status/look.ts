@@ -1,0 +1,78 @@
+import fs from 'node:fs';
+import type { Database } from 'better-sqlite3';
+import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
+import type { DaemonStatus } from '../../control/statusRoute.ts';
+import { lastBackupMs } from '../../store/backup/lastBackup.ts';
+import { freeBytes } from '../../store/directory/diskReserve.ts';
+import { databaseFile } from '../../store/open/openDatabase.ts';
+import { type RecentSource, recentSources, summarizeStore } from '../../store/read/storeSummary.ts';
+import { listTokens, tokenState } from '../../store/tokens/tokens.ts';
+import { withDatabase } from '../options/withDatabase.ts';
+import type { Status } from './schema.ts';
+
+/** What the data directory says, whether a daemon runs or not. */
+export interface StoreView {
+  readonly directory: string;
+  readonly store: Status['store'];
+  readonly tokens: { readonly active: number; readonly retiring: number };
+  readonly recent: readonly RecentSource[];
+  /** When the oldest event was received, in milliseconds since 1970-01-01T00:00:00Z. */
+  readonly oldestMs: number | undefined;
+}
+
+/** What the daemon says: undefined where none runs, and why where it does not answer. */
+export interface DaemonView {
+  readonly daemon: DaemonStatus | undefined;
+  readonly hangs: DaemonHangs | undefined;
+}
+
+/** @returns whether there is a database at all; true where that cannot be told: whoever opens it is told why. */
+export function hasDatabase(directory: string): boolean {
+  try {
+    fs.accessSync(databaseFile(directory));
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}
+
+/** @throws {OperatorError} where it cannot be read. */
+export function lookAtStore(data: string, nowMs = Date.now()): Promise<StoreView> {
+  return withDatabase({ data }, (db) => ({ ...viewOf(db, data, nowMs), recent: recentSources(db, nowMs) }));
+}
+
+function viewOf(db: Database, data: string, nowMs: number): Omit<StoreView, 'recent'> {
+  const { events, sessions, oldestMs, growthBytesPerDay } = summarizeStore(db, nowMs);
+  const states = listTokens(db).map((token) => tokenState(token, nowMs));
+  const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const free = freeBytes(data);
+  const isGrowing = growthBytesPerDay !== undefined && growthBytesPerDay > 0;
+  const backupMs = lastBackupMs(data);
+  return {
+    directory: data,
+    oldestMs,
+    store: {
+      events,
+      sessions,
+      bytes: sizeOf(databaseFile(data)),
+      wal_bytes: sizeOf(`${databaseFile(data)}-wal`),
+      free_bytes: free,
+      days_left: isGrowing ? Math.floor(free / growthBytesPerDay) : null,
+      last_backup_at: backupMs === undefined ? null : new Date(backupMs).toISOString(),
+    },
+    tokens: {
+      active: states.filter((state) => state === 'active').length,
+      retiring: states.filter((state) => state === 'retiring').length,
+    },
+  };
+}
+
+/** Look at the store first: root becomes the owner of the directory there. @throws {OperatorError} where the socket is closed to this user. */
+export async function lookAtDaemon(data: string): Promise<DaemonView> {
+  try {
+    return { daemon: await askDaemon<DaemonStatus>(data, '/v1/status'), hangs: undefined };
+  } catch (error) {
+    if (!(error instanceof DaemonHangs)) throw error;
+    return { daemon: undefined, hangs: error };
+  }
+}

@@ -1,0 +1,216 @@
+import { CERTIFICATE_WARN_DAYS, MIN_FREE_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
+import type { DaemonStatus } from '../../control/statusRoute.ts';
+import type { RefusalReport } from '../../telemetry/refusalTable.ts';
+import { counted, mebibytes } from '../terminal/output.ts';
+import type { DaemonView, StoreView } from './look.ts';
+import type { StatusProblem } from './schema.ts';
+import { span } from './words.ts';
+
+/** What needs a person, each with what to do. A screen that cries wolf is read once: what mends itself is no problem. */
+
+const DAY_MS = 86_400_000;
+/** A clock may be off by so much, in seconds (design 7). */
+const CLOCK_OFF_S = 2;
+/** Clocks that differ by no more than this may be right, and the box's is not. */
+const ALIKE_S = 2;
+const BACKUP_MS = 7 * DAY_MS;
+const DAYS_LEFT = 14;
+/** A camera without a valid token tries every half minute: one that has not tried for so long, and was served since, has got its token. */
+const TOKEN_TROUBLE_S = 600;
+/** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
+const RATE_LIMITED = 100;
+
+type RefusalCode = RefusalReport['code'];
+
+/** What to do about refusals that a person can do something about; those that are not here pass by themselves. */
+const ADVICE: Partial<Record<RefusalCode, string>> = {
+  invalid_event: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
+  invalid_json: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
+  invalid_encoding: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
+  too_deep: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
+  too_many_events: 'Tell the vendor of the camera to send at most 500 events in a request.',
+  body_too_large: 'Have the camera send smaller requests, or raise COURTD_BODY_LIMIT.',
+  unsupported_media_type: 'Tell the vendor of the camera what is wrong.',
+  unsupported_encoding: 'Tell the vendor of the camera what is wrong.',
+  not_found: 'Look at the address that this camera was given: it ends in /v1/events.',
+  method_not_allowed: 'Look at the address that this camera was given, and tell its vendor.',
+  expectation_failed: 'Tell the vendor of the camera what is wrong.',
+  internal_error: 'A fault of courtd: please report it, with the log ("journalctl -u courtd").',
+  rate_limited: 'Have the camera send more events in a request, or raise COURTD_RATE_LIMIT.',
+};
+
+/** @returns what is wrong, the worst first. */
+export function findProblems(
+  { daemon, hangs }: DaemonView,
+  store: StoreView,
+  nowMs: number,
+): StatusProblem[] {
+  const found = [
+    ...(hangs === undefined ? [] : [problem('daemon_hangs', 'fail', hangs.message, RESTART)]),
+    ...(daemon === undefined && hangs === undefined ? [STOPPED] : []),
+    ...tokenProblems(store),
+    ...diskProblems(daemon, store),
+    ...(daemon === undefined ? [] : [...sourceProblems(daemon), ...certificateProblems(daemon, nowMs)]),
+    ...backupProblems(store, nowMs),
+  ];
+  return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
+}
+
+function problem(
+  code: string,
+  level: StatusProblem['level'],
+  message: string,
+  advice: string,
+): StatusProblem {
+  return { code, level, message, advice };
+}
+
+const RESTART = 'If that lasts, restart it: "sudo systemctl restart courtd".';
+const STOPPED = problem(
+  'daemon_stopped',
+  'fail',
+  'The daemon does not run: no event is taken.',
+  'Start it ("sudo systemctl start courtd.socket courtd.service"), and look at its log ("journalctl -u courtd").',
+);
+
+function tokenProblems({ tokens }: StoreView): StatusProblem[] {
+  if (tokens.active + tokens.retiring > 0) return [];
+  const message = 'There is no token: every request is refused.';
+  return [
+    problem('no_token', 'fail', message, 'Make one with "courtd token rotate", and give it to every camera.'),
+  ];
+}
+
+function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: StoreView): StatusProblem[] {
+  const found: StatusProblem[] = [];
+  const free = store.free_bytes ?? Number.POSITIVE_INFINITY;
+  const days = store.days_left;
+  const left = days === null ? '' : `, for about ${counted(days, 'day')}`;
+  const advice = 'Make room: "courtd prune --older-than 90d --dry-run" says what events would give.';
+  if (daemon?.is_full) {
+    found.push(problem('disk_full', 'fail', 'The disk is full: events are refused.', advice));
+  } else if (free < (daemon?.min_free_bytes ?? MIN_FREE_BYTES)) {
+    const message = `The disk is nearly full: ${mebibytes(free)} are left${left}.`;
+    found.push(problem('disk_low', 'warn', message, advice));
+  } else if (days !== null && days < DAYS_LEFT) {
+    const message = `The disk will be full in about ${counted(days, 'day')}: ${mebibytes(free)} are left.`;
+    found.push(problem('disk_filling', 'warn', message, advice));
+  }
+  if ((store.wal_bytes ?? 0) > WAL_WARN_BYTES) {
+    const message = `Another program reads the database and does not end: its log has ${mebibytes(store.wal_bytes!)}, and at 1024.0 MiB events are refused.`;
+    found.push(
+      problem('log_held', 'warn', message, `"sudo fuser -v ${directory}/courtd.db" names it: end it.`),
+    );
+  }
+  return found;
+}
+
+/** Each source once for each kind of trouble. */
+function sourceProblems({ sources, refusals }: DaemonStatus): StatusProblem[] {
+  const silent = sources
+    .filter(({ state }) => state === 'silent')
+    .map(({ source, court_id, client, quiet_s }) =>
+      problem(
+        'source_silent',
+        'warn',
+        `${source} on ${court_id} is silent: its last event came ${span(quiet_s ?? 0)} ago, and its court plays.`,
+        `Look at its power and its network cable${client === null ? '' : `; "ping ${client}" says whether it is there`}.`,
+      ),
+    );
+  return [...silent, ...refusalProblems(refusals, sources), ...clockProblems(sources)];
+}
+
+function clockProblems(sources: DaemonStatus['sources']): StatusProblem[] {
+  const known = sources.flatMap((source) =>
+    source.clock_offset_s === null ? [] : [{ ...source, off: source.clock_offset_s }],
+  );
+  const off = known.filter((source) => Math.abs(source.off) > CLOCK_OFF_S);
+  const offsets = off.map((source) => source.off);
+  const areAlike =
+    off.length > 0 && off.length === known.length && Math.max(...offsets) - Math.min(...offsets) <= ALIKE_S;
+  return off.map((source) => {
+    const which = source.off < 0 ? 'behind' : 'ahead';
+    const box = areAlike
+      ? known.length === 1
+        ? ' It is the only source there is to compare with, so it may be the clock of the box.'
+        : ' All sources are off alike: it may be the clock of the box.'
+      : '';
+    return problem(
+      'clock_off',
+      'warn',
+      `The clock of ${source.source} on ${source.court_id} is ${span(Math.abs(source.off))} ${which}.${box}`,
+      areAlike
+        ? 'Look at the clock of the box first ("timedatectl"), then at that of the camera.'
+        : 'Set its clock, or give it the time server of the venue (NTP): events are ordered by it.',
+    );
+  });
+}
+
+/** One for each camera and code; where the camera could not be told, for its address, with the sources that are known there. */
+function refusalProblems(
+  refusals: readonly RefusalReport[],
+  sources: DaemonStatus['sources'],
+): StatusProblem[] {
+  const found: StatusProblem[] = [];
+  for (const { code, client, source, court_id, requests, ago_s, is_over, error } of refusals) {
+    const at = sources.filter((one) => one.client === client).map((one) => one.source);
+    const from = source === null ? nameOf(client, at) : `${source} on ${court_id ?? '?'}`;
+    const times = `${counted(requests, 'request')} within a day, the last ${span(ago_s)} ago`;
+    if (code === 'unauthorized') {
+      if (is_over && ago_s > TOKEN_TROUBLE_S) continue;
+      found.push(
+        problem(
+          'token_refused',
+          'warn',
+          `${from} has no valid token and is refused: ${times}.`,
+          'Give it the token of the venue; "courtd token rotate" makes a new one where nobody has it any more.',
+        ),
+      );
+      continue;
+    }
+    const advice = ADVICE[code];
+    if (advice === undefined || (code === 'rate_limited' && requests < RATE_LIMITED)) continue;
+    const message = `Events of ${from} were refused (${code}): ${times}. The last answer: ${error}`;
+    found.push(problem('refused', code === 'internal_error' ? 'fail' : 'warn', message, advice));
+  }
+  return found;
+}
+
+function nameOf(client: string, sources: readonly string[]): string {
+  const some = sources.slice(0, 4).join(', ');
+  return sources.length === 0 ? client : `${client} (${some}${sources.length > 4 ? ', …' : ''})`;
+}
+
+function certificateProblems({ certificate }: DaemonStatus, nowMs: number): StatusProblem[] {
+  if (certificate === null) return [];
+  const advice = 'Replace it, and reload courtd: "sudo systemctl reload courtd".';
+  const leftMs = Date.parse(certificate.expires_at) - nowMs;
+  if (leftMs <= 0) {
+    return [
+      problem('certificate_expired', 'fail', 'The TLS certificate has expired: cameras refuse it.', advice),
+    ];
+  }
+  if (Date.parse(certificate.valid_from) > nowMs) {
+    const message = 'The TLS certificate is not valid yet: cameras refuse it.';
+    return [
+      problem('certificate_not_yet_valid', 'fail', message, 'Look at the clock of the box: "timedatectl".'),
+    ];
+  }
+  if (leftMs > CERTIFICATE_WARN_DAYS * DAY_MS) return [];
+  const message = `The TLS certificate expires in ${counted(Math.floor(leftMs / DAY_MS), 'day')}.`;
+  return [problem('certificate_expires', 'warn', message, advice)];
+}
+
+/** A box that has taken events for less than a week has nothing that is so long without a copy. */
+function backupProblems({ store, oldestMs }: StoreView, nowMs: number): StatusProblem[] {
+  const last = store.last_backup_at === null ? undefined : Date.parse(store.last_backup_at);
+  const since = Math.max(last ?? 0, oldestMs ?? nowMs);
+  if (nowMs - since <= BACKUP_MS) return [];
+  const ago =
+    last === undefined
+      ? 'There has never been a backup'
+      : `The last backup was ${span((nowMs - last) / 1_000)} ago`;
+  const advice =
+    'Set COURTD_BACKUP_DIR in /etc/courtd/courtd.env to another disk, or run "courtd backup DIR" now.';
+  return [problem('no_backup', 'warn', `${ago}: should the disk fail, every event since is lost.`, advice)];
+}

@@ -1,0 +1,121 @@
+import os from 'node:os';
+import { visible } from '../../base/visibleText.ts';
+import { counted } from '../terminal/output.ts';
+import type { StatusReport } from './report.ts';
+import type { Status, StatusProblem } from './schema.ts';
+import { drawSources, sourcesByTrouble } from './sources.ts';
+import { type Canvas, cut, type Style, styled, wrap } from './style.ts';
+import { bytesFor, shortSpan, span } from './words.ts';
+
+const TITLES: Record<string, readonly [string, Style]> = {
+  ok: ['all is well', 'good'],
+  attention: ['something needs a look', 'warn'],
+  failing: ['something is wrong', 'fail'],
+  stopped: ['the daemon does not run', 'fail'],
+};
+
+/**
+ * The status as lines for people: what is wrong and what to do stands first. Where the rows do not hold it all, sentences are cut to
+ * one line each before anything is left out.
+ * @param scroll so many sources are left out at the top, where there are more than fit.
+ */
+export function drawStatus(report: StatusReport, canvas: Canvas, nowMs: number, scroll?: number): string[] {
+  const { status } = report;
+  const head = [title(status, canvas, nowMs)];
+  const box = boxLines(status, canvas, nowMs);
+  const table = drawSources(sourcesByTrouble(report), canvas, nowMs);
+  const whole = problemLines(status.problems, canvas, false);
+  const { rows } = canvas;
+  const besides = head.length + box.length + 1;
+  // The last row is for the prompt, or for the keys.
+  const room = (rows ?? Number.POSITIVE_INFINITY) - 1 - besides;
+  if (whole.length + table.length <= room) return [...head, ...whole, ...box, '', ...table];
+  const short = problemLines(status.problems, canvas, true);
+  if (scroll === undefined) {
+    const problems = short.length + table.length <= room ? short : whole;
+    return [...head, ...problems, ...box, '', ...table];
+  }
+  // In place: the problems have half of the rows at most, and the sources scroll in what is left.
+  const some = fitProblems(short, Math.max(2, Math.floor((rows ?? 24) / 2) - 1));
+  return [...head, ...some, ...box, '', ...windowOf(table, room - some.length, scroll)];
+}
+
+/** @returns how far the sources of a screen can be scrolled at most. */
+export function scrollMax(sources: readonly unknown[]): number {
+  return Math.max(0, sources.length - 1);
+}
+
+function fitProblems(lines: readonly string[], room: number): readonly string[] {
+  if (lines.length <= room) return lines;
+  const fits = Math.max(0, Math.floor((room - 1) / 2) * 2);
+  return [
+    ...lines.slice(0, fits),
+    `  and ${(lines.length - fits) >> 1} more: "courtd status | less" shows all`,
+  ];
+}
+
+function windowOf(table: readonly string[], room: number, scroll: number): string[] {
+  const [headings = '', ...lines] = table;
+  const fits = Math.max(1, room - 1);
+  if (lines.length <= fits) return [...table];
+  const from = Math.min(scroll, lines.length - (fits - 1));
+  const shown = lines.slice(from, from + fits - 1);
+  return [
+    headings,
+    ...shown,
+    `  ${from + 1} to ${from + shown.length} of ${lines.length}: the arrows scroll`,
+  ];
+}
+
+function title({ state, problems }: Status, canvas: Canvas, nowMs: number): string {
+  const [words, style] = TITLES[state as string]!;
+  const count = problems.length === 0 ? '' : ` (${counted(problems.length, 'problem')})`;
+  const time = new Date(nowMs).toLocaleTimeString('sv-SE');
+  const text = `courtd on ${visible(os.hostname())}, ${time}: ${words}${count}`;
+  return styled(cut(text, canvas.columns ?? text.length), style, canvas);
+}
+
+const INDENT = 4;
+
+function problemLines(problems: readonly StatusProblem[], canvas: Canvas, isShort: boolean): string[] {
+  const width = (canvas.columns ?? Number.POSITIVE_INFINITY) - INDENT;
+  const lines = (text: string) => (isShort ? [cut(text, width)] : wrap(text, width));
+  return problems.flatMap(({ level, message, advice }) => {
+    const mark = level === 'fail' ? '!!' : ' !';
+    const indented = (text: string, i: number, first: string) => `${i === 0 ? first : '    '}${text}`;
+    return [
+      ...lines(visible(message)).map((text, i) => styled(indented(text, i, `${mark}  `), level, canvas)),
+      ...lines(visible(advice)).map((text, i) => indented(text, i, ' -> ')),
+    ];
+  });
+}
+
+function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
+  const { daemon, store, tokens, rates } = status;
+  const ago = (time: string) => span(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
+  const number = (count: number | null) => (count === null ? '-' : count.toLocaleString('en'));
+  const running = daemon.running && daemon.started_at !== null;
+  const days = store.days_left === null ? '' : ` (${counted(store.days_left, 'day')})`;
+  const backup =
+    store.last_backup_at === null ? 'no backup' : `backup ${shortAgo(store.last_backup_at, nowMs)} ago`;
+  const lines = [
+    running
+      ? `daemon  ${daemon.listening}${daemon.tls ? ' (TLS)' : ''}, version ${daemon.version}, up ${ago(daemon.started_at!)}; ` +
+        `${counted(tokens.active ?? 0, 'token')}${tokens.retiring ? ` and ${tokens.retiring} that end soon` : ''}`
+      : `daemon  ${daemon.running ? 'does not answer' : 'stopped'}; what follows is from the database`,
+    ...(running
+      ? [
+          `events  ${number(rates.events_last_minute)} in a minute, ${number(rates.events_last_hour)} in an hour, ` +
+            `${number(rates.events_last_day)} in a day; refused ${number(rates.refused_last_minute)} of ` +
+            `${number(rates.requests_last_minute)} requests`,
+        ]
+      : []),
+    `store   ${number(store.events)} events, ${number(store.sessions)} sessions, ${bytesFor(store.bytes ?? 0)}; ` +
+      `free ${bytesFor(store.free_bytes ?? 0)}${days}; ${backup}`,
+  ];
+  return lines.map((line) => cut(line, canvas.columns ?? line.length));
+}
+
+function shortAgo(time: string, nowMs: number): string {
+  return shortSpan(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
+}

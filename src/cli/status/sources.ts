@@ -1,0 +1,118 @@
+import { visible } from '../../base/visibleText.ts';
+import type { SourceReport } from '../../telemetry/sourceTable.ts';
+import type { StatusReport } from './report.ts';
+import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from './style.ts';
+import { shortSpan } from './words.ts';
+
+const CLOCK_OFF_S = 2;
+/** A name has a fifth of the line at most. */
+const NAME_PART = 5;
+const SPARK = { least: 10, most: 60 } as const;
+
+interface Column {
+  readonly heading: string;
+  readonly isNumber?: boolean;
+  /** Shown only where the line has room for it. */
+  readonly isExtra?: boolean;
+  text(source: SourceReport, nowMs: number): string;
+  style?(source: SourceReport): Style | undefined;
+}
+
+const count = (value: number | null) => (value === null ? '-' : String(value));
+const COLUMNS: readonly Column[] = [
+  { heading: 'COURT', text: ({ court_id }) => visible(court_id) },
+  { heading: 'SOURCE', text: ({ source }) => visible(source), style: (source) => STYLES[source.state] },
+  { heading: 'STATE', text: ({ state }) => state, style: (source) => STYLES[source.state] },
+  { heading: 'LAST', isNumber: true, text: lastOf },
+  { heading: '/MIN', isNumber: true, text: (source) => count(source.events_last_minute) },
+  {
+    heading: 'CLOCK',
+    isNumber: true,
+    text: ({ clock_offset_s }) => signed(clock_offset_s),
+    style: ({ clock_offset_s }) => (Math.abs(clock_offset_s ?? 0) > CLOCK_OFF_S ? 'warn' : undefined),
+  },
+  { heading: 'P95', isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p95) },
+  {
+    heading: 'REFUSED',
+    isNumber: true,
+    text: (source) => count(source.refused_last_day),
+    style: ({ refused_last_day }) => ((refused_last_day ?? 0) > 0 ? 'warn' : undefined),
+  },
+  { heading: 'CLIENT', isExtra: true, text: ({ client }) => visible(client ?? '-') },
+  { heading: 'TODAY', isExtra: true, isNumber: true, text: (source) => count(source.events_last_day) },
+  { heading: 'P50', isExtra: true, isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p50) },
+  { heading: 'AGAIN', isExtra: true, isNumber: true, text: (source) => count(source.duplicates) },
+  { heading: 'CONFLICTS', isExtra: true, isNumber: true, text: (source) => count(source.conflicts) },
+];
+
+const STYLES: Record<SourceReport['state'], Style | undefined> = {
+  sending: 'good',
+  resting: undefined,
+  silent: 'warn',
+  unknown: 'dim',
+};
+
+/** @returns the sources, those that a person should look at first. */
+export function sourcesByTrouble({ sources }: StatusReport): SourceReport[] {
+  const trouble = (source: SourceReport) =>
+    (source.state === 'silent' ? 4 : 0) +
+    (Math.abs(source.clock_offset_s ?? 0) > CLOCK_OFF_S ? 2 : 0) +
+    ((source.refused_last_day ?? 0) > 0 ? 1 : 0);
+  return [...sources].sort((a, b) => trouble(b) - trouble(a));
+}
+
+/** @returns the headings, and a line for each source, as wide as there is room. */
+export function drawSources(sources: readonly SourceReport[], canvas: Canvas, nowMs: number): string[] {
+  if (sources.length === 0) return ['No source has sent anything yet.'];
+  const columns = canvas.columns ?? Number.POSITIVE_INFINITY;
+  const nameMost = Math.max(8, Math.floor(columns / NAME_PART));
+  const shown: { column: Column; width: number; cells: string[] }[] = [];
+  let width = -2;
+  for (const column of COLUMNS) {
+    const cells = sources.map((source) => cut(column.text(source, nowMs), nameMost));
+    const widest = Math.max(lengthOf(column.heading), ...cells.map(lengthOf));
+    const sparkRoom = column.isExtra && canvas.ramp !== undefined ? SPARK.least + 2 : 0;
+    if (column.isExtra && width + 2 + widest + sparkRoom > columns) continue;
+    shown.push({ column, width: widest, cells });
+    width += 2 + widest;
+  }
+  const sparkWidth = Math.min(SPARK.most, columns - width - 2);
+  const hasSpark = canvas.ramp !== undefined && sparkWidth >= SPARK.least;
+  const headings = shown.map(({ column, width }) => padded(column.heading, width, column));
+  const title = [...headings, ...(hasSpark ? ['LAST HOUR'] : [])].join('  ').trimEnd();
+  const lines = sources.map((source, i) => {
+    const cells = shown.map(({ column, width, cells }) =>
+      styled(padded(cells[i]!, width, column), column.style?.(source), canvas),
+    );
+    const spark = hasSpark ? [sparkline(source.last_hour, sparkWidth, canvas.ramp!)] : [];
+    return [...cells, ...spark].join('  ').trimEnd();
+  });
+  return [styled(cut(title, columns), 'bold', canvas), ...lines];
+}
+
+function padded(text: string, width: number, { isNumber = false }: Column): string {
+  const space = ' '.repeat(Math.max(0, width - lengthOf(text)));
+  return isNumber ? `${space}${text}` : `${text}${space}`;
+}
+
+function lastOf({ last_received_at }: SourceReport, nowMs: number): string {
+  if (last_received_at === null) return '-';
+  return shortSpan(Math.max(0, (nowMs - Date.parse(last_received_at)) / 1_000));
+}
+
+function signed(offset: number | null): string {
+  if (offset === null) return '-';
+  const text = seconds(Math.abs(offset));
+  return `${offset < 0 ? '-' : '+'}${text}`;
+}
+
+function seconds(value: number | null): string {
+  if (value === null) return '-';
+  return Math.abs(value) < 10 ? `${value.toFixed(1)}s` : shortSeconds(value);
+}
+
+function shortSeconds(value: number): string {
+  if (value < 0) return `-${shortSeconds(-value)}`;
+  if (value < 600) return `${Math.round(value)}s`;
+  return shortSpan(value);
+}

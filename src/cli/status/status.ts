@@ -1,0 +1,30 @@
+import type { DataOption } from '../options/withDatabase.ts';
+import { type JsonOption, printJson, say } from '../terminal/output.ts';
+import { hasDatabase, lookAtDaemon, lookAtStore } from './look.ts';
+import { makeReport } from './report.ts';
+import { drawStatus } from './screen.ts';
+import { canvasOf } from './style.ts';
+import { watch } from './watch.ts';
+
+export interface StatusOptions extends DataOption, JsonOption {
+  readonly watch?: boolean;
+}
+
+const EXIT = { problems: 1, noDatabase: 3 } as const;
+
+/** `courtd status`: exit status 0 where all is well, 1 where something needs a person, 3 where there is no database. */
+export async function status({ data, json, watch: isWatching }: StatusOptions): Promise<void> {
+  if (!hasDatabase(data)) {
+    say(
+      `courtd: There is no courtd database in ${data}: "courtd serve" makes one, and --data names another directory.`,
+    );
+    process.exitCode = EXIT.noDatabase;
+    return;
+  }
+  if (isWatching) return watch(data);
+  const store = await lookAtStore(data);
+  const report = makeReport(await lookAtDaemon(data), store, Date.now());
+  if (json) printJson(report.status);
+  else process.stdout.write(`${drawStatus(report, canvasOf(process.stdout), Date.now()).join('\n')}\n`);
+  if (report.status.state !== 'ok') process.exitCode = EXIT.problems;
+}

@@ -1,0 +1,74 @@
+import type { WriteStream } from 'node:tty';
+
+/** What a screen is drawn on. */
+export interface Canvas {
+  /** Undefined where lines may be as long as they are: a pipe. */
+  readonly columns: number | undefined;
+  /** Undefined where there may be as many lines as there are. */
+  readonly rows: number | undefined;
+  readonly hasColor: boolean;
+  /** How a sparkline is drawn: from nothing to the most. Undefined: not at all. */
+  readonly ramp: string | undefined;
+}
+
+const BLOCKS = ' ▁▂▃▄▅▆▇█';
+const ASCII = ' .:-=+*#@';
+const SMALLEST = 40;
+
+/** NO_COLOR of any content turns colours off (no-color.org). */
+export function canvasOf(stream: WriteStream, env: NodeJS.ProcessEnv = process.env): Canvas {
+  if (!stream.isTTY) return { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
+  const isUtf8 = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
+  return {
+    columns: Math.max(stream.columns || 80, SMALLEST),
+    rows: stream.rows || 24,
+    hasColor: !env.NO_COLOR && env.TERM !== 'dumb',
+    ramp: isUtf8 ? BLOCKS : ASCII,
+  };
+}
+
+export type Style = 'good' | 'warn' | 'fail' | 'dim' | 'bold';
+const CODES: Record<Style, string> = { good: '32', warn: '33', fail: '1;31', dim: '2', bold: '1' };
+
+/** @returns a text as it is, or in a colour of the terminal. */
+export function styled(text: string, style: Style | undefined, { hasColor }: Canvas): string {
+  return style === undefined || !hasColor || text === '' ? text : `\x1b[${CODES[style]}m${text}\x1b[0m`;
+}
+
+/** @returns counts as one character each, as many as fit: neighbours share one, which shows the highest of them. */
+export function sparkline(counts: readonly number[], width: number, ramp: string): string {
+  const steps = [...ramp];
+  const most = Math.max(...counts, 1);
+  const cells = Math.min(width, counts.length);
+  return Array.from({ length: cells }, (_, i) => {
+    const [from, to] = [i, i + 1].map((at) => Math.floor((at * counts.length) / cells));
+    const highest = Math.max(...counts.slice(from, to));
+    return steps[Math.ceil((highest / most) * (steps.length - 1))];
+  }).join('');
+}
+
+/** @returns a text in lines of at most so many characters; a longer word is cut. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (lengthOf(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line !== '') lines.push(line);
+    line = cut(word, width);
+  }
+  return [...lines, line];
+}
+
+/** @returns a text of at most so many characters, with a mark where something is missing. */
+export function cut(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}~`;
+}
+
+export function lengthOf(text: string): number {
+  return [...text].length;
+}

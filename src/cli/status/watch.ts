@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorError } from '../../base/operatorError.ts';
+import { visible } from '../../base/visibleText.ts';
+import { lookAtDaemon, lookAtStore, type StoreView } from './look.ts';
+import { makeReport, type StatusReport } from './report.ts';
+import { drawStatus, scrollMax } from './screen.ts';
+import { canvasOf, cut } from './style.ts';
+
+/** How often the daemon is asked, and how often the database is looked at, which takes longer. */
+const ASK_MS = 1_000;
+const LOOK_MS = 15_000;
+
+const ENTER = '\x1b[?1049h\x1b[?25l';
+const LEAVE = '\x1b[?25h\x1b[?1049l';
+const CLEAR_LINE = '\x1b[K';
+const CLEAR_REST = '\x1b[J';
+
+const LINES: Readonly<Record<string, number>> = { '\x1b[A': -1, k: -1, '\x1b[B': 1, j: 1 };
+const PAGES: Readonly<Record<string, number>> = { '\x1b[5~': -1, '\x1b[6~': 1, ' ': 1 };
+const QUIT = ['q', 'Q', '\x03', '\x04'];
+
+/** `courtd status --watch`: redraws in place until q, Ctrl-C or SIGTERM, and leaves the terminal as it was. */
+export async function watch(data: string): Promise<void> {
+  // Whatever makes it impossible is told before the screen is taken.
+  const screen = new Screen(data);
+  await screen.look();
+  const end = new AbortController();
+  const stop = () => end.abort();
+  const leave = takeTerminal((key) => {
+    if (QUIT.includes(key)) stop();
+    else screen.scrollBy(key);
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+  process.stdout.on('resize', () => screen.draw());
+  process.once('exit', leave);
+  try {
+    while (!end.signal.aborted) {
+      screen.draw();
+      await sleep(ASK_MS, undefined, { signal: end.signal }).catch(() => {});
+      if (!end.signal.aborted) await screen.look();
+    }
+  } finally {
+    process.stdout.removeAllListeners('resize');
+    leave();
+  }
+}
+
+class Screen {
+  readonly #data: string;
+  #store: StoreView | undefined;
+  #storeAt = Number.NEGATIVE_INFINITY;
+  #wasRunning: boolean | undefined;
+  #report: StatusReport | undefined;
+  /** Why it cannot be looked at right now, such as a database that is locked. */
+  #trouble = '';
+  #scroll = 0;
+
+  constructor(data: string) {
+    this.#data = data;
+  }
+
+  /** @throws {OperatorError} only the first time. */
+  async look(): Promise<void> {
+    try {
+      const view = await this.#daemon();
+      const isRunning = view.daemon !== undefined;
+      if (this.#store === undefined || this.#isStoreOld() || isRunning !== this.#wasRunning) {
+        this.#store = await lookAtStore(this.#data);
+        this.#storeAt = performance.now();
+      }
+      this.#wasRunning = isRunning;
+      this.#report = makeReport(view, this.#store, Date.now());
+      this.#trouble = '';
+    } catch (error) {
+      if (this.#report === undefined || !(error instanceof OperatorError)) throw error;
+      this.#trouble = error.message;
+    }
+  }
+
+  async #daemon() {
+    // Root becomes the owner of the directory with the first look.
+    if (this.#store === undefined) {
+      this.#store = await lookAtStore(this.#data);
+      this.#storeAt = performance.now();
+    }
+    return lookAtDaemon(this.#data);
+  }
+
+  #isStoreOld(): boolean {
+    return performance.now() - this.#storeAt > LOOK_MS;
+  }
+
+  scrollBy(key: string): void {
+    const page = Math.max(1, (process.stdout.rows ?? 24) >> 1);
+    const by = LINES[key] ?? (PAGES[key] ?? 0) * page;
+    const most = scrollMax(this.#report?.sources ?? []);
+    this.#scroll = Math.min(most, Math.max(0, this.#scroll + by));
+    if (by !== 0) this.draw();
+  }
+
+  /** Over what is there, so that nothing flickers. */
+  draw(): void {
+    if (this.#report === undefined) return;
+    const canvas = canvasOf(process.stdout);
+    const { columns = 80, rows = 24 } = canvas;
+    const lines = drawStatus(this.#report, canvas, Date.now(), this.#scroll).slice(0, rows - 1);
+    const last = this.#trouble === '' ? 'q ends this' : visible(this.#trouble);
+    while (lines.length < rows - 1) lines.push('');
+    const text = [...lines, cut(last, columns - 1)].map((line) => `${line}${CLEAR_LINE}`).join('\r\n');
+    process.stdout.write(`\x1b[H${text}${CLEAR_REST}`);
+  }
+}
+
+/** @returns what gives it back: it may be called more than once. */
+function takeTerminal(onKey: (key: string) => void): () => void {
+  const { stdin, stdout } = process;
+  const isTaken = stdin.isTTY === true;
+  const read = (chunk: Buffer) => onKey(chunk.toString('latin1'));
+  if (isTaken) {
+    stdin.setRawMode(true);
+    stdin.on('data', read);
+  }
+  stdout.write(ENTER);
+  let isGone = false;
+  return () => {
+    if (isGone) return;
+    isGone = true;
+    stdout.write(LEAVE);
+    if (!isTaken) return;
+    stdin.off('data', read);
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
+}

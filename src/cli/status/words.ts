@@ -1,0 +1,36 @@
+/** @returns a time span for people: "4 min 12 s", "3.4 s", "2 d 5 h". */
+export function span(seconds: number): string {
+  if (seconds < 10 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`;
+  let left = Math.round(seconds);
+  const parts: string[] = [];
+  for (const [name, length] of UNITS) {
+    const count = Math.floor(left / length);
+    left -= count * length;
+    if (count > 0) parts.push(`${count} ${name}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ');
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** @returns the same in at most six characters: "12s", "4m", "3h", "2d". */
+export function shortSpan(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)}s`;
+  if (seconds < 3_600) return `${Math.round(seconds / 60)}m`;
+  return seconds < 86_400 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
+}
+
+/** @returns bytes for people, as large as they are: "12.0 MiB", "3.4 GiB". */
+export function bytesFor(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let [size, at] = [bytes, 0];
+  for (; size >= 1024 && at < units.length - 1; at++) size /= 1024;
+  return at === 0 ? `${size} B` : `${size.toFixed(1)} ${units[at]}`;
+}

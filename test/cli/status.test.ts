@@ -1,0 +1,208 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import t, { type Test } from 'tap';
+import { type Status, StatusSchema } from '../../src/cli/status/schema.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+
+/** `courtd status`, as a person and a program see it. */
+
+const compiled = TypeCompiler.Compile(StatusSchema);
+
+/** Runs it, and holds its shape. */
+async function statusOf(t: Test, data: string): Promise<{ exit: number | null; status: Status }> {
+  const { status: exit, stdout, stderr } = await courtd(['status', '--json', '--data', data]);
+  t.equal(stderr, '');
+  const status = JSON.parse(stdout) as Status;
+  t.strictSame([...compiled.Errors(status)], [], 'it has the shape of the contract');
+  return { exit, status };
+}
+
+/** An eot so many seconds ago. */
+function ago(seconds: number): string {
+  return new Date(Date.now() - seconds * 1_000).toISOString();
+}
+
+const codes = ({ problems }: Status) => problems.map(({ code }) => code);
+
+t.test('a box whose cameras send is well: exit status 0', async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = events(3, { eot: ago(0.1) });
+  await daemon.post([...sent, event({ type: 'BALL_HIT', eot: ago(0.1) })]);
+  await daemon.post(sent);
+  await daemon.post(event({ court_id: 'court-2', source: 'camera-9', eot: ago(0.1) }));
+  const { exit, status } = await statusOf(t, daemon.data);
+  t.equal(exit, 0);
+  t.match(status, {
+    state: 'ok',
+    problems: [],
+    daemon: { running: true, version: /^\d+\.\d+/, listening: `127.0.0.1:${daemon.port}` },
+    store: { events: 5, sessions: 1, days_left: null, last_backup_at: null },
+    tokens: { active: 1, retiring: 0 },
+    rates: {
+      events_last_minute: 5,
+      events_last_hour: 5,
+      events_last_day: 5,
+      requests_last_minute: 3,
+      refused_last_minute: 0,
+    },
+    ship: null,
+  });
+  t.match(status.sources, [
+    {
+      source: 'camera-1',
+      court_id: 'court-1',
+      client: '127.0.0.1',
+      state: 'sending',
+      events_last_minute: 4,
+      events_last_day: 4,
+      by_type: { BALL_BOUNCE: 3, BALL_HIT: 1 },
+      duplicates: 3,
+      conflicts: 0,
+      refused_last_day: 0,
+    },
+    { source: 'camera-9', court_id: 'court-2', state: 'sending', events_last_minute: 1 },
+  ]);
+});
+
+t.test('a box without a database: exit status 3, and a sentence', async (t) => {
+  const { status, stdout, stderr } = await courtd(['status', '--json', '--data', temporaryFolder(t)]);
+  t.equal(status, 3);
+  t.equal(stdout, '');
+  t.match(stderr, /There is no courtd database/);
+});
+
+t.test('while the daemon is down, and after it was killed, the database tells what it can', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(event({ eot: ago(0) }));
+  await daemon.stop('SIGKILL');
+  t.ok(fs.existsSync(path.join(daemon.data, 'control.sock')), 'its socket is left');
+  const { exit, status } = await statusOf(t, daemon.data);
+  t.equal(exit, 1);
+  t.equal(status.state, 'stopped');
+  t.strictSame(codes(status), ['daemon_stopped']);
+  t.match(status.daemon, { running: false, version: null, started_at: null, listening: null, tls: null });
+  t.match(status.store, { events: 1, sessions: 1 });
+  t.match(status.rates, { events_last_minute: null });
+  t.match(status.sources, [
+    {
+      source: 'camera-1',
+      state: 'unknown',
+      last_received_at: /Z$/,
+      events_last_minute: null,
+      duplicates: null,
+    },
+  ]);
+
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  const { status: started } = await statusOf(t, daemon.data);
+  t.match(started, { state: 'ok', sources: [{ source: 'camera-1', state: 'unknown' }] });
+  await again.stop();
+  t.notOk(fs.existsSync(path.join(daemon.data, 'control.sock')), 'it takes its socket away');
+});
+
+t.test('clocks: who is off is named, and where all are off alike it may be the box', async (t) => {
+  const daemon = await Daemon.start(t);
+  for (let i = 0; i < 3; i++) {
+    await daemon.post(event({ source: 'right', eot: ago(0) }));
+    await daemon.post(event({ source: 'late', eot: ago(252 + i) }));
+    await daemon.post(event({ source: 'early', eot: ago(-60) }));
+  }
+  const { exit, status } = await statusOf(t, daemon.data);
+  t.equal(exit, 1);
+  t.equal(status.state, 'attention');
+  t.strictSame(codes(status), ['clock_off', 'clock_off']);
+  const off = Object.fromEntries(status.sources.map((one) => [one.source, one.clock_offset_s!]));
+  t.ok(Math.abs(off.late! + 252) < 2 && Math.abs(off.early! - 60) < 2 && Math.abs(off.right!) < 2, off);
+  t.match(status.problems.map(({ message }) => message).sort(), [
+    /early .* 60 s ahead|early .* 1 min ahead|early .* 59\.\d s ahead|early .* 59 s ahead/,
+    /late .* 4 min 1\d s behind/,
+  ]);
+  t.notMatch(JSON.stringify(status.problems), /the box/);
+
+  const other = await Daemon.start(t);
+  await other.post([event({ source: 'a', eot: ago(600) }), event({ source: 'b', eot: ago(600) })]);
+  const { status: alike } = await statusOf(t, other.data);
+  for (const { message } of alike.problems) t.match(message, /it may be the clock of the box/);
+  t.equal(alike.problems.length, 2);
+});
+
+t.test('a camera that sends what it has kept for an hour has no wrong clock', async (t) => {
+  const daemon = await Daemon.start(t);
+  const kept = Array.from({ length: 400 }, (_, i) => event({ eot: ago(3_600 - i * 5) }));
+  await daemon.post(kept);
+  const { status } = await statusOf(t, daemon.data);
+  t.strictSame(codes(status), []);
+  t.match(status.sources, [{ clock_offset_s: null }]);
+});
+
+t.test('refusals: the message names the source, or the address and who is known there', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(event({ source: 'good', eot: ago(0) }));
+  await daemon.post(event({ source: 'bad', confidence: 7 }));
+  await daemon.post(event(), { Authorization: 'Bearer wrong' });
+  const { exit, status } = await statusOf(t, daemon.data);
+  t.equal(exit, 1);
+  t.strictSame(codes(status).sort(), ['refused', 'token_refused']);
+  const of = (code: string) => status.problems.find((problem) => problem.code === code)!.message;
+  t.match(of('refused'), /bad on court-1 .*confidence/);
+  t.match(of('token_refused'), /127\.0\.0\.1 \(.*good/);
+  t.match(
+    status.sources.find(({ source }) => source === 'bad'),
+    {
+      state: 'unknown',
+      refused_last_day: 1,
+      events_last_day: null,
+    },
+  );
+  t.match(status.rates, { requests_last_minute: 3, refused_last_minute: 2 });
+});
+
+t.test('a box without a token is failing', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.command('token', 'revoke', '1');
+  const { exit, status } = await statusOf(t, daemon.data);
+  t.equal(exit, 1);
+  t.match(status, {
+    state: 'failing',
+    tokens: { active: 0 },
+    problems: [{ code: 'no_token', level: 'fail' }],
+  });
+});
+
+t.test('the last backup is known, also while the daemon is down', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(event({ eot: ago(0) }));
+  const before = Date.now();
+  await daemon.command('backup', temporaryFolder(t));
+  await daemon.stop();
+  const { status } = await statusOf(t, daemon.data);
+  t.ok(Date.parse(status.store.last_backup_at!) >= before - 1_000);
+});
+
+t.test(
+  'in a pipe it is plain text, what is wrong stands first, and nothing of a camera steers a terminal',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.post(event({ source: 'camera-\u202e1', eot: ago(252) }));
+    const { status, stdout } = await daemon.command('status');
+    t.equal(status, 1);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there.
+    t.notMatch(stdout, /[\x1b\u202e]/);
+    const lines = stdout.split('\n');
+    t.match(lines[0], /something needs a look \(1 problem\)/);
+    t.match(lines[1], /camera-\\u202e1 on court-1 is 4 min 12 s behind/);
+    t.match(lines[2], /^ -> /);
+    t.match(stdout, /\ncourt-1 +camera-\\u202e1 +sending/i);
+  },
+);
+
+t.test('--watch without a terminal, or with --json, is told', async (t) => {
+  const data = temporaryFolder(t);
+  for (const more of [[], ['--json']]) {
+    const { status, stderr } = await courtd(['status', '--watch', ...more, '--data', data]);
+    t.equal(status, 2);
+    t.match(stderr, /--watch/);
+  }
+});
