@@ -17,7 +17,10 @@ const ask = (data: string) => askDaemon<DaemonStatus>(data, '/v1/status');
 /** Waits for what the daemon does by itself within some seconds. */
 async function until(t: Test, what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
-    if (await isSo()) return t.pass(what);
+    if (await isSo()) {
+      t.pass(what);
+      return;
+    }
     await sleep(100);
   }
   t.fail(what);

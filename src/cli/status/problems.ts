@@ -1,10 +1,10 @@
-import { CERTIFICATE_WARN_DAYS, MIN_FREE_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
+import { CERTIFICATE_WARN_DAYS, MIN_FREE_BYTES, WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
 import type { DaemonStatus } from '../../control/statusRoute.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
-import { counted, mebibytes } from '../terminal/output.ts';
+import { counted } from '../terminal/output.ts';
 import type { DaemonView, StoreView } from './look.ts';
 import type { StatusProblem } from './schema.ts';
-import { span } from './words.ts';
+import { bytesFor, span } from './words.ts';
 
 /** What needs a person, each with what to do. A screen that cries wolf is read once: what mends itself is no problem. */
 
@@ -49,8 +49,8 @@ export function findProblems(
     ...(hangs === undefined ? [] : [problem('daemon_hangs', 'fail', hangs.message, RESTART)]),
     ...(daemon === undefined && hangs === undefined ? [STOPPED] : []),
     ...tokenProblems(store),
-    ...diskProblems(daemon, store),
     ...(daemon === undefined ? [] : [...sourceProblems(daemon), ...certificateProblems(daemon, nowMs)]),
+    ...diskProblems(daemon, store),
     ...backupProblems(store, nowMs),
   ];
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
@@ -86,18 +86,18 @@ function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: St
   const free = store.free_bytes ?? Number.POSITIVE_INFINITY;
   const days = store.days_left;
   const left = days === null ? '' : `, for about ${counted(days, 'day')}`;
-  const advice = 'Make room: "courtd prune --older-than 90d --dry-run" says what events would give.';
+  const advice = 'Make room: "courtd prune --older-than 90d --dry-run" says what would go.';
   if (daemon?.is_full) {
     found.push(problem('disk_full', 'fail', 'The disk is full: events are refused.', advice));
   } else if (free < (daemon?.min_free_bytes ?? MIN_FREE_BYTES)) {
-    const message = `The disk is nearly full: ${mebibytes(free)} are left${left}.`;
+    const message = `The disk is nearly full: ${bytesFor(free)} are left${left}.`;
     found.push(problem('disk_low', 'warn', message, advice));
   } else if (days !== null && days < DAYS_LEFT) {
-    const message = `The disk will be full in about ${counted(days, 'day')}: ${mebibytes(free)} are left.`;
+    const message = `The disk will be full in about ${counted(days, 'day')}: ${bytesFor(free)} are left.`;
     found.push(problem('disk_filling', 'warn', message, advice));
   }
   if ((store.wal_bytes ?? 0) > WAL_WARN_BYTES) {
-    const message = `Another program reads the database and does not end: its log has ${mebibytes(store.wal_bytes!)}, and at 1024.0 MiB events are refused.`;
+    const message = `Another program reads the database and does not end: its log has ${bytesFor(store.wal_bytes!)}, and at ${bytesFor(WAL_MAX_BYTES)} events are refused.`;
     found.push(
       problem('log_held', 'warn', message, `"sudo fuser -v ${directory}/courtd.db" names it: end it.`),
     );
@@ -113,8 +113,8 @@ function sourceProblems({ sources, refusals }: DaemonStatus): StatusProblem[] {
       problem(
         'source_silent',
         'warn',
-        `${source} on ${court_id} is silent: its last event came ${span(quiet_s ?? 0)} ago, and its court plays.`,
-        `Look at its power and its network cable${client === null ? '' : `; "ping ${client}" says whether it is there`}.`,
+        `${source} on ${court_id} has been silent for ${span(quiet_s ?? 0)}, and its court plays.`,
+        `Look at its power and its cable${client === null ? '' : `; is it there? "ping ${client}"`}.`,
       ),
     );
   return [...silent, ...refusalProblems(refusals, sources), ...clockProblems(sources)];
@@ -141,7 +141,7 @@ function clockProblems(sources: DaemonStatus['sources']): StatusProblem[] {
       `The clock of ${source.source} on ${source.court_id} is ${span(Math.abs(source.off))} ${which}.${box}`,
       areAlike
         ? 'Look at the clock of the box first ("timedatectl"), then at that of the camera.'
-        : 'Set its clock, or give it the time server of the venue (NTP): events are ordered by it.',
+        : 'Set its clock, or better give it a time server (NTP).',
     );
   });
 }
@@ -155,30 +155,30 @@ function refusalProblems(
   for (const { code, client, source, court_id, requests, ago_s, is_over, error } of refusals) {
     const at = sources.filter((one) => one.client === client).map((one) => one.source);
     const from = source === null ? nameOf(client, at) : `${source} on ${court_id ?? '?'}`;
-    const times = `${counted(requests, 'request')} within a day, the last ${span(ago_s)} ago`;
+    const times = `refused ${requests === 1 ? 'once' : `${requests} times`}, last ${span(ago_s)} ago`;
     if (code === 'unauthorized') {
       if (is_over && ago_s > TOKEN_TROUBLE_S) continue;
       found.push(
         problem(
           'token_refused',
           'warn',
-          `${from} has no valid token and is refused: ${times}.`,
-          'Give it the token of the venue; "courtd token rotate" makes a new one where nobody has it any more.',
+          `${from} has no valid token: ${times}.`,
+          'Give it the token of the venue. Nobody has it? "courtd token rotate"',
         ),
       );
       continue;
     }
     const advice = ADVICE[code];
     if (advice === undefined || (code === 'rate_limited' && requests < RATE_LIMITED)) continue;
-    const message = `Events of ${from} were refused (${code}): ${times}. The last answer: ${error}`;
+    const message = `${from}: ${times}. ${error}`;
     found.push(problem('refused', code === 'internal_error' ? 'fail' : 'warn', message, advice));
   }
   return found;
 }
 
 function nameOf(client: string, sources: readonly string[]): string {
-  const some = sources.slice(0, 4).join(', ');
-  return sources.length === 0 ? client : `${client} (${some}${sources.length > 4 ? ', …' : ''})`;
+  const some = sources.slice(0, 2).join(', ');
+  return sources.length === 0 ? client : `${client} (${some}${sources.length > 2 ? ', ...' : ''})`;
 }
 
 function certificateProblems({ certificate }: DaemonStatus, nowMs: number): StatusProblem[] {

@@ -105,12 +105,12 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       : `daemon  ${daemon.running ? 'does not answer' : 'stopped'}; what follows is from the database`,
     ...(running
       ? [
-          `events  ${number(rates.events_last_minute)} in a minute, ${number(rates.events_last_hour)} in an hour, ` +
-            `${number(rates.events_last_day)} in a day; refused ${number(rates.refused_last_minute)} of ` +
-            `${number(rates.requests_last_minute)} requests`,
+          `events  ${number(rates.events_last_minute)}/min  ${number(rates.events_last_hour)}/h  ` +
+            `${number(rates.events_last_day)}/day; refused ${number(rates.refused_last_minute)} of ` +
+            `${number(rates.requests_last_minute)} requests/min`,
         ]
       : []),
-    `store   ${number(store.events)} events, ${number(store.sessions)} sessions, ${bytesFor(store.bytes ?? 0)}; ` +
+    `store   ${number(store.events)} events in ${counted(store.sessions ?? 0, 'session')}, ${bytesFor(store.bytes ?? 0)}; ` +
       `free ${bytesFor(store.free_bytes ?? 0)}${days}; ${backup}`,
   ];
   return lines.map((line) => cut(line, canvas.columns ?? line.length));

@@ -31,7 +31,7 @@ const COLUMNS: readonly Column[] = [
     text: ({ clock_offset_s }) => signed(clock_offset_s),
     style: ({ clock_offset_s }) => (Math.abs(clock_offset_s ?? 0) > CLOCK_OFF_S ? 'warn' : undefined),
   },
-  { heading: 'P95', isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p95) },
+  { heading: 'LATE95', isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p95) },
   {
     heading: 'REFUSED',
     isNumber: true,
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column[] = [
   },
   { heading: 'CLIENT', isExtra: true, text: ({ client }) => visible(client ?? '-') },
   { heading: 'TODAY', isExtra: true, isNumber: true, text: (source) => count(source.events_last_day) },
-  { heading: 'P50', isExtra: true, isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p50) },
+  { heading: 'LATE50', isExtra: true, isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p50) },
   { heading: 'AGAIN', isExtra: true, isNumber: true, text: (source) => count(source.duplicates) },
   { heading: 'CONFLICTS', isExtra: true, isNumber: true, text: (source) => count(source.conflicts) },
 ];
