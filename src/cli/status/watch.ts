@@ -15,8 +15,11 @@ const LEAVE = '\x1b[?25h\x1b[?1049l';
 const CLEAR_LINE = '\x1b[K';
 const CLEAR_REST = '\x1b[J';
 
-const LINES: Readonly<Record<string, number>> = { '\x1b[A': -1, k: -1, '\x1b[B': 1, j: 1 };
-const PAGES: Readonly<Record<string, number>> = { '\x1b[5~': -1, '\x1b[6~': 1, ' ': 1 };
+/** Several keys may come at once, such as of one that is held down. A terminal has two ways to say an arrow. */
+const ESC = '\x1b';
+const KEYS = new RegExp(`${ESC}(?:\\[|O)[\\d;]*[A-Za-z~]|[^]`, 'g');
+const LINES: Readonly<Record<string, number>> = { A: -1, k: -1, B: 1, j: 1 };
+const PAGES: Readonly<Record<string, number>> = { '5~': -1, '6~': 1, ' ': 1 };
 const QUIT = ['q', 'Q', '\x03', '\x04'];
 
 /** `courtd status --watch`: redraws in place until q, Ctrl-C or SIGTERM, and leaves the terminal as it was. */
@@ -115,7 +118,9 @@ class Screen {
 function takeTerminal(onKey: (key: string) => void): () => void {
   const { stdin, stdout } = process;
   const isTaken = stdin.isTTY === true;
-  const read = (chunk: Buffer) => onKey(chunk.toString('latin1'));
+  const read = (chunk: Buffer) => {
+    for (const [key] of chunk.toString('latin1').matchAll(KEYS)) onKey(key.replace(/^.[[O]/s, ''));
+  };
   if (isTaken) {
     stdin.setRawMode(true);
     stdin.on('data', read);

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { BIN, cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { missingPrograms } from '../harness/programs.ts';
+
+/** `courtd status --watch` on a terminal of its own, which `script` makes. */
+
+const skip = missingPrograms({ script: 'bsdutils', stty: 'coreutils' }) ?? false;
+
+const ENTER = '\x1b[?1049h\x1b[?25l';
+const LEAVE = '\x1b[?25h\x1b[?1049l';
+
+class Terminal {
+  readonly #child: ChildProcess;
+  readonly #pidFile: string;
+  readonly exited: Promise<number | null>;
+  shown = '';
+  #waiting: { readonly text: string | RegExp; readonly from: number; readonly found: () => void }[] = [];
+
+  constructor(t: Test, data: string, env: Record<string, string> = {}) {
+    this.#pidFile = path.join(temporaryFolder(t), 'pid');
+    const run = `stty cols 80 rows 24; echo $$ > ${this.#pidFile}; exec ${BIN} status --watch --data ${data}`;
+    const all = cleanEnvironment({ TERM: 'xterm', LANG: 'C.UTF-8', SHELL: '/bin/sh', ...env });
+    this.#child = spawn('script', ['-qfec', run, '/dev/null'], {
+      env: all,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.exited = new Promise((resolve) => this.#child.once('close', resolve));
+    t.teardown(() => void this.#child.kill('SIGKILL'));
+    this.#child.stdout!.on('data', (chunk) => {
+      this.shown += chunk;
+      const isShown = ({ text, from }: { text: string | RegExp; from: number }) =>
+        this.shown.slice(from).search(text instanceof RegExp ? text : plain(text)) >= 0;
+      for (const one of this.#waiting.filter(isShown)) one.found();
+      this.#waiting = this.#waiting.filter((one) => !isShown(one));
+    });
+  }
+
+  /** Resolves when this is drawn, from now on. */
+  shows(text: string | RegExp): Promise<void> {
+    return new Promise((found) => {
+      this.#waiting.push({ text, from: this.shown.length, found });
+    });
+  }
+
+  type(keys: string): void {
+    this.#child.stdin!.write(keys);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    process.kill(Number(fs.readFileSync(this.#pidFile, 'utf8')), signal);
+  }
+}
+
+function plain(text: string): RegExp {
+  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+}
+
+t.test('it goes on over a restart of the daemon, and q gives the terminal back', { skip }, async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(event({ eot: new Date().toISOString() }));
+  const terminal = new Terminal(t, daemon.data);
+  await terminal.shows('all is well');
+  await Promise.all([terminal.shows('the daemon does not run'), daemon.stop()]);
+  const back = terminal.shows('all is well');
+  await Daemon.run(t, daemon.data, daemon.token);
+  await back;
+  terminal.type('q');
+  t.equal(await terminal.exited, 0);
+  t.ok(terminal.shown.includes(ENTER));
+  t.ok(terminal.shown.endsWith(LEAVE));
+});
+
+t.test('SIGTERM and Ctrl-C give the terminal back, and NO_COLOR has no colours', { skip }, async (t) => {
+  const daemon = await Daemon.start(t);
+  for (const end of [(one: Terminal) => one.kill('SIGTERM'), (one: Terminal) => one.type('\x03')]) {
+    const terminal = new Terminal(t, daemon.data, { NO_COLOR: '1' });
+    await terminal.shows('all is well');
+    end(terminal);
+    t.equal(await terminal.exited, 0);
+    t.ok(terminal.shown.endsWith(LEAVE));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what is looked for.
+    t.notMatch(terminal.shown, /\x1b\[[\d;]*m/);
+  }
+});
+
+t.test('a hundred cameras scroll, those with trouble first', { skip }, async (t) => {
+  const daemon = await Daemon.start(t);
+  const eot = new Date().toISOString();
+  const all = Array.from({ length: 100 }, (_, i) =>
+    event({ source: `camera-${i}`, court_id: `court-${i}`, eot }),
+  );
+  await daemon.post([...all, event({ source: 'late', eot: new Date(Date.now() - 252_000).toISOString() })]);
+  const terminal = new Terminal(t, daemon.data);
+  await terminal.shows(/SOURCE[^\n]*\n[^\n]*late/);
+  const scrolled = terminal.shows(/ [34] to \d+ of 101/);
+  terminal.type('\x1b[B\x1b[Bj');
+  await scrolled;
+  terminal.type('q');
+  t.equal(await terminal.exited, 0);
+  const rows = terminal.shown
+    .split('\x1b[H')
+    .slice(1)
+    .map((screen) => screen.split('\r\n').length);
+  t.strictSame([...new Set(rows)], [24], 'no screen has another height');
+});
