@@ -33,11 +33,13 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
+    ' ') commands='serve status token session event export backup restore prune version' options='-V --version' ;;
     ' ') commands='serve token session event export backup restore prune tail import check support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key'
       ;;
+    ' status '*) options='--json --watch' ;;
     ' token ') commands='rotate list revoke' ;;
     ' token rotate '*) options='--grace' ;;
     ' token list '* | ' session show '* | ' event show '* | ' restore '*) options='--json' ;;

@@ -125,7 +125,7 @@ export class ControlServer {
     try {
       await route.answer(req, res, searchParams);
     } catch (err) {
-      this.#log.error({ err, path: pathname }, 'a fault of courtd: please report it');
+      this.#log.error({ err, path: pathname }, 'a bug in courtd: please report it');
       if (res.headersSent) res.destroy();
       else answerJson(res, { error: 'Something went wrong here: the log has it.' }, 500);
     }
@@ -138,7 +138,7 @@ export class ControlServer {
     this.#told = reason;
     this.#log.warn(
       { reason },
-      'commands cannot speak to this daemon (control.sock): events are taken all the same',
+      'control.sock cannot be created, so commands cannot ask this daemon: events are accepted all the same',
     );
   }
 }

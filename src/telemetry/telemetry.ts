@@ -1,4 +1,4 @@
-import type { LoggedOnly, Problem } from '../protocol/errors.ts';
+import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { Counts } from '../store/write/appendEvents.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
@@ -56,12 +56,12 @@ export class Telemetry {
     if (counts.copies !== undefined) this.#sources.repeated(counts.copies, counts.conflicting ?? [], at);
   }
 
-  /** @param sender which camera it was, where that is known. */
-  refused(client: string, problem: Problem, sender: LoggedOnly = {}, at = performance.now()): void {
+  /** @param camera which one it was, where that is known. */
+  refused(client: string, problem: Problem, camera: LogFields = {}, at = performance.now()): void {
     this.#count(REQUESTS!, 1, at);
     this.#count(REFUSED!, 1, at);
-    const { code, message: error, logged } = problem;
-    const { source = null, court_id = null } = { ...sender, ...logged };
+    const { code, message: error, logFields } = problem;
+    const { source = null, court_id = null } = { ...camera, ...logFields };
     this.#refusals.add({ code, client, source, court_id, error }, at);
     if (source !== null && court_id !== null) this.#sources.refused(source, court_id, client, at);
   }

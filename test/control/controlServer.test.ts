@@ -100,7 +100,7 @@ for (const [what, put, take] of [
       const daemon = await Daemon.start(t, [], data);
       t.equal((await daemon.post(event())).status, 202);
       t.match(
-        daemon.log.find(({ msg }) => msg.includes('control.sock'))?.reason,
+        daemon.log.find(({ msg }) => msg.startsWith('control.sock'))?.reason,
         /and none of courtd's: remove it/,
       );
       const { status, stderr } = await daemon.command('status');

@@ -35,7 +35,7 @@ const ADVICE: Partial<Record<RefusalCode, string>> = {
   not_found: 'Look at the address that this camera was given: it ends in /v1/events.',
   method_not_allowed: 'Look at the address that this camera was given, and tell its vendor.',
   expectation_failed: 'Tell the vendor of the camera what is wrong.',
-  internal_error: 'A fault of courtd: please report it, with the log ("journalctl -u courtd").',
+  internal_error: 'A bug in courtd: please report it, with the log ("journalctl -u courtd").',
   rate_limited: 'Have the camera send more events in a request, or raise COURTD_RATE_LIMIT.',
 };
 
