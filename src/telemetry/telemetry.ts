@@ -1,6 +1,6 @@
 import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
-import type { Counts } from '../store/write/appendEvents.ts';
+import { type Counts, copiesOf } from '../store/write/appendEvents.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { type SourceReport, SourceTable } from './sourceTable.ts';
@@ -53,7 +53,8 @@ export class Telemetry {
     this.#count(EVENTS!, counts.accepted, at);
     this.#count(REQUESTS!, 1, at);
     this.#sources.stored(client, events, receivedMs, at);
-    if (counts.copies !== undefined) this.#sources.repeated(counts.copies, counts.conflicting ?? [], at);
+    const copies = copiesOf(counts);
+    if (copies !== undefined) this.#sources.repeated(copies.all, copies.inConflict, at);
   }
 
   /** @param camera which one it was, where that is known. */

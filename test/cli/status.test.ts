@@ -146,7 +146,7 @@ t.test('refusals: the message names the source, or the address and who is known 
   t.equal(exit, 1);
   t.strictSame(codes(status).sort(), ['refused', 'token_refused']);
   const of = (code: string) => status.problems.find((problem) => problem.code === code)!.message;
-  t.match(of('refused'), /bad on court-1 .*confidence/);
+  t.match(of('refused'), /bad on court-1: refused once.*confidence/);
   t.match(of('token_refused'), /127\.0\.0\.1 \(.*good/);
   t.match(
     status.sources.find(({ source }) => source === 'bad'),

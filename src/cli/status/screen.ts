@@ -101,7 +101,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
   const lines = [
     running
       ? `daemon  ${daemon.listening}${daemon.tls ? ' (TLS)' : ''}, version ${daemon.version}, up ${ago(daemon.started_at!)}; ` +
-        `${counted(tokens.active ?? 0, 'token')}${tokens.retiring ? ` and ${tokens.retiring} that end soon` : ''}`
+        `${counted(tokens.active ?? 0, 'token')}${tokens.retiring ? `, ${tokens.retiring} retiring` : ''}`
       : `daemon  ${daemon.running ? 'does not answer' : 'stopped'}; what follows is from the database`,
     ...(running
       ? [
