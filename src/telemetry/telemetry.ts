@@ -1,6 +1,6 @@
 import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
-import { type Counts, copiesOf } from '../store/write/appendEvents.ts';
+import { type Counts, copiesOf } from '../store/write/appender.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { type SourceReport, SourceTable } from './sourceTable.ts';
