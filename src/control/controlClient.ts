@@ -56,7 +56,7 @@ export function openDaemon(
       if (error.code !== 'EACCES' && error.code !== 'EPERM') return reject(error);
       reject(
         new OperatorError(
-          `${socketPath} is closed to this user: use sudo, or join the group of the data directory.`,
+          `${socketPath} is not accessible to this user: use sudo, or join the group of the data directory.`,
         ),
       );
     });

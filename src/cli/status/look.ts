@@ -36,9 +36,13 @@ export function hasDatabase(directory: string): boolean {
   }
 }
 
-/** @throws {OperatorError} where it cannot be read. */
-export function lookAtStore(data: string, nowMs = Date.now()): Promise<StoreView> {
-  return withDatabase({ data }, (db) => ({ ...viewOf(db, data, nowMs), recent: recentSources(db, nowMs) }));
+/** @param before what it said before: its newest events are not looked through again. @throws {OperatorError} where it cannot be read. */
+export function lookAtStore(data: string, before?: StoreView): Promise<StoreView> {
+  const nowMs = Date.now();
+  return withDatabase({ data }, (db) => ({
+    ...viewOf(db, data, nowMs),
+    recent: before?.recent ?? recentSources(db, nowMs),
+  }));
 }
 
 function viewOf(db: Database, data: string, nowMs: number): Omit<StoreView, 'recent'> {

@@ -68,7 +68,8 @@ class Screen {
       const view = await this.#daemon();
       const isRunning = view.daemon !== undefined;
       if (this.#store === undefined || this.#isStoreOld() || isRunning !== this.#wasRunning) {
-        this.#store = await lookAtStore(this.#data);
+        // While it runs, the daemon knows who has sent since.
+        this.#store = await lookAtStore(this.#data, isRunning ? this.#store : undefined);
         this.#storeAt = performance.now();
       }
       this.#wasRunning = isRunning;
