@@ -33,8 +33,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export backup restore prune version' options='-V --version' ;;
-    ' ') commands='serve token session event export backup restore prune tail import check support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export backup restore prune tail import check support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key'
