@@ -9,7 +9,13 @@ import { listSessions, type SessionLine, sessionId } from '../../store/read/sess
 import type { Day } from '../options/times.ts';
 import { counted, say } from '../terminal/output.ts';
 import { makeDirectory } from '../terminal/sinks.ts';
-import { type ExportOptions, openFile, withExportedDatabase, writeSession } from './exportSession.ts';
+import {
+  type ExportOptions,
+  failIfDamaged,
+  openFile,
+  withExportedDatabase,
+  writeSession,
+} from './exportSession.ts';
 
 /** The longest file name without its extension, in bytes: file systems allow 255, some that encrypt allow 143. */
 const NAME_BYTES = 100;
@@ -24,6 +30,7 @@ export async function exportDay(options: ExportOptions): Promise<void> {
   if (names.length === 0) return say(`No session has an event on ${day.name}.`);
   const files = fileNames(names);
   let [sessions, events] = [0, 0];
+  const damaged: string[] = [];
   for (const [name, file] of files) {
     const open = () => {
       if (!exists) makeDirectory(output);
@@ -31,14 +38,16 @@ export async function exportDay(options: ExportOptions): Promise<void> {
       return openFile(path.join(output, `${file}.${format}`));
     };
     const written = await writeSession(name, options, open, { unlessEmpty: true });
-    events += written;
-    if (written > 0) sessions++;
+    events += written.events;
+    if (written.events > 0) sessions++;
+    damaged.push(...written.damaged);
   }
   const found = counted(names.length, 'session');
-  if (sessions === 0) return say(`No event matched in the ${found} of ${day.name}.`);
+  if (sessions === 0 && damaged.length === 0) return say(`No event matched in the ${found} of ${day.name}.`);
   say(
     `${counted(sessions, 'session')} of ${day.name} with ${counted(events, 'event')} written to ${output}.`,
   );
+  failIfDamaged(damaged);
 }
 
 /** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
+import { OperatorError } from '../../base/operatorError.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import { type EventFilter, type ReadEvent, readSession } from '../../store/read/sessionReader.ts';
 import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
@@ -24,50 +25,88 @@ export interface ExportOptions extends DataOption {
   readonly output?: string;
 }
 
-/** The most courts or types that a message lists. */
+/** The most courts, types or events that a message lists. */
 const NAMES_LISTED = 10;
+
+/** What was written of one session. */
+export interface Written {
+  readonly events: number;
+  /** Events that were left out because they are damaged in the database, as a message names them. */
+  readonly damaged: readonly string[];
+}
 
 /** `courtd export S`. */
 export async function exportSession(name: string, options: ExportOptions): Promise<void> {
   const { output } = options;
-  const written = await writeSession(name, options, () =>
+  const { events, damaged } = await writeSession(name, options, () =>
     output === undefined ? stdoutSink() : openFile(output),
   );
-  if (written === 0) return sayNoMatch(name, options);
-  if (output === undefined && process.stderr.isTTY) say(`${counted(written, 'event')} written.`);
+  failIfDamaged(damaged);
+  if (events === 0) return sayNoMatch(name, options);
+  if (output === undefined && process.stderr.isTTY) say(`${counted(events, 'event')} written.`);
+}
+
+/** @throws {OperatorError} where events were left out: whoever counts on the export must notice. */
+export function failIfDamaged(events: readonly string[]): void {
+  if (events.length === 0) return;
+  throw new OperatorError(
+    `Damaged in the database, and left out: ${listed(events)}. Make a copy of the database, then restore a backup.`,
+  );
 }
 
 /**
- * Writes the events of one session that pass the filters.
+ * Writes the events of one session that pass the filters, but for those that are damaged.
  * @param open opens the destination: at once, or with `unlessEmpty` only when there is an event to write.
- * @returns the number of events.
  */
 export async function writeSession(
   name: string,
   options: ExportOptions,
   open: () => ExportSink,
   { unlessEmpty = false } = {},
-): Promise<number> {
+): Promise<Written> {
   return withExportedDatabase(options, async (db) => {
     const session = sessionId(db, name);
     let sink = unlessEmpty ? undefined : await begin(open(), options);
     const toLine = lineWriter(options);
     const progress = new Progress();
+    const damaged: string[] = [];
     let [read, written] = [0, 0];
     for (const { events, scanned } of readSession(db, session, filterOf(options))) {
-      if (events.length > 0) {
+      const intact = events.filter(isIntact);
+      if (intact.length < events.length) {
+        damaged.push(...events.filter((event) => !isIntact(event)).map(nameOf));
+      }
+      if (intact.length > 0) {
         sink ??= await begin(open(), options);
-        await sink.write(events.map(toLine).join(''));
+        await sink.write(intact.map(toLine).join(''));
       }
       read += scanned;
-      written += events.length;
+      written += intact.length;
       progress.show(() => `${read} events read, ${written} written`);
     }
     progress.clear();
     sink?.commit();
     sink?.report?.(written);
-    return written;
+    return { events: written, damaged };
   });
+}
+
+/** SQLite does not notice damage inside a text. */
+function isIntact({ payload, extra }: ReadEvent): boolean {
+  return isObject(payload) && (extra === null || isObject(extra));
+}
+
+function isObject(json: string): boolean {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+function nameOf({ eventId, revision, sessionId: session }: ReadEvent): string {
+  return `event ${JSON.stringify(eventId)} (revision ${revision}) of session ${JSON.stringify(session)}`;
 }
 
 /** Opens the database for one query or one session: each is read on a connection of its own. */
@@ -130,8 +169,8 @@ async function sayNoMatch(name: string, options: ExportOptions): Promise<void> {
   const { type, court, from, to, receivedFrom, receivedTo } = options;
   const summary = await withExportedDatabase(options, (db) => summarizeSession(db, name));
   const has: string[] = [];
-  if (court !== undefined) has.push(`the courts ${listed(summary.by_court)}`);
-  if (type !== undefined) has.push(`the types ${listed(summary.by_type)}`);
+  if (court !== undefined) has.push(`the courts ${listed(Object.keys(summary.by_court))}`);
+  if (type !== undefined) has.push(`the types ${listed(Object.keys(summary.by_type))}`);
   if ((from ?? to) !== undefined) has.push(`events from ${summary.first_eot} to ${summary.last_eot}`);
   if ((receivedFrom ?? receivedTo) !== undefined) has.push(await receivedIn(name, options));
   const instead = has.length === 0 ? '' : `: session ${JSON.stringify(name)} has ${has.join(', ')}`;
@@ -152,8 +191,7 @@ async function receivedIn(name: string, options: ExportOptions): Promise<string>
   return `events received from ${isoTime(first ?? null)} to ${isoTime(last ?? null)}`;
 }
 
-function listed(counts: Readonly<Record<string, number>>): string {
-  const names = Object.keys(counts);
+function listed(names: readonly string[]): string {
   const rest = names.length - NAMES_LISTED;
   return `${names.slice(0, NAMES_LISTED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
