@@ -108,7 +108,8 @@ async function hasEventIn(line: SessionLine, day: Day, options: ExportOptions): 
  * @returns each session_id with the name of its file, without the extension.
  */
 export function fileNames(sessions: readonly string[]): Map<string, string> {
-  const folded = (name: string) => encoded(name).normalize('NFC').toLowerCase();
+  // Both ways: file systems compare upper case, and three letters (σ, ς, Σ) may share one of them.
+  const folded = (name: string) => encoded(name).normalize('NFC').toLowerCase().toUpperCase();
   const counts = new Map<string, number>();
   for (const name of sessions) counts.set(folded(name), (counts.get(folded(name)) ?? 0) + 1);
   return new Map(
