@@ -27,12 +27,15 @@ t.test('the log names the older databases that may go: at a start, and when the 
   t.match(await logged(daemon, /^the disk is filling up/), { may_go: files, may_go_mib: 3 });
 });
 
-t.test('a symbolic link with such a name, which leads to itself, keeps no daemon from being ready', async (t) => {
-  const data = temporaryFolder(t);
-  fs.symlinkSync('courtd.db.replaced-loop', path.join(data, 'courtd.db.replaced-loop'));
-  const daemon = await Daemon.start(t, ['--min-free', '1000000GiB'], data);
-  const files = ['courtd.db.replaced-loop'];
-  t.match(await logged(daemon, KEPT), { level: 'info', files });
-  t.match(await logged(daemon, /^the disk is filling up/), { may_go: files });
-  t.equal(await daemon.stop(), 0);
-});
+t.test(
+  'a symbolic link with such a name, which leads to itself, keeps no daemon from being ready',
+  async (t) => {
+    const data = temporaryFolder(t);
+    fs.symlinkSync('courtd.db.replaced-loop', path.join(data, 'courtd.db.replaced-loop'));
+    const daemon = await Daemon.start(t, ['--min-free', '1000000GiB'], data);
+    const files = ['courtd.db.replaced-loop'];
+    t.match(await logged(daemon, KEPT), { level: 'info', files });
+    t.match(await logged(daemon, /^the disk is filling up/), { may_go: files });
+    t.equal(await daemon.stop(), 0);
+  },
+);

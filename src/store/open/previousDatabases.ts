@@ -20,7 +20,9 @@ export function previousDatabases(directory: string): PreviousDatabases {
     .readdirSync(directory)
     .filter((name) => name.startsWith(prefix) && /^(replaced|layout)-/.test(name.slice(prefix.length)));
   // Of a symbolic link the link itself: it may lead to itself, which is an error.
-  const sizes = files.map((name) => fs.lstatSync(path.join(directory, name), { throwIfNoEntry: false })?.size);
+  const sizes = files.map(
+    (name) => fs.lstatSync(path.join(directory, name), { throwIfNoEntry: false })?.size,
+  );
   const bytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
   return { names: files.filter((name) => !/-(wal|journal)$/.test(name)), bytes };
 }
