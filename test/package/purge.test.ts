@@ -1,0 +1,53 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { run, temporaryFolder } from '../harness/daemon.ts';
+
+const SCRIPT = path.resolve(import.meta.dirname, '../../scripts/package/debian/courtd.postrm');
+const EVENTS = 'courtd/nested/courtd.db';
+
+/** Runs the package's script with `folder` in the place of /var/lib. */
+function purge(folder: string, ...env: string[]) {
+  const script = fs
+    .readFileSync(SCRIPT, 'utf8')
+    .replaceAll('/var/lib', folder)
+    .replaceAll('/var/backups', `${folder}/backups`);
+  return run('env', [...env, 'sh', '-c', script, 'postrm', 'purge']);
+}
+
+function place(t: Parameters<typeof temporaryFolder>[0], events = EVENTS): string {
+  const folder = temporaryFolder(t);
+  fs.mkdirSync(path.dirname(path.join(folder, events)), { recursive: true });
+  fs.writeFileSync(path.join(folder, events), 'events');
+  return folder;
+}
+
+t.test('a purge keeps the events', async (t) => {
+  const folder = place(t);
+  const { status, stdout } = await purge(folder);
+  t.equal(status, 0);
+  t.match(stdout, /^The events are kept in /);
+  t.ok(fs.existsSync(path.join(folder, EVENTS)));
+});
+
+t.test('with COURTD_PURGE_DATA=yes it removes them, and may find none', async (t) => {
+  const folder = place(t);
+  for (const time of ['first', 'again']) {
+    const { status, stdout } = await purge(folder, 'COURTD_PURGE_DATA=yes');
+    t.equal(status, 0, time);
+    t.match(stdout, /^The events in .* are removed\./);
+    t.strictSame(fs.readdirSync(folder), []);
+  }
+});
+
+t.test('what a symbolic link leads to is kept either way, and said to be', async (t) => {
+  const folder = place(t, 'disk/courtd.db');
+  fs.symlinkSync('disk', path.join(folder, 'courtd'));
+  for (const env of [[], ['COURTD_PURGE_DATA=yes']]) {
+    const { status, stdout } = await purge(folder, ...env);
+    t.equal(status, 0);
+    t.ok(stdout.startsWith(`The events are kept in ${folder}/disk, to which `), stdout);
+    t.strictSame(fs.readdirSync(folder).sort(), ['courtd', 'disk']);
+    t.ok(fs.existsSync(path.join(folder, 'disk/courtd.db')));
+  }
+});
