@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { fileNames } from '../../src/cli/export/exportDay.ts';
 import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
@@ -151,4 +152,26 @@ t.test('every session_id is a file name of its own, on any file system', async (
     t.notMatch(name, /%(?![0-9A-F]{2})/, 'no code is cut');
   }
   t.end();
+});
+
+t.test('a session that a prune deletes meanwhile is left out, and all others are written', async (t) => {
+  const eots = Array.from({ length: 500 }, (_, i) => `2026-05-01T10:00:00.${String(i).padStart(3, '0')}Z`);
+  for (const session of ['written last', 'gone', 'written first']) await store(session, ...eots);
+  const place = temporaryFolder(t);
+  const pipe = path.join(place, 'written%20first.csv');
+  t.equal((await run('mkfifo', [pipe])).status, 0);
+  const child = start(BIN, ['export', '--data', daemon.data, '--day', '2026-05-01', '-o', place], {
+    env: cleanEnvironment({ TZ: 'UTC' }),
+  });
+  const exit = once(child, 'exit');
+  // It waits for its reader, in the middle of a file that is larger than what a pipe holds.
+  const reader = await fs.promises.open(pipe, 'r');
+  const db = new Database(path.join(daemon.data, 'courtd.db'));
+  db.exec(`DELETE FROM event WHERE session = (SELECT id FROM session WHERE name = 'gone');
+           UPDATE session SET events = 0 WHERE name = 'gone'`);
+  db.close();
+  t.equal(csvObjects(await reader.readFile('utf8')).length, 500);
+  await reader.close();
+  t.strictSame(await exit, [0, null]);
+  t.strictSame(fs.readdirSync(place).sort(), ['written%20first.csv', 'written%20last.csv']);
 });

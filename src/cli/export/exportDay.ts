@@ -5,7 +5,7 @@ import { explainWriteErrors } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
-import { listSessions, type SessionLine, sessionId } from '../../store/read/sessions.ts';
+import { findSession, listSessions, type SessionLine } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
 import { counted, say } from '../terminal/output.ts';
 import { makeDirectory } from '../terminal/sinks.ts';
@@ -94,7 +94,10 @@ function hasEdgeIn(line: SessionLine, { fromNs, toNs }: Day): boolean {
 async function hasEventIn(line: SessionLine, day: Day, options: ExportOptions): Promise<boolean> {
   return withExportedDatabase(options, (db) => {
     const { fromNs, toNs } = day;
-    for (const { events } of readSession(db, sessionId(db, line.session_id), { fromNs, toNs })) {
+    const session = findSession(db, line.session_id);
+    // A prune has deleted it since it was listed.
+    if (session === undefined) return false;
+    for (const { events } of readSession(db, session, { fromNs, toNs })) {
       if (events.length > 0) return true;
     }
     return false;

@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import { type EventFilter, type ReadEvent, readSession } from '../../store/read/sessionReader.ts';
-import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
+import { findSession, sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, isoTime, Progress, say } from '../terminal/output.ts';
@@ -65,7 +65,9 @@ export async function writeSession(
   { unlessEmpty = false } = {},
 ): Promise<Written> {
   return withExportedDatabase(options, async (db) => {
-    const session = sessionId(db, name);
+    const session = unlessEmpty ? findSession(db, name) : sessionId(db, name);
+    // A prune has deleted it since it was found.
+    if (session === undefined) return { events: 0, damaged: [] };
     let sink = unlessEmpty ? undefined : await begin(open(), options);
     const toLine = lineWriter(options);
     const progress = new Progress();

@@ -44,12 +44,21 @@ export interface Lateness {
 
 /**
  * The row of a session may outlive its last event, because the daemon caches its id.
+ * @returns the id of a session; undefined where no event of it is stored.
+ */
+export function findSession(db: Database, name: string): number | undefined {
+  return db
+    .prepare<[string], number>('SELECT id FROM session WHERE name = ? AND events > 0')
+    .pluck()
+    .get(name);
+}
+
+/**
  * @returns the id of a session.
  * @throws {OperatorError} where no event of this session is stored.
  */
 export function sessionId(db: Database, name: string): number {
-  const find = db.prepare<[string], number>('SELECT id FROM session WHERE name = ? AND events > 0');
-  const id = find.pluck().get(name);
+  const id = findSession(db, name);
   if (id === undefined) {
     throw new OperatorError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
   }
