@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { TOKEN_GRACE_S } from '../src/base/limits.ts';
 import { makeProgram, runProgram } from '../src/cli/program.ts';
@@ -16,6 +17,8 @@ import { matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens
 /** The token itself, beside the database, which stores only its hash; the next start uses it again. */
 const TOKEN_FILE = 'npm-start.token';
 const LOCAL = '127.0.0.1';
+/** Addresses that mean all of this machine's, with one that a client can use. */
+const ANY: Readonly<Record<string, string>> = { '0.0.0.0': LOCAL, '::': '::1' };
 
 const program = makeProgram();
 const serveCommand = program.commands.find((command) => command.name() === 'serve');
@@ -30,10 +33,17 @@ async function start(options: ServeOptions): Promise<void> {
   const token = prepare(options.data);
   const port = await serve(options);
   const headers = `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json'`;
-  const event = JSON.stringify(sampleEvent(options.venue ?? 'venue-1')).replaceAll("'", `'\\''`);
-  const host = options.host === '0.0.0.0' ? LOCAL : options.host;
-  const curl = options.tlsCert === undefined ? 'curl -sS http' : `curl -sS --cacert ${options.tlsCert} https`;
-  process.stdout.write(`\n${curl}://${host}:${port}/v1/events ${headers} -d '${event}'\n\n`);
+  const event = JSON.stringify(sampleEvent(options.venue ?? 'venue-1'));
+  const host = ANY[options.host] ?? options.host;
+  const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const curl =
+    options.tlsCert === undefined ? 'curl -sS http' : `curl -sS --cacert ${quoted(options.tlsCert)} https`;
+  process.stdout.write(`\n${curl}://${address}/v1/events ${headers} -d ${quoted(event)}\n\n`);
+}
+
+/** @returns the text as one word of a shell command. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Creates the database where there is none. @returns a valid token. @throws {OperatorError} where a daemon already runs. */
