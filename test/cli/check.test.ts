@@ -202,3 +202,10 @@ t.test('the table of systemd/CHECK.md has every check, in its order', (t) => {
   );
   t.end();
 });
+
+t.test('the running daemon says where it listens: no setting has to', async (t) => {
+  const daemon = await used(t);
+  const { stdout } = await courtd(['check', '--json', '--data', daemon.data]);
+  const port = (JSON.parse(stdout) as Result[]).find(({ name }) => name === 'port');
+  t.match(port, { level: 'ok', message: `127.0.0.1:${daemon.port} answers` });
+});

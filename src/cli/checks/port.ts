@@ -2,6 +2,8 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { PORT } from '../../base/limits.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import type { DaemonStatus } from '../../control/statusRoute.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import type { Box } from './box.ts';
 import { type Check, fail, ok, warn } from './check.ts';
@@ -12,7 +14,8 @@ const ANSWER_MS = 5_000;
 interface Listening {
   readonly host: string;
   readonly port: number;
-  /** systemd or a setting says so; else it is courtd's default, and a flag may have moved it. */
+  readonly isTls: boolean;
+  /** The daemon, systemd or a setting says so; else it is courtd's default, and a flag may have moved it. */
   readonly isKnown: boolean;
 }
 
@@ -31,7 +34,7 @@ export const port: Check = {
     }
     const at = await listening(box);
     const place = `${net.isIPv6(at.host) ? `[${at.host}]` : at.host}:${at.port}`;
-    const answer = await ask(at, box.settings.COURTD_TLS_CERT !== undefined);
+    const answer = await ask(at);
     if (answer === 'courtd')
       return ok(`${place} answers from here, with 401 for want of a token, as it should.`);
     const message = SENTENCES[answer](place);
@@ -57,11 +60,18 @@ const ADVICE: Readonly<Record<Exclude<Answer, 'courtd'>, string>> = {
   another: 'Look who has the port: "sudo ss -ltnp". With TLS just set or taken away, restart courtd.',
 };
 
-async function listening({ unit, settings }: Box): Promise<Listening> {
+async function listening({ data, unit, settings }: Box): Promise<Listening> {
+  // One that hangs, or whose socket is closed to this user, says nothing about its port.
+  const daemon = await askDaemon<DaemonStatus>(data, '/v1/status').catch(() => undefined);
+  const told = /^(.*):(\d+)$/.exec(daemon?.listening ?? '');
+  if (daemon !== undefined && told !== null) {
+    return { host: reachable(told[1]!), port: Number(told[2]), isTls: daemon.tls, isKnown: true };
+  }
+  const isTls = settings.COURTD_TLS_CERT !== undefined;
   if (unit !== undefined) {
     const socket = (await showUnits(['courtd.socket'], ['Listen']))?.[0];
     const match = /^(.*):(\d+) \(Stream\)$/m.exec(socket?.Listen ?? '');
-    if (match !== null) return { host: reachable(match[1]!), port: Number(match[2]), isKnown: true };
+    if (match !== null) return { host: reachable(match[1]!), port: Number(match[2]), isTls, isKnown: true };
   }
   const { COURTD_HOST = '0.0.0.0', COURTD_PORT } = settings;
   const port = Number(COURTD_PORT ?? PORT);
@@ -69,6 +79,7 @@ async function listening({ unit, settings }: Box): Promise<Listening> {
   return {
     host: reachable(COURTD_HOST),
     port: isUsable ? port : PORT,
+    isTls,
     isKnown: isUsable && COURTD_PORT !== undefined,
   };
 }
@@ -80,7 +91,7 @@ function reachable(host: string): string {
   return bare === '::' ? '::1' : bare;
 }
 
-function ask({ host, port }: Listening, isTls: boolean): Promise<Answer> {
+function ask({ host, port, isTls }: Listening): Promise<Answer> {
   return new Promise((resolve) => {
     const options = {
       host,
