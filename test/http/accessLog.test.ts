@@ -69,6 +69,9 @@ t.test('a client that invents sources, and any number of strangers, get few line
   const before = warned().length;
   refuse('10.0.0.1', 'invalid_event');
   t.equal(warned().length, before + 1, 'a camera that has sent events is told beside them');
+  summary();
+  refuse('198.51.100.7', 'unauthorized');
+  t.strictSame(summary()?.clients, { '198.51.100.7': { requests: 1, refused: 1 } }, 'and each minute anew');
 });
 
 t.test(

@@ -46,7 +46,7 @@ export class AdmissionControl {
   admit(network: string, bodyBytes: number): Permit {
     const requests = this.#requests;
     const own = requests.of(network);
-    if (own > 0 && requests.total >= CONCURRENT_REQUESTS && own >= requests.fairShare(CONCURRENT_REQUESTS)) {
+    if (requests.total >= CONCURRENT_REQUESTS && own >= requests.fairShare(CONCURRENT_REQUESTS)) {
       throw overloaded(`${own} requests from ${network} are already in progress`);
     }
     const permit = new Permit(network, requests, this.#bodies);

@@ -64,3 +64,11 @@ t.test('they come in the order of the file: by session, then by hash', (t) => {
   t.equal(new Memtable().lastSeq, 0);
   t.end();
 });
+
+t.test('beyond its capacity it refuses a key, rather than forget it', (t) => {
+  const table = new Memtable();
+  const key = { session: 1, revision: 0 };
+  for (let seq = 1; seq <= 2 ** 21; seq++) table.add({ ...key, hash: Math.imul(seq, 0x9e3779b1), seq });
+  t.throws(() => table.add({ ...key, hash: 0, seq: 2 ** 21 + 1 }), RangeError);
+  t.end();
+});

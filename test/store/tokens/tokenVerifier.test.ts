@@ -1,4 +1,5 @@
 import crypto from 'node:crypto';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { listTokens, rotateToken } from '../../../src/store/tokens/tokens.ts';
 import { scratch } from '../../harness/scratchStore.ts';
@@ -15,6 +16,8 @@ const { TokenVerifier } = await t.mockImport<typeof import('../../../src/store/t
   '../../../src/store/tokens/tokenVerifier.ts',
   { 'node:crypto': counting },
 );
+
+type Test = Parameters<typeof scratch>[0];
 
 const noFailure = (error: unknown) => {
   throw error;
@@ -69,3 +72,42 @@ t.test('last uses are written again after a commit that failed', async (t) => {
     'what is written changes no page again',
   );
 });
+
+/** @returns a verifier whose look at the database fails with `code` while there is one, and what it reports. */
+function failing(t: Test) {
+  const { db } = scratch(t);
+  const { token } = rotateToken(db, 0, Date.now());
+  const state: { code: string | undefined; told: unknown[] } = { code: undefined, told: [] };
+  const { prepare } = db;
+  db.prepare = ((sql: string) => {
+    const statement = prepare.call(db, sql);
+    if (sql !== 'PRAGMA data_version') return statement;
+    const get = () => {
+      if (state.code !== undefined) throw new Database.SqliteError('it failed', state.code);
+      return statement.pluck().get();
+    };
+    return { pluck: () => ({ get }) };
+  }) as typeof prepare;
+  return { state, token, guard: new TokenVerifier(db, (error) => state.told.push(error)) };
+}
+
+t.test('tokens that are locked for a moment are a 503, and are read again', async (t) => {
+  const { state, token, guard } = failing(t);
+  state.code = 'SQLITE_BUSY';
+  t.throws(() => guard.accepts(token, '192.0.2.7'), { status: 503, code: 'storage_busy' });
+  t.ok(guard.isOpen, 'not known');
+  state.code = undefined;
+  t.ok(guard.accepts(token, '192.0.2.7'));
+  t.strictSame(state.told, []);
+});
+
+for (const code of ['SQLITE_IOERR_READ', 'SQLITE_CORRUPT']) {
+  t.test(`after ${code} no token is accepted any more, and it is reported once`, async (t) => {
+    const { state, token, guard } = failing(t);
+    state.code = code;
+    t.throws(() => guard.accepts(token, '192.0.2.7'), { status: 503, code: 'storage_failed' });
+    state.code = undefined;
+    t.throws(() => guard.accepts(token, '192.0.2.7'), { status: 503, code: 'storage_failed' });
+    t.match(state.told, [{ code }]);
+  });
+}

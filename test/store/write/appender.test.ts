@@ -248,6 +248,19 @@ t.test('events whose ids have the same hash are two events, wherever their keys 
   t.end();
 });
 
+t.test('of two ids with the same hash, one arrives while the other is on its way to the file', (t) => {
+  const { db } = scratch(t);
+  const store = new Committer(db);
+  const [one, other] = collidingIds(readKeyHash(db)).map((event_id) => court(event({ event_id }))[0]!);
+  store.append(one!);
+  // Begins: no key is in the file yet.
+  store.appender.keys.flushStep();
+  t.match(keyState(db), { flushed: 0 });
+  t.strictSame(store.append(other!), NEW);
+  for (const each of [one!, other!]) t.strictSame(store.append(each), KNOWN);
+  t.end();
+});
+
 t.test('what SQLite notes for itself stays in memory: a full /var/tmp stops nothing', (t) => {
   const { db } = scratch(t);
   new Committer(db).append(...court(event()));
