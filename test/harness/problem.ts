@@ -38,6 +38,8 @@ export function checkProblem(
     status: [answer.status, body.status],
     mediaType: answer.headers.get('content-type'),
     bytes: Number(answer.headers.get('content-length')),
+    // Without it a proxy may keep a 404 or a 405 (RFC 9111, 4.2.2).
+    caching: answer.headers.get('cache-control'),
     members: Object.keys(body).sort(),
     ...{ type: body.type, code: body.code, retryable: body.retryable },
     words: [body.title, body.error, body.request_id].map((text) => typeof text === 'string' && text !== ''),
@@ -46,6 +48,7 @@ export function checkProblem(
     status: [status, status],
     mediaType: 'application/problem+json',
     bytes: Buffer.byteLength(answer.body),
+    caching: 'no-store',
     members: [...MEMBERS, ...further].sort(),
     ...{ type: `urn:courtd:problem:${code}`, code, retryable: RETRYABLE.includes(status) },
     words: [true, true, true],

@@ -175,6 +175,7 @@ t.test('the media type that came is quoted, cut, and without what a terminal wou
     JSON.parse((await askGood(t, { headers: { 'content-type': type } })).body).error as string;
   t.match(await told('text/csv'), 'it was "text/csv"');
   t.match(await told(undefined), 'there was none');
+  t.match(await told(`text/${'x'.repeat(55)}`), `"text/${'x'.repeat(55)}"`);
   const long = await told(`text/${'x'.repeat(500)}`);
   t.ok(long.includes(`"text/${'x'.repeat(55)}..."`) && long.length < 200, long);
   t.match(await told('a/\u009b31m'), 'it was "a/?31m"');

@@ -10,7 +10,7 @@ export function clientAddress(remoteAddress: string): string {
  */
 export function networkOf(client: string): string {
   if (!client.includes(':')) return client;
-  const [left = '', right] = client.replace(/%.*$/, '').split('::');
+  const [left = '', right] = client.split('::');
   const groups = left === '' ? [] : left.split(':');
   if (right !== undefined) {
     const tail = right === '' ? [] : right.split(':');

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { copyDatabase } from '../../../src/store/backup/onlineBackup.ts';
 import { databaseFile, makeDataDirectory } from '../../../src/store/directory/dataDirectory.ts';
+import { lockDirectory } from '../../../src/store/directory/directoryLock.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { explain } from '../../../src/store/open/openErrors.ts';
@@ -78,6 +79,7 @@ t.test('another daemon is refused while the first one is open, and not after it'
   const store = await Store.open(folder, recorder().on);
   await store.append(court(event()));
   t.equal(otherConnection(t, folder).prepare('SELECT count(*) FROM events').pluck().get(), 1);
+  t.throws(() => lockDirectory(folder), { message: /^Another "courtd serve" uses / });
   await store.close();
   const next = await Store.open(folder, recorder().on);
   t.match(await next.append(court(event())), { accepted: 1 });

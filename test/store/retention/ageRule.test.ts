@@ -29,6 +29,7 @@ t.test('which events are old: days of receipt in the order of arrival, x where o
     ['behind, then ahead, then right and old', [-9_000, 5_000, 800], undefined, 'x-x'],
     ['behind for a moment, among old ones', [700, -9_000, 701], undefined, 'xxx'],
     ['the first day of all', [0], undefined, 'x'],
+    ['at this moment, before a clock was set back', [1_000], 800, '-'],
   ];
   for (const [what, days, next, old] of table) {
     const nextMs = next === undefined ? undefined : day(next);
