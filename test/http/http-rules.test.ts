@@ -195,6 +195,7 @@ t.test('a 202 says of how many duplicates another content is stored, where there
   t.equal(await conflicts([a, b, c]), null, 'the same again is none');
   const other = { payload: { x_ft: -1 } };
   t.equal(await conflicts([{ ...a, ...other }, { ...b, ...other }, c, event()]), '2');
+  t.equal((await answerOf(daemon.post(event()))).headers.get('content-type'), 'application/json');
 });
 
 t.test('another content encoding is 415 with Accept-Encoding', async (t) => {

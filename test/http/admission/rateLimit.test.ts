@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
+import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
 import { Daemon } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
 import { checkProblem } from '../../harness/problem.ts';
@@ -42,6 +43,30 @@ t.test(
     );
   },
 );
+
+t.test('the burst is twice the rate, however long nothing was sent', (t) => {
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  let seconds = 1_000;
+  performance.now = () => seconds * 1_000;
+  const limit = new RateLimit(10);
+  const burst = () => {
+    for (let passed = 0; ; passed++) {
+      try {
+        limit.take('192.0.2.7');
+      } catch (error) {
+        t.match(error, { status: 429, headers: { 'Retry-After': '1' } });
+        return passed;
+      }
+    }
+  };
+  t.equal(burst(), 20);
+  seconds += 0.5;
+  t.equal(burst(), 5, 'and then what the time gives');
+  seconds += 3_600;
+  t.equal(burst(), 20);
+  t.end();
+});
 
 t.test('who is told 429 is heard again when it has waited, on the same connection', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '1']);

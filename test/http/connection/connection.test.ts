@@ -116,6 +116,7 @@ t.test('what was not HTTP is told from what was, and named where it is known', a
     [/^The body is malformed: .*chunk/, chunked],
     [/^This is TLS, and this port speaks plain HTTP/, Buffer.from('160301020001000001fc0303', 'hex')],
     [/^This is not an HTTP\/1\.1 request \(Invalid method/, Buffer.from('nonsense\r\n\r\n')],
+    [/^This is not an HTTP\/1\.1 request \(Invalid method/, Buffer.from('\x16\x02\r\n\r\n')],
     [/^This is HTTP\/2;/, Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
     [
       /request \(Missing expected CR after header value\)/,

@@ -62,6 +62,8 @@ t.test('they come in the order of the file: by session, then by hash', (t) => {
   t.ok(inOrder.every((key, i) => i === 0 || byKey({ ...inOrder[i - 1]!, seq: 0 }, { ...key, seq: 0 }) <= 0));
   t.strictSame([...new Memtable().inKeyOrder()], []);
   t.equal(new Memtable().lastSeq, 0);
+  // As where the event of a key was pruned, and its copy is stored after the others of its request.
+  t.equal(tableOf([...keys(2, 7), ...keys(1, 3)]).lastSeq, 8);
   t.end();
 });
 

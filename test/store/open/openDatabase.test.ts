@@ -8,6 +8,7 @@ import { lockDirectory } from '../../../src/store/directory/directoryLock.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { explain } from '../../../src/store/open/openErrors.ts';
+import { newestPreMigrationCopy } from '../../../src/store/open/previousDatabases.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
@@ -84,6 +85,35 @@ t.test('another daemon is refused while the first one is open, and not after it'
   const next = await Store.open(folder, recorder().on);
   t.match(await next.append(court(event())), { accepted: 1 });
   await next.close();
+});
+
+t.test(
+  'a database that a restore has put there before the lock is held is the one that is used',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    openDatabase(folder, { create: true }).close();
+    const { openSync } = fs;
+    t.teardown(() => Object.assign(fs, { openSync }));
+    const other = temporaryFolder(t);
+    openDatabase(other, { create: true }).close();
+    fs.openSync = (name, ...options) => {
+      if (name === path.join(folder, 'courtd.lock')) fs.renameSync(databaseFile(other), databaseFile(folder));
+      return openSync(name, ...options);
+    };
+    const store = await Store.open(folder, recorder().on);
+    await store.append(court(event()));
+    t.equal(otherConnection(t, folder).prepare('SELECT count(*) FROM events').pluck().get(), 1);
+    await store.close();
+  },
+);
+
+t.test('of the copies that upgrades have left, the newest that this version can read is named', (t) => {
+  const folder = temporaryFolder(t);
+  t.equal(newestPreMigrationCopy(folder), undefined);
+  for (const layout of [0, SCHEMA_VERSION, SCHEMA_VERSION + 1])
+    fs.writeFileSync(`${databaseFile(folder)}.layout-${layout}`, '');
+  t.equal(newestPreMigrationCopy(folder), `${databaseFile(folder)}.layout-${SCHEMA_VERSION}`);
+  t.end();
 });
 
 t.test('who has waited for a restore is told to try again, and not that the directory is closed', (t) => {

@@ -244,23 +244,25 @@ t.test('events that come while the first and the last are looked for count, too'
   );
   db.exec(`DELETE FROM event WHERE seq > 3; UPDATE session SET events = 3`);
   for (const note of lostBounds(db)) {
-    store.append(at(30n), at(70n));
+    const twice = (ns: bigint, second: string) => [at(ns), { ...at(ns), eot: second }];
+    store.append(...twice(30n, 'not the first'), ...twice(70n, 'the last'));
     db.transaction(note)();
   }
   t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
-    events: 5,
+    events: 7,
     first_ns: 30,
     last_ns: 70,
   });
+  t.match([...listSessions(db)].flat(), [{ first_eot: '30', last_eot: 'the last' }]);
   t.ok(countsAreRight(db));
-  db.exec(`DELETE FROM event WHERE eot_ns = 30; UPDATE session SET events = 4`);
+  db.exec(`DELETE FROM event WHERE eot_ns = 30; UPDATE session SET events = 5`);
   for (const note of lostBounds(db)) {
     // Another prune.
-    db.exec(`DELETE FROM event WHERE eot_ns = 40; UPDATE session SET events = 3`);
+    db.exec(`DELETE FROM event WHERE eot_ns = 40; UPDATE session SET events = 4`);
     db.transaction(note)();
   }
-  t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
+  t.match([...listSessions(db)].flat(), [{ events: 4, first_eot: '50', last_eot: 'the last' }]);
   for (const note of lostBounds(db)) db.transaction(note)();
   t.ok(countsAreRight(db));
-  t.match([...listSessions(db)].flat(), [{ events: 3, first_eot: '50', last_eot: '70' }]);
+  t.match([...listSessions(db)].flat(), [{ events: 4, first_eot: '50', last_eot: 'the last' }]);
 });

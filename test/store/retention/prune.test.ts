@@ -1,6 +1,9 @@
+import Database from 'better-sqlite3';
 import t from 'tap';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
+import { sessionId } from '../../../src/store/read/sessions.ts';
 import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
+import { PRUNE_READ_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, keyState, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
@@ -93,8 +96,47 @@ t.test('a prune that was cut short before the keys: the next one sweeps them', a
   });
   await t.rejects(cut, /power cut/);
   t.match(keyState(db), { events: 0, flushed: 300 });
+  t.throws(() => sessionId(db, 'session-1'), /There is no session/, 'whose row is still there');
   t.match(await pruneEvents(db, ALL, quietly), { events: 0, sessions: 0 });
   t.match(keyState(db), { events: 0, flushed: 0 });
+});
+
+t.test('and sweeps all of them, where it deletes earlier events', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const kept = event({ type: 'BALL_HIT' });
+  committer.append(...court(kept, ...events(10), ...events(300, { type: 'PLAYER_POSITION' })));
+  committer.sealAll();
+  const cut = pruneEvents(db, POSITIONS, () => {
+    throw new Error('power cut');
+  });
+  await t.rejects(cut, /power cut/);
+  t.match(keyState(db), { events: 11, flushed: 311 });
+  t.match(await pruneEvents(db, { ...ALL, type: 'BALL_BOUNCE' }, quietly), { events: 10 });
+  t.match(keyState(db), { events: 1, flushed: 1, unknown: 0, astray: 0 });
+});
+
+t.test('an old revision with an older one far before it counts as two events', (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const first = event();
+  committer.append(...court(first, ...events(PRUNE_READ_ROWS), { ...first, revision: 1 }));
+  t.strictSame(countExpired(db, ALL), { events: PRUNE_READ_ROWS + 2, sessions: 1, of: PRUNE_READ_ROWS + 2 });
+  t.end();
+});
+
+t.test('a step that found the database locked is repeated whole', async (t) => {
+  const { db } = scratch(t);
+  const steps = new PruneSteps(db, quietly);
+  const done: number[] = [];
+  let attempts = 0;
+  await steps.runAll([1, 2, 3, 4, 5], 2, (items) => {
+    const some = [...items];
+    if (++attempts === 2) throw new Database.SqliteError('locked', 'SQLITE_BUSY');
+    return () => void done.push(...some);
+  });
+  t.strictSame(done, [1, 2, 3, 4, 5]);
+  t.equal(attempts, 4, 'two items a step');
 });
 
 t.test('everything is given back, and numbering goes on', async (t) => {
