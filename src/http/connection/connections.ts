@@ -89,10 +89,8 @@ export class Connections {
 
   #isBlocked(network: string): boolean {
     const known = this.#unauthorized.get(network);
-    if (known === undefined) return false;
-    if (performance.now() - known.sinceMs < 1000) return known.count > UNAUTHORIZED_PER_S;
-    this.#unauthorized.delete(network);
-    return false;
+    if (known === undefined || performance.now() - known.sinceMs >= 1000) return false;
+    return known.count > UNAUTHORIZED_PER_S;
   }
 
   #remove(connection: Connection): void {

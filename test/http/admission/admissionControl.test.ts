@@ -95,8 +95,9 @@ t.test('answers that nobody takes have a bound, and cost those who have the most
   const greedy = Array.from({ length: 8 }, () => admission.admitUnsent('greedy', piece));
   t.ok(greedy.every((release) => release !== undefined));
   t.equal(admission.admitUnsent('greedy', piece), undefined, 'its connection is to be ended');
-  const release = admission.admitUnsent('modest', piece);
-  t.type(release, 'function', 'another one is not');
+  const release = admission.admitUnsent('modest', 4 * piece);
+  t.type(release, 'function', 'another one is not, up to its half');
+  t.equal(admission.admitUnsent('modest', 1), undefined);
   greedy[0]!();
   release!();
   t.type(admission.admitUnsent('greedy', piece), 'function', 'and when some have gone there is room');

@@ -1,7 +1,7 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import t from 'tap';
-import { CONNECTIONS } from '../../../src/base/limits.ts';
+import { CONNECTIONS, TRACKED_ADDRESSES, UNAUTHORIZED_PER_S } from '../../../src/base/limits.ts';
 import { AdmissionControl } from '../../../src/http/admission/admissionControl.ts';
 import { Connections } from '../../../src/http/connection/connections.ts';
 
@@ -17,7 +17,8 @@ class FakeSocket extends EventEmitter {
 
   destroy(): void {
     this.destroyed = true;
-    this.emit('close');
+    // Later, as of a real one.
+    setImmediate(() => this.emit('close'));
   }
 }
 
@@ -30,20 +31,58 @@ t.test('when all places are taken, the oldest that never showed a token makes ro
   const connections = new Connections(0, new AdmissionControl());
   const all = Array.from({ length: CONNECTIONS }, (_, i) => arrive(connections, `10.0.${i >> 8}.${i & 255}`));
   for (const { connection } of all.slice(0, 10)) connection?.markAuthenticated();
-  t.ok(arrive(connections, '10.1.0.1').connection);
+  for (const address of ['10.1.0.1', '10.1.0.2']) {
+    const { connection } = arrive(connections, address);
+    t.ok(connection);
+    connection?.markAuthenticated();
+  }
   t.strictSame(
     all
       .filter(({ socket }) => socket.destroyed)
       .map(({ socket }) => all.findIndex((one) => one.socket === socket)),
-    [10],
+    [10, 11],
   );
-  for (const { connection } of all.slice(11)) connection?.markAuthenticated();
-  arrive(connections, '10.1.0.2').connection?.markAuthenticated();
+  for (const { connection } of all.slice(12)) connection?.markAuthenticated();
   t.equal(
     arrive(connections, '10.1.0.3').connection,
     undefined,
     'and where all have shown one, the newest is closed',
   );
+  t.end();
+});
+
+t.test('one that has made room counts no more, and no less', async (t) => {
+  const connections = new Connections(2, new AdmissionControl());
+  const [oldest] = ['10.1.0.1', '10.1.0.1'].map((address) => arrive(connections, address));
+  for (let i = 2; i < CONNECTIONS; i++) arrive(connections, `10.0.${i >> 8}.${i & 255}`);
+  const closed = once(oldest!.socket, 'close');
+  t.ok(arrive(connections, '10.1.0.2').connection);
+  await closed;
+  t.ok(arrive(connections, '10.1.0.1').connection);
+  t.notOk(arrive(connections, '10.1.0.1').connection);
+});
+
+t.test('a network that is refused too often within a second waits until it is over', (t) => {
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  let ms = 1_000;
+  performance.now = () => ms;
+  const connections = new Connections(0, new AdmissionControl());
+  const refuse = (network: string, times: number) => {
+    for (let i = 0; i < times; i++) connections.countUnauthorized(network);
+  };
+  refuse('10.1.0.1', UNAUTHORIZED_PER_S);
+  t.ok(arrive(connections, '10.1.0.1').connection);
+  refuse('10.1.0.1', 1);
+  ms += 999;
+  t.notOk(arrive(connections, '10.1.0.1').connection);
+  t.ok(arrive(connections, '10.1.0.2').connection);
+  ms += 1;
+  t.ok(arrive(connections, '10.1.0.1').connection);
+  refuse('10.1.0.1', UNAUTHORIZED_PER_S + 1);
+  t.notOk(arrive(connections, '10.1.0.1').connection);
+  for (let i = 0; i < TRACKED_ADDRESSES; i++) refuse(`2001:db8:0:${i.toString(16)}::/64`, 1);
+  t.ok(arrive(connections, '10.1.0.1').connection, 'only so many are remembered');
   t.end();
 });
 
