@@ -1,8 +1,9 @@
 import crypto from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { listTokens, rotateToken } from '../../../src/store/tokens/tokens.ts';
-import { scratch } from '../../harness/scratchStore.ts';
+import { otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 let compared = 0;
 const counting = {
@@ -71,6 +72,64 @@ t.test('last uses are written again after a commit that failed', async (t) => {
     before,
     'what is written changes no page again',
   );
+});
+
+/** @returns a function that lets the monotonic clock go on, and not the clock of the box. */
+function monotonicClock(t: Test): (ms: number) => void {
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  let passedMs = 0;
+  performance.now = () => now.call(performance) + passedMs;
+  return (ms) => {
+    passedMs += ms;
+  };
+}
+
+t.test(
+  'a grace ends when its time has passed, whatever else changes meanwhile, and its end is kept',
+  async (t) => {
+    const { folder, db } = scratch(t);
+    const other = otherConnection(t, folder);
+    const pass = monotonicClock(t);
+    const nowMs = Date.now();
+    const [long, older, newest] = [
+      rotateToken(db, 0, nowMs - 9_000_000),
+      rotateToken(db, 1, nowMs - 8_000_000),
+      rotateToken(db, 3_600, nowMs),
+    ].map(({ token }) => token);
+    const guard = new TokenVerifier(db, noFailure);
+    const accepted = () => [long, older, newest].map((token) => guard.accepts(token!, '192.0.2.7'));
+    t.strictSame(accepted(), [false, true, true]);
+    pass(1_800_000);
+    other.exec("UPDATE token SET last_used_from = 'elsewhere'");
+    await nextTurn();
+    t.strictSame(accepted(), [false, true, true]);
+    pass(1_801_000);
+    t.strictSame(accepted(), [false, false, true]);
+    guard.writeUses(0);
+    const end = nowMs + 3_600_000;
+    t.match(
+      listTokens(db),
+      [{ revoked_ms: null }, { expires_ms: end, revoked_ms: end }, { revoked_ms: null }],
+      'not where only the clock of the box says so',
+    );
+    other.exec('UPDATE token SET revoked_ms = 1');
+    await nextTurn();
+    t.strictSame(accepted(), [false, false, false]);
+    t.notOk(guard.isOpen);
+  },
+);
+
+t.test('a box that starts with a clock of long ago does not prolong a grace', async (t) => {
+  const { db } = scratch(t);
+  const pass = monotonicClock(t);
+  const laterMs = Date.now() + 9_000_000;
+  const { token } = rotateToken(db, 0, laterMs);
+  rotateToken(db, 60, laterMs);
+  const guard = new TokenVerifier(db, noFailure);
+  t.ok(guard.accepts(token, '192.0.2.7'));
+  pass(61_000);
+  t.notOk(guard.accepts(token, '192.0.2.7'));
 });
 
 /** @returns a verifier whose look at the database fails with `code` while there is one, and what it reports. */
