@@ -87,26 +87,6 @@ t.test('another daemon is refused while the first one is open, and not after it'
   await next.close();
 });
 
-t.test(
-  'a database that a restore has put there before the lock is held is the one that is used',
-  async (t) => {
-    const folder = temporaryFolder(t);
-    openDatabase(folder, { create: true }).close();
-    const { openSync } = fs;
-    t.teardown(() => Object.assign(fs, { openSync }));
-    const other = temporaryFolder(t);
-    openDatabase(other, { create: true }).close();
-    fs.openSync = (name, ...options) => {
-      if (name === path.join(folder, 'courtd.lock')) fs.renameSync(databaseFile(other), databaseFile(folder));
-      return openSync(name, ...options);
-    };
-    const store = await Store.open(folder, recorder().on);
-    await store.append(court(event()));
-    t.equal(otherConnection(t, folder).prepare('SELECT count(*) FROM events').pluck().get(), 1);
-    await store.close();
-  },
-);
-
 t.test('of the copies that upgrades have left, the newest that this version can read is named', (t) => {
   const folder = temporaryFolder(t);
   t.equal(newestPreMigrationCopy(folder), undefined);

@@ -1,7 +1,8 @@
 import t from 'tap';
 import { EARLIEST_RECEIVED_MS } from '../../../src/base/limits.ts';
-import { hasJustJumped, nextMark } from '../../../src/store/directory/clockMark.ts';
+import { hasJustJumped, markClock, nextMark, readMark } from '../../../src/store/directory/clockMark.ts';
 import { expiredAmong } from '../../../src/store/retention/ageRule.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
 
 const DAY_MS = 86_400_000;
 /** Day 0 is the first that the clock can have been right on. */
@@ -63,6 +64,21 @@ t.test('whether the clock has just jumped: hours of its marks, then of the prune
   for (const [what, marks, now, hasJumped] of table) {
     const mark = marks.map(hour).reduce<Parameters<typeof nextMark>[0]>(nextMark, undefined);
     t.equal(hasJustJumped(mark, hour(now)), hasJumped, what);
+  }
+  t.end();
+});
+
+t.test('a clock that was never set is not recorded, and so nothing is a jump from it', (t) => {
+  const folder = temporaryFolder(t);
+  const { now } = Date;
+  t.teardown(() => Object.assign(Date, { now }));
+  for (const [ms, mark] of [
+    [day(-1), undefined],
+    [day(9), { lastMs: day(9), steadySinceMs: 0 }],
+  ] as const) {
+    Date.now = () => ms;
+    markClock(folder)();
+    t.strictSame(readMark(folder), mark);
   }
   t.end();
 });
