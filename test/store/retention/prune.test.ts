@@ -1,6 +1,8 @@
+import fs from 'node:fs';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
+import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
 import { PRUNE_READ_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
@@ -147,10 +149,12 @@ t.test('everything is given back, and numbering goes on', async (t) => {
   committer.append(...court(...events(2_000), event({ note: 'x'.repeat(1_000_000) })));
   committer.sealAll();
   t.ok(pages() > empty + 300);
+  db.pragma('wal_checkpoint(TRUNCATE)');
   const { bytes } = await pruneEvents(otherConnection(t, folder), ALL, quietly);
   t.ok(bytes > 300 * 4096);
   t.equal(db.pragma('freelist_count', { simple: true }), 0);
   t.ok(pages() <= empty + 2, `${pages()} pages, ${empty} at first`);
+  t.equal(fs.statSync(databaseFile(folder)).size, 4096 * pages(), 'and the file is as small');
   committer.append(...court(event()));
   t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 2_002);
 });
