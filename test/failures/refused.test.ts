@@ -17,7 +17,7 @@ type Test = Parameters<typeof temporaryFolder>[0] & Pick<typeof t, 'match' | 'st
 
 /** Every file but the shared memory, which each start makes anew: whose it is, who may use it, and what it holds. */
 function snapshot(folder: string): string[] {
-  const names = fs.readdirSync(folder).filter((name) => !name.endsWith('-shm'));
+  const names = fs.readdirSync(folder).filter((name) => !name.endsWith('-shm') && name !== 'control.sock');
   return ['.', ...names].sort().map((name) => {
     const file = path.join(folder, name);
     const { mode, uid, gid } = fs.lstatSync(file);
