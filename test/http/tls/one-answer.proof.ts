@@ -1,4 +1,4 @@
 import t from 'tap';
 import { again } from './again.ts';
 
-await again(t, 'one-answer');
+await again(t, 'one-answer.test');

@@ -1,4 +1,4 @@
 import t from 'tap';
 import { again } from './again.ts';
 
-await again(t, 'shutdown');
+await again(t, 'shutdown.proof');
