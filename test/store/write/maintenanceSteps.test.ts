@@ -1,0 +1,95 @@
+import fs from 'node:fs';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import { BUSY_RETRY_MS } from '../../../src/base/limits.ts';
+import { fillReserve } from '../../../src/store/directory/diskReserve.ts';
+import type { Appender } from '../../../src/store/write/appender.ts';
+import { MAINTENANCE_RETRY_MS, MaintenanceSteps } from '../../../src/store/write/maintenanceSteps.ts';
+import { otherConnection, scratch } from '../../harness/scratchStore.ts';
+
+/** Maintenance of a real database whose flush steps fail with `failure`, on a clock that stands still. */
+function failing(t: Test, failure: unknown) {
+  const { folder, db } = scratch(t);
+  db.pragma('busy_timeout = 0');
+  const told: string[] = [];
+  const tell = (what: string) => () => void told.push(what);
+  const clock = { now: performance.now(), flushes: 0 };
+  t.intercept(performance, 'now', { value: () => clock.now });
+  const appender = {
+    isMaintenanceDue: true,
+    maintenanceStep: () => {
+      clock.flushes++;
+      throw failure;
+    },
+  } as unknown as Appender;
+  const on = { fatal: tell('fatal'), damaged: tell('damaged'), unexpected: tell('unexpected') };
+  return { folder, db, told, clock, steps: new MaintenanceSteps(db, appender, on) };
+}
+
+const sqlite = (code: string) => new Database.SqliteError('as if', code);
+const walBytes = (db: Database.Database) => fs.statSync(`${db.name}-wal`).size;
+
+for (const [code, pauseMs] of [
+  ['SQLITE_FULL', MAINTENANCE_RETRY_MS],
+  ['SQLITE_BUSY', BUSY_RETRY_MS],
+] as const) {
+  t.test(`after ${code} the next flush is tried after a pause, and nobody is told`, async (t) => {
+    const { steps, told, clock } = failing(t, sqlite(code));
+    steps.step();
+    t.equal(steps.isDue, false);
+    clock.now += pauseMs - 1;
+    steps.step();
+    t.equal(clock.flushes, 1);
+    clock.now += 1;
+    t.equal(steps.isDue, true);
+    steps.step();
+    t.equal(clock.flushes, 2);
+    t.strictSame(told, []);
+  });
+}
+
+t.test(
+  'a flush that meets a damaged page costs no more than the flush; other failures are told as they are',
+  async (t) => {
+    for (const [failure, kind] of [
+      [sqlite('SQLITE_CORRUPT'), 'damaged'],
+      [sqlite('SQLITE_IOERR_FSYNC'), 'fatal'],
+      [new TypeError('a bug'), 'unexpected'],
+    ] as const) {
+      const { steps, told } = failing(t, failure);
+      steps.step();
+      t.strictSame(told, [kind]);
+    }
+  },
+);
+
+t.test(
+  'on a full disk with a reserve the WAL is cut short, so that it stays within what the reserve is for',
+  async (t) => {
+    for (const hasReserve of [true, false]) {
+      const { folder, db, steps } = failing(t, sqlite('SQLITE_FULL'));
+      if (hasReserve) t.equal(fillReserve(folder, 0), true);
+      db.exec('CREATE TABLE more (x)');
+      t.ok(walBytes(db) > 0);
+      steps.step();
+      t.equal(walBytes(db) === 0, hasReserve);
+    }
+  },
+);
+
+t.test('a disk has room again where a write succeeds and a megabyte is free', async (t) => {
+  const { folder, steps, told } = failing(t, undefined);
+  const free = (bytes: number) =>
+    t.intercept(fs, 'statfsSync', { value: () => ({ bavail: bytes / 512, bsize: 512 }) });
+  free(1024 ** 2);
+  t.equal(steps.hasRoom(), true);
+  free(1024 ** 2 - 512);
+  t.equal(steps.hasRoom(), false);
+  free(1024 ** 2);
+  const other = otherConnection(t, folder);
+  other.exec('BEGIN IMMEDIATE');
+  t.equal(steps.hasRoom(), false);
+  other.exec('ROLLBACK');
+  t.equal(steps.hasRoom(), true);
+  t.strictSame(told, []);
+});
