@@ -28,7 +28,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['store/backup', 'store/inspection', 'store/retention'],
   ['store/upgrade'],
   ['store'],
-  ['telemetry'],
+  ['analysis', 'telemetry'],
   ['http/admission'],
   ['http/connection'],
   ['http/request'],

@@ -11,6 +11,7 @@ import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmen
 import { addHelp, addVersion } from './options/helpCommand.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
 import { addPrune } from './prune/pruneCommand.ts';
+import { addReport } from './report/reportCommand.ts';
 import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
 import { addSession } from './session/sessionCommand.ts';
@@ -32,6 +33,7 @@ const VERBS = [
   addEvent,
   addTail,
   addExport,
+  addReport,
   addImport,
   addBackup,
   addRestore,

@@ -107,6 +107,11 @@ function toLine(db: Database, { id, hasBounds, ...line }: LineRow): SessionLine 
   return { ...line, first_eot: eot.get(bounds?.first) ?? null, last_eot: eot.get(bounds?.last) ?? null };
 }
 
+/** @param id of a session with events, as `sessionId` gives it. @returns its line in the list. */
+export function sessionLine(db: Database, id: number): SessionLine {
+  return toLine(db, lineStatement(db, 's.id = @id').get({ id })!);
+}
+
 /**
  * Reads the whole session.
  * @throws {OperatorError} where no event of this session is stored.
@@ -132,7 +137,7 @@ export function summarizeSession(db: Database, name: string): SessionSummary {
   }
   const seconds = (ms: number) => (events === 0 ? null : Math.round(ms) / 1000);
   return {
-    ...toLine(db, lineStatement(db, 's.id = @id').get({ id })!),
+    ...sessionLine(db, id),
     events,
     current_events: current,
     by_type: byType.counts(),

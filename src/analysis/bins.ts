@@ -1,0 +1,61 @@
+/** How numbers are sorted into bins: a bin has the number of its value. */
+export interface Scale {
+  toBin(value: number): number;
+  fromBin(bin: number): number;
+}
+
+/** Bins of one width: a value that is a multiple of it is kept exactly. */
+export function linear(width: number): Scale {
+  return { toBin: (value) => Math.round(value / width), fromBin: (bin) => bin * width };
+}
+
+/** Bins that grow with the value, on both sides of 0: each is 2 % wide, so that a second and ten years take a few hundred. */
+export const LOGARITHMIC: Scale = {
+  toBin: (value) => Math.sign(value) * Math.round(50 * Math.log1p(Math.abs(value))),
+  fromBin: (bin) => Math.sign(bin) * Math.expm1(Math.abs(bin) / 50),
+};
+
+/** Counts of numbers in bins: quantiles of a million numbers in the memory of the bins. */
+export class Bins {
+  readonly #scale: Scale;
+  readonly #counts = new Map<number, number>();
+  #total = 0;
+
+  constructor(scale: Scale) {
+    this.#scale = scale;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  add(value: number, times = 1): void {
+    const bin = this.#scale.toBin(value);
+    this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + times);
+    this.#total += times;
+  }
+
+  /** @returns value and count of each bin that is not empty, from the smallest value on. */
+  entries(): [value: number, count: number][] {
+    return [...this.#counts]
+      .sort(([a], [b]) => a - b)
+      .map(([bin, count]) => [this.#scale.fromBin(bin), count]);
+  }
+
+  /**
+   * @param part from 0 to 1; 0.5 is the median.
+   * @returns the quantile, interpolated as PERCENTILE of a spreadsheet does; undefined without numbers.
+   */
+  quantile(part: number): number | undefined {
+    if (this.#total === 0) return undefined;
+    const rank = (this.#total - 1) * part;
+    const [low, high] = [Math.floor(rank), Math.ceil(rank)];
+    let [seen, below] = [0, undefined as number | undefined];
+    for (const [value, count] of this.entries()) {
+      seen += count;
+      if (below === undefined && seen > low) below = value;
+      if (seen > high) return below! + (value - below!) * (rank - low);
+    }
+    return below;
+  }
+}

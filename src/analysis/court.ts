@@ -1,0 +1,111 @@
+/** What lines can be drawn; positions are in feet: x from the left side line, y from the near base line. */
+export type CourtName = 'pickleball' | 'badminton' | 'tennis' | 'padel' | 'none';
+
+export interface Line {
+  readonly x1: number;
+  readonly y1: number;
+  readonly x2: number;
+  readonly y2: number;
+}
+
+export interface Court {
+  readonly width: number;
+  readonly length: number;
+  /** Inside of the outline; without the net. */
+  readonly lines: readonly Line[];
+}
+
+/** What a map shows, in feet, the edges included. */
+export interface Frame extends Line {
+  /** Undefined where no lines are drawn. */
+  readonly court?: Court;
+  /** Half a court: y counts from the net. */
+  readonly isHalf: boolean;
+}
+
+const across = (y: number, x1: number, x2: number): Line => ({ x1, y1: y, x2, y2: y });
+const along = (x: number, y1: number, y2: number): Line => ({ x1: x, y1, x2: x, y2 });
+
+const COURTS: Readonly<Record<Exclude<CourtName, 'none'>, Court>> = {
+  // USA Pickleball, rule 2.A: 20 by 44 ft, non-volley zones of 7 ft.
+  pickleball: {
+    width: 20,
+    length: 44,
+    lines: [across(15, 0, 20), across(29, 0, 20), along(10, 0, 15), along(10, 29, 44)],
+  },
+  // BWF Laws of Badminton, diagram A: singles side lines 1 ft 6 in inside, short service lines 6 ft 6 in from the net.
+  badminton: {
+    width: 20,
+    length: 44,
+    lines: [
+      ...[2.5, 15.5, 28.5, 41.5].map((y) => across(y, 0, 20)),
+      ...[1.5, 18.5].map((x) => along(x, 0, 44)),
+      along(10, 0, 15.5),
+      along(10, 28.5, 44),
+    ],
+  },
+  // ITF Rules of Tennis, rule 1: 36 by 78 ft for doubles, service lines 21 ft from the net.
+  tennis: {
+    width: 36,
+    length: 78,
+    lines: [
+      ...[18, 60].map((y) => across(y, 4.5, 31.5)),
+      ...[4.5, 31.5].map((x) => along(x, 0, 78)),
+      along(18, 18, 60),
+    ],
+  },
+  // FIP Rules of Padel, rule 1: 10 by 20 m, service lines 6.95 m from the net.
+  padel: {
+    width: 32.81,
+    length: 65.62,
+    lines: [across(10.01, 0, 32.81), across(55.61, 0, 32.81), along(16.4, 10.01, 55.61)],
+  },
+};
+
+export function courtOf(name: CourtName): Court | undefined {
+  return name === 'none' ? undefined : COURTS[name];
+}
+
+/** The run-off that a map shows around the court. */
+const margin = ({ width }: Court) => Math.round(width / 4);
+/** The same beyond the net, where half a court is drawn. */
+const BEYOND_NET = 2;
+
+/** @returns the frame of a whole court. */
+export function wholeFrame(court: Court): Frame {
+  const m = margin(court);
+  return { court, isHalf: false, x1: -m, y1: -m, x2: court.width + m, y2: court.length + m };
+}
+
+/** @returns the frame of half a court, for cameras that give y as the distance from the net, whichever side it is. */
+export function halfFrame(court: Court): Frame {
+  const m = margin(court);
+  return { court, isHalf: true, x1: -m, y1: -BEYOND_NET, x2: court.width + m, y2: court.length / 2 + m };
+}
+
+export function isInside({ x1, y1, x2, y2 }: Frame, x: number, y: number): boolean {
+  return x >= x1 && x <= x2 && y >= y1 && y <= y2;
+}
+
+/** @returns where the net is, as y in the frame. */
+export function netOf(frame: Frame): number {
+  return frame.isHalf ? 0 : (frame.court?.length ?? 0) / 2;
+}
+
+/** @returns the lines of the court in the frame, the outline among them; none without a court. */
+export function linesOf({ court, isHalf }: Frame): Line[] {
+  if (court === undefined) return [];
+  const { width, length } = court;
+  const all = [
+    across(0, 0, width),
+    across(length, 0, width),
+    along(0, 0, length),
+    along(width, 0, length),
+    ...court.lines,
+  ];
+  if (!isHalf) return all;
+  const net = length / 2;
+  return all
+    .filter(({ y2 }) => y2 > net)
+    .map(({ x1, y1, x2, y2 }) => ({ x1, x2, y1: Math.max(y1, net) - net, y2: y2 - net }));
+}

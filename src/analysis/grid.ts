@@ -1,0 +1,39 @@
+import { type Frame, isInside } from './court.ts';
+
+/** What a grid holds, in feet both ways: more than any court with its run-off. */
+export const GRID_FT = { least: -40, most: 120 } as const;
+const SIDE = GRID_FT.most - GRID_FT.least;
+
+/** A square with the number of positions in it. */
+export interface Cell {
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+  readonly count: number;
+}
+
+/** Positions counted by the square foot: however many there are, they take the memory of the squares. */
+export class Grid {
+  readonly #counts = new Map<number, number>();
+
+  /** Positions beyond what a grid holds are not counted. */
+  add(x: number, y: number): void {
+    const [column, row] = [Math.floor(x - GRID_FT.least), Math.floor(y - GRID_FT.least)];
+    if (column < 0 || row < 0 || column >= SIDE || row >= SIDE) return;
+    const square = row * SIDE + column;
+    this.#counts.set(square, (this.#counts.get(square) ?? 0) + 1);
+  }
+
+  /** @param size a whole number of feet. @returns the squares of this size that have a position and lie in the frame. */
+  cells(size: number, frame: Frame): Cell[] {
+    const cells = new Map<string, Cell>();
+    for (const [square, count] of this.#counts) {
+      const [left, bottom] = [(square % SIDE) + GRID_FT.least, Math.floor(square / SIDE) + GRID_FT.least];
+      if (!isInside(frame, left + 0.5, bottom + 0.5)) continue;
+      const [x, y] = [Math.floor(left / size) * size, Math.floor(bottom / size) * size];
+      const key = `${x} ${y}`;
+      cells.set(key, { x, y, size, count: (cells.get(key)?.count ?? 0) + count });
+    }
+    return [...cells.values()];
+  }
+}

@@ -1,0 +1,98 @@
+import { Bins, linear } from './bins.ts';
+import { type Frame, isInside } from './court.ts';
+import { Grid } from './grid.ts';
+import { byName } from './payload.ts';
+
+/** How a landing was judged: `is_in`, where it was sent. */
+export const VERDICTS = ['in', 'out', 'not judged'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface Landing {
+  readonly x: number;
+  readonly y: number;
+  readonly verdict: Verdict;
+}
+
+/** Landings up to which a map draws each; above, a mark stands for a square foot. */
+export const POINTS_DRAWN = 400;
+/** Shot types with a map of their own: no sport has as many, and a camera may send any text. */
+const SHOT_TYPES_MAX = 32;
+/** Landings outside of the frame that are listed; the rest is counted. */
+const OUTSIDE_LISTED = 20;
+
+export const NO_SHOT_TYPE = 'no shot type';
+export const OTHER_SHOT_TYPES = 'other shot types';
+
+/** What is kept for each shot type: the first so many get their own, those after them share one. */
+export class PerShotType<Kept> {
+  readonly #kept = new Map<string, Kept>();
+  readonly #make: () => Kept;
+
+  constructor(make: () => Kept) {
+    this.#make = make;
+  }
+
+  of(shotType: string | undefined): Kept {
+    const name = shotType ?? NO_SHOT_TYPE;
+    const own = this.#kept.get(name);
+    if (own !== undefined) return own;
+    if (this.#kept.size >= SHOT_TYPES_MAX && name !== OTHER_SHOT_TYPES) return this.of(OTHER_SHOT_TYPES);
+    const made = this.#make();
+    this.#kept.set(name, made);
+    return made;
+  }
+
+  /** @returns all, in the order of the alphabet, so that two reports can be laid side by side; those without a name last. */
+  entries(): [shotType: string, kept: Kept][] {
+    const isLast = (name: string) => name === NO_SHOT_TYPE || name === OTHER_SHOT_TYPES;
+    return [...this.#kept].sort(([a], [b]) => Number(isLast(a)) - Number(isLast(b)) || byName(a, b));
+  }
+}
+
+/** The landings of one shot type. */
+export class LandingMap {
+  readonly counts: Record<Verdict, number> = { in: 0, out: 0, 'not judged': 0 };
+  /** Undefined once there are too many to draw each. */
+  points: Landing[] | undefined = [];
+  readonly grids: Record<Verdict, Grid> = { in: new Grid(), out: new Grid(), 'not judged': new Grid() };
+
+  get total(): number {
+    return VERDICTS.reduce((sum, verdict) => sum + this.counts[verdict], 0);
+  }
+
+  /** Puts a landing on the map; `counts` also has those whose place is not known. */
+  place(landing: Landing): void {
+    const { x, y, verdict } = landing;
+    this.grids[verdict].add(x, y);
+    if (this.points !== undefined && this.points.push(landing) > POINTS_DRAWN) this.points = undefined;
+  }
+}
+
+/** A landing that a map cannot show where it was. */
+export interface OutsideLanding extends Landing {
+  readonly shotType: string | undefined;
+  readonly eventId: string;
+  readonly eotMs: number;
+}
+
+/** The landings outside of a frame: the first so many, and how many in all. */
+export class Outside {
+  readonly frame: Frame;
+  readonly listed: OutsideLanding[] = [];
+  total = 0;
+
+  constructor(frame: Frame) {
+    this.frame = frame;
+  }
+
+  add(landing: OutsideLanding): void {
+    if (isInside(this.frame, landing.x, landing.y)) return;
+    this.total++;
+    if (this.listed.length < OUTSIDE_LISTED) this.listed.push(landing);
+  }
+}
+
+/** Where along the court the landings were: y in feet, to a tenth, by verdict. */
+export function newDepths(): Record<Verdict, Bins> {
+  return { in: new Bins(linear(0.1)), out: new Bins(linear(0.1)), 'not judged': new Bins(linear(0.1)) };
+}

@@ -1,0 +1,132 @@
+import type { ReadEvent } from '../store/read/sessionReader.ts';
+import { Bins, linear } from './bins.ts';
+import type { CourtName } from './court.ts';
+import { FrameFinder } from './frames.ts';
+import { GRID_FT, Grid } from './grid.ts';
+import { LandingMap, newDepths, PerShotType, type Verdict } from './landings.ts';
+import { type Payload, payloadOf } from './payload.ts';
+import { type BallEvent, Rallies } from './rallies.ts';
+import { Sources } from './sources.ts';
+import { Pauses, Timeline } from './timeline.ts';
+
+/** Players with a map of their own, and courts that are named; the rest is counted. */
+const PLAYERS_MAX = 16;
+const COURTS_NAMED = 16;
+/** No ball is faster (the record smash is 565 km/h): what is, or below 0, is a fault of the camera. */
+export const SPEED_MAX_KMH = 1_000;
+
+/** Confidence of events that were revised. */
+export interface Revised {
+  readonly before: Bins;
+  readonly after: Bins;
+}
+
+/** Everything that the report says of a session, from one pass over its events in order of eot, in bounded memory. */
+export class SessionTally {
+  events = 0;
+  /** Distinct events, at their highest revision: what all but the technician's part is made of. */
+  current = 0;
+  damaged = 0;
+  readonly byType = new Map<string, number>();
+  readonly courts = new Set<string>();
+  hasMoreCourts = false;
+  readonly venues = new Set<string>();
+  firstMs: number | undefined;
+  lastMs: number | undefined;
+  readonly frames: FrameFinder;
+  readonly landings = new PerShotType(() => new LandingMap());
+  readonly depths: Record<Verdict, Bins> = newDepths();
+  bouncesWithoutPlace = 0;
+  readonly speeds = new Bins(linear(0.1));
+  speedsLeftOut = 0;
+  readonly players = new Map<string, Grid>();
+  readonly positions = new Map<string, number>();
+  positionsLeftOut = 0;
+  readonly timeline = new Timeline();
+  readonly revised = new Map<string, Revised>();
+  readonly pauses = new Pauses();
+  readonly sources = new Sources();
+  readonly #rallies = new Rallies((bounce, shotType) => this.#addLanding(bounce, shotType));
+
+  constructor(lines: CourtName) {
+    this.frames = new FrameFinder(lines);
+  }
+
+  /** @param event not earlier than the one before. */
+  add(event: ReadEvent): void {
+    const { type, courtId, venueId, eotMs } = event;
+    this.events++;
+    this.firstMs ??= eotMs;
+    this.lastMs = eotMs;
+    this.pauses.add(eotMs);
+    this.sources.add(event);
+    this.#addConfidence(event);
+    if (this.courts.size < COURTS_NAMED || this.courts.has(courtId)) this.courts.add(courtId);
+    else this.hasMoreCourts = true;
+    if (this.venues.size < COURTS_NAMED) this.venues.add(venueId);
+    if (!event.current) return;
+    this.current++;
+    this.byType.set(type, (this.byType.get(type) ?? 0) + 1);
+    this.timeline.add(type, eotMs);
+    if (type === 'PLAYER_IDENTITY') return;
+    const payload = payloadOf(event.payload);
+    if (payload === undefined) this.damaged++;
+    else if (type === 'PLAYER_POSITION') this.#addPosition(payload);
+    else if (type === 'BALL_SPEED') this.#addSpeed(payload);
+    else this.#rallies.add({ type, courtId, eventId: event.eventId, eotMs, payload });
+  }
+
+  /** After the last event. */
+  end(): void {
+    this.#rallies.flush();
+  }
+
+  /** A preliminary event counts only where a later revision is stored: else there is nothing to compare it with. */
+  #addConfidence({ type, revision, current, confidence }: ReadEvent): void {
+    const isBefore = revision === 0 && !current;
+    if (!isBefore && !(revision > 0 && current)) return;
+    let revised = this.revised.get(type);
+    if (revised === undefined) {
+      revised = { before: new Bins(linear(0.001)), after: new Bins(linear(0.001)) };
+      this.revised.set(type, revised);
+    }
+    revised[isBefore ? 'before' : 'after'].add(confidence);
+  }
+
+  #addLanding({ eventId, eotMs, payload: { x, y, isIn } }: BallEvent, shotType: string | undefined): void {
+    const verdict = isIn === undefined ? 'not judged' : isIn ? 'in' : 'out';
+    const map = this.landings.of(shotType);
+    map.counts[verdict]++;
+    if (x === undefined || y === undefined) {
+      this.bouncesWithoutPlace++;
+      return;
+    }
+    map.place({ x, y, verdict });
+    this.frames.addLanding({ x, y, verdict, shotType, eventId, eotMs });
+    if (y >= GRID_FT.least && y <= GRID_FT.most) this.depths[verdict].add(y);
+  }
+
+  #addSpeed({ kmh }: Payload): void {
+    if (kmh === undefined || kmh < 0 || kmh > SPEED_MAX_KMH) this.speedsLeftOut++;
+    else this.speeds.add(kmh);
+  }
+
+  #addPosition({ x, y, playerId = 'no player_id' }: Payload): void {
+    if (x === undefined || y === undefined) {
+      this.positionsLeftOut++;
+      return;
+    }
+    let grid = this.players.get(playerId);
+    if (grid === undefined) {
+      if (this.players.size >= PLAYERS_MAX) {
+        this.positionsLeftOut++;
+        return;
+      }
+      grid = new Grid();
+      this.players.set(playerId, grid);
+    }
+    grid.add(x, y);
+    this.positions.set(playerId, (this.positions.get(playerId) ?? 0) + 1);
+    this.frames.addPosition(x, y);
+  }
+}

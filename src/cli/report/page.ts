@@ -1,0 +1,38 @@
+import { hash } from 'node:crypto';
+import { Html, html, utc } from './html.ts';
+import { type Content, SECTIONS } from './sections.ts';
+import { STYLE } from './style.ts';
+
+/** Nothing is loaded and nothing runs: the page is opened from a stick, and what it shows was sent by cameras. */
+const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** @returns the report as one HTML document that needs no other file. @param version of courtd. */
+export function pageOf(content: Content, version: string): string {
+  const { line, tally } = content;
+  const day = utc(tally.firstMs ?? 0).slice(0, 10);
+  const sections = SECTIONS.map(
+    ({ id, heading, body }) =>
+      html`<section id="${id}" aria-labelledby="${id}-heading">\n<h2 id="${id}-heading">${heading}</h2>\n${body(content)}</section>\n`,
+  );
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${new Html(POLICY)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${line.session_id} · ${day}</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<header>
+<h1>${line.session_id}</h1>
+<p>Session report, ${day}</p>
+</header>
+<main>
+${sections}</main>
+<footer>Made by courtd ${version} from the ${tally.events} events that were stored of this session.</footer>
+</body>
+</html>
+`.text;
+}

@@ -1,0 +1,47 @@
+import type { Database } from 'better-sqlite3';
+import type { CourtName } from '../../analysis/court.ts';
+import { SessionTally } from '../../analysis/sessionTally.ts';
+import { readSession } from '../../store/read/sessionReader.ts';
+import { sessionId, sessionLine } from '../../store/read/sessions.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { Progress, say } from '../terminal/output.ts';
+import { fileSink, stdoutSink } from '../terminal/sinks.ts';
+import { pageOf } from './page.ts';
+
+export interface ReportOptions extends DataOption {
+  readonly output?: string;
+  readonly courtLines: CourtName;
+}
+
+/** `courtd report S`. @param version of courtd. */
+export async function report(name: string, options: ReportOptions, version: string): Promise<void> {
+  const { output, courtLines } = options;
+  await withDatabase(
+    options,
+    async (db) => {
+      // Before the session is read: a minute later is late to hear that the file cannot be written.
+      const id = sessionId(db, name);
+      const sink = output === undefined ? stdoutSink() : fileSink(output);
+      await sink.write(reportOf(db, id, courtLines, version));
+      sink.commit();
+      if (output !== undefined) {
+        say(`Report written to ${output}${sink.replaces ? '; the existing file was replaced' : ''}.`);
+      }
+    },
+    { staysRoot: output !== undefined },
+  );
+}
+
+/** Reads a session once, in order of eot. @param id of a session with events. @returns the page. */
+export function reportOf(db: Database, id: number, lines: CourtName, version: string): string {
+  const tally = new SessionTally(lines);
+  const progress = new Progress();
+  for (const { events } of readSession(db, id)) {
+    for (const event of events) tally.add(event);
+    progress.show(() => `${tally.events} events read`);
+  }
+  tally.end();
+  progress.clear();
+  const line = sessionLine(db, id);
+  return pageOf({ line, lines, tally, ...tally.frames.found() }, version);
+}

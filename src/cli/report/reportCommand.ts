@@ -1,0 +1,29 @@
+import { type Command, Option } from 'commander';
+import { notEmpty } from '../options/optionParsers.ts';
+
+const EXAMPLE = `
+Example:
+  courtd report match-17 --court-lines badminton -o match-17.html`;
+
+export function addReport(program: Command): void {
+  program
+    .command('report')
+    .description('write a session as a page to look at and to print: landings, speeds, where players stood')
+    .argument('<session>', 'the session_id')
+    .addOption(
+      new Option('--court-lines <court>', 'the lines that the maps show')
+        .choices(['pickleball', 'badminton', 'tennis', 'padel', 'none'])
+        .default('pickleball'),
+    )
+    .addOption(
+      new Option(
+        '-o, --output <file>',
+        'the HTML file to write, which appears when it is complete',
+      ).argParser(notEmpty),
+    )
+    .addHelpText('after', EXAMPLE)
+    .action(async (session: string, _options, command: Command) => {
+      const { report } = await import('./report.ts');
+      await report(session, command.optsWithGlobals(), program.version() ?? '');
+    });
+}

@@ -1,0 +1,97 @@
+/**
+ * The page's style sheet: the colours of in and out are told apart by people who see no red or green, too. System fonts, since
+ * nothing is loaded. Paper is always light.
+ */
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --paper: #fff; --ink: #1c2126; --quiet: #5c6670; --line: #b9c1c8; --surface: #eef3f1; --rule: #dde2e6;
+  --in: #0a6a9c; --out: #b8430c; --heat: #0a6a9c;
+}
+@media screen and (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14181b; --ink: #e8e6e1; --quiet: #a0a9b1; --line: #56606a; --surface: #1f272b; --rule: #2e363c;
+    --in: #63b8e6; --out: #f59160; --heat: #63b8e6;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 78rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums;
+}
+h1, h2, h3 { line-height: 1.2; text-wrap: balance; }
+h1 { margin: 0; font-size: 1.75rem; overflow-wrap: anywhere; }
+h2 { margin: 0 0 .75rem; font-size: 1.25rem; }
+h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
+p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
+header p, .note, .nothing, summary { color: var(--quiet); }
+.note, summary { font-size: .875rem; }
+main { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 2rem; }
+section { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--rule); min-width: 0; }
+@media screen and (min-width: 62rem) {
+  main { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+  section { grid-column: span 3; }
+  #depth, #share, #speed, #confidence { grid-column: span 1; }
+  #technician { grid-column: span 2; }
+}
+dl, dd, figure { margin: 0; }
+dt { color: var(--quiet); font-size: .875rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.25rem, 1fr)); gap: .75rem; }
+.tiles div { padding: .75rem .875rem; background: var(--surface); border-radius: .5rem; }
+.tiles b { display: block; font-size: 1.5rem; font-weight: 600; line-height: 1.3; }
+.tiles span { color: var(--quiet); font-size: .8125rem; line-height: 1.35; display: block; }
+.facts { margin-top: 1rem; }
+.facts div { display: grid; grid-template-columns: 7rem 1fr; gap: .75rem; padding: .25rem 0; align-items: baseline; }
+.facts dd { overflow-wrap: anywhere; }
+.maps, .players, .charts { display: grid; gap: 1.25rem 1rem; align-items: start; }
+.maps { grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }
+.players { grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 20rem)); }
+.charts { grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); }
+svg { display: block; width: 100%; height: auto; overflow: visible; }
+.maps svg, .players svg { border: 1px solid var(--rule); border-radius: .375rem; overflow: hidden; }
+.charts svg { max-width: 32rem; }
+svg text { white-space: pre; }
+figcaption { margin-top: .375rem; color: var(--quiet); font-size: .8125rem; line-height: 1.35; overflow-wrap: anywhere; }
+figcaption b { display: block; color: var(--ink); font-size: .9375rem; font-weight: 600; }
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .75rem; font-size: .875rem; }
+.legend span::before { display: inline-block; width: 1.25em; font-weight: 700; }
+.legend .in::before { content: "●"; color: var(--in); }
+.legend .out::before { content: "✕"; color: var(--out); }
+.legend .ring::before { content: "○"; color: var(--ink); }
+.scroll { overflow-x: auto; max-width: 100%; }
+table { border-collapse: collapse; font-size: .875rem; }
+th, td { padding: .3125rem .75rem .3125rem 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; white-space: nowrap; }
+thead th { color: var(--quiet); font-weight: 400; }
+tbody th { font-weight: 600; }
+td.number { text-align: right; }
+@media screen and (max-width: 40rem) {
+  .wide thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+  .wide, .wide tbody, .wide tr, .wide th, .wide td { display: block; border: 0; white-space: normal; overflow-wrap: anywhere; }
+  .wide tr { padding: .5rem 0; border-bottom: 1px solid var(--rule); }
+  .wide th, .wide td, .wide td.number { padding: .0625rem 0; text-align: left; }
+  .wide td::before { content: attr(data-heading) ": "; color: var(--quiet); }
+}
+details { margin-top: .75rem; }
+summary { cursor: pointer; }
+:focus-visible { outline: 2px solid var(--in); outline-offset: 2px; }
+footer { margin-top: 2.5rem; color: var(--quiet); font-size: .8125rem; }
+@media print {
+  @page { size: A4; margin: 14mm 13mm; }
+  :root { color-scheme: light; }
+  body { padding: 0; max-width: none; font-size: 10pt; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  h2, h3, .legend { break-after: avoid; }
+  figure, tr, .tiles, .facts div { break-inside: avoid; }
+  details:not([open]) { display: none; }
+  main { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  section { grid-column: span 2; }
+  #depth, #share { grid-column: span 1; }
+  .tiles { grid-template-columns: repeat(3, 1fr); }
+  #depth, #share, #speed, #confidence { break-inside: avoid; }
+  #depth .charts, #share .charts { grid-template-columns: 1fr; }
+  .maps { grid-template-columns: repeat(5, 1fr); }
+  .players, .charts { grid-template-columns: repeat(2, 1fr); }
+  .scroll { overflow: visible; }
+  th, td { white-space: normal; }
+}
+`;

@@ -1,0 +1,132 @@
+import t from 'tap';
+import type { CourtName } from '../../src/analysis/court.ts';
+import { SessionTally } from '../../src/analysis/sessionTally.ts';
+import { reader } from '../harness/readEvents.ts';
+
+const read = reader();
+const bounce = (eotMs: number, x_ft: number, y_ft: number, more: object = {}) =>
+  read({ type: 'BALL_BOUNCE', eotMs, ...more }, { x_ft, y_ft, is_in: true });
+const hit = (eotMs: number, shot_type: string, more: object = {}) =>
+  read({ type: 'BALL_HIT', eotMs, ...more }, { shot_type });
+const speed = (kmh: unknown, more: object = {}) => read({ type: 'BALL_SPEED', ...more }, { kmh });
+
+function tallyOf(events: readonly ReturnType<typeof read>[], lines: CourtName = 'badminton'): SessionTally {
+  const tally = new SessionTally(lines);
+  for (const event of events) tally.add(event);
+  tally.end();
+  return tally;
+}
+
+const landings = (tally: SessionTally) =>
+  tally.landings.entries().map(([shot, { points }]) => [shot, points?.map(({ x }) => x)]);
+
+t.test('a landing belongs to the last hit on its court, which lands once', (t) => {
+  const tally = tallyOf([
+    hit(1_000, 'smash'),
+    hit(1_000, 'lob', { courtId: 'court-2' }),
+    bounce(1_400, 1, 1),
+    bounce(1_900, 2, 1),
+    // The bounce arrived before the hit of the same moment.
+    bounce(3_000, 3, 1),
+    hit(3_000, 'drop'),
+    hit(4_000, 'net_shot', { current: false }),
+    bounce(4_500, 5, 1),
+    hit(5_000, 'clear'),
+    bounce(15_001, 4, 1),
+    read({ type: 'BALL_BOUNCE', eotMs: 15_002 }, { x_ft: 6, y_ft: 1, is_in: false, shot_type: 'serve' }),
+  ]);
+  t.strictSame(landings(tally), [
+    ['drop', [3]],
+    ['serve', [6]],
+    ['smash', [1]],
+    ['no shot type', [2, 5, 4]],
+  ]);
+  t.end();
+});
+
+t.test(
+  'median and 95th percentile of ball speed are those of a spreadsheet, of current revisions only',
+  (t) => {
+    const { speeds, speedsLeftOut } = tallyOf([
+      ...[40, 10, 30, 20].map((kmh) => speed(kmh)),
+      speed(999, { current: false }),
+      ...[-1, 1_000.1, '50', undefined].map((kmh) => speed(kmh)),
+    ]);
+    t.equal(speeds.quantile(0.5), 25);
+    t.ok(Math.abs(speeds.quantile(0.95)! - 38.5) < 1e-9, `${speeds.quantile(0.95)}`);
+    t.strictSame([speeds.total, speedsLeftOut], [4, 4]);
+    t.equal(tallyOf([]).speeds.quantile(0.5), undefined);
+    t.end();
+  },
+);
+
+t.test('y counts from the net where nothing is beyond it, and from the base line elsewhere', (t) => {
+  const positions = (most: number) => Array.from({ length: 30 }, (_, i) => bounce(i, 10, (i * most) / 29));
+  t.match(tallyOf(positions(23)).frames.found().frame, { isHalf: true, y1: -2, y2: 27 });
+  t.match(tallyOf(positions(43)).frames.found().frame, { isHalf: false, y1: -5, y2: 49 });
+  t.match(tallyOf(positions(23).slice(0, 5)).frames.found().frame, { isHalf: false }, 'too few to tell');
+  t.match(tallyOf(positions(23), 'none').frames.found().frame, { isHalf: false, x1: 10, y1: 0, y2: 25 });
+  t.end();
+});
+
+t.test('a landing outside of the frame is listed with its own place, and kept off no count', (t) => {
+  const tally = tallyOf([bounce(1, 10, 30), bounce(2, -5.01, 30), bounce(3, 10, 1e300, { eventId: 'far' })]);
+  const { outside } = tally.frames.found();
+  t.strictSame(
+    outside.listed.map(({ x, y }) => [x, y]),
+    [
+      [-5.01, 30],
+      [10, 1e300],
+    ],
+  );
+  t.equal(outside.listed[1]?.eventId, 'far');
+  t.equal(tally.landings.entries()[0]?.[1].counts.in, 3);
+  t.end();
+});
+
+t.test('confidence is compared only where an event was revised', (t) => {
+  const revised = (current: boolean, revision: number, confidence: number) =>
+    hit(1, 'lob', { current, revision, confidence });
+  const { revised: byType } = tallyOf([
+    revised(false, 0, 0.4),
+    revised(false, 1, 0.7),
+    revised(true, 2, 0.9),
+    revised(true, 0, 0.1),
+  ]);
+  const { before, after } = byType.get('BALL_HIT')!;
+  t.strictSame([before.total, before.quantile(0.5), after.total, after.quantile(0.5)], [1, 0.4, 1, 0.9]);
+  t.end();
+});
+
+t.test('a session of days takes longer steps, and no more of them; its longest gaps are kept', (t) => {
+  const minutes = 3_000;
+  const { timeline, pauses } = tallyOf(
+    Array.from({ length: minutes }, (_, i) => hit(i * 60_000 * (i === minutes - 1 ? 2 : 1), 'lob')),
+  );
+  t.ok(timeline.steps.length <= 720, `${timeline.steps.length} steps`);
+  t.equal(timeline.stepMs, 8 * 60_000);
+  t.equal(
+    timeline.steps.reduce((sum, { counts }) => sum + counts.get('BALL_HIT')!, 0),
+    minutes,
+  );
+  t.equal(pauses.total, minutes - 1);
+  t.equal(pauses.longest().at(-1)?.toMs, (minutes - 1) * 120_000);
+  t.equal(pauses.longest().length, 10);
+  t.end();
+});
+
+t.test('names without end take bounded memory, and every event is counted', (t) => {
+  const tally = tallyOf(
+    Array.from({ length: 500 }, (_, i) => [
+      hit(2 * i, `shot ${i}`, { source: `camera ${i}` }),
+      bounce(2 * i + 1, 10, 10),
+      read({ type: 'PLAYER_POSITION', eotMs: 2 * i + 1 }, { player_id: `p ${i}`, x_ft: 1, y_ft: 1 }),
+    ]).flat(),
+  );
+  const maps = tally.landings.entries();
+  t.equal(maps.length, 33);
+  t.strictSame([maps.at(-1)?.[0], maps.at(-1)?.[1].total], ['other shot types', 500 - 32]);
+  t.strictSame([tally.players.size, tally.positionsLeftOut], [16, 500 - 16]);
+  t.equal(tally.sources.entries().length, 101 + 1 - 1);
+  t.end();
+});

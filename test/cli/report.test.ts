@@ -1,0 +1,145 @@
+import { hash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { reportOf } from '../../src/cli/report/report.ts';
+import { sessionId } from '../../src/store/read/sessions.ts';
+import { courtd } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
+
+const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&\u202e`;
+const EMPTY = 'nothing but an identity';
+/** In the order that every report has. */
+const SECTIONS = [
+  'summary',
+  'landings',
+  'depth',
+  'share',
+  'speed',
+  'players',
+  'rate',
+  'confidence',
+  'technician',
+];
+
+/** A session whose every text is hostile, and one of a single event. */
+function stored(t: Test) {
+  const { folder, db } = scratch(t);
+  const committer = new Committer(db);
+  const shots = [HOSTILE, 'lob', 'x'.repeat(5_000)];
+  let at = Date.UTC(2026, 2, 14, 15);
+  for (const shot_type of shots) {
+    const common = { session_id: HOSTILE, court_id: HOSTILE, venue_id: HOSTILE, source: HOSTILE };
+    const send = (type: string, payload: object, more: object = {}) => {
+      at += 500;
+      const sent = event({
+        ...common,
+        type,
+        payload,
+        eot: new Date(at).toISOString(),
+        event_id: `${HOSTILE}${at}`,
+        ...more,
+      });
+      committer.append(...court(sent, { ...sent, revision: 1, confidence: 1 }));
+    };
+    send('BALL_HIT', { shot_type, player_id: HOSTILE });
+    send('BALL_BOUNCE', { x_ft: 3, y_ft: 30, is_in: true });
+    send('BALL_HIT', { shot_type });
+    send('BALL_BOUNCE', { x_ft: 31.5, y_ft: 60.25, is_in: false });
+    send('BALL_SPEED', { kmh: 72.5 });
+    send('PLAYER_POSITION', { x_ft: 9, y_ft: 12, player_id: HOSTILE });
+  }
+  committer.append(
+    ...court(event({ session_id: EMPTY, type: 'PLAYER_IDENTITY', payload: { player_id: 'p' } })),
+  );
+  return { folder, page: (name: string) => reportOf(db, sessionId(db, name), 'pickleball', '1.2.3') };
+}
+
+t.test('the report is one page that loads nothing, runs nothing and takes no text for markup', async (t) => {
+  const { page } = stored(t);
+  const text = page(HOSTILE);
+  const tags = text.match(/<[a-zA-Z!/][^>]*>/g) ?? [];
+  t.notMatch(text, /<script|<img|<iframe|<link|<object|javascript:/i);
+  const loads = /\s(?:src|href|style|on\w+|action|srcset|xlink:href)\s*=/i;
+  t.ok(tags.length > 500, `${tags.length} tags`);
+  t.strictSame(
+    tags.filter((tag) => loads.test(tag.replace(/"[^"]*"/g, '""')) || /url\(/.test(tag)),
+    [],
+  );
+  const [, style] = /<style>([^<]*)<\/style>/.exec(text)!;
+  t.notMatch(style, /url\(|@import/);
+  const [, policy] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(text)!;
+  t.match(policy, "default-src 'none'; ");
+  t.match(policy, `style-src 'sha256-${hash('sha256', style!, 'base64')}';`);
+  t.notMatch(policy, 'unsafe');
+  t.match(text, '&lt;script&gt;alert(1)&lt;/script&gt;');
+  t.notMatch(text, '\u202e');
+  t.notMatch(text, 'x'.repeat(41));
+  t.match(text, /\n<h1>[^\n]*\\u202e<\/h1>\n/);
+});
+
+t.test('sections stand in one order, also where there is nothing to show in them', async (t) => {
+  const { page } = stored(t);
+  for (const name of [HOSTILE, EMPTY]) {
+    const sections = [...page(name).matchAll(/<section id="(\w+)"/g)].map(([, id]) => id);
+    t.strictSame(sections, SECTIONS);
+  }
+  const text = page(EMPTY);
+  for (const sentence of [
+    'No bounces in this session.',
+    'No ball speeds in this session.',
+    'No player positions in this session.',
+    'No hits in this session.',
+    'No event of this session was revised.',
+  ]) {
+    t.match(text, sentence);
+  }
+});
+
+t.test('every figure has a name, and a landing outside of the maps is listed where it was', async (t) => {
+  const { page } = stored(t);
+  const text = page(HOSTILE);
+  const figures = text.match(/<svg [^>]*>/g) ?? [];
+  t.ok(figures.length >= 3 + 3 + 1 + 4 + 1, `${figures.length} figures`);
+  t.strictSame(
+    figures.filter((svg) => !/^<svg role="img" aria-label="[^"]{10,}"/.test(svg)),
+    [],
+  );
+  t.match(text, '3 landings beyond x -5 to 25 ft or y -5 to 49 ft.');
+  t.match(text, />31\.5<\/td>.*>60\.3<\/td>/);
+  const [, outs] = /aria-label="Where lob landed: 1 in, 1 out"([\s\S]*?)<\/svg>/.exec(text)!;
+  const crosses = [...outs!.matchAll(/translate\(([-\d.]+),([-\d.]+)\)/g)].map(([, x, y]) => [
+    Number(x),
+    Number(y),
+  ]);
+  t.ok(
+    crosses.some(([x, y]) => x! > 200 && y! < 0),
+    'drawn where it was, which is off the map, and not at its edge',
+  );
+});
+
+t.test(
+  'from the command line: to a file, to standard output, and a sentence where there is no such session',
+  async (t) => {
+    const { folder, page } = stored(t);
+    const file = path.join(folder, 'report.html');
+    const report = (...args: string[]) => courtd(['report', ...args, '--data', folder]);
+    const [written, printed, none, wrong] = await Promise.all([
+      report(EMPTY, '-o', file),
+      report(EMPTY, '--court-lines', 'none'),
+      report('match-18'),
+      report(EMPTY, '--court-lines', 'squash'),
+    ]);
+    t.match(written, { status: 0, stdout: '', stderr: `Report written to ${file}.\n` });
+    const body = (html: string) => html.replace(/courtd [\d.]+ from/, '');
+    t.equal(body(fs.readFileSync(file, 'utf8')), body(page(EMPTY)));
+    t.match(printed, { status: 0, stderr: '', stdout: /^<!doctype html>[\s\S]*<\/html>\n$/ });
+    t.match(none, {
+      status: 1,
+      stdout: '',
+      stderr: 'There is no session "match-18": "courtd session list" shows them.',
+    });
+    t.match(wrong, { status: 2, stderr: 'Allowed choices are pickleball, badminton, tennis, padel, none.' });
+  },
+);
