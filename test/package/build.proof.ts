@@ -75,6 +75,8 @@ t.test('the package', { skip: missingNeeds([own], false) ?? false }, async (t) =
     await postOne(t, bin, data, rotated.stdout.trim());
     const exported = await run(bin, ['export', 's', '--format', 'ndjson', '--data', data]);
     t.match(JSON.parse(exported.stdout), { session_id: 's' });
+    const reported = await run(bin, ['report', 's', '--data', data]);
+    t.match(reported, { status: 0, stderr: '', stdout: /<svg role="img"/ });
   });
 
   t.test('settings are a conffile; modes, owners and dependencies are as they should be', async (t) => {

@@ -11,6 +11,9 @@ import { shotName } from './maps.ts';
 /** Charts are drawn for a telephone, and a wide page puts them side by side: scaled down, their text would be too small. */
 const SIZE = { width: 328, height: 190, fontSize: 12 } as const;
 const ROW_PX = 24;
+/** Room for the labels of rows: on a telephone, bars must be left beside them. */
+const LABEL_PX = { ofCharacter: 7, most: 148 } as const;
+const LABEL_GAP_PX = 12;
 /** Width of a bar of the depth histogram, in feet. */
 export const DEPTH_FT = 2;
 /** Widths of a bar of the speed histogram, in km/h. */
@@ -103,10 +106,14 @@ export function shareFigure(maps: readonly (readonly [string, LandingMap])[]): H
     ];
   });
   const label = (row: number) => rows[row]?.label ?? '';
+  const room = Math.min(
+    LABEL_PX.most,
+    LABEL_PX.ofCharacter * Math.max(...rows.map(({ label }) => label.length)),
+  );
   return figure({
     ...SIZE,
     height: 34 + rows.length * ROW_PX,
-    marginLeft: 146,
+    marginLeft: LABEL_GAP_PX + room,
     marginRight: 74,
     marginTop: 6,
     marginBottom: 26,
@@ -120,7 +127,14 @@ export function shareFigure(maps: readonly (readonly [string, LandingMap])[]): H
         label: null,
         tickSize: 3,
       }),
-      axisY({ tickFormat: (row: number) => cut(label(row), 24), label: null, tickSize: 0 }),
+      axisY({
+        tickFormat: (row: number) => label(row),
+        label: null,
+        tickSize: 0,
+        textOverflow: 'ellipsis',
+        // In ems; a font may be wider than the one that Plot has measured.
+        lineWidth: (0.9 * room) / SIZE.fontSize,
+      }),
       ...(['out', 'in'] as const).map((verdict) =>
         barX(
           parts.filter((part) => part.verdict === verdict && part.x2 > part.x1),
@@ -251,9 +265,4 @@ export function confidenceFigure(revised: readonly (readonly [string, Revised])[
       dot(rows, { x: 'x2', y: 'type', r: 5, fill: 'var(--in)' }),
     ],
   });
-}
-
-function cut(label: string, most: number): string {
-  const characters = [...label];
-  return characters.length <= most ? label : `${characters.slice(0, most - 1).join('')}…`;
 }

@@ -74,7 +74,7 @@ export function squareSize(maps: readonly LandingMap[], frame: Frame): number {
 
 /** @param size see `squareSize`. @returns the landings of one shot type on the court. */
 export function landingFigure(shotType: string, map: LandingMap, frame: Frame, size: number): Html {
-  const { counts, total } = map;
+  const { counts } = map;
   const title = shotName(shotType);
   const judged = VERDICTS.filter((verdict) => verdict !== 'not judged' || counts[verdict] > 0);
   const numbers = judged.map((verdict) => `${number(counts[verdict])} ${verdict}`).join(', ');
@@ -87,7 +87,7 @@ export function landingFigure(shotType: string, map: LandingMap, frame: Frame, s
       dense === undefined
         ? [...ground(frame), ...lines(frame), ...points(map)]
         : [...ground(frame), ...dense.marks, ...lines(frame)],
-    caption: html`<b>${title}</b> ${count(total, 'landing')}: ${numbers}`,
+    caption: html`<b>${title}</b> ${numbers}`,
   });
 }
 

@@ -1,0 +1,163 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import t from 'tap';
+import type { CourtName } from '../../src/analysis/court.ts';
+import { SessionTally } from '../../src/analysis/sessionTally.ts';
+import { pageOf } from '../../src/cli/report/page.ts';
+import { temporaryFolder } from '../harness/daemon.ts';
+import { missingPrograms } from '../harness/programs.ts';
+import { Random } from '../harness/random.ts';
+import { reader } from '../harness/readEvents.ts';
+
+const skip = missingPrograms({ chromium: 'chromium' }) ?? false;
+
+/** Names as they should be, and as they should not: nothing of them may be cut off or run. */
+const SHOTS = [
+  'dink',
+  'third_shot_drop',
+  'smash',
+  '<script>alert(1)</script>',
+  'W'.repeat(256),
+  'a b'.repeat(80),
+];
+const WIDTHS = [360, 1440];
+/** What the page may take, so that it can be sent and opened. */
+const PAGE_BYTES = 3_000_000;
+
+/** @returns the report of a made-up session in which every section has something. */
+function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): string {
+  const random = new Random(7);
+  const read = reader();
+  const tally = new SessionTally(lines);
+  let eotMs = Date.UTC(2026, 2, 14, 15);
+  const add = (type: string, payload: object, more: object = {}) =>
+    tally.add(read({ type, eotMs, receivedMs: eotMs + random.integer(50, 3_000), ...more }, payload));
+  for (let rally = 0; rally < rallies; rally++) {
+    const shot_type = random.pick(shots);
+    const [x_ft, y_ft] = [random.integer(-80, 280) / 10, random.integer(-60, 520) / 10];
+    add('BALL_HIT', { shot_type, player_id: 'p' }, { current: false, confidence: 0.5 });
+    add('BALL_HIT', { shot_type, player_id: 'p' }, { revision: 1 });
+    add('PLAYER_POSITION', { player_id: random.pick(SHOTS), x_ft, y_ft }, { source: random.pick(SHOTS) });
+    add('BALL_SPEED', { kmh: random.integer(0, 1_200) / 10 });
+    eotMs += random.integer(300, 2_000);
+    const is_in = random.chance(0.1) ? undefined : x_ft >= 0 && x_ft <= 20;
+    add('BALL_BOUNCE', { x_ft, y_ft, is_in });
+    if (random.chance(0.1)) eotMs += 40_000;
+  }
+  tally.end();
+  const line = {
+    session_id: 'W'.repeat(256),
+    events: 1,
+    first_eot: null,
+    last_eot: null,
+    duplicates: 3,
+    conflicts: 1,
+  };
+  return pageOf({ line, lines, tally, ...tally.frames.found() }, '1.2.3');
+}
+
+/** Opens a page in a window, and keeps whatever the browser complains of: a violation of the page's policy is one. */
+async function open(browser: Browser, file: string, width: number, colorScheme: 'light' | 'dark') {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on(
+    'request',
+    (request) => request.url() !== pathToFileURL(file).href && complaints.push(request.url()),
+  );
+  await page.goto(pathToFileURL(file).href);
+  return { page, complaints };
+}
+
+/** @returns what stands out of the window, and texts that stand out of their figure. */
+function cutOff(page: Page): Promise<string[]> {
+  // It runs in the browser, whose names the compiler does not know.
+  return page.evaluate(`(() => {
+    const name = (element) => element.tagName + ' ' + element.textContent.slice(0, 60);
+    const root = document.documentElement;
+    const wide = root.scrollWidth > innerWidth ? ['the page is ' + root.scrollWidth + ' wide'] : [];
+    for (const element of document.querySelectorAll('body *:not(svg *)')) {
+      const { left, right, width } = element.getBoundingClientRect();
+      if (width > 1 && !element.closest('.scroll > *') && (left < -0.5 || right > innerWidth + 0.5)) wide.push(name(element));
+    }
+    for (const scroll of document.querySelectorAll('.scroll')) if (scroll.scrollWidth > scroll.clientWidth + 1) wide.push(name(scroll));
+    for (const text of document.querySelectorAll('svg text')) {
+      const [own, all] = [text.getBoundingClientRect(), text.ownerSVGElement.getBoundingClientRect()];
+      if (own.left < all.left - 1 || own.right > all.right + 1 || own.top < all.top - 1 || own.bottom > all.bottom + 1) wide.push(name(text));
+    }
+    return wide;
+  })()`);
+}
+
+t.test(
+  'a browser shows the report whole, wide and narrow, light and dark, and on paper',
+  { skip },
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const browser = await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--disable-background-networking',
+        '--disable-component-update',
+      ],
+    });
+    t.teardown(() => browser.close());
+    for (const lines of ['pickleball', 'badminton', 'tennis', 'padel', 'none'] as const) {
+      const file = path.join(folder, `${lines}.html`);
+      fs.writeFileSync(file, reportOf(lines, 120, SHOTS));
+      for (const width of lines === 'pickleball' ? WIDTHS : [WIDTHS[0]!]) {
+        for (const scheme of ['light', 'dark'] as const) {
+          const { page, complaints } = await open(browser, file, width, scheme);
+          t.strictSame(await cutOff(page), [], `${lines} ${width} ${scheme}`);
+          t.strictSame(complaints, []);
+          await page.close();
+        }
+      }
+    }
+
+    const { page, complaints } = await open(browser, path.join(folder, 'pickleball.html'), 1440, 'dark');
+    const images = page.getByRole('img');
+    t.equal(await images.count(), await page.locator('svg').count());
+    for (const image of await images.all()) t.ok((await image.getAttribute('aria-label'))!.length > 10);
+    t.equal(await page.getByRole('region').count(), 9, 'every section is a landmark with a name');
+    const pdf = (await page.pdf({ preferCSSPageSize: true, printBackground: true })).toString('latin1');
+    const sizes = [...pdf.matchAll(/\/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]/g)].map(([, ...sides]) =>
+      sides.map(Number).map(Math.round),
+    );
+    t.ok(sizes.length >= 3 && sizes.length <= 12, `${sizes.length} pages`);
+    t.strictSame(
+      sizes.filter(([width, height]) => width !== 595 || height !== 842),
+      [],
+      'A4',
+    );
+    await page.emulateMedia({ media: 'print' });
+    const paper = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    t.equal(paper, 'rgb(255, 255, 255)', 'paper is light, whatever the screen is');
+    t.strictSame(complaints, []);
+  },
+);
+
+t.test(
+  'the most landings of the most shot types are still a page that a browser opens',
+  { skip },
+  async (t) => {
+    const file = path.join(temporaryFolder(t), 'many.html');
+    const shots = Array.from({ length: 40 }, (_, i) => `shot ${i}`);
+    fs.writeFileSync(file, reportOf('none', 60_000, shots));
+    t.ok(fs.statSync(file).size < PAGE_BYTES, `${fs.statSync(file).size} bytes`);
+    const browser = await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-gpu'],
+    });
+    t.teardown(() => browser.close());
+    const { page, complaints } = await open(browser, file, 1440, 'light');
+    t.equal(await page.locator('#landings svg').count(), 33);
+    t.strictSame(complaints, []);
+  },
+);
