@@ -5,7 +5,7 @@ _courtd() {
   # The options that take a value; each takes one in every command that has it.
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
     --tls-cert --tls-key --grace --last --day --format --type --court --from --to --received-from --received-to
-    -o --output --keep --older-than --after --session --source '
+    -o --output --keep --older-than --after --session --source --court-lines '
   COMPREPLY=()
 
   # words: the command and its arguments; option: the option whose value is being typed.
@@ -26,6 +26,7 @@ _courtd() {
     '') ;;
     --data) _courtd_files -d ;;
     --tls-cert | --tls-key | -o | --output) _courtd_files -f ;;
+    --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
     --format) _courtd_words 'csv ndjson' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
     --type) _courtd_words 'BALL_BOUNCE BALL_HIT BALL_SPEED PLAYER_POSITION PLAYER_IDENTITY' ;;
@@ -33,7 +34,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export backup restore prune tail import check support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export report backup restore prune tail import check support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key'
@@ -49,6 +50,7 @@ _courtd() {
       options='--day --format --current --type --court --from --to --received-from --received-to --with-received
         -o --output'
       ;;
+    ' report '*) options='--court-lines -o --output' ;;
     ' backup '*) options='--keep --json' ;;
     ' support '*) options='-o --output' ;;
     ' check '*) options='--full --json' ;;

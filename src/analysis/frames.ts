@@ -6,8 +6,8 @@ import { Outside, type OutsideLanding } from './landings.ts';
 const HALF_LEAST = 20;
 /** Share of the positions that must lie in half a court's frame for half a court to be drawn: cameras see ghosts. */
 const HALF_SHARE = 0.99;
-/** Without court lines the frame is what the positions take, rounded to this, and at least this many feet. */
-const [ROUND_FT, LEAST_FT] = [5, 20];
+/** Without court lines the frame is what the positions take with a margin, rounded, and at least so long; all in feet. */
+const [MARGIN_FT, ROUND_FT, LEAST_FT] = [1, 5, 20];
 
 /**
  * Finds what the maps show. The protocol does not say where y begins. A camera that gives it from the base line has about half of
@@ -56,9 +56,9 @@ export class FrameFinder {
   #fitted(): Frame {
     const { x1, y1, x2, y2 } = this.#extent;
     if (x1 > x2) return { isHalf: false, x1: 0, y1: 0, x2: LEAST_FT, y2: LEAST_FT };
-    const down = (value: number) => Math.floor(value / ROUND_FT) * ROUND_FT;
+    const down = (value: number) => Math.floor((value - MARGIN_FT) / ROUND_FT) * ROUND_FT;
     const up = (value: number, from: number) =>
-      Math.max(Math.ceil(value / ROUND_FT) * ROUND_FT, from + LEAST_FT);
+      Math.max(Math.ceil((value + MARGIN_FT) / ROUND_FT) * ROUND_FT, from + LEAST_FT);
     return { isHalf: false, x1: down(x1), y1: down(y1), x2: up(x2, down(x1)), y2: up(y2, down(y1)) };
   }
 }

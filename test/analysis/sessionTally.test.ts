@@ -65,7 +65,7 @@ t.test('y counts from the net where nothing is beyond it, and from the base line
   t.match(tallyOf(positions(23)).frames.found().frame, { isHalf: true, y1: -2, y2: 27 });
   t.match(tallyOf(positions(43)).frames.found().frame, { isHalf: false, y1: -5, y2: 49 });
   t.match(tallyOf(positions(23).slice(0, 5)).frames.found().frame, { isHalf: false }, 'too few to tell');
-  t.match(tallyOf(positions(23), 'none').frames.found().frame, { isHalf: false, x1: 10, y1: 0, y2: 25 });
+  t.match(tallyOf(positions(23), 'none').frames.found().frame, { isHalf: false, x1: 5, y1: -5, y2: 25 });
   t.end();
 });
 

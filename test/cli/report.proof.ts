@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { CourtName } from '../../src/analysis/court.ts';
 import { SessionTally } from '../../src/analysis/sessionTally.ts';
 import { pageOf } from '../../src/cli/report/page.ts';
@@ -23,6 +23,8 @@ const SHOTS = [
   'a b'.repeat(80),
 ];
 const WIDTHS = [360, 1440];
+/** A machine that is busy with other tests takes its time. */
+const PATIENCE_MS = 300_000;
 /** What the page may take, so that it can be sent and opened. */
 const PAGE_BYTES = 3_000_000;
 
@@ -58,9 +60,27 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
   return pageOf({ line, lines, tally, ...tally.frames.found() }, '1.2.3');
 }
 
+/** Debian's chromium, headless, with a profile of its own, which goes away with it. */
+async function launch(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    timeout: PATIENCE_MS,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+    ],
+  });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
 /** Opens a page in a window, and keeps whatever the browser complains of: a violation of the page's policy is one. */
 async function open(browser: Browser, file: string, width: number, colorScheme: 'light' | 'dark') {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on('console', (message) => complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -97,17 +117,7 @@ t.test(
   { skip },
   async (t) => {
     const folder = temporaryFolder(t);
-    const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--disable-background-networking',
-        '--disable-component-update',
-      ],
-    });
-    t.teardown(() => browser.close());
+    const browser = await launch(t);
     for (const lines of ['pickleball', 'badminton', 'tennis', 'padel', 'none'] as const) {
       const file = path.join(folder, `${lines}.html`);
       fs.writeFileSync(file, reportOf(lines, 120, SHOTS));
@@ -151,11 +161,7 @@ t.test(
     const shots = Array.from({ length: 40 }, (_, i) => `shot ${i}`);
     fs.writeFileSync(file, reportOf('none', 60_000, shots));
     t.ok(fs.statSync(file).size < PAGE_BYTES, `${fs.statSync(file).size} bytes`);
-    const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu'],
-    });
-    t.teardown(() => browser.close());
+    const browser = await launch(t);
     const { page, complaints } = await open(browser, file, 1440, 'light');
     t.equal(await page.locator('#landings svg').count(), 33);
     t.strictSame(complaints, []);

@@ -35,7 +35,7 @@ export function depthBars(depths: Readonly<Record<Verdict, Bins>>, frame: Frame)
   const net = netOf(frame);
   for (const verdict of VERDICTS) {
     for (const [y, times] of depths[verdict].entries()) {
-      const depth = frame.court === undefined || frame.isHalf ? y : Math.abs(y - net);
+      const depth = frame.court === undefined ? y : Math.abs(y - net);
       const from = Math.floor((depth + 1e-6) / DEPTH_FT) * DEPTH_FT;
       const bar = bars.get(from) ?? { from, in: 0, out: 0, 'not judged': 0 };
       bars.set(from, { ...bar, [verdict]: bar[verdict] + times });
@@ -62,7 +62,13 @@ export function depthFigure(bars: readonly DepthBar[], frame: Frame): Html {
     marginLeft: 36,
     marginBottom: 36,
     name: `Landings by ${court === undefined ? 'y' : 'distance from the net'}: ${count(total, 'landing')}, most of them between ${deepest.from} and ${deepest.from + DEPTH_FT} ft`,
-    x: { label: court === undefined ? 'y, ft' : 'feet from the net' },
+    // Of one court always the same, so that two reports can be compared.
+    x: {
+      label: court === undefined ? 'y, ft' : 'feet from the net',
+      ...(court === undefined
+        ? {}
+        : { domain: [0, Math.max(frame.y2 - netOf(frame), bars.at(-1)!.from + DEPTH_FT)] }),
+    },
     y: { label: 'landings', ...wholeTicks(Math.max(...bars.map(sumOf))) },
     marks: [
       axisX({ labelArrow: 'none', labelAnchor: 'center', tickSize: 3 }),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Html, html, utc } from './html.ts';
+import { Html, html, number, utc } from './html.ts';
 import { type Content, SECTIONS } from './sections.ts';
 import { STYLE } from './style.ts';
 
@@ -31,7 +31,7 @@ export function pageOf(content: Content, version: string): string {
 </header>
 <main>
 ${sections}</main>
-<footer>Made by courtd ${version} from the ${tally.events} events that were stored of this session.</footer>
+<footer>Made by courtd ${version} from the ${number(tally.events)} events that were stored of this session.</footer>
 </body>
 </html>
 `.text;

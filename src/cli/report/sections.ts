@@ -136,7 +136,7 @@ function seen(frame: Frame, lines: CourtName): string {
   const { width, length } = frame.court;
   const size = `${lines[0]!.toUpperCase()}${lines.slice(1)} lines, ${number(width, width % 1 ? 1 : 0)} by ${number(length, length % 1 ? 1 : 0)} ft.`;
   return frame.isHalf
-    ? `${size} No position lies beyond half a court, so y counts from the net: both halves lie on each other, with the net on top.`
+    ? `${size} The positions fit on half a court, so y is taken as the distance from the net: both halves lie on each other, with the net on top.`
     : `${size} x counts from the left side line, y from the near base line, which is at the bottom; the thick line is the net.`;
 }
 
