@@ -18,7 +18,7 @@ export const POINTS_DRAWN = 400;
 /** Shot types with a map of their own: no sport has as many, and a camera may send any text. */
 const SHOT_TYPES_MAX = 32;
 /** Landings outside of the frame that are listed; the rest is counted. */
-const OUTSIDE_LISTED = 20;
+const OUTSIDE_LISTED = 100;
 
 export const NO_SHOT_TYPE = 'no shot type';
 export const OTHER_SHOT_TYPES = 'other shot types';

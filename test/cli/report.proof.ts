@@ -46,6 +46,8 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
     eotMs += random.integer(300, 2_000);
     const is_in = random.chance(0.1) ? undefined : x_ft >= 0 && x_ft <= 20;
     add('BALL_BOUNCE', { x_ft, y_ft, is_in });
+    if (random.chance(0.1)) add('BALL_BOUNCE', { x_ft: 1e300, y_ft: -1e300, is_in: true });
+    if (random.chance(0.1)) add('PLAYER_POSITION', { player_id: random.pick(SHOTS), x_ft: 1e300, y_ft: 1 });
     if (random.chance(0.1)) eotMs += 40_000;
   }
   tally.end();

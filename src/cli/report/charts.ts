@@ -192,6 +192,7 @@ export function speedFigure(speeds: Bins): Html {
     marginLeft: 36,
     marginBottom: 36,
     name: `Ball speeds: ${count(speeds.total, 'speed')}, median ${number(median, 1)} km/h, 95th percentile ${number(high, 1)} km/h`,
+    x: { zero: true },
     marks: [
       axisX({ label: 'km/h', labelArrow: 'none', labelAnchor: 'center', ticks: 6, tickSize: 3 }),
       axisY({ label: 'balls', labelArrow: 'none', tickSize: 0, ...wholeTicks(most) }),

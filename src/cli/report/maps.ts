@@ -1,5 +1,5 @@
 import { dot, link, type Markish, rect } from '@observablehq/plot';
-import { type Frame, linesOf, netOf } from '../../analysis/court.ts';
+import { type Frame, isInside, linesOf, netOf } from '../../analysis/court.ts';
 import type { Grid } from '../../analysis/grid.ts';
 import { type LandingMap, VERDICTS, type Verdict } from '../../analysis/landings.ts';
 import { figure } from './figures.ts';
@@ -85,17 +85,18 @@ export function landingFigure(shotType: string, map: LandingMap, frame: Frame, s
     name: `Where ${title} landed: ${numbers}`,
     marks:
       dense === undefined
-        ? [...ground(frame), ...lines(frame), ...points(map)]
+        ? [...ground(frame), ...lines(frame), ...points(map, frame)]
         : [...ground(frame), ...dense.marks, ...lines(frame)],
     caption: html`<b>${title}</b> ${numbers}`,
   });
 }
 
-function points(map: LandingMap): Markish[] {
+/** A mark for each landing in the frame: the others are listed below the maps. */
+function points(map: LandingMap, frame: Frame): Markish[] {
   const r = map.points!.length > MANY ? RADIUS.ofMany : RADIUS.ofFew;
   return VERDICTS.map((verdict) =>
     dot(
-      map.points!.filter((point) => point.verdict === verdict),
+      map.points!.filter((point) => point.verdict === verdict && isInside(frame, point.x, point.y)),
       { x: 'x', y: 'y', r, ...SYMBOLS[verdict] },
     ),
   );

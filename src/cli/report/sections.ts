@@ -140,21 +140,30 @@ function seen(frame: Frame, lines: CourtName): string {
     : `${size} x counts from the left side line, y from the near base line, which is at the bottom; the thick line is the net.`;
 }
 
+/** Landings up to which the list is open. */
+const OUTSIDE_OPEN = 20;
+
 function outsideList({ frame, listed, total }: Outside, at: (ms: number) => string): Html[] {
   if (total === 0) return [];
   const rows = listed.map(({ shotType, x, y, verdict, eotMs, eventId }) => [
     at(eotMs),
     shotName(shotType ?? NO_SHOT_TYPE),
-    number(x, 1),
-    number(y, 1),
+    coordinate(x),
+    coordinate(y),
     verdict,
     shortName(eventId),
   ]);
+  const list = table(['Time, UTC', 'Shot', 'x, ft', 'y, ft', 'Judged', 'event_id'], rows);
   const more = total > listed.length ? ` The first ${listed.length} of them:` : '';
   return [
     html`<h3>Outside of the maps</h3>\n<p>${count(total, 'landing')} beyond x ${frame.x1} to ${Math.round(frame.x2)} ft or y ${frame.y1} to ${Math.round(frame.y2)} ft.${more}</p>\n`,
-    table(['Time, UTC', 'Shot', 'x, ft', 'y, ft', 'Judged', 'event_id'], rows),
+    rows.length > OUTSIDE_OPEN ? numbers(list) : list,
   ];
+}
+
+/** As it was sent, to a hundredth of a foot; a camera may send any number. */
+function coordinate(ft: number): string {
+  return Math.abs(ft) < 1e6 ? String(Math.round(ft * 100) / 100) : ft.toExponential(2);
 }
 
 function depth({ tally, frame }: Content): Html[] {
