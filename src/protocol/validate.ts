@@ -14,8 +14,10 @@ export interface EventRules {
 }
 
 /** The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. */
-const isValidWire = new Ajv().compile<WireEvent>(EventSchema);
-const findFaults = new Ajv({ allErrors: true, verbose: true }).compile(EventSchema);
+const isValidWire = new Ajv({ meta: false, validateSchema: false }).compile<WireEvent>(EventSchema);
+const findFaults = new Ajv({ meta: false, validateSchema: false, allErrors: true, verbose: true }).compile(
+  EventSchema,
+);
 
 /** The fast check for the valid case. @returns whether an event is valid, but for the format of its `eot` (`eotToNs`). */
 export function isValidEvent(event: unknown, rules: EventRules): event is WireEvent {

@@ -1,6 +1,9 @@
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event, eventText } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 t.test('event show tells every revision of one event, and the highest is current', async (t) => {
   const daemon = await Daemon.start(t);

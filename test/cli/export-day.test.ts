@@ -6,7 +6,10 @@ import t from 'tap';
 import { fileNames } from '../../src/cli/export/exportDay.ts';
 import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { csvObjects } from '../harness/rfc4180.ts';
+
+runInProcess();
 
 const daemon = await Daemon.start(t);
 

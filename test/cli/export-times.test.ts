@@ -3,6 +3,9 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 const daemon = await Daemon.start(t);
 

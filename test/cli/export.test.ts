@@ -2,7 +2,10 @@ import t from 'tap';
 import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
 import { BIN, Daemon, start } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { csvObjects, readCsv } from '../harness/rfc4180.ts';
+
+runInProcess();
 
 const HEADER =
   'session_id,event_id,revision,current,eot,type,court_id,venue_id,confidence,source,schema_version,received_at,' +

@@ -3,7 +3,10 @@ import path from 'node:path';
 import t from 'tap';
 import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { rotated, snapshot, tryTroubles, withFile } from './troubles.ts';
+
+runInProcess();
 
 // A third of them in turn; failures.proof.ts tries all.
 tryTroubles(t, 3);

@@ -3,6 +3,9 @@ import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { Cameras } from '../harness/cameras.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 const START_MS = Date.UTC(2026, 2, 14, 15);
 

@@ -4,6 +4,9 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 type Test = Pick<typeof t, 'teardown' | 'match'>;
 

@@ -3,6 +3,9 @@ import net from 'node:net';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 t.test('a port that is in use is told in a sentence with status 1', async (t) => {
   const other = net.createServer();

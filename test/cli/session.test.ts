@@ -2,6 +2,9 @@ import t from 'tap';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 const LATE_MS = 3_600_000;
 

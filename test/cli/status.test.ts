@@ -5,6 +5,9 @@ import t, { type Test } from 'tap';
 import { type Status, StatusSchema } from '../../src/cli/status/schema.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 /** `courtd status`, as a person and a program see it. */
 

@@ -4,6 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 interface Row {
   readonly id: number;

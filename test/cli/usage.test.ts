@@ -5,6 +5,9 @@ import { knownVariables } from '../../src/cli/options/environmentVariables.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 const WRONG = [
   'nonsense',

@@ -28,9 +28,17 @@ export function temporaryFolder(t: Cleanup): string {
   return folder;
 }
 
+type Runner = (args: readonly string[], env: Record<string, string>) => Promise<CommandResult> | undefined;
+let runner: Runner | undefined;
+
+/** From now on commands are run by this, where it runs them at all (inProcess.ts). */
+export function runCommandsWith(given: Runner): void {
+  runner = given;
+}
+
 /** Runs one command to its end. The environment holds no COURTD_ variable but those given. */
 export function courtd(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
-  return run(BIN, args, { env: cleanEnvironment(env) });
+  return runner?.(args, env) ?? run(BIN, args, { env: cleanEnvironment(env) });
 }
 
 /**

@@ -3,7 +3,10 @@ import path from 'node:path';
 import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { logged } from '../harness/logged.ts';
+
+runInProcess();
 
 const KEPT = /^the data directory holds previous databases: delete /;
 

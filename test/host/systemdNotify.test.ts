@@ -6,8 +6,11 @@ import t from 'tap';
 import { SystemdNotifier } from '../../src/host/systemdNotify.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { logged } from '../harness/logged.ts';
 import { FakeSystemd } from '../harness/supervisor.ts';
+
+runInProcess();
 
 const CANNOT_NOTIFY = /^cannot notify systemd/;
 

@@ -6,7 +6,10 @@ import { AccessLog } from '../../src/http/accessLog.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { answerOf, RawClient, request } from '../harness/rawClient.ts';
+
+runInProcess();
 
 /** What the log says of requests. */
 

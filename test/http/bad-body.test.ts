@@ -1,7 +1,10 @@
 import t from 'tap';
 import { BadTable, show } from '../harness/badRequests.ts';
 import { event, events, eventText } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { checkProblem } from '../harness/problem.ts';
+
+runInProcess();
 
 const table = await BadTable.open(t);
 

@@ -4,6 +4,9 @@ import t from 'tap';
 import { fuzzCase } from '../fuzz/case.ts';
 import { FUZZ_ARGS, Fuzzer } from '../fuzz/fuzzer.ts';
 import { Daemon } from '../harness/daemon.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 /** A look; test/fuzz/fuzz.proof.ts takes a minute, and `node test/fuzz/main.ts` as long as one likes. */
 const CASES = 60;

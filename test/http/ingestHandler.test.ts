@@ -1,6 +1,9 @@
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 t.test(
   'an event is answered 202 with the counts and nothing else, and comes back as it was sent',

@@ -3,8 +3,11 @@ import { canonical } from '../harness/arbitraryJson.ts';
 import { show } from '../harness/badRequests.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import type { Asserts } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
+
+runInProcess();
 
 /** What is odd but valid is taken, and comes back whole. */
 

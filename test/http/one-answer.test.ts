@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { type Answer, RawClient, request } from '../harness/rawClient.ts';
+
+runInProcess();
 
 /** A 202 is always that of its own request, whatever comes behind it, in whatever pieces. */
 

@@ -3,6 +3,9 @@ import t from 'tap';
 import { canonical, jsonObject } from '../harness/arbitraryJson.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, eventText } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 /** What must hold whatever is sent, in whatever pieces and order. */
 

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { newAddress, RawClient, request } from '../harness/rawClient.ts';
+
+runInProcess();
 
 /** What the command line does to the tokens, the running daemon obeys at the next request, on open connections too. */
 

@@ -1,8 +1,11 @@
 import t from 'tap';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf, RawClient, request } from '../harness/rawClient.ts';
+
+runInProcess();
 
 /** What a camera without a valid token is told, and what the operator is. */
 

@@ -3,8 +3,11 @@ import t from 'tap';
 import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
 import { Daemon } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { checkProblem } from '../../harness/problem.ts';
 import { answerOf, RawClient, request } from '../../harness/rawClient.ts';
+
+runInProcess();
 
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 

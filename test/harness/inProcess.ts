@@ -1,0 +1,104 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Writable } from 'node:stream';
+import { makeProgram, runProgram } from '../../src/cli/program.ts';
+import { type CommandResult, cleanEnvironment, runCommandsWith } from './daemon.ts';
+
+/**
+ * Runs commands in the process of the test. A process of its own takes a tenth of a second of processor time, a command in this
+ * one a few milliseconds. For files whose subject is what a command does, and not the process that does it.
+ */
+
+/** They run until a signal comes, end the process, or change its priority: always in a process of their own. */
+const OWN_PROCESS = ['serve', 'tail', 'check', 'support', 'import', 'prune', 'backup'];
+
+/** From now on `courtd()`, and `command()` of a daemon, run commands in this process where that is possible. */
+export function runInProcess(): void {
+  runCommandsWith((args, env) =>
+    args.some((arg) => OWN_PROCESS.includes(arg)) ? undefined : commandInProcess(args, env),
+  );
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs a command in this process. One at a time: they share the environment, the exit status, and SQLite's locks, which belong
+ * to a process.
+ */
+export function commandInProcess(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<CommandResult> {
+  const result = last.then(() => runOne(args, env));
+  last = result.catch(() => {});
+  return result;
+}
+
+interface Streams {
+  readonly stdout: Captured;
+  readonly stderr: Captured;
+}
+
+/** What a command writes goes to its own streams; what tap writes meanwhile does not. */
+const streamsOf = new AsyncLocalStorage<Streams>();
+for (const name of ['stdout', 'stderr'] as const) {
+  const own = process[name];
+  Object.defineProperty(process, name, {
+    configurable: true,
+    get: () => streamsOf.getStore()?.[name] ?? own,
+  });
+}
+
+async function runOne(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
+  const streams = { stdout: new Captured(), stderr: new Captured() };
+  const [status, environment, user] = [process.exitCode, { ...process.env }, process.geteuid?.()];
+  process.exitCode = undefined;
+  setEnvironment(cleanEnvironment(env));
+  try {
+    await streamsOf.run(streams, () => runProgram(makeProgram(), args));
+    if (process.geteuid?.() !== user)
+      throw new Error(`"courtd ${args.join(' ')}" has changed the user of the tests`);
+    return {
+      status: Number(process.exitCode ?? 0),
+      stdout: streams.stdout.text(),
+      stderr: streams.stderr.text(),
+    };
+  } finally {
+    process.exitCode = status;
+    setEnvironment(environment);
+  }
+}
+
+/** In place: Node follows a change of TZ only in the object that it has made. */
+function setEnvironment(environment: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+  for (const [name, value] of Object.entries(environment))
+    if (process.env[name] !== value) process.env[name] = value;
+}
+
+/** Takes what is written, at once, into a file: a command may also write to the descriptor. */
+class Captured extends Writable {
+  readonly fd: number;
+
+  constructor() {
+    super({ decodeStrings: true });
+    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-test-')), 'output');
+    this.fd = fs.openSync(file, 'w+');
+    fs.rmSync(path.dirname(file), { recursive: true });
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    for (let at = 0; at < chunk.length; ) at += fs.writeSync(this.fd, chunk, at);
+    done();
+  }
+
+  /** @returns all that was written. */
+  text(): string {
+    const bytes = Buffer.alloc(fs.fstatSync(this.fd).size);
+    fs.readSync(this.fd, bytes, 0, bytes.length, 0);
+    fs.closeSync(this.fd);
+    return bytes.toString();
+  }
+}
