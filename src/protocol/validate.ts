@@ -13,7 +13,10 @@ export interface EventRules {
   readonly venue?: string;
 }
 
-/** The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. */
+/**
+ * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. That it is a valid
+ * schema is shown by a test: to compile the schema of schemas takes a seventh of a start.
+ */
 const isValidWire = new Ajv({ meta: false, validateSchema: false }).compile<WireEvent>(EventSchema);
 const findFaults = new Ajv({ meta: false, validateSchema: false, allErrors: true, verbose: true }).compile(
   EventSchema,

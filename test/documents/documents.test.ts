@@ -4,10 +4,10 @@ import t from 'tap';
 import * as limits from '../../src/base/limits.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { PROBLEMS } from '../../src/protocol/errors.ts';
-import { cleanEnvironment, Daemon, run as runProgram } from '../harness/daemon.ts';
+import { Daemon } from '../harness/daemon.ts';
 import {
   ARCHITECTURE,
-  block,
+  answerShown,
   blocks,
   OPERATOR_GUIDE,
   ROOT,
@@ -89,47 +89,10 @@ t.test('the architecture names every dependency', async (t) => {
   t.strictSame(named.sort(), Object.keys(manifest.dependencies).sort());
 });
 
-/** @returns JSON as a value, where what differs from request to request is left out. */
-function answerOf(json: string): unknown {
-  const value = JSON.parse(json);
-  return 'request_id' in value ? { ...value, request_id: '' } : value;
-}
-
-t.test('ten minutes to the first event: each step gets the answer that the guide shows', async (t) => {
-  const daemon = await Daemon.start(t);
-  fs.mkdirSync(path.join(daemon.data, 'data'));
-  fs.writeFileSync(path.join(daemon.data, 'data/npm-start.token'), `${daemon.token}\n`);
-  const steps = blocks(VENDOR_GUIDE, 'sh').join("printf '\\n---\\n'\n").replace('4000', `${daemon.port}`);
-  const file = path.join(daemon.data, 'steps.sh');
-  fs.writeFileSync(file, steps);
-  const { stdout, stderr } = await runProgram('sh', ['-e', file], { cwd: daemon.data });
-  // The first step only says where the box is.
-  const [said, ...answers] = stdout.split('\n---\n');
-  t.strictSame({ said, stderr }, { said: '', stderr: '' });
-  t.ok(answers.length >= 4);
-  const shown = blocks(VENDOR_GUIDE, 'json').slice(0, answers.length);
-  t.strictSame(answers.map(answerOf), shown.map(answerOf));
-  const revisions = await daemon.command('event', 'show', 'match-17', '0198c5e2-7d1c-7a54-9d54-3b1d0f2a9c11');
-  t.match(revisions, { status: 0, stdout: /revision 1 \(current\)/ });
-  t.match(textOf(VENDOR_GUIDE), 'bin/courtd event show match-17 0198c5e2-7d1c-7a54-9d54-3b1d0f2a9c11');
-});
-
-t.test('the sample clients run as they are written', async (t) => {
-  const daemon = await Daemon.start(t);
-  const env = cleanEnvironment({ BOX: '127.0.0.1', TOKEN: daemon.token });
-  const run = async (shell: string, code: string) => {
-    const file = path.join(daemon.data, 'example.mjs');
-    fs.writeFileSync(file, code.replace('4000', `${daemon.port}`));
-    return (await runProgram(shell, [file], { env })).stdout;
-  };
-  t.equal(await run('python3', block(VENDOR_GUIDE, 'python')), "{'accepted': 1, 'duplicates': 0}\n");
-  t.equal(await run(process.execPath, block(VENDOR_GUIDE, 'js')), '{ accepted: 1, duplicates: 0 }\n');
-});
-
 t.test('the error of a batch in the guide is the error that is answered', async (t) => {
   const daemon = await Daemon.start(t);
   const sample = blocks(VENDOR_GUIDE, 'json').find((code) => code.includes('"invalid"'));
   const good = JSON.parse(/<<'END'\n(.*?)END\n/s.exec(textOf(VENDOR_GUIDE))?.[1] ?? '');
   const answer = await daemon.post([good, { ...good, event_id: 'b7d0cee4', confidence: 1.2 }]);
-  t.strictSame(answerOf(await answer.text()), answerOf(sample ?? ''));
+  t.strictSame(answerShown(await answer.text()), answerShown(sample ?? ''));
 });

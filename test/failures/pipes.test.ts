@@ -9,7 +9,7 @@ import { events } from '../harness/events.ts';
 
 /** Somebody in the group puts a pipe where courtd has a file: whoever opened it would wait for its other end, for ever. */
 
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 60_000;
 
 async function putPipe(file: string): Promise<void> {
   fs.rmSync(file, { force: true });

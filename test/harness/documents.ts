@@ -71,3 +71,9 @@ export function anchorsOf(document: string): string[] {
     return times === 0 ? name : `${name}-${times}`;
   });
 }
+
+/** @returns the JSON of an answer as a value, without what differs from request to request. */
+export function answerShown(json: string): unknown {
+  const value = JSON.parse(json);
+  return 'request_id' in value ? { ...value, request_id: '' } : value;
+}

@@ -54,6 +54,8 @@ for (const name of ['stdout', 'stderr'] as const) {
 async function runOne(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
   const streams = { stdout: new Captured(), stderr: new Captured() };
   const [status, environment, user] = [process.exitCode, { ...process.env }, process.geteuid?.()];
+  const { setPriority } = os;
+  os.setPriority = () => {};
   process.exitCode = undefined;
   setEnvironment(cleanEnvironment(env));
   try {
@@ -66,6 +68,7 @@ async function runOne(args: readonly string[], env: Record<string, string>): Pro
       stderr: streams.stderr.text(),
     };
   } finally {
+    os.setPriority = setPriority;
     process.exitCode = status;
     setEnvironment(environment);
   }

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { numRuns } from '../harness/numRuns.ts';
 import { type Answer, RawClient, request } from '../harness/rawClient.ts';
 
 runInProcess();
@@ -215,11 +216,12 @@ t.test(
         acknowledged.push(...batches[i]!.map(({ event_id }) => event_id));
       }
     });
-    await fc.assert(property, { numRuns: 300 });
+    const runs = numRuns(300);
+    await fc.assert(property, runs);
     const found = await stored(SESSION);
     const missing = acknowledged.filter((id) => !found.has(id));
     t.strictSame(missing, [], `${acknowledged.length} of ${sent.size} were acknowledged, and all are stored`);
-    t.ok(acknowledged.length > 300, 'most of the first of each connection');
+    t.ok(acknowledged.length > runs.numRuns, 'most of the first of each connection');
     const unknown = [...found].filter((id) => !sent.has(id));
     t.strictSame(unknown, [], 'and nothing else is');
   },

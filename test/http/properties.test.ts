@@ -4,6 +4,7 @@ import { canonical, jsonObject } from '../harness/arbitraryJson.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, eventText } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { numRuns } from '../harness/numRuns.ts';
 
 runInProcess();
 
@@ -54,7 +55,7 @@ t.test('a batch with any invalid event is refused whole, and names each of them'
       again.accepted === valid.length - stored
     );
   });
-  await fc.assert(property, { numRuns: 200 });
+  await fc.assert(property, numRuns(200));
 });
 
 t.test('stored and duplicates are what was sent, with resends in any requests at the same time', async () => {
@@ -74,7 +75,7 @@ t.test('stored and duplicates are what was sent, with resends in any requests at
     const stored = distinct.size === 0 ? [] : await daemon.exported(session_id);
     return isAllCounted && accepted === distinct.size && stored.length === distinct.size;
   });
-  await fc.assert(property, { numRuns: 10 });
+  await fc.assert(property, numRuns(50));
 });
 
 const two = (n: number) => String(n).padStart(2, '0');
@@ -109,7 +110,7 @@ t.test('the export is in the order of eot, and of arrival where that is the same
     const wanted = sent.toSorted((a, b) => a.at - b.at).map(({ id }) => id);
     return `${found}` === `${wanted}`;
   });
-  await fc.assert(property, { numRuns: 10 });
+  await fc.assert(property, numRuns(50));
 });
 
 t.test('any JSON in a payload and in an unknown field comes back the same value', async () => {
@@ -125,5 +126,5 @@ t.test('any JSON in a payload and in an unknown field comes back the same value'
       return accepted === texts.length && `${found}` === `${texts.map(canonical)}`;
     },
   );
-  await fc.assert(property, { numRuns: 10 });
+  await fc.assert(property, numRuns(50));
 });

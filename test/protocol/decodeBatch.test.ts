@@ -7,6 +7,7 @@ import { type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
 import { canonical, jsonObject } from '../harness/arbitraryJson.ts';
 import { refusal } from '../harness/decodeRefusal.ts';
 import { event, events } from '../harness/events.ts';
+import { numRuns } from '../harness/numRuns.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const readText = (text: string) => decodeBatch(Buffer.from(text));
@@ -150,7 +151,7 @@ t.test('any JSON in payload and unknown fields comes out as the same value', asy
     assert.equal(canonical(read?.extra ?? '{}'), unknown.canon);
     assert.equal(canonical(eventToJson(read as CourtEvent)), canonical(sent));
   });
-  fc.assert(property, { numRuns: 1000 });
+  fc.assert(property, numRuns(1000));
 });
 
 t.test('numbers that no double holds, __proto__ and lone surrogates are kept as sent', async (t) => {
@@ -276,5 +277,5 @@ t.test('no bytes bring anything but events or a problem of status 400', async (t
       t.equal(/^\s*\[\s*\]\s*$/.test(body.toString()) || refusal(body).status === 400, true);
     },
   );
-  fc.assert(property, { numRuns: 1000 });
+  fc.assert(property, numRuns(1000));
 });

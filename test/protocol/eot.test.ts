@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { EOT_CHARS } from '../../src/base/limits.ts';
 import { eotFault, eotToNs } from '../../src/protocol/eot.ts';
+import { numRuns } from '../harness/numRuns.ts';
 
 const two = (n: number) => String(n).padStart(2, '0');
 const NS_PER_MS = 1_000_000n;
@@ -75,7 +76,7 @@ t.test('any date, time, fraction and offset agrees with Date.UTC', async () => {
       return eotToNs(eot) === BigInt(seconds * 1000 - east * 60_000) * NS_PER_MS + ns;
     },
   );
-  fc.assert(property, { numRuns: 2000 });
+  fc.assert(property, numRuns(2000));
 });
 
 t.test('a date is valid exactly where the calendar has it', async () => {
@@ -92,7 +93,7 @@ t.test('a date is valid exactly where the calendar has it', async () => {
       return accepted === (real && year >= 1678 && year <= 2261);
     },
   );
-  fc.assert(property, { numRuns: 2000 });
+  fc.assert(property, numRuns(2000));
 });
 
 t.test('a clock and an offset are valid exactly within their bounds', async () => {
@@ -103,7 +104,7 @@ t.test('a clock and an offset are valid exactly within their bounds', async () =
     const valid = h <= 23 && m <= 59 && s <= 60 && oh <= 23 && om <= 59;
     return (eotToNs(eot) !== undefined) === valid;
   });
-  fc.assert(property, { numRuns: 2000 });
+  fc.assert(property, numRuns(2000));
 });
 
 const OF_A_DAY = 'must be a time of day from 00:00:00 to 23:59:60';

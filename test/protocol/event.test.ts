@@ -7,6 +7,7 @@ import { type CourtEvent, EVENT_TYPES, eventToJson, sameContent } from '../../sr
 import { canonical, jsonObject, jsonValue } from '../harness/arbitraryJson.ts';
 import { jsonOf, refusal } from '../harness/decodeRefusal.ts';
 import { event, eventText } from '../harness/events.ts';
+import { numRuns } from '../harness/numRuns.ts';
 
 const NAMES = ['event_id', 'session_id', 'venue_id', 'court_id', 'source'];
 /** 1e400, as JSON.parse gives it. */
@@ -305,7 +306,7 @@ t.test('what is called the same is the same, for any two payloads', async () => 
     values.map((text) => `{ "b":${text}, "a":1.0 }`),
   );
   const property = fc.property(payloads, payloads, (a, b) => !areSame(a, b) || canonical(a) === canonical(b));
-  fc.assert(property, { numRuns: 2_000 });
+  fc.assert(property, numRuns(2_000));
   fc.assert(fc.property(jsonObject, ({ text }) => areSame(text, ` ${text}\n`)));
 });
 

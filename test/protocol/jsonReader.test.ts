@@ -9,6 +9,7 @@ import { MemberNames } from '../../src/protocol/memberNames.ts';
 import { jsonArray, jsonObject, jsonValue, numberText } from '../harness/arbitraryJson.ts';
 import { refusal } from '../harness/decodeRefusal.ts';
 import { event, eventText } from '../harness/events.ts';
+import { numRuns } from '../harness/numRuns.ts';
 
 /** How a body's JSON is read (json.ts, text.ts), seen from readBatch. */
 
@@ -63,7 +64,7 @@ t.test('it takes what JSON.parse takes and refuses what it refuses: texts with o
       assert.equal(isJson(Buffer.from(text)), parses(text), JSON.stringify(text));
     },
   );
-  fc.assert(property, { numRuns: 5_000 });
+  fc.assert(property, numRuns(5_000));
 });
 
 t.test('it takes what JSON.parse takes and refuses what it refuses: any small texts', async () => {
@@ -75,7 +76,7 @@ t.test('it takes what JSON.parse takes and refuses what it refuses: any small te
     fc.pre(text.trim() !== '' && !'['.repeat(EVENT_DEPTH_LEVELS).includes(text));
     assert.equal(isJson(Buffer.from(text)), parses(text), text);
   });
-  fc.assert(property, { numRuns: 5_000 });
+  fc.assert(property, numRuns(5_000));
 });
 
 t.test('a number is taken with every digit and sign that it has', async () => {
@@ -104,7 +105,7 @@ t.test('the bytes that came are kept, and only white space outside of strings go
       assert.equal(event1?.extra, `{"un\\u006bnown 1":${extra.join('')},"é":[2]}`);
     },
   );
-  fc.assert(property, { numRuns: 1_000 });
+  fc.assert(property, numRuns(1_000));
 });
 
 /** Strings, brackets, marks, and everything between them: JSON text without its white space. */

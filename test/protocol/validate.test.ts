@@ -1,6 +1,8 @@
+import { Ajv } from 'ajv';
 import t from 'tap';
 import { LISTED_EVENTS, LISTED_FAULTS } from '../../src/base/limits.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
+import { EventSchema } from '../../src/protocol/eventSchema.ts';
 import type { EventRules } from '../../src/protocol/validate.ts';
 import { jsonOf, refusal } from '../harness/decodeRefusal.ts';
 import { event, events } from '../harness/events.ts';
@@ -219,4 +221,9 @@ t.test('NaN, a second value and an empty body are told what to send instead', as
   for (const body of ['', ' ', '\r\n\t']) {
     t.equal(messageOf(body), 'The body is empty: send one event, or an array of events.');
   }
+});
+
+t.test('the schema, which no start of the daemon checks, is a valid JSON Schema', (t) => {
+  t.doesNotThrow(() => new Ajv({ validateSchema: true }).compile(EventSchema));
+  t.end();
 });

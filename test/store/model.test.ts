@@ -11,6 +11,7 @@ import { listSessions, type SessionLine, sessionId } from '../../src/store/read/
 import { unusedNames } from '../../src/store/retention/unusedNames.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { numRuns } from '../harness/numRuns.ts';
 import { Committer, collidingIds, court, keyState, unbindable } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 
@@ -186,7 +187,7 @@ t.test(
           pair.close();
         }
       }),
-      { numRuns: 150 },
+      numRuns(150),
     );
     t.end();
   },

@@ -41,16 +41,19 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
   if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
   const startedAt = performance.now();
   const directory = isDirectory(place) ? place : undefined;
-  const file = directory === undefined ? place : newName(directory);
   const work = async () => {
+    // As late as can be: another backup that ended in between would have taken the name.
+    const file = directory === undefined ? place : newName(directory);
+    refuseBadPlace(file, options.data);
+    if (directory === undefined) refuseExisting(file);
     const copy = await copyTo(file, options);
     const removed = directory === undefined ? [] : removeOlder(directory, path.basename(file), options.keep);
-    return { copy, removed };
+    return { file, copy, removed };
   };
-  const { copy, removed } = await withDatabase(
+  const { file, copy, removed } = await withDatabase(
     options,
     async () => {
-      const done = await asOwnerOf(path.dirname(file), work);
+      const done = await asOwnerOf(directory ?? path.dirname(place), work);
       noteBackup(options.data, Date.now());
       return done;
     },
@@ -87,7 +90,6 @@ async function asOwnerOf<Result>(place: string, work: () => Promise<Result>): Pr
 }
 
 async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
-  refuseExisting(file, data);
   const directory = path.dirname(file);
   const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
   explainWriteErrors(file, () => removeLeftovers(directory, isOurs));
@@ -127,18 +129,13 @@ function newName(directory: string): string {
   return unusedName((time) => path.join(directory, `courtd-${time}.db`));
 }
 
-/** @throws {OperatorError} where the file, or one that SQLite would take for part of it, exists. */
-function refuseExisting(file: string, data: string): void {
+/** @throws {OperatorError} where the file is the database itself, or SQLite would take another one for part of it. */
+function refuseBadPlace(file: string, data: string): void {
   const place = explainWriteErrors(file, () => fs.realpathSync(path.dirname(file)));
   // The owner of that directory may not be allowed into the data directory.
   const isBesideDatabase = place === asCaller(() => fs.realpathSync(data));
   if (isBesideDatabase && path.basename(file) === 'courtd.db') {
     throw new OperatorError(`${file} is the database itself: name another file.`);
-  }
-  if (explainWriteErrors(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) !== undefined) {
-    throw new OperatorError(
-      `${file} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
-    );
   }
   for (const companion of ['-wal', '-journal']) {
     if (!fs.existsSync(`${file}${companion}`)) continue;
@@ -146,6 +143,14 @@ function refuseExisting(file: string, data: string): void {
       `${file}${companion} exists, and SQLite would read it as part of the backup: remove it, or name another file.`,
     );
   }
+}
+
+/** @throws {OperatorError} where the file exists. */
+function refuseExisting(file: string): void {
+  if (explainWriteErrors(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) === undefined) return;
+  throw new OperatorError(
+    `${file} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
+  );
 }
 
 /**

@@ -10,6 +10,7 @@ import { type EventFilter, readSession } from '../../../src/store/read/sessionRe
 import { listSessions, sessionId } from '../../../src/store/read/sessions.ts';
 import { pruneEvents } from '../../../src/store/retention/prune.ts';
 import { event } from '../../harness/events.ts';
+import { numRuns } from '../../harness/numRuns.ts';
 import { Committer, court, otherConnection, scratch, unbindable } from '../../harness/scratchStore.ts';
 import { countsAreRight } from '../../harness/storedReader.ts';
 
@@ -108,7 +109,7 @@ t.test('whatever eots come in whatever order', (t) => {
     db.close();
     return isRight;
   });
-  fc.assert(property, { numRuns: 60 });
+  fc.assert(property, numRuns(60));
   t.end();
 });
 

@@ -7,6 +7,7 @@ import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
 import { INLINE_TEXT_BYTES, type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
+import { numRuns } from '../../harness/numRuns.ts';
 import { Committer, collidingIds, court, scratch } from '../../harness/scratchStore.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
@@ -93,7 +94,7 @@ t.test('whatever revisions come, in whatever order, and whenever keys are flushe
     db.close();
     return JSON.stringify(marks(read)) === JSON.stringify(expected([...sent.values()]));
   });
-  fc.assert(property, { numRuns: 60 });
+  fc.assert(property, numRuns(60));
   t.end();
 });
 
