@@ -142,7 +142,7 @@ t.test(
           if (fs.existsSync(link)) fs.renameSync(link, away);
           fs.symlinkSync(path.join(outside, to), link);
           const told = args.map((arg) => arg.replace('BACKUP', backup).replace('ROOTS', roots));
-          const limited = ['20', BIN, ...told, '--data', data];
+          const limited = ['120', BIN, ...told, '--data', data];
           const { status, stdout, stderr } = await run('timeout', limited);
           const what = `${args.join(' ')} over ${name} to ${to}`;
           t.strictSame({ status, stdout }, { status: 1, stdout: '' }, what);

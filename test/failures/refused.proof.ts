@@ -31,7 +31,7 @@ async function checkRefused(t: Test, data: string, sentence: RegExp, what: strin
   const before = snapshot(data);
   const user = asNobody ? { uid: NOBODY, gid: NOBODY, cwd: '/' } : {};
   const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data];
-  const { status, stdout, stderr } = await run(BIN, serve, { ...user, timeout: 20_000 });
+  const { status, stdout, stderr } = await run(BIN, serve, { ...user, timeout: 120_000 });
   t.strictSame({ status, stdout }, { status: 1, stdout: '' }, what);
   t.match(stderr, /^courtd: [^\n]+\n$/, what);
   t.match(stderr, sentence, what);

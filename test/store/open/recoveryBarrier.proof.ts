@@ -15,7 +15,7 @@ import { event } from '../../harness/events.ts';
  */
 
 const LONGER_THAN_THE_TEST = 'delay_enter=600000000';
-const WAIT_MS = 10_000;
+const WAIT_MS = 60_000;
 
 /** One system call that has returned, in the order of returning. */
 interface Call {
