@@ -11,6 +11,7 @@ import { exports } from './bench/exports.ts';
 import { footprint } from './bench/footprint.ts';
 import { type BenchOptions, Ground } from './bench/ground.ts';
 import { growth } from './bench/growth.ts';
+import { PEERS, peers } from './bench/peers/section.ts';
 import { show, type Table, verdictTable } from './bench/report.ts';
 import { type Circumstances, circumstances, RESULTS, writeResults } from './bench/results.ts';
 import type { Section } from './bench/section.ts';
@@ -20,7 +21,9 @@ import { wear } from './bench/wear.ts';
 
 /** `npm run bench`: courtd compared with its peers and with the bars that it must meet. Every answer is durable. */
 
-const SECTIONS: readonly Section[] = [contest, venue, growth, wear, footprint, start, exports];
+/** The peers take minutes and packages of their own: they run where they are asked for. */
+const USUAL: readonly Section[] = [contest, venue, growth, wear, footprint, start, exports];
+const SECTIONS: readonly Section[] = [...USUAL, peers];
 const VENUE_SECONDS = { short: 10, full: 60 };
 const PEAK_MIB = 250;
 const MIB = 1024 ** 2;
@@ -29,6 +32,7 @@ const IN_MEMORY = ' The data was in memory, where an fsync costs nothing: choose
 
 interface Options extends Omit<BenchOptions, 'venueSeconds'> {
   readonly section?: readonly string[];
+  readonly peers: boolean;
   readonly venueSeconds?: number;
   readonly dir: string;
   readonly results: string;
@@ -38,6 +42,12 @@ const program = new Command('npm run bench --')
   .description('measures courtd beside its peers and its bars, and writes the results to a file')
   .addOption(
     new Option('--section <name...>', 'only these sections').choices(SECTIONS.map(({ name }) => name)),
+  )
+  .option('--peers', 'only the peers: what one would build instead, and what their answers are worth', false)
+  .addOption(
+    new Option('--power-cuts <number>', 'simulated power cuts of each peer; takes root')
+      .default(16)
+      .argParser(integer(0, 10_000)),
   )
   .option(
     '--full',
@@ -51,9 +61,9 @@ const program = new Command('npm run bench --')
       .argParser(integer(1, 99)),
   )
   .addOption(
-    new Option('--only <name...>', 'only these contenders in the contest').choices(
-      CONTENDERS.map(({ name }) => name),
-    ),
+    new Option('--only <name...>', 'only these contenders in the contest').choices([
+      ...new Set([...CONTENDERS, ...PEERS].map(({ name }) => name)),
+    ]),
   )
   .addOption(
     new Option('--venue-seconds <number>', 'the length of the venue (default: 10, with --full 60)').argParser(
@@ -112,8 +122,9 @@ async function runSections(options: Options, directory: string, run: Circumstanc
   const venueSeconds = options.venueSeconds ?? (options.full ? full : short);
   const ground = new Ground({ ...options, venueSeconds }, directory);
   const order = SECTIONS.map(({ name }) => name);
+  const asked = options.peers ? [peers.name] : (options.section ?? USUAL.map(({ name }) => name));
   for (const { name, run: runSection } of SECTIONS) {
-    if (options.section?.includes(name) === false) continue;
+    if (!asked.includes(name)) continue;
     say(`\n${name}:`);
     const tables: Table[] = [];
     const showAndKeep = (table: Table) => {

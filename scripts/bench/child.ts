@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import fs from 'node:fs';
 import readline from 'node:readline';
+import { kill, processTree, readProc } from './processTree.ts';
 
 const STOP_MS = 10_000;
 const ERRORS_CHARS = 4_000;
@@ -18,10 +18,14 @@ export class Child {
   readonly #lines: readline.Interface;
   #errors = '';
 
-  /** @throws {Error} after `endAll`. */
-  constructor(command: string, args: readonly string[]) {
+  /**
+   * @param under the program that starts it, with its arguments.
+   * @throws {Error} after `endAll`.
+   */
+  constructor(command: string, args: readonly string[], under: readonly string[] = []) {
     if (Child.#isOver) throw new Error('The bench has been stopped.');
-    this.#process = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [first, ...rest] = [...under, command, ...args];
+    this.#process = spawn(first!, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#ended = once(this.#process, 'close').catch((error) => {
       this.#errors += error;
     });
@@ -70,16 +74,16 @@ export class Child {
 
   /** Stops it while another contender is measured, so that its background work does not slow that one down. */
   pause(): void {
-    this.#process.kill('SIGSTOP');
+    for (const pid of processTree(this.#process.pid!)) kill(pid, 'SIGSTOP');
   }
 
   resume(): void {
-    this.#process.kill('SIGCONT');
+    for (const pid of processTree(this.#process.pid!)) kill(pid, 'SIGCONT');
   }
 
-  async stop(): Promise<void> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.resume();
-    this.#process.kill('SIGTERM');
+    this.#process.kill(signal);
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), STOP_MS);
     await this.#ended;
     clearTimeout(timer);
@@ -103,33 +107,32 @@ export class Child {
     return peak;
   }
 
-  /** @returns the CPU time that it has used. */
+  /** @returns the CPU time that it and its children have used. */
   cpuSeconds(): number {
     // Fields 14 and 15, user and system time; the second is the program's name, which may hold spaces.
-    const times = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(this.#read('stat'));
-    return (Number(times?.[1]) + Number(times?.[2])) / CLOCK_TICKS_PER_S;
+    const times = /\) (?:\S+ ){11}(\d+) (\d+)/;
+    return this.#sum((pid) => {
+      const found = times.exec(readProc(pid, 'stat'));
+      return (Number(found?.[1]) + Number(found?.[2])) / CLOCK_TICKS_PER_S;
+    });
   }
 
-  /** @returns the bytes that it has written to a device; NaN where there is no /proc. */
+  /** @returns the bytes that it and its children have written to a device; NaN where there is no /proc. */
   writtenBytes(): number {
-    return this.#proc('io', /^write_bytes: (\d+)/m);
+    return this.#sum((pid) => Number(/^write_bytes: (\d+)/m.exec(readProc(pid, 'io'))?.[1]));
+  }
+
+  /** @returns the memory of it and its children now, in bytes; what they share counts once. */
+  memoryBytes(): number {
+    return this.#sum((pid) => Number(/^Pss:\s+(\d+) kB/m.exec(readProc(pid, 'smaps_rollup'))?.[1]) * 1024);
   }
 
   /** @returns its peak memory so far, in bytes. */
   peakBytes(): number {
-    return this.#proc('status', /^VmHWM:\s+(\d+) kB/m) * 1024;
+    return Number(/^VmHWM:\s+(\d+) kB/m.exec(readProc(this.#process.pid!, 'status'))?.[1]) * 1024;
   }
 
-  #proc(file: string, value: RegExp): number {
-    return Number(value.exec(this.#read(file))?.[1]);
-  }
-
-  /** @returns '' where there is no /proc, or the process has ended. */
-  #read(file: string): string {
-    try {
-      return fs.readFileSync(`/proc/${this.#process.pid}/${file}`, 'utf8');
-    } catch {
-      return '';
-    }
+  #sum(value: (pid: number) => number): number {
+    return processTree(this.#process.pid!).reduce((sum, pid) => sum + value(pid), 0);
   }
 }

@@ -9,15 +9,23 @@ export interface Contender {
   readonly title: string;
   /** @returns why it cannot take part on this machine; undefined where it can. */
   missing?(): string | undefined;
-  /** @param directory empty, and its own. */
-  start(directory: string): Promise<Running>;
+  /**
+   * @param directory its own; empty, or as it left it.
+   * @param under the program that starts its programs, with its arguments, such as `env LD_PRELOAD=...`.
+   */
+  start(directory: string, under?: readonly string[]): Promise<Running>;
 }
 
 export interface Running {
+  /** What answers the requests. */
   readonly child: Child;
+  /** What it stands on, such as a database server. */
+  readonly servers?: readonly Child[];
   readonly target: Target;
   /** @returns how many events it holds; absent where it stores nothing. */
   stored?(): Promise<number>;
+  /** @returns the ids of all events that it holds. */
+  ids?(): Promise<Set<string>>;
 }
 
 /** Where and how to send it events. */

@@ -6,9 +6,9 @@ import { courtd, perRequest } from './courtd.ts';
 import { directoryBytes } from './footprint.ts';
 import type { Ground } from './ground.ts';
 import { influxdb } from './influxdb.ts';
-import { BATCHES, LOADS } from './load.ts';
+import { BATCHES, LOADS, type Load } from './load.ts';
 import { Measured } from './measure.ts';
-import { fastify, nodeHttp } from './peers.ts';
+import { fastify, nodeHttp } from './peers/nodePeers.ts';
 import { loadTables } from './report.ts';
 import type { Section } from './section.ts';
 import { COURTS, SESSION_EVENTS } from './traffic.ts';
@@ -23,8 +23,8 @@ const EVENTS_BEFORE = (COURTS * SESSION_EVENTS) / 2;
 export const contest: Section = {
   name: 'contest',
   async run(ground, show) {
-    const measured = await startAll(ground);
-    await measureAll(ground, measured);
+    const measured = await startAll(ground, CONTENDERS);
+    await measureAll(ground, measured, LOADS);
     const footprints = new Map<Measured, number>();
     for (const one of measured) {
       const events = await one.finish();
@@ -38,13 +38,18 @@ export const contest: Section = {
   },
 };
 
-async function startAll(ground: Ground): Promise<Measured[]> {
+/** @returns those that can take part on this machine and are asked for, running. */
+export async function startAll(
+  ground: Ground,
+  contenders: readonly Contender[],
+  under?: readonly string[],
+): Promise<Measured[]> {
   const measured: Measured[] = [];
-  for (const contender of CONTENDERS) {
+  for (const contender of contenders) {
     if (ground.options.only?.includes(contender.name) === false) continue;
     const reason = contender.missing?.();
     if (reason === undefined) {
-      measured.push(new Measured(contender, await contender.start(ground.empty(contender.name))));
+      measured.push(new Measured(contender, await contender.start(ground.empty(contender.name), under)));
     } else {
       say(`${contender.title} is left out: ${reason}.`);
     }
@@ -52,11 +57,16 @@ async function startAll(ground: Ground): Promise<Measured[]> {
   return measured;
 }
 
-async function measureAll(ground: Ground, measured: readonly Measured[]): Promise<void> {
+/** Every contender in every round, on half full sessions, one at a time. */
+export async function measureAll(
+  ground: Ground,
+  measured: readonly Measured[],
+  loads: readonly Load[],
+): Promise<void> {
   const { rounds, seconds } = ground.options;
   for (const one of measured) await one.fill(BATCHES, EVENTS_BEFORE, (order) => ground.send(order));
   for (let round = 0; round <= rounds; round++) {
-    for (const load of LOADS) {
+    for (const load of loads) {
       for (const one of rotated(measured, round)) {
         await ground.settle();
         // The first round warms up.

@@ -1,6 +1,8 @@
 import path from 'node:path';
+import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Child } from './child.ts';
 import type { Contender, Running, Target } from './contender.ts';
+import { heldInSQLite } from './peers/stored.ts';
 import { announcedPort } from './servers/announce.ts';
 import { COURT_EVENTS } from './traffic.ts';
 
@@ -11,7 +13,7 @@ const PER_REQUEST = path.join(import.meta.dirname, 'servers/per-request.ts');
 export const courtd: Contender = {
   name: 'courtd',
   title: 'courtd',
-  start: (directory) => start(directory, () => serve(directory)),
+  start: (directory, under) => start(directory, () => serve(directory, under)),
 };
 
 /** @returns `courtd` with these arguments. */
@@ -24,9 +26,9 @@ export function newToken(directory: string): Promise<string> {
   return command('token', 'rotate', '--data', directory).output();
 }
 
-export function serve(directory: string): Child {
+export function serve(directory: string, under?: readonly string[]): Child {
   const where = ['--data', directory, '--host', '127.0.0.1', '--port', '0'];
-  return command('serve', ...where, '--rate-limit', '0');
+  return new Child(COURTD, ['serve', ...where, '--rate-limit', '0'], under);
 }
 
 /** The same without group commit. */
@@ -50,7 +52,12 @@ export async function courtTarget(child: Child, token: string): Promise<Target> 
 async function start(directory: string, run: () => Child): Promise<Running> {
   const token = await newToken(directory);
   const child = run();
-  return { child, target: await courtTarget(child, token), stored: () => stored(directory) };
+  return {
+    child,
+    target: await courtTarget(child, token),
+    stored: () => stored(directory),
+    ids: heldInSQLite(databaseFile(directory)).ids,
+  };
 }
 
 async function stored(directory: string): Promise<number> {

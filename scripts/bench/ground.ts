@@ -18,6 +18,8 @@ export interface BenchOptions {
   /** Includes what takes long. */
   readonly full: boolean;
   readonly venueSeconds: number;
+  /** Simulated power cuts of each peer. */
+  readonly powerCuts: number;
   /** Files of events, one JSON object a line. */
   readonly events?: readonly string[];
 }

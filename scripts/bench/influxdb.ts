@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import fs from 'node:fs';
-import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child } from './child.ts';
 import type { Contender } from './contender.ts';
+import { freePort } from './freePort.ts';
 import type { Wording } from './traffic.ts';
 
 /**
@@ -19,11 +18,11 @@ export const influxdb: Contender = {
     const found = spawnSync('influxd', ['version'], { encoding: 'utf8' }).stdout;
     return found?.startsWith('InfluxDB v1.') ? undefined : 'the package influxdb (1.x) is not installed';
   },
-  async start(directory) {
+  async start(directory, under) {
     const config = path.join(directory, 'influxdb.conf');
     const [port, rpcPort] = [await freePort(), await freePort()];
     fs.writeFileSync(config, settings(directory, port, rpcPort));
-    const child = new Child('influxd', ['-config', config]);
+    const child = new Child('influxd', ['-config', config], under);
     const url = `http://127.0.0.1:${port}`;
     while (!(await isUp(url))) {
       if (child.hasEnded) child.fail();
@@ -31,7 +30,7 @@ export const influxdb: Contender = {
     }
     await ask(url, 'CREATE DATABASE bench', 'POST');
     const target = { port, path: '/write?db=bench&precision=ns', headers: {}, wording: LINES };
-    return { child, target, stored: () => count(url) };
+    return { child, target, stored: () => count(url), ids: () => ids(url) };
   },
 };
 
@@ -63,15 +62,6 @@ function settings(directory: string, port: number, rpcPort: number): string {
   `;
 }
 
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function isUp(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/ping`)).ok;
@@ -81,7 +71,7 @@ async function isUp(url: string): Promise<boolean> {
 }
 
 interface Answer {
-  readonly results: readonly { readonly series?: readonly { readonly values: number[][] }[] }[];
+  readonly results: readonly { readonly series?: readonly { readonly values: (number | string)[][] }[] }[];
 }
 
 async function ask(url: string, q: string, method = 'GET'): Promise<Answer> {
@@ -93,5 +83,10 @@ async function ask(url: string, q: string, method = 'GET'): Promise<Answer> {
 async function count(url: string): Promise<number> {
   const { results } = await ask(url, 'SELECT count(event_id) FROM event');
   // [[time, count]]; no series before the first event.
-  return results[0]?.series?.[0]?.values[0]?.[1] ?? 0;
+  return Number(results[0]?.series?.[0]?.values[0]?.[1] ?? 0);
+}
+
+async function ids(url: string): Promise<Set<string>> {
+  const { results } = await ask(url, 'SELECT event_id FROM event');
+  return new Set((results[0]?.series?.[0]?.values ?? []).map(([, id]) => String(id)));
 }

@@ -1,3 +1,4 @@
+import type { Child } from './child.ts';
 import type { Order, Outcome } from './clients/client.ts';
 import type { Contender, Running } from './contender.ts';
 import type { Load } from './load.ts';
@@ -12,35 +13,43 @@ export interface Sample {
   readonly p99Ms: number;
   /** Written to the device for each event. */
   readonly writtenBytes: number;
+  /** CPU time for each event, of all its processes. */
+  readonly cpuUs: number;
 }
 
 /** A running contender and its measurements. */
 export class Measured {
   readonly contender: Contender;
   readonly #running: Running;
+  readonly #children: readonly Child[];
   readonly #samples = new Map<Load, Sample[]>();
   /** Acknowledged events, and events that may have been stored without an answer when a run ended. */
   #answered = 0;
   #perhaps = 0;
   #before = 0;
   peakBytes = Number.NaN;
+  /** The most memory at the end of a run, of all its processes; what they share counts once. */
+  memoryBytes = 0;
 
   constructor(contender: Contender, running: Running) {
     this.contender = contender;
     this.#running = running;
-    running.child.pause();
+    this.#children = [running.child, ...(running.servers ?? [])];
+    this.#pause();
   }
 
   /** Runs a load for some seconds, while the other contenders are stopped. */
   async run(load: Load, seconds: number, send: (order: Order) => Promise<Outcome>): Promise<Sample> {
     const { child, target } = this.#running;
-    child.resume();
-    const writtenBefore = child.writtenBytes();
+    this.#resume();
+    const [writtenBefore, cpuBefore] = [this.#sum('writtenBytes'), this.#sum('cpuSeconds')];
     const { connections, events } = load;
     const outcome = await send({ target, connections, events, seconds, run: RUN, before: this.#before });
     if (child.hasEnded) child.fail();
-    const written = child.writtenBytes() - writtenBefore;
-    child.pause();
+    const written = this.#sum('writtenBytes') - writtenBefore;
+    const cpuS = this.#sum('cpuSeconds') - cpuBefore;
+    this.memoryBytes = Math.max(this.memoryBytes, this.#sum('memoryBytes'));
+    this.#pause();
     if (outcome.failures > 0 || outcome.requests === 0) {
       throw new Error(`${this.contender.title}, ${load.title}: ${outcome.failures} requests failed.`);
     }
@@ -54,6 +63,7 @@ export class Measured {
       p50Ms: outcome.p50Us / 1000,
       p99Ms: outcome.p99Us / 1000,
       writtenBytes: written / answered,
+      cpuUs: (cpuS * 1e6) / answered,
     };
   }
 
@@ -81,17 +91,31 @@ export class Measured {
    * @throws {Error} where that is less than it acknowledged, or more than it was sent.
    */
   async finish(): Promise<number | undefined> {
-    const { child, stored } = this.#running;
-    child.resume();
+    const { child, servers = [], stored } = this.#running;
+    this.#resume();
     this.peakBytes = child.peakBytes();
     const events = await stored?.();
     await child.stop();
+    for (const server of servers) await server.stop('SIGINT');
     const most = this.#answered + this.#perhaps;
     if (events !== undefined && (events < this.#answered || events > most)) {
       const sent = `${this.#answered} to ${most}`;
       throw new Error(`${this.contender.title} holds ${events} events; ${sent} were sent and answered.`);
     }
     return events;
+  }
+
+  /** Stops all its processes while another one is measured, so that their background work does not slow that one down. */
+  #pause(): void {
+    for (const child of this.#children) child.pause();
+  }
+
+  #resume(): void {
+    for (const child of this.#children) child.resume();
+  }
+
+  #sum(value: 'writtenBytes' | 'cpuSeconds' | 'memoryBytes'): number {
+    return this.#children.reduce((sum, child) => sum + child[value](), 0);
   }
 }
 

@@ -9,7 +9,11 @@ import type { Section } from './section.ts';
 
 /** The biggest venue, alone and while other programs read the database. */
 
-const VENUE: Omit<Shift, 'target' | 'seconds' | 'run'> = { cameras: 100, eventsPerS: 4_200, mostEvents: 20 };
+export const VENUE: Omit<Shift, 'target' | 'seconds' | 'run'> = {
+  cameras: 100,
+  eventsPerS: 4_200,
+  mostEvents: 20,
+};
 const WARM_UP_S = 3;
 /** Above this, the cameras themselves did not get enough CPU time. */
 const LATE_MS = 5;
