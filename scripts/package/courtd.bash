@@ -4,7 +4,7 @@ _courtd() {
   local current=${COMP_WORDS[COMP_CWORD]} words='' commands='' options='' option='' word i
   # The options that take a value; each takes one in every command that has it.
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
-    --tls-cert --tls-key --grace --last --day --format --type --court --from --to --received-from --received-to
+    --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
     -o --output --keep --older-than --after --session --source --court-lines '
   COMPREPLY=()
 
@@ -25,7 +25,7 @@ _courtd() {
   case $option in
     '') ;;
     --data) _courtd_files -d ;;
-    --tls-cert | --tls-key | -o | --output) _courtd_files -f ;;
+    --tls-cert | --tls-key | --metrics-file | -o | --output) _courtd_files -f ;;
     --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
     --format) _courtd_words 'csv ndjson' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
@@ -34,10 +34,10 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export report backup restore prune tail import check support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export report backup restore prune tail import check metrics support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
-        --tls-cert --tls-key'
+        --tls-cert --tls-key --metrics-file'
       ;;
     ' status '*) options='--json --watch' ;;
     ' token ') commands='rotate list revoke' ;;

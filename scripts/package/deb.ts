@@ -49,9 +49,12 @@ export function makeDeb(
   return path.join(destination, `courtd_${debianVersion(release)}_${debian}.deb`);
 }
 
+/** A rule of Prometheus is none. */
+const UNIT = /^courtd.*\.(?:service|socket|timer|sysusers|tmpfiles)$/;
+
 /** Puts the units where debhelper finds them. @returns the names of the timers. */
 function addUnits(rules: string): string[] {
-  const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.startsWith('courtd'));
+  const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => UNIT.test(name));
   for (const unit of units) {
     const own = unit.replace(/^courtd\.?/, '');
     // debhelper expects PACKAGE.TYPE, and PACKAGE.NAME.TYPE for a unit with another name than the package.

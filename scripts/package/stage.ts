@@ -26,9 +26,8 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   for (const document of documents()) {
     copy(path.join(ROOT, document), path.join(share, 'doc/courtd', document));
   }
-  const examples = path.join(ROOT, 'systemd/examples');
-  for (const name of fs.readdirSync(examples)) {
-    copy(path.join(examples, name), path.join(share, 'doc/courtd/examples', name));
+  for (const file of examples()) {
+    copy(path.join(ROOT, file), path.join(share, 'doc/courtd/examples', path.basename(file)));
   }
   write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(makeProgram()));
 }
@@ -56,6 +55,13 @@ function write(file: string, text: string): void {
 function copy(from: string, to: string): void {
   fs.mkdirSync(path.dirname(to), { recursive: true });
   fs.copyFileSync(from, to);
+}
+
+/** What an operator may copy: for other programs of the box, and for those that watch it. */
+function examples(): string[] {
+  const folder = 'systemd/examples';
+  const own = fs.readdirSync(path.join(ROOT, folder)).map((name) => path.join(folder, name));
+  return [...own, 'systemd/courtd.rules.yml', 'systemd/grafana/courtd.json'];
 }
 
 /** What cameras' vendors and operators read, where the links between them lead. */

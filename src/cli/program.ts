@@ -7,6 +7,7 @@ import { addCheck } from './check/checkCommand.ts';
 import { addEvent } from './event/eventCommand.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addImport } from './import/importCommand.ts';
+import { addMetrics } from './metrics/metricsCommand.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
 import { addHelp, addVersion } from './options/helpCommand.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
@@ -39,6 +40,7 @@ const VERBS = [
   addRestore,
   addPrune,
   addCheck,
+  addMetrics,
   addSupport,
 ];
 

@@ -115,10 +115,9 @@ export class IngestHandler {
       await this.#acceptBurst.ended();
       const events = await this.#parse(body, encoding, permit);
       const [first] = events;
-      if (first === undefined) return NO_EVENTS;
-      info.camera = { source: first.source, court_id: first.courtId };
       const received = { monotonic: performance.now(), wall: Date.now() };
-      const counts = await append(events);
+      if (first !== undefined) info.camera = { source: first.source, court_id: first.courtId };
+      const counts = first === undefined ? NO_EVENTS : await append(events);
       telemetry.stored(info.client, events, counts, received);
       return counts;
     } finally {

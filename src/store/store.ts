@@ -17,6 +17,7 @@ import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
 import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts';
 import type { Counts } from './write/appender.ts';
+import type { CommitMeter } from './write/commitMeter.ts';
 import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './write/groupCommit.ts';
 
 /** What the daemon logs about the store. */
@@ -104,6 +105,15 @@ export class Store {
   /** @see GroupCommit.append */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return this.#writer.append(events);
+  }
+
+  get meter(): CommitMeter {
+    return this.#writer.meter;
+  }
+
+  /** @see GroupCommit.queued */
+  get queued(): number {
+    return this.#writer.queued;
   }
 
   /**

@@ -45,6 +45,18 @@ export interface SourceReport {
   readonly last_hour: readonly number[];
 }
 
+/** The same for metrics: what is not known is null. */
+export interface SourceGauges {
+  readonly source: string;
+  readonly court_id: string;
+  readonly state: SourceState;
+  /** Seconds since its last event; null where there was none. */
+  readonly quietS: number | null;
+  readonly clockOffsetS: number | null;
+  /** Events stored since it is known: it only grows. */
+  readonly events: number;
+}
+
 /** One camera on one court. */
 class Source implements Rhythm {
   readonly name: string;
@@ -54,8 +66,10 @@ class Source implements Rhythm {
   firstAt = 0;
   lastAt = 0;
   runningSince = 0;
+  events = 0;
   /** When something of it was last seen, a refused request too. */
   seenAt: number;
+  readonly knownAt: number;
   readonly pauses: Pauses;
   readonly lateness = new Lateness();
   readonly minute = new SlidingCounts(1, 60, 1_000);
@@ -66,6 +80,7 @@ class Source implements Rhythm {
     this.name = name;
     this.court = court;
     this.seenAt = now;
+    this.knownAt = now;
     this.pauses = new Pauses(now);
   }
 
@@ -132,8 +147,25 @@ class Source implements Rhythm {
   }
 
   count(now: number, events: number): void {
+    this.events += events;
     this.minute.add(now, ALL, events);
     this.hour.add(now, ALL, events);
+  }
+
+  gauges(now: number): SourceGauges {
+    return {
+      source: this.name,
+      court_id: this.court.name,
+      state: this.#state(now),
+      quietS: this.moments > 0 ? (now - this.lastAt) / 1_000 : null,
+      clockOffsetS: seconds(this.lateness.summary(now).clockOffsetMs),
+      events: this.events,
+    };
+  }
+
+  #state(now: number): SourceState {
+    const others = [...this.court.sources.values()].filter((other) => other !== this);
+    return sourceState(this, others, now);
   }
 
   report(now: number, nowMs: number): SourceReport {
@@ -141,12 +173,11 @@ class Source implements Rhythm {
     const byType = EVENT_TYPES.map((type, kind) => [type, this.day.sum(now, kind)] as const);
     const hasCome = this.moments > 0;
     const known = (count: number) => (hasCome ? count : null);
-    const others = [...this.court.sources.values()].filter((other) => other !== this);
     return {
       source: this.name,
       court_id: this.court.name,
       client: this.client,
-      state: sourceState(this, others, now),
+      state: this.#state(now),
       // By the clock as it is now: it may have been set since.
       last_received_at: hasCome ? new Date(nowMs - (now - this.lastAt)).toISOString() : null,
       events_last_minute: known(this.minute.sum(now, ALL)),
@@ -237,6 +268,11 @@ export class SourceTable {
       .map((source) => source.report(now, nowMs));
   }
 
+  /** @returns every source, those first that are known for longest. */
+  gauges(now: number): SourceGauges[] {
+    return [...this.#all()].sort((a, b) => a.knownAt - b.knownAt).map((source) => source.gauges(now));
+  }
+
   *#all(): Generator<Source> {
     for (const court of this.#courts.values()) yield* court.sources.values();
   }
@@ -275,8 +311,8 @@ export class SourceTable {
   }
 }
 
-/** By its length, where that tells: a fifth of the time that comparing texts takes. */
-function kindOf(type: string): number {
+/** @returns its place in EVENT_TYPES. By its length, where that tells: a fifth of the time that comparing texts takes. */
+export function kindOf(type: string): number {
   switch (type.length) {
     case 11:
       return 0;

@@ -3,7 +3,8 @@ import type { CourtEvent } from '../protocol/event.ts';
 import { type Counts, copiesOf } from '../store/write/appender.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
 import { SlidingCounts } from './slidingCounts.ts';
-import { type SourceReport, SourceTable } from './sourceTable.ts';
+import { type SourceGauges, type SourceReport, SourceTable } from './sourceTable.ts';
+import { Totals } from './totals.ts';
 
 /** By how much the two clocks may drift apart between two requests before the box's was set. */
 const CLOCK_SET_MS = 1_000;
@@ -34,6 +35,8 @@ export interface Moment {
 
 /** What the daemon remembers of its traffic, in memory alone: for whoever looks, and gone with the process. */
 export class Telemetry {
+  /** Since the start of the process. */
+  readonly totals = new Totals();
   readonly #sources = new SourceTable();
   readonly #refusals = new RefusalTable();
   readonly #minute = new SlidingCounts(RATES, 60, 1_000);
@@ -55,6 +58,7 @@ export class Telemetry {
     this.#sources.stored(client, events, receivedMs, at);
     const copies = copiesOf(counts);
     if (copies !== undefined) this.#sources.repeated(copies.all, copies.inConflict, at);
+    this.totals.accepted(events, copies);
   }
 
   /** @param camera which one it was, where that is known. */
@@ -62,6 +66,7 @@ export class Telemetry {
     this.#count(REQUESTS!, 1, at);
     this.#count(REFUSED!, 1, at);
     const { code, message: error, logFields } = problem;
+    this.totals.requests[code]++;
     const { source = null, court_id = null } = { ...camera, ...logFields };
     this.#refusals.add({ code, client, source, court_id, error }, at);
     if (source !== null && court_id !== null) this.#sources.refused(source, court_id, client, at);
@@ -83,6 +88,11 @@ export class Telemetry {
       sources: withNameless(this.#sources.report(monotonic, wall), refusals),
       refusals,
     };
+  }
+
+  /** @param at of the monotonic clock. */
+  sourceGauges(at = performance.now()): SourceGauges[] {
+    return this.#sources.gauges(at);
   }
 
   #count(kind: number, count: number, at: number): void {

@@ -8,6 +8,7 @@ import { database } from './database.ts';
 import { disk } from './disk.ts';
 import { avahi, chrony } from './examples.ts';
 import { log } from './log.ts';
+import { metrics } from './metricsFile.ts';
 import { permissions } from './permissions.ts';
 import { port } from './port.ts';
 import { sandbox } from './sandbox.ts';
@@ -28,6 +29,7 @@ export const CHECKS: readonly Check[] = [
   certificate,
   backup,
   log,
+  metrics,
   avahi,
   chrony,
 ];

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { NAME_CODE_POINTS } from '../../base/limits.ts';
 import { isName } from '../../protocol/event.ts';
@@ -60,6 +61,14 @@ export function sizeBetween(min: number, max: number): (text: string) => number 
 export function notEmpty(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('It must not be empty.');
+}
+
+/** The file is replaced every few seconds: so it is none that holds something else, and one that node_exporter reads. */
+export function parseMetricsFile(text: string): string {
+  if (path.isAbsolute(text) && text.endsWith('.prom')) return text;
+  throw new InvalidArgumentError(
+    'Give a whole path that ends in .prom, such as /run/courtd/courtd.prom: node_exporter reads no other names.',
+  );
 }
 
 /** @returns a name that the protocol allows, such as a venue_id. */

@@ -18,6 +18,7 @@ import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DataOption } from '../options/withDatabase.ts';
+import { ServeMetrics } from './serveMetrics.ts';
 
 export interface ServeOptions extends DataOption {
   readonly host: string;
@@ -35,6 +36,8 @@ export interface ServeOptions extends DataOption {
   /** PEM files for TLS: both or neither. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  /** Where the metrics are written; absent: nowhere. */
+  readonly metricsFile?: string;
   /** Names of the options that were set, as flags or environment variables. */
   readonly given?: readonly string[];
 }
@@ -70,11 +73,8 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   certificate = certificateOf(options, log);
   const socket = takeSocket();
   notifier.starting();
-  let isFull = false;
-  const setFull = (value: boolean) => {
-    isFull = value;
-  };
-  const store = await Store.open(options.data, storeEvents(log, setFull));
+  const health: Health = { isFull: false, damageReports: 0 };
+  const store = await Store.open(options.data, storeEvents(log, health));
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
   const accessLog = new AccessLog(logger);
   const telemetry = new Telemetry();
@@ -93,9 +93,16 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     keyPair: certificate?.keyPair,
   });
   let tokenTimer: NodeJS.Timeout | undefined;
+  const { version } = JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const sources = {
+    ...{ data: options.data, version, store, telemetry },
+    isFull: () => health.isFull,
+    damageReports: () => health.damageReports,
+    certificateEndMs: () => certificate && Date.parse(certificate.validity.expires_at),
+  };
+  const metrics = await ServeMetrics.start(options.metricsFile, sources, logger);
   const { address, port } = await listen(server, store, options, socket);
   const startedAt = new Date().toISOString();
-  const { version } = JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   const control = new ControlServer(
     options.data,
     [
@@ -105,10 +112,11 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
         listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
         tls: certificate !== undefined,
         certificate: certificate?.validity ?? null,
-        is_full: isFull,
+        is_full: health.isFull,
         min_free_bytes: options.minFree,
         ...telemetry.report(),
       })),
+      metrics.route,
     ],
     logger,
   );
@@ -118,6 +126,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     clearInterval(tokenTimer);
     await server?.close();
     await control.close();
+    await metrics.stop();
     await store.close();
     disk.stop();
     certificate?.stop();
@@ -135,6 +144,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   }
   // Before the log says that it listens: whoever waits for that may ask at once.
   await control.listen();
+  await metrics.listening();
   const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
   logger.info(
@@ -143,7 +153,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   );
   if (socket !== undefined) warnOfIgnoredOptions(options, socket, logger);
   logPreviousDatabases(options.data, logger);
-  notifier.ready({ status: () => status(store, isFull), check: () => store.answers() });
+  notifier.ready({ status: () => status(store, health.isFull), check: () => store.answers() });
   await disk.check();
   if (!store.tokens.isOpen) tokenTimer = warnOfMissingToken(store, logger);
   return port;
@@ -224,11 +234,19 @@ const LISTEN_FAILURES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that is not an address. Choose another with --host.',
 };
 
-function storeEvents(log: Log, setFull: (isFull: boolean) => void): StoreEvents {
+/** What the store has reported. */
+interface Health {
+  /** Events are refused until there is room. */
+  isFull: boolean;
+  /** How often a part of the database was found damaged. */
+  damageReports: number;
+}
+
+function storeEvents(log: Log, health: Health): StoreEvents {
   const { logger } = log;
   return {
     full: (error) => {
-      setFull(true);
+      health.isFull = true;
       logger.error(
         { code: sqliteCode(error) },
         'the disk is full: events are refused with 503 until there is room',
@@ -243,10 +261,13 @@ function storeEvents(log: Log, setFull: (isFull: boolean) => void): StoreEvents 
     upgrading: ({ doing, bytes, ...line }) =>
       logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
     healed: () => {
-      setFull(false);
+      health.isFull = false;
       logger.info('there is room on the disk again: events are stored');
     },
-    damaged: (error) => logger.error({ code: sqliteCode(error) }, PART_DAMAGED),
+    damaged: (error) => {
+      health.damageReports++;
+      logger.error({ code: sqliteCode(error) }, PART_DAMAGED);
+    },
     unexpected: (err) => logger.error({ err }, 'a bug in courtd: please report it'),
     fatal: (error) => die(log, error, reasonOf(error)),
   };

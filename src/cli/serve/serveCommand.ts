@@ -10,7 +10,15 @@ import {
   RATE_PER_S,
 } from '../../base/limits.ts';
 import { LOG_LEVELS } from '../../host/logLevels.ts';
-import { integer, notEmpty, option, parseName, parseSize, sizeBetween } from '../options/optionParsers.ts';
+import {
+  integer,
+  notEmpty,
+  option,
+  parseMetricsFile,
+  parseName,
+  parseSize,
+  sizeBetween,
+} from '../options/optionParsers.ts';
 
 export function addServe(program: Command): void {
   program
@@ -49,6 +57,12 @@ export function addServe(program: Command): void {
       ),
     )
     .addOption(option('--tls-key <file>', "the certificate's private key, in PEM").argParser(notEmpty))
+    .addOption(
+      option(
+        '--metrics-file <file>',
+        'write the metrics to this file every 15 s, as Prometheus text; its name ends in .prom',
+      ).argParser(parseMetricsFile),
+    )
     .action(async ({ tlsCert, tlsKey }, command) => {
       if ((tlsCert === undefined) !== (tlsKey === undefined)) {
         const message =

@@ -12,6 +12,7 @@ import { type Refusal, refusal } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { Checkpointer } from '../wal/checkpointer.ts';
 import { Appender, type Arrival, type Counts } from './appender.ts';
+import { CommitMeter } from './commitMeter.ts';
 import { DiskFull, type DiskFullEvents, type DiskFullOptions } from './diskFull.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
 
@@ -63,6 +64,7 @@ interface PendingRequest extends Arrival {
 export class GroupCommit {
   readonly checkpoints: Checkpointer;
   readonly full: DiskFull;
+  readonly meter = new CommitMeter();
   readonly #appender: Appender;
   readonly #maintenance: MaintenanceSteps;
   readonly #on: GroupCommitEvents;
@@ -129,6 +131,11 @@ export class GroupCommit {
     });
   }
 
+  /** Requests that wait for a commit. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
   /** @returns once all requests that are queued now have been answered. */
   async drained(): Promise<void> {
     const last = this.#queue.at(-1);
@@ -192,6 +199,7 @@ export class GroupCommit {
 
   #commit(group: PendingRequest[]): void {
     let counts: Counts[];
+    this.meter.begin();
     try {
       counts = this.#commitGroup.immediate(group);
     } catch (error) {
@@ -199,6 +207,7 @@ export class GroupCommit {
       this.#groupFailed(group, error);
       return;
     }
+    this.meter.committed(group.length);
     this.#appender.committed();
     this.full.succeeded();
     for (const [i, request] of group.entries()) request.resolve(counts[i]!);
@@ -207,6 +216,7 @@ export class GroupCommit {
   #appendAll(group: PendingRequest[]): Counts[] {
     const counts = this.#appender.append(group);
     this.#beforeCommit();
+    this.meter.filled();
     return counts;
   }
 

@@ -1,0 +1,21 @@
+import { askDaemon } from '../../control/controlClient.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
+import { render } from '../../metrics/render.ts';
+import { stoppedFamilies } from '../../metrics/stopped.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { say } from '../terminal/output.ts';
+import { stdoutSink } from '../terminal/sinks.ts';
+
+/**
+ * `courtd metrics`.
+ * @throws {OperatorError} where there is no database, where it cannot be read, or where the daemon does not answer.
+ */
+export async function metrics({ data }: DataOption): Promise<void> {
+  const families = await withDatabase({ data }, async (db) => {
+    const running = await askDaemon<MetricFamily[]>(data, '/v1/metrics');
+    if (running !== undefined) return running;
+    say('courtd: the daemon does not run: these metrics are what the database holds.');
+    return stoppedFamilies(db, data);
+  });
+  await stdoutSink().write(await render(families));
+}

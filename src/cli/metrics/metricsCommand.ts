@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+
+const HELP = `
+While the daemon is down it prints what the database holds, and says so on standard error.
+With COURTD_METRICS_FILE the daemon writes the same to a file every 15 s.
+
+  courtd metrics | grep courtd_requests_total`;
+
+/** `courtd metrics`. */
+export function addMetrics(program: Command): void {
+  program
+    .command('metrics')
+    .description('print the metrics of the daemon as Prometheus text')
+    .addHelpText('after', HELP)
+    .action(async (_options, command) => (await import('./metrics.ts')).metrics(command.optsWithGlobals()));
+}

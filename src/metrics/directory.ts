@@ -1,0 +1,45 @@
+import fs from 'node:fs/promises';
+import { lastBackupMs } from '../store/backup/lastBackup.ts';
+import { databaseFile } from '../store/directory/dataDirectory.ts';
+import { gauge, type ValueFamily } from './family.ts';
+
+/**
+ * What the data directory says, whether the daemon runs or not: sizes by name, nothing of the database is opened.
+ * @param isRunning whether the daemon says it.
+ * @throws Node's error where the disk cannot be asked.
+ */
+export async function directoryFamilies(data: string, isRunning: boolean): Promise<ValueFamily[]> {
+  const database = databaseFile(data);
+  const [disk, bytes, walBytes] = await Promise.all([
+    fs.statfs(data),
+    sizeOf(database),
+    sizeOf(`${database}-wal`),
+  ]);
+  const backupMs = lastBackupMs(data);
+  return [
+    gauge('courtd_up', 'Whether the daemon runs.', Number(isRunning)),
+    gauge(
+      'courtd_collected_timestamp_seconds',
+      'When these metrics were collected, by the clock of the box.',
+      Date.now() / 1_000,
+    ),
+    gauge('courtd_database_bytes', 'Size of the database file.', bytes),
+    gauge('courtd_wal_bytes', 'Size of the write-ahead log.', walBytes),
+    gauge('courtd_disk_free_bytes', 'Free space on the disk of the database.', disk.bavail * disk.bsize),
+    gauge('courtd_disk_size_bytes', 'Size of the disk of the database.', disk.blocks * disk.bsize),
+    gauge(
+      'courtd_last_backup_timestamp_seconds',
+      'When this box was last backed up; absent where it never was.',
+      backupMs === undefined ? null : backupMs / 1_000,
+    ),
+  ];
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await fs.stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import type { Histogram } from '../base/histogram.ts';
+
+/**
+ * Metrics as plain values, which the daemon makes and may send as JSON; render.ts makes Prometheus text of them. Names follow the
+ * conventions (https://prometheus.io/docs/practices/naming/), and systemd/METRICS.md has them all. No label ever holds a session,
+ * an event id or a token: each value of a label is a time series of its own, for ever.
+ */
+
+interface Described {
+  readonly name: string;
+  /** One line, without the name. */
+  readonly help: string;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+export interface ValueFamily extends Described {
+  readonly type: 'counter' | 'gauge';
+  /** None where nothing is known. */
+  readonly samples: readonly Sample[];
+}
+
+export interface HistogramFamily extends Described {
+  readonly type: 'histogram';
+  /** The upper ends of the buckets; above the last one is one more. */
+  readonly bounds: readonly number[];
+  /** Of each bucket alone. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+}
+
+export type MetricFamily = ValueFamily | HistogramFamily;
+
+/** @param value null where it is not known: then there is no sample, and never a 0. */
+export function gauge(name: string, help: string, value: number | null): ValueFamily {
+  return { type: 'gauge', name, help, samples: value === null ? [] : [{ labels: {}, value }] };
+}
+
+export function gauges(name: string, help: string, samples: readonly Sample[]): ValueFamily {
+  return { type: 'gauge', name, help, samples };
+}
+
+export function counter(name: string, help: string, value: number): ValueFamily {
+  return counters(name, help, [{ labels: {}, value }]);
+}
+
+export function counters(name: string, help: string, samples: readonly Sample[]): ValueFamily {
+  return { type: 'counter', name, help, samples };
+}
+
+export function histogram(name: string, help: string, { bounds, counts, sum }: Histogram): HistogramFamily {
+  return { type: 'histogram', name, help, bounds, counts: [...counts], sum };
+}

@@ -1,0 +1,85 @@
+import fs, { constants } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Logger } from 'pino';
+import { partialNameOf, removeLeftovers } from '../base/atomicFile.ts';
+import { cannotWrite } from '../base/operatorError.ts';
+
+/** How often the file is written. */
+export const METRICS_FILE_MS = 15_000;
+/** For others to read: node_exporter runs as a user of its own. */
+const FILE_MODE = 0o644;
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+
+/**
+ * Writes the metrics to a file, for node_exporter's textfile collector: at once, then every METRICS_FILE_MS. Aside and renamed, so that
+ * nobody reads a half of it; not synced, since after a power cut it says nothing true. It goes with the daemon: nobody then takes its
+ * last words for the present. That it cannot be written keeps no event from being taken: the log says so once.
+ */
+export class MetricsFile {
+  readonly #file: string;
+  readonly #text: () => Promise<string>;
+  readonly #log: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #writing: Promise<void> | undefined;
+  #isFailing = false;
+  #isStopped = false;
+
+  constructor(file: string, text: () => Promise<string>, log: Logger) {
+    this.#file = file;
+    this.#text = text;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.write(), METRICS_FILE_MS).unref();
+  }
+
+  /** Never throws. While a write is under way, it waits for that one: a disk may take its time. */
+  write(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  /** Removes the file. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#writing;
+    await rm(this.#file, { force: true }).catch(() => {});
+  }
+
+  async #write(): Promise<void> {
+    const partial = partialNameOf(this.#file);
+    try {
+      const text = await this.#text();
+      if (this.#isStopped) return;
+      const folder = path.dirname(this.#file);
+      if (this.#isFailing || !fs.existsSync(this.#file)) {
+        removeLeftovers(folder, (name) => name === path.basename(this.#file));
+      }
+      await rm(partial, { force: true });
+      const handle = await open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
+      try {
+        // Whatever the umask.
+        await handle.chmod(FILE_MODE);
+        await handle.writeFile(text);
+      } finally {
+        await handle.close();
+      }
+      await rename(partial, this.#file);
+      if (this.#isFailing) this.#log.info({ file: this.#file }, 'the metrics file is written again');
+      this.#isFailing = false;
+    } catch (error) {
+      await rm(partial, { force: true }).catch(() => {});
+      this.#failed(error as NodeJS.ErrnoException);
+    }
+  }
+
+  /** Once, until it has been written again. */
+  #failed(error: NodeJS.ErrnoException): void {
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    const reason = cannotWrite(this.#file, error);
+    this.#log.warn({ reason }, 'the metrics file is not written: events are accepted all the same');
+  }
+}

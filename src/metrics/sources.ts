@@ -1,0 +1,79 @@
+import type { SourceGauges } from '../telemetry/sourceTable.ts';
+import { counters, gauges, type Labels, type Sample, type ValueFamily } from './family.ts';
+
+/** Sources with labels of their own; the others are one, so that a camera that changes its name cannot flood who stores the metrics. */
+const NAMED_MAX = 200;
+const OTHER: Labels = { court_id: 'other', source: 'other' };
+
+/** A source, or all that have no labels of their own. */
+interface Shown {
+  readonly labels: Labels;
+  /** Seconds since 1970-01-01T00:00:00Z. */
+  readonly lastS: number | null;
+  readonly clockOffsetS: number | null;
+  readonly isSilent: boolean | null;
+  readonly events: number;
+}
+
+/** @param sources those first that keep their labels. @param nowMs by the box's clock. */
+export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number): ValueFamily[] {
+  const all = sources.map((source): Shown => {
+    const { court_id, source: name, state, quietS, clockOffsetS, events } = source;
+    return {
+      labels: { court_id, source: name },
+      // By the clock as it is now: it may have been set since.
+      lastS: quietS === null ? null : nowMs / 1_000 - quietS,
+      clockOffsetS,
+      isSilent: state === 'unknown' ? null : state === 'silent',
+      events,
+    };
+  });
+  const rest = all.slice(NAMED_MAX);
+  const shown = rest.length === 0 ? all : [...all.slice(0, NAMED_MAX), together(rest)];
+  const samples = (value: (source: Shown) => number | null) =>
+    shown.flatMap((source): Sample[] => {
+      const known = value(source);
+      return known === null ? [] : [{ labels: source.labels, value: known }];
+    });
+  return [
+    lastEventFamily(samples(({ lastS }) => lastS)),
+    gauges(
+      'courtd_source_clock_offset_seconds',
+      "The source's clock less that of the box.",
+      samples(({ clockOffsetS }) => clockOffsetS),
+    ),
+    gauges(
+      'courtd_source_silent',
+      'Whether the source has stopped while its court goes on.',
+      samples(({ isSilent }) => (isSilent === null ? null : Number(isSilent))),
+    ),
+    counters(
+      'courtd_source_events_total',
+      'Events of the source that were stored.',
+      samples(({ events }) => events),
+    ),
+  ];
+}
+
+/** Known without the daemon as well. */
+export function lastEventFamily(samples: readonly Sample[]): ValueFamily {
+  return gauges(
+    'courtd_source_last_event_timestamp_seconds',
+    'When the last event of the source was received.',
+    samples.length <= NAMED_MAX + 1 ? samples : samples.slice(0, NAMED_MAX),
+  );
+}
+
+/** @returns of each value the one that needs attention most. */
+function together(sources: readonly Shown[]): Shown {
+  const known = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
+  const offsets = known(sources.map(({ clockOffsetS }) => clockOffsetS));
+  const times = known(sources.map(({ lastS }) => lastS));
+  return {
+    labels: OTHER,
+    lastS: times.length === 0 ? null : Math.max(...times),
+    clockOffsetS: offsets.sort((a, b) => Math.abs(b) - Math.abs(a))[0] ?? null,
+    isSilent: sources.some(({ isSilent }) => isSilent),
+    events: sources.reduce((sum, { events }) => sum + events, 0),
+  };
+}

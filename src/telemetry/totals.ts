@@ -1,0 +1,41 @@
+import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
+import { type CourtEvent, EVENT_TYPES } from '../protocol/event.ts';
+import type { Copies } from '../store/write/appender.ts';
+import { kindOf } from './sourceTable.ts';
+
+/** What became of an event: stored, there already, or there already with other content. Each event counts once. */
+export const RESULTS = ['accepted', 'duplicate', 'conflict'] as const;
+export type Result = (typeof RESULTS)[number];
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[];
+
+/** Counters that only grow, in plain numbers: they stand beside the path of every event. */
+export class Totals {
+  /** Answered requests, by the code of the problem; `accepted` is a 202. */
+  readonly requests = Object.fromEntries(['accepted', ...CODES].map((code) => [code, 0])) as Record<
+    ProblemCode | 'accepted',
+    number
+  >;
+  /** Events of accepted requests, each list in the order of EVENT_TYPES: there are no other types. */
+  readonly events: Readonly<Record<Result, Float64Array>> = {
+    accepted: new Float64Array(EVENT_TYPES.length),
+    duplicate: new Float64Array(EVENT_TYPES.length),
+    conflict: new Float64Array(EVENT_TYPES.length),
+  };
+
+  /** @param copies those that had been stored before. */
+  accepted(events: readonly CourtEvent[], copies: Copies | undefined): void {
+    const { accepted, duplicate, conflict } = this.events;
+    this.requests.accepted++;
+    for (let i = 0; i < events.length; i++) accepted[kindOf(events[i]!.type)]!++;
+    if (copies === undefined) return;
+    for (const { type } of copies.all) {
+      accepted[kindOf(type)]!--;
+      duplicate[kindOf(type)]!++;
+    }
+    for (const { type } of copies.inConflict) {
+      duplicate[kindOf(type)]!--;
+      conflict[kindOf(type)]!++;
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { tableBelow } from './documents.ts';
+
+/** Prometheus text, read again: plainly, for what courtd prints. */
+
+export interface Metrics {
+  /** By its name and labels as they are printed. */
+  readonly series: ReadonlyMap<string, number>;
+  /** The type of each metric. */
+  readonly types: ReadonlyMap<string, string>;
+  /** The labels of each metric that has a sample; `le` is the histogram's own. */
+  readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** @throws {Error} for a line that is none, or a sample that does not stand below the type of its metric. */
+export function parseMetrics(text: string): Metrics {
+  const series = new Map<string, number>();
+  const types = new Map<string, string>();
+  const labels = new Map<string, Set<string>>();
+  let current = '';
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('# HELP ')) continue;
+    const [, metric, type] = /^# TYPE (\w+) (counter|gauge|histogram)$/.exec(line) ?? [];
+    if (metric !== undefined) {
+      current = metric;
+      types.set(metric, type!);
+      continue;
+    }
+    const [, sample, name, own = '', value] =
+      /^((\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)+)\})?) (\S+)$/.exec(line) ?? [];
+    if (
+      sample === undefined ||
+      ![current, `${current}_bucket`, `${current}_sum`, `${current}_count`].includes(name!)
+    ) {
+      throw new Error(`What is this of ${current}? ${line}`);
+    }
+    if (series.has(sample)) throw new Error(`Twice: ${sample}`);
+    series.set(sample, Number(value));
+    const of = labels.get(current) ?? new Set();
+    for (const [, label] of own.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) if (label !== 'le') of.add(label!);
+    labels.set(current, of);
+  }
+  return { series, types, labels };
+}
+
+/** @returns what systemd/METRICS.md says of each metric. */
+export function documented(): { name: string; type: string; labels: string[] }[] {
+  return tableBelow('systemd/METRICS.md', '## Each metric').map(([name = '', type = '', labels = '']) => ({
+    name: name.replaceAll('`', ''),
+    type,
+    labels: labels.match(/\w+/g) ?? [],
+  }));
+}
