@@ -17,12 +17,13 @@ import { type Circumstances, circumstances, RESULTS, writeResults } from './benc
 import type { Section } from './bench/section.ts';
 import { start } from './bench/start.ts';
 import { venue } from './bench/venue.ts';
+import { watchers } from './bench/watchers.ts';
 import { wear } from './bench/wear.ts';
 
 /** `npm run bench`: courtd compared with its peers and with the bars that it must meet. Every answer is durable. */
 
 /** The peers take minutes and packages of their own: they run where they are asked for. */
-const USUAL: readonly Section[] = [contest, venue, growth, wear, footprint, start, exports];
+const USUAL: readonly Section[] = [contest, venue, growth, wear, footprint, start, exports, watchers];
 const SECTIONS: readonly Section[] = [...USUAL, peers];
 const VENUE_SECONDS = { short: 10, full: 60 };
 const PEAK_MIB = 250;

@@ -109,12 +109,7 @@ export class Child {
 
   /** @returns the CPU time that it and its children have used. */
   cpuSeconds(): number {
-    // Fields 14 and 15, user and system time; the second is the program's name, which may hold spaces.
-    const times = /\) (?:\S+ ){11}(\d+) (\d+)/;
-    return this.#sum((pid) => {
-      const found = times.exec(readProc(pid, 'stat'));
-      return (Number(found?.[1]) + Number(found?.[2])) / CLOCK_TICKS_PER_S;
-    });
+    return this.#sum(cpuSecondsOf);
   }
 
   /** @returns the bytes that it and its children have written to a device; NaN where there is no /proc. */
@@ -135,4 +130,11 @@ export class Child {
   #sum(value: (pid: number) => number): number {
     return processTree(this.#process.pid!).reduce((sum, pid) => sum + value(pid), 0);
   }
+}
+
+/** @returns the CPU time that one process has used; NaN where there is no /proc, or the process has ended. */
+export function cpuSecondsOf(pid: number): number {
+  // Fields 14 and 15, user and system time; the second is the program's name, which may hold spaces.
+  const times = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readProc(pid, 'stat'));
+  return (Number(times?.[1]) + Number(times?.[2])) / CLOCK_TICKS_PER_S;
 }

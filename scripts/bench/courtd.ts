@@ -6,7 +6,7 @@ import { heldInSQLite } from './peers/stored.ts';
 import { announcedPort } from './servers/announce.ts';
 import { COURT_EVENTS } from './traffic.ts';
 
-const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
+export const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
 const PER_REQUEST = path.join(import.meta.dirname, 'servers/per-request.ts');
 
 /** courtd as shipped. All load comes from one address, so its rate limit is off. */
@@ -14,6 +14,14 @@ export const courtd: Contender = {
   name: 'courtd',
   title: 'courtd',
   start: (directory, under) => start(directory, () => serve(directory, under)),
+};
+
+/** The same with its metrics in a file, as node_exporter reads it. */
+export const courtdWithMetrics: Contender = {
+  name: 'courtd-with-metrics',
+  title: 'courtd, watched',
+  start: (directory, under) =>
+    start(directory, () => serve(directory, under, ['--metrics-file', path.join(directory, 'courtd.prom')])),
 };
 
 /** @returns `courtd` with these arguments. */
@@ -26,9 +34,9 @@ export function newToken(directory: string): Promise<string> {
   return command('token', 'rotate', '--data', directory).output();
 }
 
-export function serve(directory: string, under?: readonly string[]): Child {
+export function serve(directory: string, under?: readonly string[], more: readonly string[] = []): Child {
   const where = ['--data', directory, '--host', '127.0.0.1', '--port', '0'];
-  return new Child(COURTD, ['serve', ...where, '--rate-limit', '0'], under);
+  return new Child(COURTD, ['serve', ...where, '--rate-limit', '0', ...more], under);
 }
 
 /** The same without group commit. */

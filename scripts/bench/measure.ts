@@ -72,6 +72,11 @@ export class Measured {
     while (this.#answered < events) await this.run(load, 1, send);
   }
 
+  /** Events that were acknowledged, and not by `run`. */
+  alsoStored(events: number): void {
+    this.#answered += events;
+  }
+
   keep(load: Load, sample: Sample): void {
     this.#samples.set(load, [...this.samples(load), sample]);
   }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { LastText } from '../base/lastText.ts';
 import { COMPARED_CHARS, NAME_CODE_POINTS } from '../base/limits.ts';
 
 /** A court event as the store and its readers see it (spec 2.1); eventSchema.ts has the schema of the wire format. */
@@ -68,15 +69,21 @@ export interface CourtEvent {
   readonly extra: string | null;
 }
 
+const text = (value: string) => JSON.stringify(value);
+const session = new LastText(text);
+const venue = new LastText(text);
+const court = new LastText(text);
+const source = new LastText(text);
+const version = new LastText(text);
+
 /** @returns the event as JSON text: the same value that was sent, in the protocol's member order, always with `revision`. */
 export function eventToJson(event: Omit<CourtEvent, 'eotNs'>): string {
-  const text = JSON.stringify;
   const unknown = event.extra === null ? '' : `,${event.extra.slice(1, -1)}`;
   return (
-    `{"event_id":${text(event.eventId)},"session_id":${text(event.sessionId)},"venue_id":${text(event.venueId)}` +
-    `,"court_id":${text(event.courtId)},"eot":${text(event.eot)},"type":"${event.type}"` +
-    `,"confidence":${event.confidence},"source":${text(event.source)}` +
-    `,"schema_version":${text(event.schemaVersion)},"revision":${event.revision}` +
+    `{"event_id":${text(event.eventId)},"session_id":${session.text(event.sessionId)},"venue_id":${venue.text(event.venueId)}` +
+    `,"court_id":${court.text(event.courtId)},"eot":${text(event.eot)},"type":"${event.type}"` +
+    `,"confidence":${event.confidence},"source":${source.text(event.source)}` +
+    `,"schema_version":${version.text(event.schemaVersion)},"revision":${event.revision}` +
     `,"payload":${event.payload}${unknown}}`
   );
 }

@@ -33,6 +33,12 @@ t.test(
   },
 );
 
+t.test('below /run the daemon has one directory of its own, which others may read and not write', (t) => {
+  const settings = fs.readFileSync(path.join(UNITS, 'courtd.service'), 'utf8');
+  t.match(settings, /^RuntimeDirectory=courtd\nRuntimeDirectoryMode=0755$/m);
+  t.end();
+});
+
 /** @returns what a unit would have courtd do: the arguments of each call. */
 async function calls(name: string, settings: Record<string, string>): Promise<string[]> {
   const text = fs.readFileSync(path.join(UNITS, name), 'utf8').replaceAll('$$', '$').replaceAll('%%', '%');

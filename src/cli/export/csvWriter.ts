@@ -1,3 +1,4 @@
+import { LastText } from '../../base/lastText.ts';
 import { NAMES_CACHED } from '../../base/limits.ts';
 import { PAYLOAD_FIELDS } from '../../protocol/event.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
@@ -83,25 +84,6 @@ export class CsvWriter {
 interface OriginTexts {
   readonly typeToVenue: string;
   readonly sourceAndVersion: string;
-}
-
-/** Caches the text of the last value. */
-class LastText<Value> {
-  readonly #toText: (value: Value) => string;
-  #value: Value | undefined;
-  #text = '';
-
-  constructor(toText: (value: Value) => string) {
-    this.#toText = toText;
-  }
-
-  text(value: Value): string {
-    if (value !== this.#value) {
-      this.#value = value;
-      this.#text = this.#toText(value);
-    }
-    return this.#text;
-  }
 }
 
 function quoted(text: string): string {

@@ -4,6 +4,8 @@ import { forStdout } from './output.ts';
 
 /** What a pipe takes whole or not at all (POSIX, PIPE_BUF; pipe(7): 4096 on Linux). */
 const ATOMIC_BYTES = 4_096;
+/** Of what is no pipe: fewer calls of the system. */
+const PIECE_BYTES = 64 * 1024;
 /** How long a line of which a part has been taken is waited for, after a signal. */
 const LAST_LINE_MS = 1_000;
 
@@ -15,6 +17,7 @@ const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 export class LineOutput {
   readonly #isPipe = fs.fstatSync(process.stdout.fd).isFIFO();
+  readonly #pieceBytes = this.#isPipe ? ATOMIC_BYTES : PIECE_BYTES;
   /** A write that was not taken yet: whether a part of it may have been. */
   #waiting: { readonly mayBeHalf: boolean; readonly taken: Promise<void> } | undefined;
 
@@ -29,7 +32,7 @@ export class LineOutput {
     for (const text of lines) {
       const line = forStdout(text);
       const lineBytes = Buffer.byteLength(line);
-      if (bytes > 0 && bytes + lineBytes > ATOMIC_BYTES) {
+      if (bytes > 0 && bytes + lineBytes > this.#pieceBytes) {
         await this.#put(piece, bytes);
         [piece, bytes] = ['', 0];
       }
