@@ -39,23 +39,29 @@ export class Lateness {
   }
 
   summary(at: number): LatenessSummary {
-    this.#advance(at);
-    const sorted = this.#samples.slice(0, Math.min(this.#count, SAMPLES)).sort();
+    const sorted = this.#known().slice().sort();
     const quantile = (part: number) => sorted[Math.ceil(part * sorted.length) - 1];
-    return { clockOffsetMs: this.#offsetMs(sorted), p50Ms: quantile(0.5), p95Ms: quantile(0.95) };
+    return { clockOffsetMs: this.clockOffsetMs(at), p50Ms: quantile(0.5), p95Ms: quantile(0.95) };
   }
 
   /**
+   * The source's clock less the box's, in milliseconds; undefined where it is not known.
    * Network and detection only add to the lateness, so the least of the last minutes is the clock's (design 7). A camera that sends
    * what it has kept while it was cut off is late as well; but then each event is later than the one before by another amount.
    */
-  #offsetMs(sorted: Float64Array): number | undefined {
+  clockOffsetMs(at: number): number | undefined {
+    this.#advance(at);
     const least = Math.min(...this.#least);
-    const [earliest] = sorted;
-    if (earliest === undefined || !Number.isFinite(least)) return undefined;
-    const asEarly = sorted.filter((ms) => ms <= earliest + SAME_MS).length;
-    const isBacklog = least > SAME_MS && asEarly * 100 < sorted.length * AS_EARLY_PERCENT;
-    return isBacklog ? undefined : -least;
+    const samples = this.#known();
+    if (samples.length === 0 || !Number.isFinite(least)) return undefined;
+    if (least <= SAME_MS) return -least;
+    const latestOfThem = Math.min(...samples) + SAME_MS;
+    const asEarly = samples.filter((ms) => ms <= latestOfThem).length;
+    return asEarly * 100 < samples.length * AS_EARLY_PERCENT ? undefined : -least;
+  }
+
+  #known(): Float64Array {
+    return this.#samples.subarray(0, Math.min(this.#count, SAMPLES));
   }
 
   #advance(at: number): number {

@@ -158,7 +158,7 @@ class Source implements Rhythm {
       court_id: this.court.name,
       state: this.#state(now),
       quietS: this.moments > 0 ? (now - this.lastAt) / 1_000 : null,
-      clockOffsetS: seconds(this.lateness.summary(now).clockOffsetMs),
+      clockOffsetS: seconds(this.lateness.clockOffsetMs(now)),
       events: this.events,
     };
   }

@@ -45,6 +45,9 @@ const WRONG = [
   'serve --log-level loud',
   'serve --data',
   'serve --tls-cert',
+  'serve --metrics-file courtd.prom',
+  'serve --metrics-file /run/courtd/courtd.db',
+  'metrics extra',
 ];
 
 t.test('wrong usage is told on standard error with status 2, and nothing is made', async (t) => {

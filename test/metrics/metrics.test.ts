@@ -183,6 +183,9 @@ t.test('a file that cannot be written is told once, and once that it can be agai
   const folder = temporaryFolder(t);
   const file = path.join(folder, 'away', METRICS);
   const said: string[] = [];
+  // As under the unit.
+  const umask = process.umask(0o007);
+  t.teardown(() => process.umask(umask));
   const keep = (_fields: object, message: string) => void said.push(message);
   let text = 'courtd_up 1\n';
   const written = new MetricsFile(file, async () => text, { info: keep, warn: keep } as never);
@@ -196,6 +199,7 @@ t.test('a file that cannot be written is told once, and once that it can be agai
   for (let i = 0; i < 2; i++) await written.write();
   t.match(said, [/is not written/, /is written again/]);
   t.notOk(fs.existsSync(left));
+  t.equal(fs.statSync(file).mode & 0o777, 0o644);
   const before = fs.statSync(file).ino;
   text = 'courtd_up 2\n';
   await Promise.all([written.write(), written.write()]);
