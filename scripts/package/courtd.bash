@@ -27,14 +27,14 @@ _courtd() {
     --data) _courtd_files -d ;;
     --tls-cert | --tls-key | --metrics-file | -o | --output) _courtd_files -f ;;
     --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
-    --format) _courtd_words 'csv ndjson' ;;
+    --format) _courtd_words 'csv ndjson xlsx parquet' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
     --type) _courtd_words 'BALL_BOUNCE BALL_HIT BALL_SPEED PLAYER_POSITION PLAYER_IDENTITY' ;;
   esac
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export report backup restore prune tail import check metrics support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key --metrics-file'
@@ -48,11 +48,11 @@ _courtd() {
     ' event ') commands='show' ;;
     ' export '*)
       options='--day --format --current --type --court --from --to --received-from --received-to --with-received
-        -o --output'
+        -o --output --describe --json'
       ;;
     ' report '*) options='--court-lines -o --output' ;;
     ' backup '*) options='--keep --json' ;;
-    ' support '*) options='-o --output' ;;
+    ' support '* | ' openapi '*) options='-o --output' ;;
     ' check '*) options='--full --json' ;;
     ' tail '*) options='--follow --after --session --type --court --source --json' ;;
     ' import '*) options='--dry-run --json' ;;

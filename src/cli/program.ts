@@ -1,6 +1,6 @@
-import fs from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { OperatorError } from '../base/operatorError.ts';
+import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
 import { addBackup } from './backup/backupCommand.ts';
 import { addCheck } from './check/checkCommand.ts';
@@ -8,6 +8,7 @@ import { addEvent } from './event/eventCommand.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addImport } from './import/importCommand.ts';
 import { addMetrics } from './metrics/metricsCommand.ts';
+import { addOpenapi } from './openapi/openapiCommand.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
 import { addHelp, addVersion } from './options/helpCommand.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
@@ -42,11 +43,12 @@ const VERBS = [
   addCheck,
   addMetrics,
   addSupport,
+  addOpenapi,
 ];
 
 /** @returns the program `courtd` with all its commands. */
 export function makeProgram(): Command {
-  const { version } = JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const version = courtdVersion();
   const program = new Command('courtd')
     .description('The box in a sports venue that court cameras send their events to.')
     .version(version)

@@ -5,7 +5,8 @@ import { EOT_CHARS, EOT_YEARS } from '../base/limits.ts';
  * nanoseconds since 1970-01-01T00:00:00Z. Date is not used: it rounds to milliseconds, and accepts the 31st of February.
  */
 
-const SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+/** Real dates and times within this shape are valid; `courtd openapi` shows it. */
+export const EOT_SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
 const NO_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?$/;
 const NS_DIGITS = 9;
 const NS_PER_S = 1_000_000_000n;
@@ -15,7 +16,7 @@ const NS_PER_S = 1_000_000_000n;
  * valid eot: `eotFault` then says why.
  */
 export function eotToNs(text: string): bigint | undefined {
-  if (text.length > EOT_CHARS || !SHAPE.test(text)) return undefined;
+  if (text.length > EOT_CHARS || !EOT_SHAPE.test(text)) return undefined;
   const fraction = fractionOf(text);
   const zone = offsetStart(text);
   const date = { year: digits(text, 0, 4), month: digits(text, 5, 7), day: digits(text, 8, 10) };
@@ -34,7 +35,7 @@ export function eotFault(text: string): string {
   const example = 'such as 2026-03-14T15:09:26.535Z';
   if (text.length > EOT_CHARS) return `must be at most ${EOT_CHARS} characters`;
   if (NO_OFFSET.test(text)) return `must end with a time zone offset, ${example}`;
-  if (!SHAPE.test(text)) return `must be an ISO 8601 time with an offset, ${example}`;
+  if (!EOT_SHAPE.test(text)) return `must be an ISO 8601 time with an offset, ${example}`;
   const date = { year: digits(text, 0, 4), month: digits(text, 5, 7), day: digits(text, 8, 10) };
   if (date.year < EOT_YEARS.first || date.year > EOT_YEARS.last) {
     return `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}`;
@@ -74,7 +75,7 @@ function daysSinceEpoch({ year, month, day }: CalendarDate): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** @returns where the offset starts, in a text that matches SHAPE: the hyphens of its date are before index 16. */
+/** @returns where the offset starts, in a text that matches EOT_SHAPE: the hyphens of its date are before index 16. */
 function offsetStart(text: string): number {
   if (text.endsWith('Z')) return text.length - 1;
   return Math.max(text.indexOf('+', 16), text.indexOf('-', 16));

@@ -31,6 +31,8 @@ const WRONG = [
   'export s --from 2026-03-14T15:00:01Z --to 2026-03-14T15:00:00Z',
   'export s --received-from 15:00:01 --received-to 15:00:00',
   'export s -o',
+  'export s --describe',
+  'export s --json',
   'help nonsense',
   'help token nonsense',
   'token help nonsense',

@@ -1,20 +1,12 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { BODY_BYTES } from '../../src/base/limits.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { eventText } from '../harness/events.ts';
+import { usedMib } from '../harness/memory.ts';
 import { Committer, scratch } from '../harness/scratchStore.ts';
 
 t.test('what the store remembers of a body does not keep the body', async (t) => {
-  setFlagsFromString('--expose-gc');
-  const gc: () => void = runInNewContext('gc');
   const committer = new Committer(scratch(t).db);
-  const usedMib = () => {
-    gc();
-    const { heapUsed, external } = process.memoryUsage();
-    return (heapUsed + external) / 1024 ** 2;
-  };
   const bodies = 12;
   const send = (i: number) => {
     const name = `a name that is long enough to be a part of the body: ${i}`;

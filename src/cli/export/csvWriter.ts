@@ -1,29 +1,12 @@
 import { LastText } from '../../base/lastText.ts';
 import { NAMES_CACHED } from '../../base/limits.ts';
-import { PAYLOAD_FIELDS } from '../../protocol/event.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import { readPayload } from '../../protocol/sentEvent.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { isoTime } from '../terminal/output.ts';
+import { COLUMNS } from './columns.ts';
 
-/** The columns of the CSV, in order. Scripts read them by name and by position, so their order is part of the interface. */
-export const CSV_COLUMNS = [
-  'session_id',
-  'event_id',
-  'revision',
-  'current',
-  'eot',
-  'type',
-  'court_id',
-  'venue_id',
-  'confidence',
-  'source',
-  'schema_version',
-  'received_at',
-  ...PAYLOAD_FIELDS,
-  'payload',
-  'extra',
-] as const;
+export const CSV_COLUMNS = COLUMNS.map(({ name }) => name);
 
 /** A cell with one of these must be quoted (RFC 4180, section 2.6). */
 const SPECIAL = /[",\r\n]/;
@@ -41,7 +24,7 @@ export class CsvWriter {
   readonly #received = new LastText((ms: number) => isoTime(ms) ?? '');
   readonly #origins = new Map<number, OriginTexts>();
 
-  /** @returns the record of one event, in the order of CSV_COLUMNS. Only cells that may need quoting are checked for it. */
+  /** @returns the record of one event, in the order of COLUMNS. Only cells that may need quoting are checked for it. */
   line(event: ReadEvent): string {
     const payload = readPayload(new JsonReader(event.payload, 'texts'));
     const origin = this.#origins.get(event.origin) ?? this.#addOrigin(event);

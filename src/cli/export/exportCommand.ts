@@ -2,7 +2,26 @@ import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../../protocol/event.ts';
 import { notEmpty } from '../options/optionParsers.ts';
 import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
+import type { JsonOption } from '../terminal/output.ts';
 import type { ExportOptions } from './exportSession.ts';
+
+interface CommandOptions extends ExportOptions, JsonOption {
+  readonly describe?: boolean;
+}
+
+const HELP = `
+CSV is for programs. A spreadsheet that opens one takes a cell that begins with
+=, +, - or @ for a formula, 0042 for 42 and 12e5 for 1200000: for Excel and the
+like write --format xlsx, where a text stays a text. It has the current revision
+of each event, and times in UTC.
+
+${TIMES_HELP}
+
+Examples:
+  $ courtd export match-17 -o match-17.csv
+  $ courtd export match-17 --format xlsx -o match-17.xlsx
+  $ courtd export --day 2026-03-14 --format parquet -o 2026-03-14/
+`;
 
 export function addExport(program: Command): void {
   const time = (flags: string, description: string) => new Option(flags, description).argParser(parseTime);
@@ -19,7 +38,12 @@ export function addExport(program: Command): void {
       ).argParser(parseDay),
     )
     .addOption(
-      new Option('--format <format>', 'the format of the output').choices(['csv', 'ndjson']).default('csv'),
+      new Option(
+        '--format <format>',
+        'csv and ndjson for programs, xlsx for spreadsheets, parquet for analysis',
+      )
+        .choices(['csv', 'ndjson', 'xlsx', 'parquet'])
+        .default('csv'),
     )
     .option('--current', 'only the highest revision of each event')
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
@@ -30,7 +54,7 @@ export function addExport(program: Command): void {
     .addOption(time('--received-to <time>', 'only events received before this time'))
     .option(
       '--with-received',
-      'NDJSON: {"received_at": …, "event": …} instead of the event alone; CSV always has received_at',
+      'NDJSON: {"received_at": …, "event": …} instead of the event alone; CSV and Parquet always have received_at',
     )
     .addOption(
       new Option(
@@ -38,19 +62,27 @@ export function addExport(program: Command): void {
         'the file to write, which appears when it is complete; with --day, a directory',
       ).argParser(notEmpty),
     )
-    .addHelpText('after', `\n${TIMES_HELP}`)
+    .option('--describe', 'only print the columns: unit, origin and meaning of each; names no session')
+    .addOption(new Option('--json', 'with --describe: print JSON, for programs'))
+    .addHelpText('after', HELP)
     .action(async (session: string | undefined, _options, command: Command) => {
-      const options = command.optsWithGlobals<ExportOptions>();
+      const options = command.optsWithGlobals<CommandOptions>();
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
-      if (session === undefined) await (await import('./exportDay.ts')).exportDay(options);
+      if (options.describe === true) (await import('./describe.ts')).describe(options);
+      else if (session === undefined) await (await import('./exportDay.ts')).exportDay(options);
       else await (await import('./exportSession.ts')).exportSession(session, options);
     });
 }
 
 /** @returns a sentence about options that contradict each other or are missing. */
-function misuseOf(session: string | undefined, options: ExportOptions): string | undefined {
-  const { day, from, to, receivedFrom, receivedTo, output } = options;
+function misuseOf(session: string | undefined, options: CommandOptions): string | undefined {
+  const { day, from, to, receivedFrom, receivedTo, output, describe, json } = options;
+  if (describe === true) {
+    if (session !== undefined) return '--describe is about every session: leave out its name.';
+    return output === undefined ? undefined : '--describe prints to standard output: leave out -o.';
+  }
+  if (json === true) return '--json goes with --describe: --format ndjson writes the events as JSON.';
   if (session === undefined && day === undefined) return 'name a session, or a day with --day.';
   if (session !== undefined && day !== undefined) return 'name a session or a day with --day, not both.';
   if (day !== undefined && output === undefined) {

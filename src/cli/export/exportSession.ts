@@ -1,17 +1,16 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
-import { eventToJson } from '../../protocol/event.ts';
 import { type EventFilter, type ReadEvent, readSession } from '../../store/read/sessionReader.ts';
 import { findSession, sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, isoTime, Progress, say } from '../terminal/output.ts';
 import { fileSink, type Sink, stdoutSink } from '../terminal/sinks.ts';
-import { CSV_COLUMNS, CsvWriter, csvLine } from './csvWriter.ts';
+import { BINARY_FORMATS, type EventWriter, type Format, openWriter } from './eventWriter.ts';
 
 export interface ExportOptions extends DataOption {
-  readonly format: 'csv' | 'ndjson';
+  readonly format: Format;
   readonly day?: Day;
   readonly current?: boolean;
   readonly type?: string;
@@ -37,7 +36,12 @@ export interface Written {
 
 /** `courtd export S`. */
 export async function exportSession(name: string, options: ExportOptions): Promise<void> {
-  const { output } = options;
+  const { output, format } = options;
+  if (output === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format)) {
+    throw new OperatorError(
+      `A terminal cannot show ${format}: name a file with -o, such as -o match.${format}.`,
+    );
+  }
   const { events, damaged } = await writeSession(name, options, () =>
     output === undefined ? stdoutSink() : openFile(output),
   );
@@ -68,8 +72,11 @@ export async function writeSession(
     const session = unlessEmpty ? findSession(db, name) : sessionId(db, name);
     // A prune has deleted it since it was found.
     if (session === undefined) return { events: 0, damaged: [] };
-    let sink = unlessEmpty ? undefined : await begin(open(), options);
-    const toLine = lineWriter(options);
+    const begin = async (): Promise<Output> => {
+      const sink = open();
+      return { sink, writer: await openWriter(name, options, sink) };
+    };
+    let output = unlessEmpty ? undefined : await begin();
     const progress = new Progress();
     const damaged: string[] = [];
     let [read, written] = [0, 0];
@@ -79,18 +86,24 @@ export async function writeSession(
         damaged.push(...events.filter((event) => !isIntact(event)).map(nameOf));
       }
       if (intact.length > 0) {
-        sink ??= await begin(open(), options);
-        await sink.write(intact.map(toLine).join(''));
+        output ??= await begin();
+        await output.writer.write(intact);
       }
       read += scanned;
       written += intact.length;
       progress.show(() => `${read} events read, ${written} written`);
     }
     progress.clear();
-    sink?.commit();
-    sink?.report?.(written);
+    await output?.writer.end();
+    output?.sink.commit();
+    output?.sink.report?.(written);
     return { events: written, damaged };
   });
+}
+
+interface Output {
+  readonly sink: ExportSink;
+  readonly writer: EventWriter;
 }
 
 /** SQLite does not notice damage inside a text. */
@@ -133,23 +146,10 @@ export function openFile(file: string): ExportSink {
   return { ...sink, report: (written) => say(`${counted(written, 'event')} written to ${file}${note}.`) };
 }
 
-async function begin(sink: ExportSink, { format }: ExportOptions): Promise<ExportSink> {
-  if (format === 'csv') await sink.write(csvLine(CSV_COLUMNS));
-  return sink;
-}
-
-function lineWriter({ format, withReceived }: ExportOptions): (event: ReadEvent) => string {
-  if (format === 'csv') {
-    const csv = new CsvWriter();
-    return (event) => csv.line(event);
-  }
-  if (withReceived !== true) return (event) => `${eventToJson(event)}\n`;
-  // Beside the event, not in it: the event may have a field of that name.
-  return (event) => `{"received_at":"${isoTime(event.receivedMs)}","event":${eventToJson(event)}}\n`;
-}
-
 function filterOf(options: ExportOptions): EventFilter {
-  const { type, court, from, to, receivedFrom, receivedTo, current } = options;
+  const { type, court, from, to, receivedFrom, receivedTo, format } = options;
+  // A coach wants one row an event.
+  const current = options.current === true || format === 'xlsx';
   return {
     ...(type === undefined ? {} : { type }),
     ...(court === undefined ? {} : { court }),
@@ -157,7 +157,7 @@ function filterOf(options: ExportOptions): EventFilter {
     ...(to === undefined ? {} : { toNs: to }),
     ...(receivedFrom === undefined ? {} : { receivedFromMs: wholeMs(receivedFrom) }),
     ...(receivedTo === undefined ? {} : { receivedToMs: wholeMs(receivedTo) }),
-    ...(current === undefined ? {} : { currentOnly: current }),
+    ...(current ? { currentOnly: true } : {}),
   };
 }
 

@@ -1,7 +1,7 @@
-import fs from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { OperatorError } from '../../base/operatorError.ts';
+import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import { statusRoute } from '../../control/statusRoute.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
@@ -93,7 +93,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     keyPair: certificate?.keyPair,
   });
   let tokenTimer: NodeJS.Timeout | undefined;
-  const { version } = JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const version = courtdVersion();
   const sources = {
     ...{ data: options.data, version, store, telemetry },
     isFull: () => health.isFull,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fsync, partialNameOf } from '../../base/atomicFile.ts';
@@ -10,19 +11,23 @@ import { forStdout } from './output.ts';
 
 /** The destination of long output, such as an export. */
 export interface Sink {
-  write(text: string): Promise<void>;
+  write(data: string | Uint8Array): Promise<void>;
   /** Completes the output; call it after the last write. */
   commit(): void;
+  /** Where a scratch file may be made: on the disk that the output is on, where there is one. */
+  readonly scratchFolder: string;
   /** Whether it replaces an existing file. */
   readonly replaces?: boolean;
 }
 
 export function stdoutSink(): Sink {
   return {
-    write: async (text) => {
-      if (!process.stdout.write(forStdout(text))) await once(process.stdout, 'drain');
+    write: async (data) => {
+      const shown = typeof data === 'string' ? forStdout(data) : data;
+      if (!process.stdout.write(shown)) await once(process.stdout, 'drain');
     },
     commit: () => {},
+    scratchFolder: os.tmpdir(),
   };
 }
 
@@ -52,8 +57,8 @@ export function fileSink(name: string): Sink {
   isOpen = true;
   return {
     replaces: existing?.isFile() === true,
-    write: async (text) => {
-      const bytes = Buffer.from(text);
+    write: async (data) => {
+      const bytes = typeof data === 'string' ? Buffer.from(data) : data;
       for (let at = 0; at < bytes.length; ) at += operatorErrors(name, () => fs.writeSync(fd, bytes, at));
       // Signals are handled between turns of the event loop.
       await setImmediate();
@@ -68,6 +73,7 @@ export function fileSink(name: string): Sink {
         fsync(path.dirname(file));
       });
     },
+    scratchFolder: isSpecial ? os.tmpdir() : path.dirname(file),
   };
 }
 

@@ -1,0 +1,60 @@
+import { courtdVersion } from '../../base/version.ts';
+import { eventToJson } from '../../protocol/event.ts';
+import type { ReadEvent } from '../../store/read/sessionReader.ts';
+import { isoTime } from '../terminal/output.ts';
+import type { Sink } from '../terminal/sinks.ts';
+import { CSV_COLUMNS, CsvWriter, csvLine } from './csvWriter.ts';
+
+/** Writes the events of a session in one format. */
+export interface EventWriter {
+  /** @param events in order of eot, and of arrival where that is equal. */
+  write(events: readonly ReadEvent[]): Promise<void>;
+  /** Writes what is still to be written; the sink is committed afterwards. */
+  end(): Promise<void>;
+}
+
+export type Format = 'csv' | 'ndjson' | 'xlsx' | 'parquet';
+
+/** Those that are no text: a terminal cannot show them. */
+export const BINARY_FORMATS: readonly Format[] = ['xlsx', 'parquet'];
+
+interface WriterOptions {
+  readonly format: Format;
+  readonly withReceived?: boolean;
+}
+
+/** Begins the output: the writer may have written a header already. */
+export async function openWriter(
+  session: string,
+  { format, withReceived }: WriterOptions,
+  sink: Sink,
+): Promise<EventWriter> {
+  if (format === 'xlsx') {
+    return new (await import('./xlsxWriter.ts')).XlsxWriter(sink, session, `courtd ${courtdVersion()}`);
+  }
+  if (format === 'parquet') {
+    return new (await import('./parquetWriter.ts')).ParquetWriter(sink, `courtd version ${courtdVersion()}`);
+  }
+  if (format === 'csv') {
+    await sink.write(csvLine(CSV_COLUMNS));
+    const csv = new CsvWriter();
+    return linesTo(sink, (event) => csv.line(event));
+  }
+  return linesTo(sink, withReceived === true ? receivedLine : eventLine);
+}
+
+function linesTo(sink: Sink, toLine: (event: ReadEvent) => string): EventWriter {
+  return {
+    write: (events) => sink.write(events.map(toLine).join('')),
+    end: async () => {},
+  };
+}
+
+function eventLine(event: ReadEvent): string {
+  return `${eventToJson(event)}\n`;
+}
+
+/** Beside the event, not in it: the event may have a field of that name. */
+function receivedLine(event: ReadEvent): string {
+  return `{"received_at":"${isoTime(event.receivedMs)}","event":${eventToJson(event)}}\n`;
+}

@@ -1,0 +1,127 @@
+import type { ZipEntry } from './zipArchive.ts';
+
+/** A worksheet of a workbook (ECMA-376, part 1, 18.3), written row by row. */
+
+/** Rows that a sheet of Excel has, the header among them; what does not fit goes on in another sheet. */
+export const SHEET_ROWS = 1_048_576;
+/** Bytes of XML after which a sheet is full too: a ZIP entry has less than 4 GiB. */
+const SHEET_BYTES = 2 * 1024 ** 3;
+/** UTF-16 code units that a cell of Excel holds. */
+export const CELL_CHARS = 32_767;
+
+/** Indexes of cellXfs in xlsxWorkbook.ts. */
+export const STYLES = { general: 0, time: 1, header: 2, text: 3, wrapped: 4 } as const;
+
+const DAY_MS = 86_400_000;
+/** Day 0 of a workbook. Excel takes 1900 for a leap year, so its days are right from March 1900 on. */
+const DAY_0_MS = Date.UTC(1899, 11, 30);
+const FIRST_RIGHT_MS = Date.UTC(1900, 2, 1);
+
+/** A moment, shown as a date and time in UTC. */
+export interface Time {
+  readonly ms: number;
+  /** What is shown where a workbook cannot hold it as a time: before March 1900. */
+  readonly text: string;
+}
+
+/** A text is a text, whatever it looks like: nothing becomes a number, a date or a formula. */
+export type CellValue = string | number | boolean | Time | undefined;
+
+export interface SheetColumn {
+  readonly name: string;
+  /** In characters. */
+  readonly width: number;
+}
+
+export class Sheet {
+  readonly #entry: ZipEntry;
+  readonly #columns: readonly SheetColumn[];
+  #rows = 0;
+
+  constructor(entry: ZipEntry, columns: readonly SheetColumn[]) {
+    this.#entry = entry;
+    this.#columns = columns;
+    const widths = columns.map(
+      ({ width }, i) => `<col min="${i + 1}" max="${i + 1}" width="${width}" customWidth="1"/>`,
+    );
+    entry.write(
+      `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
+        '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>' +
+        `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols><sheetData>`,
+    );
+    this.header(columns.map(({ name }) => name));
+  }
+
+  get isFull(): boolean {
+    return this.#rows >= SHEET_ROWS || this.#entry.bytes >= SHEET_BYTES;
+  }
+
+  header(names: readonly string[]): void {
+    this.#write(names.map((name, i) => textCell(this.#place(i), name, STYLES.header)));
+  }
+
+  /** @param textStyle how its texts are shown. */
+  row(values: readonly CellValue[], textStyle: number = STYLES.text): void {
+    this.#write(values.map((value, i) => cell(this.#place(i), value, textStyle)));
+  }
+
+  /** Completes the sheet. @param canFilter whether its header gets buttons that sort and filter. */
+  end({ canFilter }: { readonly canFilter: boolean }): void {
+    const filter = canFilter
+      ? `<autoFilter ref="A1:${letters(this.#columns.length - 1)}${this.#rows}"/>`
+      : '';
+    this.#entry.write(`</sheetData>${filter}</worksheet>`);
+  }
+
+  #place(column: number): string {
+    return `${letters(column)}${this.#rows + 1}`;
+  }
+
+  #write(cells: readonly string[]): void {
+    this.#rows++;
+    this.#entry.write(`<row r="${this.#rows}">${cells.join('')}</row>`);
+  }
+}
+
+export const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+export const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+
+function cell(place: string, value: CellValue, textStyle: number): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string') return textCell(place, value, textStyle);
+  if (typeof value === 'number') return `<c r="${place}"><v>${value}</v></c>`;
+  if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`;
+  if (value.ms < FIRST_RIGHT_MS) return textCell(place, value.text, STYLES.text);
+  return `<c r="${place}" s="${STYLES.time}"><v>${(value.ms - DAY_0_MS) / DAY_MS}</v></c>`;
+}
+
+/** Within the cell, not in a table of shared strings, which would have to be in memory. */
+function textCell(place: string, text: string, style: number): string {
+  return `<c r="${place}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
+}
+
+/** The letters of a column: 0 is A. No sheet has more than 26. */
+function letters(column: number): string {
+  return String.fromCharCode(65 + column);
+}
+
+const SPECIAL = /[&<>\p{Cc}\p{Cs}\ufffe\uffff]|_x/u;
+/** An underscore that starts what a reader would take for an escape (ECMA-376, part 1, 22.9.2.19) is escaped itself. */
+const ESCAPED = /[&<>\p{Cc}\p{Cs}\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/gu;
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** @returns the text as XML, cut to what a cell holds. XML has no control characters, and no lone surrogates. */
+export function xmlText(text: string): string {
+  // Never half a pair of surrogates.
+  const cut =
+    text.length > CELL_CHARS ? `${text.slice(0, CELL_CHARS - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
+  return SPECIAL.test(cut) ? cut.replace(ESCAPED, escaped) : cut;
+}
+
+function escaped(character: string): string {
+  const entity = ENTITIES[character];
+  if (entity !== undefined) return entity;
+  const code = character.charCodeAt(0);
+  if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
+  return `_x${code.toString(16).toUpperCase().padStart(4, '0')}_`;
+}

@@ -1,0 +1,152 @@
+import { JsonReader } from '../../protocol/jsonReader.ts';
+import { readPayload } from '../../protocol/sentEvent.ts';
+import type { ReadEvent } from '../../store/read/sessionReader.ts';
+import { isoTime } from '../terminal/output.ts';
+import { ScratchFile } from '../terminal/scratchFile.ts';
+import type { Sink } from '../terminal/sinks.ts';
+import { DICTIONARY, PLAYER_COLUMNS } from './columns.ts';
+import type { EventWriter } from './eventWriter.ts';
+import { SessionTotals } from './sessionTotals.ts';
+import { type CellValue, type Sheet, type SheetColumn, STYLES } from './xlsxSheet.ts';
+import { Workbook } from './xlsxWorkbook.ts';
+
+type Payload = ReturnType<typeof readPayload>;
+
+/** Widths in characters, by column; ids are often a UUID. */
+const WIDTHS: Readonly<Record<string, number>> = {
+  eot: 24,
+  first_eot: 24,
+  last_eot: 24,
+  event_id: 38,
+  source: 18,
+  player_id: 24,
+  shot_type: 20,
+  swing_type: 16,
+};
+const WIDTH = 12;
+
+function columns(...names: readonly string[]): SheetColumn[] {
+  return names.map((name) => ({ name, width: WIDTHS[name] ?? WIDTH }));
+}
+
+/** The sheets that have a row an event: title, type of event, the fields of its payload. */
+const LISTS = [
+  { title: 'Bounces', type: 'BALL_BOUNCE', fields: ['x_ft', 'y_ft', 'is_in'] },
+  { title: 'Hits', type: 'BALL_HIT', fields: ['player_id', 'shot_type', 'swing_type'] },
+  { title: 'Speeds', type: 'BALL_SPEED', fields: ['kmh'] },
+] as const;
+
+/** Its first row names the session. */
+function summaryColumns(session: string): SheetColumn[] {
+  return ['Session', session, '', ''].map((name, i) => ({ name, width: [22, 30, 28, 90][i]! }));
+}
+
+/**
+ * Writes a workbook for coaches. Rows are compressed as they come, and wait in a scratch file for their place in the archive:
+ * the memory that it takes does not grow with the session.
+ */
+export class XlsxWriter implements EventWriter {
+  readonly #sink: Sink;
+  readonly #scratch: ScratchFile;
+  readonly #workbook: Workbook;
+  readonly #totals = new SessionTotals();
+  readonly #lists: ReadonlyMap<string, EventList>;
+  readonly #session: string;
+  readonly #createdBy: string;
+
+  /** @param createdBy the program and its version. */
+  constructor(sink: Sink, session: string, createdBy: string) {
+    this.#sink = sink;
+    this.#scratch = new ScratchFile(sink.scratchFolder);
+    this.#workbook = new Workbook(this.#scratch);
+    this.#session = session;
+    this.#createdBy = createdBy;
+    this.#lists = new Map(
+      LISTS.map(({ title, type, fields }) => [type, new EventList(this.#workbook, title, fields)]),
+    );
+  }
+
+  /** @param events current revisions only. */
+  async write(events: readonly ReadEvent[]): Promise<void> {
+    for (const event of events) {
+      const payload = readPayload(new JsonReader(event.payload));
+      this.#totals.add(event, payload);
+      this.#lists.get(event.type)?.add(event, payload);
+    }
+  }
+
+  async end(): Promise<void> {
+    const lists = [...this.#lists.values()];
+    for (const list of lists) list.end();
+    this.#writeSummary();
+    this.#writePlayers();
+    await this.#workbook.writeTo(this.#sink, [
+      'Summary',
+      ...lists.flatMap(({ titles }) => titles),
+      'Players',
+    ]);
+    this.#scratch.close();
+  }
+
+  #writeSummary(): void {
+    const sheet = this.#workbook.addSheet('Summary', summaryColumns(this.#session));
+    for (const row of this.#totals.rows()) sheet.row(row);
+    sheet.row([]);
+    const now = Date.now();
+    sheet.row(['Written', { ms: now, text: isoTime(now)! }, `by ${this.#createdBy}`]);
+    sheet.row(['Revisions', 'the current one of each event']);
+    sheet.row(['Times', 'UTC']);
+    sheet.row([]);
+    sheet.header(['Column', 'Unit', 'From', 'Meaning']);
+    for (const { name, unit, from, meaning } of [...DICTIONARY, ...PLAYER_COLUMNS]) {
+      sheet.row([name, unit ?? '', from, meaning], STYLES.wrapped);
+    }
+    sheet.end({ canFilter: false });
+  }
+
+  #writePlayers(): void {
+    const names = ['player_id', ...PLAYER_COLUMNS.map(({ name }) => name)];
+    const sheet = this.#workbook.addSheet('Players', columns(...names));
+    for (const row of this.#totals.players()) sheet.row(row);
+    sheet.end({ canFilter: true });
+  }
+}
+
+/** The events of one type: as many sheets as it takes. */
+class EventList {
+  readonly titles: string[] = [];
+  readonly #workbook: Workbook;
+  readonly #fields: readonly (keyof Payload)[];
+  #sheet: Sheet;
+
+  constructor(workbook: Workbook, title: string, fields: readonly (keyof Payload)[]) {
+    this.#workbook = workbook;
+    this.#fields = fields;
+    this.#sheet = this.#open(title);
+  }
+
+  add(event: ReadEvent, payload: Payload): void {
+    if (this.#sheet.isFull) {
+      this.end();
+      this.#sheet = this.#open(`${this.titles[0]} ${this.titles.length + 1}`);
+    }
+    const { eotMs, eot, courtId, source, confidence, revision, eventId } = event;
+    const values = this.#fields.map((field) => cellValue(payload[field]));
+    this.#sheet.row([{ ms: eotMs, text: eot }, courtId, source, ...values, confidence, revision, eventId]);
+  }
+
+  end(): void {
+    this.#sheet.end({ canFilter: true });
+  }
+
+  #open(title: string): Sheet {
+    this.titles.push(title);
+    const names = ['eot', 'court_id', 'source', ...this.#fields, 'confidence', 'revision', 'event_id'];
+    return this.#workbook.addSheet(title, columns(...names));
+  }
+}
+
+/** @param value of a valid payload: a string, a number or a boolean, where it is there. */
+function cellValue(value: unknown): CellValue {
+  return value as string | number | boolean | undefined;
+}

@@ -1,0 +1,12 @@
+import { courtdVersion } from '../../base/version.ts';
+import { say } from '../terminal/output.ts';
+import { fileSink, stdoutSink } from '../terminal/sinks.ts';
+import { openapiDocument } from './document.ts';
+
+/** `courtd openapi`. Needs no database, and nothing serves it. */
+export async function openapi({ output }: { readonly output?: string }): Promise<void> {
+  const sink = output === undefined ? stdoutSink() : fileSink(output);
+  await sink.write(`${JSON.stringify(openapiDocument(courtdVersion()), null, 2)}\n`);
+  sink.commit();
+  if (output !== undefined) say(`The OpenAPI document is written to ${output}.`);
+}

@@ -1,0 +1,257 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { crc32, zstdDecompressSync } from 'node:zlib';
+import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
+import t from 'tap';
+import { COLUMNS, DICTIONARY, dictionaryEntries } from '../../src/cli/export/columns.ts';
+import { exportSession } from '../../src/cli/export/exportSession.ts';
+import { CELL_CHARS, STYLES } from '../../src/cli/export/xlsxSheet.ts';
+import { writeArchive, ZipEntry } from '../../src/cli/export/zipArchive.ts';
+import { ScratchFile } from '../../src/cli/terminal/scratchFile.ts';
+import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
+import { event } from '../harness/events.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
+import { objectsOf, rowsOf, sheetsOf, timeOf, unzip } from '../harness/xlsx.ts';
+
+/** What looks like a number, a date, a formula or markup in a spreadsheet, and must stay the text that it is. */
+const ODD = [
+  '0042',
+  '12e5',
+  '1/2',
+  '=1+1',
+  '+1',
+  '-1',
+  '@SUM(A1)',
+  "'quoted",
+  'TRUE',
+  ' spaces ',
+  '<b>&amp;"',
+  '_x0041_',
+  '🎾',
+];
+const SESSION = 'match-17';
+
+const { folder: data, db } = scratch(t);
+const sent = [
+  ...ODD.map((event_id, i) => event({ event_id, eot: `2026-03-14T16:09:${10 + i}+01:00` })),
+  event({ event_id: 'corrected', eot: '2026-03-14T15:10:00.123456789Z', payload: { is_in: true } }),
+  event({
+    event_id: 'corrected',
+    eot: '2026-03-14T15:10:00.123456789Z',
+    payload: { is_in: false },
+    revision: 1,
+  }),
+  event({ event_id: 'old', eot: '1850-01-01T12:00:00Z', type: 'BALL_SPEED', payload: { kmh: 101.5 } }),
+  event({ event_id: 'fast', type: 'BALL_SPEED', payload: { kmh: 2.145e2 }, lens: 'wide' }),
+  event({
+    event_id: 'hit',
+    type: 'BALL_HIT',
+    payload: { player_id: '007', shot_type: 'a\u0000\u0009\u001b\ud800', swing_type: 'x'.repeat(40_000) },
+  }),
+  ...[1, 2].map((y_ft) =>
+    event({ event_id: `at-${y_ft}`, type: 'PLAYER_POSITION', payload: { player_id: '007', x_ft: 1, y_ft } }),
+  ),
+  event({ event_id: 'who', type: 'PLAYER_IDENTITY', payload: { player_id: 'Ann' } }),
+];
+new Committer(db).append(...court(...sent.map((one) => ({ ...one, session_id: SESSION }))));
+db.close();
+
+/** @returns the file that an export wrote, which left nothing beside it. */
+async function exported(
+  t: Parameters<typeof temporaryFolder>[0],
+  format: 'xlsx' | 'parquet',
+): Promise<Buffer> {
+  const folder = temporaryFolder(t);
+  const output = path.join(folder, 'out');
+  await exportSession(SESSION, { data, format, output });
+  if (fs.readdirSync(folder).length !== 1) throw new Error('something was left');
+  return fs.readFileSync(output);
+}
+
+t.test('a workbook has its sheets, each with a header that stays in view', async (t) => {
+  const files = unzip(await exported(t, 'xlsx'));
+  const sheets = sheetsOf(files);
+  t.strictSame([...sheets.keys()], ['Summary', 'Bounces', 'Hits', 'Speeds', 'Players']);
+  for (const [title, xml] of sheets) {
+    t.match(xml, '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>', title);
+    t.ok(rowsOf(xml)[0]?.every(({ style }) => style === STYLES.header));
+    t.match(xml, /<col min="1" max="1" width="\d+"/, title);
+  }
+  for (const [name, xml] of files) t.notMatch(xml, /<f>|<definedName|externalLink/, `no formula in ${name}`);
+});
+
+t.test(
+  'a row of Bounces is an event in its current revision; its id is text, its eot a time in UTC',
+  async (t) => {
+    const sheet = sheetsOf(unzip(await exported(t, 'xlsx'))).get('Bounces') ?? '';
+    const rows = objectsOf(sheet);
+    t.strictSame(
+      rows.map(({ event_id }) => event_id),
+      [...ODD, 'corrected'],
+    );
+    const [first] = rows;
+    t.strictSame(first, {
+      ...{ eot: first?.eot, court_id: 'court-1', source: 'camera-1', x_ft: 12.5, y_ft: -3.25, is_in: true },
+      ...{ confidence: 0.97, revision: 0, event_id: '0042' },
+    });
+    t.strictSame(
+      rows.map(({ eot }) => new Date(timeOf(Number(eot))).toISOString()),
+      [...ODD.map((_, i) => `2026-03-14T15:09:${10 + i}.000Z`), '2026-03-14T15:10:00.123Z'],
+    );
+    t.strictSame([rows.at(-1)?.is_in, rows.at(-1)?.revision], [false, 1]);
+    const styles = new Set(
+      rowsOf(sheet)
+        .slice(1)
+        .map(([eot]) => eot?.style),
+    );
+    t.strictSame([...styles], [STYLES.time]);
+  },
+);
+
+t.test('what a cell cannot hold is cut, escaped, or shown as text', async (t) => {
+  const sheets = sheetsOf(unzip(await exported(t, 'xlsx')));
+  const [hit] = objectsOf(sheets.get('Hits') ?? '');
+  t.equal(hit?.shot_type, 'a\u0000\u0009\u001b\ufffd');
+  t.equal(String(hit?.swing_type).length, CELL_CHARS);
+  t.notMatch(sheets.get('Hits'), /\p{Cc}(?<![\n])/u);
+  const [old, fast] = objectsOf(sheets.get('Speeds') ?? '');
+  t.strictSame([old?.eot, old?.kmh, fast?.kmh], ['1850-01-01T12:00:00Z', 101.5, 214.5]);
+});
+
+t.test('Summary counts current revisions, and Players counts what names a player', async (t) => {
+  const sheets = sheetsOf(unzip(await exported(t, 'xlsx')));
+  const summary = rowsOf(sheets.get('Summary') ?? '').map((row) => row.map(({ value }) => value));
+  const value = (label: string) => summary.find(([name]) => name === label)?.[1];
+  const labels = [
+    'Session',
+    'Events',
+    'BALL_BOUNCE',
+    'BALL_HIT',
+    'BALL_SPEED',
+    'PLAYER_POSITION',
+    'PLAYER_IDENTITY',
+  ];
+  const bounces = ODD.length + 1;
+  t.strictSame(labels.map(value), [SESSION, bounces + 6, bounces, 1, 2, 2, 1]);
+  t.strictSame(['Bounces in', 'Bounces out', 'Highest speed, km/h'].map(value), [ODD.length, 1, 214.5]);
+  const players = objectsOf(sheets.get('Players') ?? '');
+  t.strictSame(
+    players.map(({ player_id, hits, positions, identities }) => [player_id, hits, positions, identities]),
+    [
+      ['007', 1, 2, 0],
+      ['Ann', 0, 0, 1],
+    ],
+  );
+});
+
+t.test('Parquet has every revision, under the names of the CSV, typed', async (t) => {
+  const bytes = await exported(t, 'parquet');
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+  const metadata = await parquetMetadataAsync(file);
+  const columns = parquetSchema(metadata).children.map(({ element }) => element);
+  t.strictSame(
+    columns.map(({ name }) => name),
+    DICTIONARY.map(({ name }) => name),
+  );
+  const time = { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'NANOS' } };
+  const of = (name: string) => columns.find((column) => column.name === name);
+  t.match([of('eot'), of('received_at')], [time, time]);
+  const doubles = columns.filter(({ type }) => type === 'DOUBLE').map(({ name }) => name);
+  t.strictSame(doubles, ['confidence', 'x_ft', 'y_ft', 'kmh']);
+  t.strictSame(
+    [
+      ...new Set(
+        metadata.row_groups.flatMap(({ columns }) => columns.map(({ meta_data }) => meta_data?.codec)),
+      ),
+    ],
+    ['ZSTD'],
+  );
+  // As they are in the file: a Date has milliseconds only.
+  const parsers = { timestampFromNanoseconds: (ns: bigint) => ns };
+  const compressors = { ZSTD: (input: Uint8Array) => zstdDecompressSync(input) };
+  const rows = await parquetReadObjects({ file, compressors, parsers });
+  t.equal(rows.length, sent.length);
+  const [first, second] = rows.filter(({ event_id }) => event_id === 'corrected');
+  t.strictSame(
+    [first, second].map((row) => [row?.revision, row?.current, row?.is_in, row?.eot]),
+    [
+      [0, false, true, 1_773_501_000_123_456_789n],
+      [1, true, false, 1_773_501_000_123_456_789n],
+    ],
+  );
+  const fast = rows.find(({ event_id }) => event_id === 'fast');
+  t.match(fast, { kmh: 214.5, payload: '{"kmh":214.5}', extra: '{"lens":"wide"}', x_ft: undefined });
+  t.equal(rows.find(({ event_id }) => event_id === '0042')?.eot_text, '2026-03-14T16:09:10+01:00');
+  t.equal(typeof fast?.received_at, 'bigint');
+});
+
+t.test("the data dictionary is one: --describe, the workbook, Parquet, and the vendor's guide", async (t) => {
+  const nowhere = path.join(temporaryFolder(t), 'none');
+  const [text, json] = await Promise.all([
+    courtd(['export', '--describe', '--data', nowhere]),
+    courtd(['export', '--describe', '--json', '--data', nowhere]),
+  ]);
+  t.strictSame([text.status, text.stderr, json.status, json.stderr], [0, '', 0, '']);
+  const printed = JSON.parse(json.stdout);
+  t.strictSame(printed, dictionaryEntries());
+  for (const { name, unit, meaning, from } of DICTIONARY) {
+    const line = text.stdout.split('\n').find((line) => line.startsWith(`${name} `));
+    t.strictSame(line?.split(/ {2,}/), [name, ...(unit === undefined ? [] : [unit]), from, meaning]);
+  }
+  const units = Object.fromEntries(
+    COLUMNS.flatMap(({ name, unit }) => (unit === undefined ? [] : [[name, unit]])),
+  );
+  t.strictSame(units, { x_ft: 'ft', y_ft: 'ft', kmh: 'km/h' });
+  const guide = tableBelow(VENDOR_GUIDE, '## What is stored');
+  const wanted = DICTIONARY.map(({ name, unit, from, meaning }) => [
+    `\`${name}\``,
+    unit ?? '',
+    from,
+    meaning,
+  ]);
+  t.strictSame(guide, wanted);
+
+  const summary = sheetsOf(unzip(await exported(t, 'xlsx'))).get('Summary') ?? '';
+  const rows = rowsOf(summary).map((row) => row.map(({ value }) => value));
+  const from = rows.findIndex(([first]) => first === 'Column') + 1;
+  const told = rows.slice(from, from + DICTIONARY.length);
+  t.strictSame(
+    told,
+    DICTIONARY.map(({ name, unit, from, meaning }) => [name, unit ?? '', from, meaning]),
+  );
+
+  const bytes = await exported(t, 'parquet');
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+  const { key_value_metadata: notes } = await parquetMetadataAsync(file);
+  const columns = notes?.find(({ key }) => key === 'courtd.columns')?.value ?? '';
+  t.strictSame(JSON.parse(columns), printed);
+});
+
+t.test('an archive holds entries that grew side by side, each of many blocks', async (t) => {
+  const scratch = new ScratchFile(temporaryFolder(t));
+  t.teardown(() => scratch.close());
+  const entries = ['a.xml', 'b.xml', 'empty.xml'].map((name) => new ZipEntry(name, scratch));
+  const texts = ['', '', ''];
+  for (let i = 0; i < 30_000; i++) {
+    for (const [at, more] of [`${i} é🎾 `.repeat(3), String(i * i)].entries()) {
+      texts[at] += more;
+      entries[at]?.write(more);
+    }
+  }
+  const written: Uint8Array[] = [];
+  const write = async (data: string | Uint8Array) => void written.push(Buffer.from(data));
+  await writeArchive(entries, { write, commit: () => {}, scratchFolder: '' });
+  const archive = Buffer.concat(written);
+  t.strictSame(
+    [...unzip(archive)],
+    [
+      ['a.xml', texts[0]],
+      ['b.xml', texts[1]],
+      ['empty.xml', ''],
+    ],
+  );
+  // In the directory, behind the signature.
+  const at = archive.readUInt32LE(archive.length - 6);
+  t.equal(archive.readUInt32LE(at + 16), crc32(texts[0] ?? ''));
+});

@@ -1,0 +1,174 @@
+import { gzipSync } from 'node:zlib';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import t from 'tap';
+import { BATCH_EVENTS, BODY_BYTES, BODY_VALUES } from '../../src/base/limits.ts';
+import { courtdVersion } from '../../src/base/version.ts';
+import { openapiDocument } from '../../src/cli/openapi/document.ts';
+import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
+import { courtd, Daemon } from '../harness/daemon.ts';
+import { event, events, eventText } from '../harness/events.ts';
+import { type Answer, answerOf, RawClient, request } from '../harness/rawClient.ts';
+
+/** The OpenAPI document against the real daemon: what it says of requests and of answers. */
+
+const daemon = await Daemon.start(t, ['--venue', 'venue-1']);
+const { stdout } = await courtd(['openapi', '--data', '/nowhere']);
+const document: Document = JSON.parse(stdout);
+const { post } = document.paths['/v1/events'];
+
+interface Document {
+  readonly openapi: string;
+  readonly paths: { readonly '/v1/events': { readonly post: Operation } };
+}
+
+interface Operation {
+  readonly requestBody: { readonly content: { readonly 'application/json': Content } };
+  readonly responses: Readonly<Record<string, ResponseOf>>;
+}
+
+interface Content {
+  readonly schema: object;
+  readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+interface ResponseOf {
+  readonly headers: Readonly<Record<string, { readonly required?: true; readonly schema: object }>>;
+  readonly content: Readonly<Record<string, Content>>;
+}
+
+// The document as a whole is no schema: its own words are unknown to Ajv.
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+ajv.addSchema(document, 'openapi');
+
+/** @returns the faults that a schema of the document finds in a value, as one text; empty where it finds none. */
+function faultsOf(value: unknown, ...path: readonly string[]): string {
+  const pointer = path.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+  const isValid = ajv.getSchema(`openapi#/${pointer}`) ?? ajv.compile({ $ref: `openapi#/${pointer}` });
+  return isValid(value) ? '' : ajv.errorsText(isValid.errors);
+}
+
+const POST = ['paths', '/v1/events', 'post'];
+const requestFaults = (body: unknown) =>
+  faultsOf(body, ...POST, 'requestBody', 'content', 'application/json', 'schema');
+
+/** @returns what of an answer is not as the document says. */
+function answerFaults({ status, headers, body }: Answer): string {
+  const response = post.responses[String(status)];
+  if (response === undefined) return `status ${status} is not documented`;
+  const type = headers.get('content-type') ?? '';
+  if (response.content[type] === undefined) return `media type ${type} is not documented for ${status}`;
+  const faults = [
+    faultsOf(JSON.parse(body), ...POST, 'responses', String(status), 'content', type, 'schema'),
+  ];
+  for (const [name, { required, schema }] of Object.entries(response.headers)) {
+    const text = headers.get(name);
+    if (text === null) {
+      if (required === true) faults.push(`${name} is missing`);
+      continue;
+    }
+    const value = (schema as { type: string }).type === 'integer' ? Number(text) : text;
+    faults.push(faultsOf(value, ...POST, 'responses', String(status), 'headers', name, 'schema'));
+  }
+  return faults.filter(Boolean).join('; ');
+}
+
+t.test('the command prints what openapiDocument makes, and needs no database', async (t) => {
+  t.equal(document.openapi, '3.1.1');
+  t.strictSame(document, JSON.parse(JSON.stringify(openapiDocument(courtdVersion()))));
+});
+
+t.test('each example is valid by the document, and stored by courtd', async (t) => {
+  const { examples } = post.requestBody.content['application/json'];
+  t.ok(Object.keys(examples).length > 2);
+  for (const [name, { value }] of Object.entries(examples)) {
+    t.equal(requestFaults(value), '', name);
+    const answer = await answerOf(daemon.post(value));
+    t.equal(answer.status, 202, `${name}: ${answer.body}`);
+    t.strictSame(JSON.parse(answer.body), { accepted: [value].flat().length, duplicates: 0 }, name);
+    t.equal(answerFaults(answer), '', name);
+  }
+});
+
+const DEEP = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
+
+/** A request for each code that a client can bring about within a test. */
+const REFUSED: Readonly<Partial<Record<ProblemCode, () => Promise<Answer>>>> = {
+  malformed_request: () => raw({ headers: { host: undefined } }),
+  invalid_encoding: () => posted('no gzip', { 'Content-Encoding': 'gzip' }),
+  invalid_json: () => posted('{"event_id":'),
+  too_deep: () => posted(eventText({ payload: DEEP })),
+  too_many_events: () => posted(events(BATCH_EVENTS + 1)),
+  invalid_event: () => posted(event({ confidence: 2, eot: 'now', payload: { kmh: 'fast' } })),
+  not_found: () => raw({ line: 'POST /v2/events HTTP/1.1' }),
+  method_not_allowed: () => raw({ line: 'GET /v1/events HTTP/1.1' }),
+  body_too_large: () => posted(eventText({ payload: `{"a":[${'0,'.repeat(BODY_VALUES)}0]}` })),
+  unsupported_media_type: () => posted('[]', { 'Content-Type': 'text/plain' }),
+  unsupported_encoding: () => posted('[]', { 'Content-Encoding': 'br' }),
+  expectation_failed: () => raw({ headers: { expect: 'more' } }),
+  headers_too_large: () => raw({ headers: { 'x-long': 'x'.repeat(20_000) } }),
+  unauthorized: () => posted('[]', { Authorization: 'Bearer wrong' }),
+};
+
+function posted(body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  return answerOf(daemon.post(body, headers));
+}
+
+function raw(parts: Parameters<typeof request>[1]): Promise<Answer> {
+  return RawClient.ask(t, daemon, request(daemon, parts));
+}
+
+t.test('what courtd refuses is answered as the document says', async (t) => {
+  for (const [code, ask] of Object.entries(REFUSED)) {
+    const answer = await ask();
+    t.equal(JSON.parse(answer.body).code, code);
+    t.equal(answerFaults(answer), '', code);
+  }
+  const conflict = event();
+  const many = Array.from({ length: 60 }, () => ({}));
+  const others: readonly [string, unknown, Record<string, string>?][] = [
+    ['an array with invalid events', [event(), event({ type: 'X' }), 3, {}]],
+    ['more faults than are listed', many],
+    ['another venue', event({ venue_id: 'elsewhere' })],
+    ['gzip', gzipSync(JSON.stringify([conflict, conflict])), { 'Content-Encoding': 'gzip' }],
+    ['a conflict', { ...conflict, confidence: 0.5 }],
+    ['a resend', conflict],
+  ];
+  const declared = await raw({ headers: { 'content-length': String(2 * BODY_BYTES) } });
+  t.match(JSON.parse(declared.body), { code: 'body_too_large', size_bytes: 2 * BODY_BYTES });
+  t.equal(answerFaults(declared), '');
+  for (const [what, body, headers] of others) t.equal(answerFaults(await posted(body, headers)), '', what);
+});
+
+t.test('every problem is in the document, and what it does not know is not valid by it', async (t) => {
+  for (const [code, { status, title, retryable }] of Object.entries(PROBLEMS)) {
+    const body = {
+      ...{
+        type: `urn:courtd:problem:${code}`,
+        title,
+        status,
+        code,
+        error: 'Why.',
+        request_id: '1',
+        retryable,
+      },
+    };
+    const headers = new Headers({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+    headers.set('Retry-After', '2');
+    headers.set('WWW-Authenticate', 'Bearer');
+    headers.set('Allow', 'POST');
+    const faults = (changed: object) =>
+      answerFaults({ status, headers, body: JSON.stringify({ ...body, ...changed }) });
+    t.equal(faults({}), '', code);
+    t.not(faults({ code: 'unheard_of' }), '', `${code}: another code`);
+    t.not(faults({ retryable: !retryable }), '', `${code}: the opposite of retryable`);
+    t.not(faults({ stack: 'at' }), '', `${code}: a member more`);
+  }
+  const invalid = [
+    {},
+    event({ confidence: 2 }),
+    event({ eot: '2026-03-14T15:09:26' }),
+    events(BATCH_EVENTS + 1),
+  ];
+  for (const body of invalid) t.not(requestFaults(body), '');
+  t.equal(requestFaults(event({ revision: 3, more: { of: 'it' } })), '');
+});
