@@ -24,7 +24,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['store/sqlite'],
   ['store/dedup', 'store/wal'],
   ['store/directory', 'store/layout'],
-  ['store/open', 'store/read', 'store/tokens', 'store/write'],
+  ['store/open', 'store/read', 'store/rejections', 'store/tokens', 'store/write'],
   ['store/backup', 'store/inspection', 'store/retention'],
   ['store/upgrade'],
   ['store'],

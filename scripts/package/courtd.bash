@@ -34,12 +34,14 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key --metrics-file'
       ;;
     ' status '*) options='--json --watch' ;;
+    ' rejections ') commands='show' options='--last --json' ;;
+    ' rejections show '* | ' conflicts '*) options='--json' ;;
     ' token ') commands='rotate list revoke' ;;
     ' token rotate '*) options='--grace' ;;
     ' token list '* | ' session show '* | ' event show '* | ' restore '*) options='--json' ;;

@@ -156,6 +156,22 @@ export const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;
 
+/** Conflicts whose other copy is kept, the newest; and the bytes of a copy above which it is only counted. */
+export const CONFLICT_COPIES = 1_000;
+export const CONFLICT_COPY_BYTES = 64 * KIB;
+
+// Refused requests (src/telemetry/rejectionLog.ts).
+
+/** Refused requests that are remembered, and the bytes of each body that are kept of them, and of all together. */
+export const REJECTIONS_KEPT = 1_000;
+export const REJECTION_BODY_BYTES = 16 * KIB;
+export const REJECTIONS_BYTES = 4 * MIB;
+/** Rejections that `courtd rejections` lists, unless `--last` says otherwise. */
+export const REJECTIONS_LISTED = 50;
+/** Milliseconds between two writes of them to the database, and bytes of one: each wears the flash. */
+export const REJECTIONS_WRITE_MS = 60_000;
+export const REJECTIONS_WRITE_BYTES = 256 * KIB;
+
 // Tokens.
 
 /** Random bytes in a token: 256 bits cannot be guessed. */

@@ -13,6 +13,7 @@ import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmen
 import { addHelp, addVersion } from './options/helpCommand.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
 import { addPrune } from './prune/pruneCommand.ts';
+import { addRejections } from './rejections/rejectionsCommand.ts';
 import { addReport } from './report/reportCommand.ts';
 import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
@@ -30,6 +31,7 @@ import { addToken } from './token/tokenCommand.ts';
 const VERBS = [
   addServe,
   addStatus,
+  addRejections,
   addToken,
   addSession,
   addEvent,

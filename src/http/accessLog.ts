@@ -11,8 +11,10 @@ export interface RequestInfo {
   readonly client: string;
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
-  /** Source and court of the request's first event, once it has been parsed. */
+  /** Source and court of the request's first event, and how many there are, once they have been parsed. */
   camera?: LogFields;
+  /** What has been read of its body, unpacked where that was possible. */
+  body?: Buffer;
 }
 
 function emptySummary() {
@@ -71,13 +73,15 @@ export class AccessLog {
   }
 
   rejected(info: RequestInfo, problem: Problem): void {
-    const { code, status, logFields } = problem;
+    const { code, status } = problem;
+    const { events: _ofCamera, ...camera } = info.camera ?? {};
+    const { events: _events, ...logFields } = problem.logFields;
     const ms = this.#count(info);
     this.#summary.refused[code] = (this.#summary.refused[code] ?? 0) + 1;
     this.#clients.of(info.client).counts.refused++;
     const line = {
       ...{ request_id: info.id, client: info.client, status, code },
-      ...info.camera,
+      ...camera,
       ...logFields,
       ms,
     };

@@ -15,6 +15,7 @@ import { type AdmissionControl, overloaded, type Permit } from './admission/admi
 import type { Connection } from './connection/connection.ts';
 import type { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
+import { shownToken } from './request/bearerAuth.ts';
 import { ClientDisconnected, readBody } from './request/bodyReader.ts';
 import { gunzip } from './request/gunzip.ts';
 import { type BodyEncoding, checkPreconditions, type PreconditionContext } from './request/preconditions.ts';
@@ -77,7 +78,7 @@ export class IngestHandler {
     } catch (error) {
       if (error instanceof ClientDisconnected) return this.#context.accessLog.aborted(info);
       const problem = this.#toProblem(error, info);
-      this.#recordRejection(connection, info, problem);
+      this.#recordRejection(connection, info, problem, shownToken(req));
       // After an error, a client that sent Expect may omit the body; the next request would be taken for it (RFC 9110, 10.1.1).
       const mayOmitBody = req.headers.expect !== undefined;
       connection.respond(problemResponse(problem, info.id), mayOmitBody || mustClose(connection, problem));
@@ -91,13 +92,18 @@ export class IngestHandler {
     connection.respondRaw(problemResponse(problem, info.id));
   }
 
-  #recordRejection(connection: Connection, info: RequestInfo, problem: Problem): void {
+  #recordRejection(connection: Connection, info: RequestInfo, problem: Problem, token?: string): void {
     const isUnauthorized = problem.code === 'unauthorized' || !connection.isAuthenticated;
     // An idle connection that times out is no attempt to get in.
     if (isUnauthorized && problem.code !== 'request_timeout')
       this.#connections.countUnauthorized(connection.network);
     this.#context.accessLog.rejected(info, problem);
-    this.#context.telemetry.refused(info.client, problem, info.camera);
+    const { telemetry } = this.#context;
+    telemetry.refused(info.client, problem, info.camera);
+    const { source = null, court_id = null, events = null } = { ...info.camera, ...problem.logFields };
+    const { id, client, body } = info;
+    const refused = { id, client, problem, source, courtId: court_id, events, body, token };
+    telemetry.rejections.add(refused, Date.now(), performance.now());
   }
 
   async #ingest(
@@ -111,12 +117,16 @@ export class IngestHandler {
     const permit = this.#admission.admit(connection.network, Number(req.headers['content-length'] ?? 0));
     try {
       if (expectsContinue(req)) res.writeContinue();
-      const body = await readBody(req, connection, preconditions.bodyLimitBytes, permit);
+      const body = await readBody(req, connection, preconditions.bodyLimitBytes, permit, (part) => {
+        info.body = part;
+      });
+      info.body = body;
       await this.#acceptBurst.ended();
-      const events = await this.#parse(body, encoding, permit);
+      const events = await this.#parse(body, encoding, permit, info);
       const [first] = events;
       const received = { monotonic: performance.now(), wall: Date.now() };
-      if (first !== undefined) info.camera = { source: first.source, court_id: first.courtId };
+      if (first !== undefined)
+        info.camera = { source: first.source, court_id: first.courtId, events: events.length };
       const counts = first === undefined ? NO_EVENTS : await append(events);
       telemetry.stored(info.client, events, counts, received);
       return counts;
@@ -129,7 +139,12 @@ export class IngestHandler {
    * Parses small bodies at once, and large or compressed ones one after the other: for LARGE_BODY_MS a turn, and for half of the
    * time at most, so that other requests are served in between. Batches parsed in the same turn share a commit.
    */
-  async #parse(body: Buffer, encoding: BodyEncoding, permit: Permit): Promise<CourtEvent[]> {
+  async #parse(
+    body: Buffer,
+    encoding: BodyEncoding,
+    permit: Permit,
+    info: RequestInfo,
+  ): Promise<CourtEvent[]> {
     if (encoding === 'identity' && body.length <= SMALL_BODY_BYTES) return this.#decode(body);
     const queuedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<number>();
@@ -148,6 +163,7 @@ export class IngestHandler {
       const decoded = await gunzip(body, this.#context.preconditions.bodyLimitBytes);
       // Other requests were served while a thread of Node's pool decompressed it.
       startedAt = performance.now();
+      info.body = decoded;
       permit.reserveBody(decoded.length);
       return this.#decode(decoded);
     } finally {

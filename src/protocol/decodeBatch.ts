@@ -1,13 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { BATCH_EVENTS, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 import { eotToNs } from './eot.ts';
-import { Problem } from './errors.ts';
+import { type LogFields, Problem } from './errors.ts';
 import type { CourtEvent } from './event.ts';
 import type { WireEvent } from './eventSchema.ts';
 import { JsonError } from './jsonLexer.ts';
 import { JsonReader } from './jsonReader.ts';
 import { readEvent } from './sentEvent.ts';
-import { type EventRules, explainBatch, explainEvent, type InvalidSent, isValidEvent } from './validate.ts';
+import {
+  cameraOf,
+  type EventRules,
+  explainBatch,
+  explainEvent,
+  type InvalidSent,
+  isValidEvent,
+} from './validate.ts';
 
 /**
  * Parses and validates a request's body in a single pass: all of its events or none (spec 4.1, batch rule).
@@ -49,7 +56,7 @@ class BatchReader {
     const count = this.#index + 1;
     if (count > BATCH_EVENTS) {
       const sentence = `The array holds ${count} events; at most ${BATCH_EVENTS} are allowed in one request.`;
-      throw new Problem('too_many_events', sentence);
+      throw new Problem('too_many_events', sentence, {}, {}, { ...this.#camera(), events: count });
     }
     const [first] = this.#invalid;
     if (first === undefined) return this.#events;
@@ -88,21 +95,35 @@ class BatchReader {
     else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
   }
 
-  #problemOf({ reason, at }: JsonError): Problem {
-    if (reason === 'syntax')
-      return new Problem('invalid_json', `The body is not JSON${this.#describeSyntaxErrorAt(at)}`);
-    if (reason === 'values') return this.#tooManyValues();
-    const which = this.#isArray ? `Event ${this.#index} of the array` : 'The event';
-    return new Problem('too_deep', `${which} is nested deeper than ${EVENT_DEPTH_LEVELS} levels.`);
+  /** Of the first event that could be read. */
+  #camera(): LogFields {
+    const [valid] = this.#events;
+    const [invalid] = this.#invalid;
+    if (invalid !== undefined && (valid === undefined || invalid.index === 0))
+      return cameraOf(invalid.event.sent);
+    return valid === undefined ? {} : { source: valid.source, court_id: valid.courtId };
   }
 
-  #tooManyValues(): Problem {
+  #problemOf({ reason, at }: JsonError): Problem {
+    const camera = this.#camera();
+    if (reason === 'syntax') {
+      const sentence = `The body is not JSON${this.#describeSyntaxErrorAt(at)}`;
+      return new Problem('invalid_json', sentence, {}, {}, camera);
+    }
+    if (reason === 'values') return this.#tooManyValues(camera);
+    const which = this.#isArray ? `Event ${this.#index} of the array` : 'The event';
+    const sentence = `${which} is nested deeper than ${EVENT_DEPTH_LEVELS} levels.`;
+    return new Problem('too_deep', sentence, {}, {}, camera);
+  }
+
+  #tooManyValues(camera: LogFields): Problem {
     const values = `more than ${BODY_VALUES} JSON values (numbers, strings, literals, arrays and objects)`;
     const sentence =
       this.#index > 0
         ? `The body holds ${values}: send fewer events in one request.`
         : `One event holds ${values}: make its payload smaller, or split it into several events.`;
-    return new Problem('body_too_large', `${sentence} Nothing was stored.`, { limit_values: BODY_VALUES });
+    const members = { limit_values: BODY_VALUES };
+    return new Problem('body_too_large', `${sentence} Nothing was stored.`, members, {}, camera);
   }
 
   /** @returns the end of a sentence. Of the body, it quotes nothing but the known words of INVALID_NUMBERS. */

@@ -60,13 +60,15 @@ export interface ProblemMembers {
   readonly limit_values?: number;
 }
 
-/** What only the log says of a rejected request, where it is known. */
+/** What only the operator is told of a rejected request, where it is known. */
 export interface LogFields {
   /** Why a token was not accepted: the client is not told. */
   readonly reason?: string;
-  /** Of the first event that is invalid. */
+  /** Of the first event that is invalid; where none was found to be, of the first. */
   readonly source?: string;
   readonly court_id?: string;
+  /** How many events the request held. */
+  readonly events?: number;
 }
 
 export interface InvalidEvent {

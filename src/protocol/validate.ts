@@ -41,7 +41,7 @@ export function explainEvent(event: SentEvent, json: JsonReader, rules: EventRul
     sentence,
     { details: listed, ...details_total },
     {},
-    cameraOf(event.sent),
+    { ...cameraOf(event.sent), events: 1 },
   );
 }
 
@@ -77,7 +77,7 @@ export function explainBatch(
     sentence,
     { invalid, invalid_total: total },
     {},
-    cameraOf(all[0]?.event.sent),
+    { ...cameraOf(all[0]?.event.sent), events: count },
   );
 }
 
@@ -134,8 +134,8 @@ function quote(value: unknown): string {
   return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${codePoints(value)} characters)`;
 }
 
-/** @returns source and court_id for the log, where each is a valid name: which camera it is. */
-function cameraOf(event: unknown): LogFields {
+/** @returns source and court_id for the operator, where each is a valid name: which camera it is. */
+export function cameraOf(event: unknown): LogFields {
   const { source, court_id } = (event ?? {}) as Record<string, unknown>;
   const isValid = (name: unknown): name is string => typeof name === 'string' && isName(name);
   return { ...(isValid(source) && { source }), ...(isValid(court_id) && { court_id }) };

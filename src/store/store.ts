@@ -12,6 +12,12 @@ import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
+import {
+  type NumberedRejection,
+  type RejectionChanges,
+  readRejections,
+  writeRejections,
+} from './rejections/storedRejections.ts';
 import { failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
@@ -114,6 +120,22 @@ export class Store {
   /** @see GroupCommit.queued */
   get queued(): number {
     return this.#writer.queued;
+  }
+
+  /** @returns the refused requests that were remembered, the oldest first; none where they cannot be read: events come first. */
+  rejections(): NumberedRejection[] {
+    try {
+      return readRejections(this.#db);
+    } catch (error) {
+      if (failureKind(error) === 'damaged') this.#on.damaged(error);
+      else this.#on.unexpected(error);
+      return [];
+    }
+  }
+
+  /** @returns whether they are on disk. */
+  writeRejections(changes: RejectionChanges): boolean {
+    return this.#writer.aside(() => writeRejections(this.#db, changes));
   }
 
   /**

@@ -2,6 +2,7 @@ import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { type Counts, copiesOf } from '../store/write/appender.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
+import { RejectionLog } from './rejectionLog.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { type SourceGauges, type SourceReport, SourceTable } from './sourceTable.ts';
 import { Totals } from './totals.ts';
@@ -33,10 +34,11 @@ export interface Moment {
   readonly wall: number;
 }
 
-/** What the daemon remembers of its traffic, in memory alone: for whoever looks, and gone with the process. */
+/** What the daemon remembers of its traffic, in memory: for whoever looks. Only the rejections outlive the process. */
 export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
+  readonly rejections: RejectionLog;
   readonly #sources = new SourceTable();
   readonly #refusals = new RefusalTable();
   readonly #minute = new SlidingCounts(RATES, 60, 1_000);
@@ -45,7 +47,8 @@ export class Telemetry {
   /** What the wall clock would say at the monotonic clock's zero. */
   #epochMs: number;
 
-  constructor({ monotonic, wall }: Moment = now()) {
+  constructor({ monotonic, wall }: Moment = now(), rejections = new RejectionLog()) {
+    this.rejections = rejections;
     this.#epochMs = wall - monotonic;
   }
 

@@ -12,7 +12,10 @@ const MANUAL = path.join(PACKAGE, 'courtd.1');
 const COMPLETION = path.join(PACKAGE, 'courtd.bash');
 
 const commands = commandsOf(makeProgram());
-const leaves = commands.filter(({ children }) => children.length === 0);
+/** Those that run: of a group that has options of its own, the group too. */
+const leaves = commands.filter(
+  ({ path, children, options }) => children.length === 0 || (path.length > 0 && options.length > 0),
+);
 /** Those of the program, which every command takes; `--help` is commander's own. */
 const globals = commands[0]!.options.filter(({ long }) => long !== '--version');
 

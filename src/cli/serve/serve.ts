@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
+import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { statusRoute } from '../../control/statusRoute.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
 import { type Log, makeLog } from '../../host/log.ts';
@@ -16,6 +17,8 @@ import { CourtServer } from '../../http/server.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
+import { RejectionLog } from '../../telemetry/rejectionLog.ts';
+import { RejectionWriter } from '../../telemetry/rejectionWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { ServeMetrics } from './serveMetrics.ts';
@@ -77,7 +80,9 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const store = await Store.open(options.data, storeEvents(log, health));
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
   const accessLog = new AccessLog(logger);
-  const telemetry = new Telemetry();
+  const telemetry = new Telemetry(undefined, new RejectionLog(store.rejections()));
+  const { rejections } = telemetry;
+  const rejectionWriter = new RejectionWriter(rejections, (changes) => store.writeRejections(changes));
   server = new CourtServer({
     preconditions: {
       tokens: store.tokens,
@@ -117,6 +122,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
         ...telemetry.report(),
       })),
       metrics.route,
+      ...rejectionRoutes(rejections),
     ],
     logger,
   );
@@ -127,6 +133,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     await server?.close();
     await control.close();
     await metrics.stop();
+    rejectionWriter.stop();
     await store.close();
     disk.stop();
     certificate?.stop();

@@ -39,6 +39,8 @@ const ADVICE: Partial<Record<RefusalCode, string>> = {
   rate_limited: 'Have the camera send more events in a request, or raise COURTD_RATE_LIMIT.',
 };
 
+const SEEN = 'Each request: "courtd rejections".';
+
 /** @returns what is wrong, the worst first. */
 export function findProblems(
   { daemon, hangs }: DaemonView,
@@ -163,7 +165,7 @@ function refusalProblems(
           'token_refused',
           'warn',
           `${from} has no valid token: ${times}.`,
-          'Give it the token of the venue. Nobody has it? "courtd token rotate"',
+          `Give it the token of the venue ("courtd token rotate" makes one). ${SEEN}`,
         ),
       );
       continue;
@@ -171,7 +173,8 @@ function refusalProblems(
     const advice = ADVICE[code];
     if (advice === undefined || (code === 'rate_limited' && requests < RATE_LIMITED)) continue;
     const message = `${from}: ${times}. ${error}`;
-    found.push(problem('refused', code === 'internal_error' ? 'fail' : 'warn', message, advice));
+    const level = code === 'internal_error' ? 'fail' : 'warn';
+    found.push(problem('refused', level, message, `${advice} ${SEEN}`));
   }
   return found;
 }

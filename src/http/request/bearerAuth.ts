@@ -40,6 +40,11 @@ export function authenticate(req: IncomingMessage, tokens: Tokens, from: string)
   throw unauthorized(sentence, INVALID_TOKEN, tokens.whyInvalid(token));
 }
 
+/** @returns what a request shows as its token, valid or not; undefined where it shows none. */
+export function shownToken(req: IncomingMessage): string | undefined {
+  return CREDENTIALS.exec(req.headers.authorization ?? '')?.[1];
+}
+
 function unauthorized(sentence: string, challenge: string, reason: string): Problem {
   const headers = { 'WWW-Authenticate': challenge, 'Retry-After': String(UNAUTHORIZED_RETRY_S) };
   return new Problem('unauthorized', sentence, {}, headers, { reason });

@@ -11,6 +11,7 @@ export class ClientDisconnected extends Error {}
 
 /**
  * Reads a body completely into one buffer.
+ * @param onPart is given what has been read where that is not all of it.
  * @throws {Problem} 413 body_too_large above `limitBytes`; 503 overloaded; 400 or 408 where the parser fails in the body.
  * @throws {ClientDisconnected}
  */
@@ -19,6 +20,7 @@ export function readBody(
   connection: Connection,
   limitBytes: number,
   permit: Permit,
+  onPart: (part: Buffer) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(Number(req.headers['content-length'] ?? 0));
@@ -26,8 +28,10 @@ export function readBody(
       connection.setBodyFailureHandler(undefined);
       req.off('data', onData).off('end', onEnd).off('close', onDisconnect).off('error', onDisconnect);
     };
-    const fail = (reason: Error) => {
+    const fail = (reason: Error, lastBytes?: Buffer) => {
       settle();
+      if (body.sizeBytes > 0) onPart(body.contents());
+      else if (lastBytes !== undefined) onPart(lastBytes);
       reject(reason);
     };
     const onData = (bytes: Buffer) => {
@@ -35,7 +39,7 @@ export function readBody(
         if (body.sizeBytes + bytes.length > limitBytes) throw bodyTooLarge(limitBytes);
         permit.reserveBody(body.sizeBytes + bytes.length);
       } catch (problem) {
-        return fail(problem as Error);
+        return fail(problem as Error, bytes);
       }
       body.append(bytes);
       req.countChunk();
@@ -45,7 +49,7 @@ export function readBody(
       resolve(body.contents());
     };
     const onDisconnect = () => fail(new ClientDisconnected());
-    connection.setBodyFailureHandler(fail);
+    connection.setBodyFailureHandler((problem) => fail(problem));
     req.on('data', onData).on('end', onEnd).on('close', onDisconnect).on('error', onDisconnect);
   });
 }

@@ -15,6 +15,7 @@ import { RANDOM_NAME } from './epochs.ts';
  * - `key` is the dedup index on disk. The keys of events after `flushed.up_to_seq` are only in the memory of
  *   the daemon, and can be recomputed from `event` (../dedup/DESIGN.md).
  * - No table that takes events has a constraint, other than its key, that OR IGNORE could swallow.
+ * - `conflict` counts every event in conflict; `conflict_copy` keeps what the newest of them came with.
  */
 
 /**
@@ -113,8 +114,32 @@ const LAYOUT = `
       FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin;
 `;
 
-/** Migration n takes a database from user_version n to n + 1. No older layout was ever released. */
-export const MIGRATIONS: readonly string[] = [LAYOUT];
+const REFUSED_AND_IN_CONFLICT = `
+  CREATE TABLE conflict_copy (              -- the newest conflicts (conflictCopies.ts)
+    seq   INTEGER PRIMARY KEY,              -- of the event that is stored
+    turn  INTEGER NOT NULL,                 -- the newest has the highest: the clock of the box may be set back
+    event TEXT                              -- the last other copy, as JSON; NULL: too large to be kept
+  ) STRICT;
+  CREATE INDEX conflict_copy_turn ON conflict_copy (turn);
+
+  CREATE TABLE rejection (                  -- the last refused requests (storedRejections.ts)
+    turn       INTEGER PRIMARY KEY,         -- in the order in which they were refused
+    id         TEXT    NOT NULL,            -- the request_id
+    at_ms      INTEGER NOT NULL,
+    client     TEXT    NOT NULL,
+    status     INTEGER NOT NULL,
+    code       TEXT    NOT NULL,
+    source     TEXT,
+    court_id   TEXT,
+    events     INTEGER,
+    error      TEXT    NOT NULL,
+    body       BLOB,                        -- its first bytes; NULL: not read, or not kept
+    body_bytes INTEGER                      -- of all that was read
+  ) STRICT;
+`;
+
+/** Migration n takes a database from user_version n to n + 1. */
+export const MIGRATIONS: readonly string[] = [LAYOUT, REFUSED_AND_IN_CONFLICT];
 
 /** The layout that this version writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -72,6 +72,7 @@ export class GroupCommit {
   readonly #groupEvents: number;
   readonly #memtableKeysMax: number;
   readonly #commitGroup: Transaction<(group: PendingRequest[]) => Counts[]>;
+  readonly #commitAside: Transaction<(write: () => void) => void>;
   #queue: PendingRequest[] = [];
   /** How many requests at the head of the queue are to be committed one by one. */
   #soloCommits = 0;
@@ -105,6 +106,7 @@ export class GroupCommit {
     });
     this.checkpoints = this.#maintenance.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
+    this.#commitAside = db.transaction((write) => write());
   }
 
   /**
@@ -134,6 +136,24 @@ export class GroupCommit {
   /** Requests that wait for a commit. */
   get queued(): number {
     return this.#queue.length;
+  }
+
+  /**
+   * Commits a small write that is no event, in a transaction of its own: its failure is none of theirs.
+   * @returns whether it is on disk; it is not tried where events would be refused.
+   */
+  aside(write: () => void): boolean {
+    if (this.#isFailed || this.#isBackingOff || this.#holds.size > 0 || this.full.isRefusing) return false;
+    try {
+      this.#commitAside.immediate(write);
+      return true;
+    } catch (error) {
+      const kind = failureKind(error);
+      if (kind === 'fatal') this.fail(error);
+      if (kind === 'damaged') this.#reportDamage(error);
+      if (kind === 'unexpected') this.#on.unexpected(error);
+      return false;
+    }
   }
 
   /** @returns once all requests that are queued now have been answered. */

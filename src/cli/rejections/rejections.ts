@@ -1,0 +1,102 @@
+import { OperatorError } from '../../base/operatorError.ts';
+import { visible } from '../../base/visibleText.ts';
+import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
+import {
+  REJECTION_PATH,
+  REJECTIONS_PATH,
+  type RejectionReport,
+  reportOf,
+  type WholeRejection,
+  wholeOf,
+} from '../../control/rejectionRoutes.ts';
+import { type NumberedRejection, readRejections } from '../../store/rejections/storedRejections.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { counted, type JsonOption, printData, printJson, printPairs, say } from '../terminal/output.ts';
+
+export interface ListOptions extends DataOption, JsonOption {
+  readonly last: number;
+}
+
+/** `courtd rejections`: the last refused requests, newest first. */
+export async function list({ data, json, last }: ListOptions): Promise<void> {
+  const stored = await readStored(data);
+  const asked = await ask<RejectionReport[]>(data, `${REJECTIONS_PATH}?last=${last}`);
+  const found = asked ?? stored.slice(0, last).map(reportOf);
+  if (json) return printJson(found);
+  if (found.length === 0) return say('No request was refused.');
+  process.stdout.write(found.map(linesOf).join(''));
+  if (found.length === last) say('There may be more: "courtd rejections --last 1000".');
+}
+
+/** Two lines, which fit a small screen: what and who, then why. */
+function linesOf({ id, at, client, status, code, source, court_id, events, error }: RejectionReport): string {
+  const camera = source === null ? '' : `  ${visible(source)} on ${visible(court_id ?? '?')}`;
+  const many = events === null ? '' : `  ${counted(events, 'event')}`;
+  return `${at}  ${id}  ${status} ${code}  ${client}${camera}${many}\n    ${visible(error)}\n`;
+}
+
+/** `courtd rejections show ID`: one of them, with its body. */
+export async function show(id: string, { data, json }: DataOption & JsonOption): Promise<void> {
+  const stored = await readStored(data);
+  const asked = await ask<WholeRejection | null>(
+    data,
+    `${REJECTION_PATH}?${new URLSearchParams({ id }).toString()}`,
+  );
+  const kept = stored.find((one) => one.id === id);
+  const found = asked === undefined ? kept && wholeOf(kept) : asked;
+  if (found === undefined || found === null)
+    throw new OperatorError(`There is no rejection ${JSON.stringify(id)}: "courtd rejections" shows them.`);
+  const { body_base64, body_bytes, ...report } = found;
+  const body = body_base64 === null ? null : Buffer.from(body_base64, 'base64');
+  const text = body === null ? null : textOf(body);
+  if (json) {
+    const isText = text !== null;
+    return printJson({ ...report, body: text, body_base64: isText ? null : body_base64, body_bytes });
+  }
+  printPairs(
+    Object.entries({ ...report, body: sizeOf(body, body_bytes) }).map(([name, value]) => [
+      name,
+      value === null ? '-' : String(value),
+    ]),
+  );
+  if (body === null) return;
+  if (process.stdout.isTTY) printData(`\n${text ?? body.toString('latin1')}\n`);
+  else process.stdout.write(Buffer.concat([Buffer.from('\n'), body, Buffer.from('\n')]));
+}
+
+function sizeOf(body: Buffer | null, bodyBytes: number | null): string {
+  if (bodyBytes === null) return 'not read';
+  if (body === null) return `${counted(bodyBytes, 'byte')}, not kept: too many like it came within a second`;
+  return body.length < bodyBytes
+    ? `the first ${body.length} of ${counted(bodyBytes, 'byte')}`
+    : counted(bodyBytes, 'byte');
+}
+
+/** @returns a body that may be cut within a character; null where it is no text. */
+function textOf(body: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body, { stream: true });
+  } catch {
+    return null;
+  }
+}
+
+/** Before the daemon is asked: there may be no database, and root becomes the owner of the directory there. */
+async function readStored(data: string): Promise<NumberedRejection[]> {
+  return await withDatabase({ data }, (db) => readRejections(db).reverse());
+}
+
+/** @returns undefined where no daemon answers: what is stored is told then. */
+async function ask<Answer>(data: string, path: string): Promise<Answer | undefined> {
+  try {
+    const answer = await askDaemon<Answer>(data, path);
+    if (answer === undefined) say(`The daemon does not run: ${STORED}`);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof DaemonHangs)) throw error;
+    say(`${error.message} ${STORED}`);
+    return undefined;
+  }
+}
+
+const STORED = 'these are the rejections that it has stored.';

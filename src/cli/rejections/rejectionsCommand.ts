@@ -1,0 +1,41 @@
+import { type Command, Option } from 'commander';
+import { REJECTIONS_LISTED } from '../../base/limits.ts';
+import { integer, json } from '../options/optionParsers.ts';
+
+const HELP = `
+At most 1,000 are kept, over a restart too. Of many that are alike the newest are kept, and they
+push out no others.
+
+Examples:
+  courtd rejections                       the newest ${REJECTIONS_LISTED}, that one first
+  courtd rejections show 8f1c2d3e-4b5a    one of them, with the body that was sent
+  courtd rejections --last 1000 --json | jq -r '.[] | select(.source == "cam-3") | .error'`;
+
+const SHOW_HELP = `
+Of the body the first 16 KiB are kept. That of a request without a valid token is never read.
+
+Example:
+  courtd rejections show 8f1c2d3e-4b5a`;
+
+export function addRejections(program: Command): void {
+  const rejections = program
+    .command('rejections')
+    .description('show the last refused requests, newest first: when, from which camera, and why')
+    .addOption(
+      new Option('--last <n>', 'the newest n; a larger number shows all there are')
+        .argParser(integer(1, Number.MAX_SAFE_INTEGER))
+        .default(REJECTIONS_LISTED),
+    )
+    .addOption(json())
+    .addHelpText('after', HELP)
+    .action(async (_options, command) => (await import('./rejections.ts')).list(command.optsWithGlobals()));
+  rejections
+    .command('show')
+    .description('show one refused request, with its body as it came')
+    .argument('<id>', 'as "courtd rejections" shows it; the client was told it as request_id')
+    .addOption(json())
+    .addHelpText('after', SHOW_HELP)
+    .action(async (id, _options, command) =>
+      (await import('./rejections.ts')).show(id, command.optsWithGlobals()),
+    );
+}

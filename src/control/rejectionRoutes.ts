@@ -1,0 +1,70 @@
+import { REJECTIONS_KEPT } from '../base/limits.ts';
+import type { Rejection } from '../store/rejections/storedRejections.ts';
+import { answerJson, type ControlRoute } from './controlServer.ts';
+
+/** A refused request, as `courtd rejections --json` says it (design 7). */
+export interface RejectionReport {
+  readonly id: string;
+  readonly at: string;
+  readonly client: string;
+  readonly status: number;
+  readonly code: string;
+  readonly source: string | null;
+  readonly court_id: string | null;
+  readonly events: number | null;
+  readonly error: string;
+}
+
+/** The same, with what is kept of its body. */
+export interface WholeRejection extends RejectionReport {
+  /** Its first bytes, as base64; null where it was not read, or is not kept. */
+  readonly body_base64: string | null;
+  /** Of all that was read of it. */
+  readonly body_bytes: number | null;
+}
+
+export function reportOf(rejection: Rejection): RejectionReport {
+  const { id, atMs, client, status, code, source, courtId, events, error } = rejection;
+  const at = new Date(atMs).toISOString();
+  return { id, at, client, status, code, source, court_id: courtId, events, error };
+}
+
+export function wholeOf(rejection: Rejection): WholeRejection {
+  const { body, bodyBytes } = rejection;
+  return {
+    ...reportOf(rejection),
+    body_base64: body?.toString('base64') ?? null,
+    body_bytes: bodyBytes,
+  };
+}
+
+export const REJECTIONS_PATH = '/v1/rejections';
+export const REJECTION_PATH = '/v1/rejections/show';
+
+/** What the daemon remembers of refused requests. */
+interface Remembered {
+  newest(count: number): Rejection[];
+  find(id: string): Rejection | undefined;
+}
+
+/** `GET /v1/rejections?last=N`, the newest first, and `GET /v1/rejections/show?id=ID`: null where there is none. */
+export function rejectionRoutes(rejections: Remembered): ControlRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: REJECTIONS_PATH,
+      answer: (_req, res, query) => {
+        const last = Number(query.get('last') ?? REJECTIONS_KEPT);
+        answerJson(res, rejections.newest(last).map(reportOf));
+      },
+    },
+    {
+      method: 'GET',
+      path: REJECTION_PATH,
+      answer: (_req, res, query) => {
+        const found = rejections.find(query.get('id') ?? '');
+        answerJson(res, found === undefined ? null : wholeOf(found));
+      },
+    },
+  ];
+}

@@ -1,0 +1,55 @@
+import type { Database } from 'better-sqlite3';
+
+/** A refused request, as it is remembered. */
+export interface Rejection {
+  /** The request_id, which the client was told too. */
+  readonly id: string;
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  readonly atMs: number;
+  readonly client: string;
+  readonly status: number;
+  readonly code: string;
+  /** Of its first event, or of the first that is invalid; null where they could not be read. */
+  readonly source: string | null;
+  readonly courtId: string | null;
+  /** How many events it held; null where that could not be read. */
+  readonly events: number | null;
+  /** What the client was told. */
+  readonly error: string;
+  /** The first bytes of its body; null where it was not read, or is not kept. */
+  readonly body: Buffer | null;
+  /** Of all that was read of the body. */
+  readonly bodyBytes: number | null;
+}
+
+/** A rejection with its place in the order in which requests were refused. */
+export interface NumberedRejection extends Rejection {
+  readonly turn: number;
+}
+
+/** What has changed since the last write. */
+export interface RejectionChanges {
+  readonly added: readonly NumberedRejection[];
+  /** The turns of those that have made room, among what is stored. */
+  readonly gone: readonly number[];
+}
+
+const COLUMNS = 'turn, id, at_ms, client, status, code, source, court_id, events, error, body, body_bytes';
+const SELECT = `
+  SELECT turn, id, at_ms AS atMs, client, status, code, source, court_id AS courtId, events, error,
+         body, body_bytes AS bodyBytes
+    FROM rejection`;
+
+/** @returns what is stored, the oldest first. */
+export function readRejections(db: Database): NumberedRejection[] {
+  return db.prepare<[], NumberedRejection>(`${SELECT} ORDER BY turn`).all();
+}
+
+/** Call it inside a transaction. */
+export function writeRejections(db: Database, { added, gone }: RejectionChanges): void {
+  const remove = db.prepare<[number]>('DELETE FROM rejection WHERE turn = ?');
+  const insert = db.prepare(`INSERT OR REPLACE INTO rejection (${COLUMNS}) VALUES (
+    @turn, @id, @atMs, @client, @status, @code, @source, @courtId, @events, @error, @body, @bodyBytes)`);
+  for (const turn of gone) remove.run(turn);
+  for (const rejection of added) insert.run(rejection);
+}

@@ -1,0 +1,244 @@
+import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base/limits.ts';
+import type { Problem } from '../protocol/errors.ts';
+import type { NumberedRejection, Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
+
+/** What is freed at once where the bytes of all are too many. */
+const ROOM_BYTES = REJECTIONS_BYTES / 16;
+/** What a rejection takes beside its texts and its body. */
+const OVERHEAD_BYTES = 300;
+/** Bodies of one kind that are copied within a second; of a flood, more of the same would tell nothing new. */
+const BODIES_PER_S = 100;
+/** Of one kind, the newest that a write takes, unless it is the last one before the end. */
+const WRITTEN_OF_A_KIND = 20;
+
+type Kept = { -readonly [Name in keyof NumberedRejection]: NumberedRejection[Name] } & {
+  isStored: boolean;
+};
+
+/** Refused requests of one code, client and source. */
+interface Kind {
+  readonly key: string;
+  readonly code: string;
+  readonly client: string;
+  readonly source: string | null;
+  /** The oldest first. */
+  readonly kept: Kept[];
+  bytes: number;
+  /** The second of the monotonic clock in which bodies were last copied, and how many in it. */
+  second: number;
+  copied: number;
+}
+
+/** What is known of a refused request. */
+export interface RefusedRequest {
+  readonly id: string;
+  readonly client: string;
+  readonly problem: Pick<Problem, 'code' | 'status' | 'message'>;
+  readonly source: string | null;
+  readonly courtId: string | null;
+  readonly events: number | null;
+  /** What was read of its body; undefined where nothing was. Its first bytes are copied. */
+  readonly body: Buffer | undefined;
+  /** What its client showed: taken out of whatever is kept. */
+  readonly token: string | undefined;
+}
+
+const REMOVED = '(token removed)';
+
+/**
+ * The last refused requests, in memory, at most REJECTIONS_KEPT. When it is full, the kind that has most gives up its oldest: a
+ * flood of one kind pushes out nothing but itself. It stands in the path of every refusal: what it does there does not grow with
+ * what it holds.
+ */
+export class RejectionLog {
+  readonly #kinds = new Map<string, Kind>();
+  /** Kinds by how many rejections they have; of those alike, the one that has had so many for longest comes first. */
+  readonly #bySize: Set<Kind>[] = [];
+  #largest = 0;
+  #count = 0;
+  #bytes = 0;
+  #turn: number;
+  #gone: number[] = [];
+  #isChanged = false;
+
+  /** @param before what was remembered when the last daemon ended, the oldest first. */
+  constructor(before: readonly NumberedRejection[] = []) {
+    this.#turn = (before.at(-1)?.turn ?? 0) + 1;
+    for (const { code, client, source, ...rest } of before)
+      this.#keep(this.#kindOf(code, client, source), rest, true);
+  }
+
+  /** @param nowMs by the box's clock. @param now of the monotonic clock, in milliseconds. */
+  add(refused: RefusedRequest, nowMs: number, now: number): void {
+    const { id, client, problem, events, body, token } = refused;
+    const source = without(token, refused.source);
+    const courtId = without(token, refused.courtId);
+    const kind = this.#kindOf(problem.code, client, source);
+    const last = kind.kept.at(-1);
+    const copy = body !== undefined && mayCopy(kind, now) ? headOf(body, token) : null;
+    const isWhole = copy !== null && body !== undefined && body.length <= REJECTION_BODY_BYTES;
+    const kept = {
+      turn: this.#turn++,
+      id,
+      atMs: nowMs,
+      status: problem.status,
+      courtId: last?.courtId === courtId ? last.courtId : ownText(courtId),
+      events,
+      error: last?.error === problem.message ? last.error : (without(token, ownText(problem.message)) ?? ''),
+      body: copy,
+      // A token may have been taken out of it.
+      bodyBytes: isWhole ? copy.length : (body?.length ?? null),
+    };
+    this.#isChanged = true;
+    this.#keep(kind, kept, false);
+  }
+
+  /** @returns the newest, that one first. */
+  newest(count: number): NumberedRejection[] {
+    return this.#newestFirst().slice(0, count);
+  }
+
+  find(id: string): NumberedRejection | undefined {
+    return this.#newestFirst().find((one) => one.id === id);
+  }
+
+  /** Whether the database lacks anything that it was not offered. */
+  get isChanged(): boolean {
+    return this.#isChanged;
+  }
+
+  /**
+   * @param maxBytes of what is to be written; infinite: all there is.
+   * @returns what the database lacks, the newest first, and what to call with whether it has that now.
+   */
+  changes(maxBytes: number): RejectionChanges & { readonly done: (isWritten: boolean) => void } {
+    const isAll = maxBytes === Number.POSITIVE_INFINITY;
+    const added: Kept[] = [];
+    let bytes = 0;
+    for (const one of this.#newestFirst(isAll ? REJECTIONS_KEPT : WRITTEN_OF_A_KIND)) {
+      if (one.isStored) continue;
+      bytes += bytesOf(one);
+      if (bytes > maxBytes && added.length > 0) break;
+      added.push(one);
+    }
+    const gone = this.#gone;
+    this.#isChanged = false;
+    const done = (isWritten: boolean) => {
+      if (!isWritten) {
+        this.#isChanged = true;
+        return;
+      }
+      for (const one of added) one.isStored = true;
+      this.#gone = this.#gone.slice(gone.length);
+    };
+    return {
+      added: added.map(({ isStored: _isStored, ...rejection }) => rejection),
+      gone,
+      done,
+    };
+  }
+
+  /** @param ofAKind at most so many of each. */
+  #newestFirst(ofAKind = REJECTIONS_KEPT): Kept[] {
+    const all = [...this.#kinds.values()].flatMap(({ kept }) => kept.slice(-ofAKind));
+    return all.sort((a, b) => b.turn - a.turn);
+  }
+
+  #kindOf(code: string, client: string, source: string | null): Kind {
+    const key = `${code}\n${client}\n${source ?? ''}`;
+    const known = this.#kinds.get(key);
+    if (known !== undefined) return known;
+    const made = { key, code, client, source: ownText(source), kept: [], bytes: 0, second: 0, copied: 0 };
+    this.#kinds.set(key, made);
+    return made;
+  }
+
+  #keep(kind: Kind, what: Omit<NumberedRejection, 'code' | 'client' | 'source'>, isStored: boolean): void {
+    if (this.#count >= REJECTIONS_KEPT) {
+      const isLargest = kind.kept.length === this.#largest;
+      const [largest = kind] = isLargest ? [kind] : (this.#bySize[this.#largest] ?? []);
+      this.#dropOldest(largest);
+    }
+    const { code, client, source } = kind;
+    const kept: Kept = { ...what, code, client, source, isStored };
+    this.#resize(kind, 1);
+    kind.kept.push(kept);
+    this.#weigh(kind, bytesOf(kept));
+    if (this.#bytes > REJECTIONS_BYTES) this.#makeRoom();
+  }
+
+  /** Takes from the kinds with most bytes, and some more than it must: it looks through all of them. */
+  #makeRoom(): void {
+    while (this.#bytes > REJECTIONS_BYTES - ROOM_BYTES) {
+      let heaviest: Kind | undefined;
+      for (const kind of this.#kinds.values()) if (kind.bytes > (heaviest?.bytes ?? 0)) heaviest = kind;
+      if (heaviest === undefined) return;
+      const upTo = heaviest.bytes - ROOM_BYTES / 4;
+      while (heaviest.kept.length > 0 && heaviest.bytes > upTo) this.#dropOldest(heaviest);
+    }
+  }
+
+  #dropOldest(kind: Kind): void {
+    this.#resize(kind, -1);
+    const oldest = kind.kept.shift();
+    if (oldest === undefined) return;
+    this.#weigh(kind, -bytesOf(oldest));
+    if (oldest.isStored) this.#gone.push(oldest.turn);
+  }
+
+  #weigh(kind: Kind, bytes: number): void {
+    kind.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  /** Call it before one is added or taken away. */
+  #resize(kind: Kind, by: 1 | -1): void {
+    const [before, after] = [kind.kept.length, kind.kept.length + by];
+    this.#count += by;
+    this.#bySize[before]?.delete(kind);
+    if (after === 0) this.#kinds.delete(kind.key);
+    else {
+      if (before === 0) this.#kinds.set(kind.key, kind);
+      this.#bySize[after] ??= new Set();
+      this.#bySize[after].add(kind);
+    }
+    if (after > this.#largest) this.#largest = after;
+    else if (before === this.#largest && this.#bySize[before]?.size === 0) this.#largest = after;
+  }
+}
+
+/** Of a flood, not all bodies: copying them is what costs. */
+function mayCopy(kind: Kind, now: number): boolean {
+  const second = Math.floor(now / 1_000);
+  if (second !== kind.second) {
+    kind.second = second;
+    kind.copied = 0;
+  }
+  return ++kind.copied <= BODIES_PER_S;
+}
+
+/** @returns a copy: what is read from a connection is a part of a larger buffer. */
+function headOf(body: Buffer, token: string | undefined): Buffer {
+  const head = body.subarray(0, REJECTION_BODY_BYTES + (token?.length ?? 0));
+  if (token === undefined || !head.includes(token)) {
+    const copy = Buffer.allocUnsafeSlow(Math.min(head.length, REJECTION_BODY_BYTES));
+    head.copy(copy);
+    return copy;
+  }
+  const text = head.toString('latin1').replaceAll(token, REMOVED);
+  return Buffer.from(text, 'latin1').subarray(0, REJECTION_BODY_BYTES);
+}
+
+function without<Text extends string | null>(token: string | undefined, text: Text): Text | string {
+  return token !== undefined && text?.includes(token) ? text.replaceAll(token, REMOVED) : text;
+}
+
+/** @returns a text that is no slice of a body: it would keep all of that in memory. */
+function ownText<Text extends string | null>(text: Text): Text | string {
+  return text === null ? text : Buffer.from(text).toString();
+}
+
+function bytesOf({ error, source, courtId, body }: Kept): number {
+  const chars = error.length + (source?.length ?? 0) + (courtId?.length ?? 0);
+  return OVERHEAD_BYTES + 2 * chars + (body?.length ?? 0);
+}

@@ -1,0 +1,135 @@
+import zlib from 'node:zlib';
+import { Type } from '@sinclair/typebox';
+import { Ajv } from 'ajv';
+import t from 'tap';
+import { askDaemon } from '../../src/control/controlClient.ts';
+import {
+  REJECTION_PATH,
+  REJECTIONS_PATH,
+  type RejectionReport,
+  type WholeRejection,
+} from '../../src/control/rejectionRoutes.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { newAddress, RawClient, request } from '../harness/rawClient.ts';
+
+const nullable = (type: 'string' | 'integer') => ({ type: [type, 'null'] });
+const isList = new Ajv().compile(
+  Type.Array(
+    Type.Object(
+      {
+        id: Type.String({ minLength: 1 }),
+        at: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
+        client: Type.String(),
+        status: Type.Integer({ minimum: 400 }),
+        code: Type.String({ pattern: '^[a-z_]+$' }),
+        source: Type.Unsafe(nullable('string')),
+        court_id: Type.Unsafe(nullable('string')),
+        events: Type.Unsafe(nullable('integer')),
+        error: Type.String({ minLength: 1 }),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+);
+
+const daemon = await Daemon.start(t);
+const newest = async (count = 1) =>
+  (await askDaemon<RejectionReport[]>(daemon.data, `${REJECTIONS_PATH}?last=${count}`))!;
+const bodyOf = async (id: string) => {
+  const whole = await askDaemon<WholeRejection>(daemon.data, `${REJECTION_PATH}?id=${id}`);
+  return whole?.body_base64 == null ? null : Buffer.from(whole.body_base64, 'base64').toString();
+};
+
+/** Sends bytes as they are, from an address that nobody had before. */
+async function send(bytes: string | Buffer): Promise<{ status: number; body: string; from: string }> {
+  const from = newAddress();
+  const { status, body } = await RawClient.ask(t, daemon, bytes, from);
+  return { status, body, from };
+}
+
+const post = (body: string | Buffer, headers: Record<string, string | undefined> = {}) =>
+  request(daemon, { body, headers });
+const cam = { source: 'cam-3', court_id: 'court-3' };
+const JSON_OF = JSON.stringify;
+
+/** A request of each kind that is refused, with what is to be known of it, and its body where that is read. */
+const REFUSED: readonly (readonly [bytes: string | Buffer, expected: object, body: string | null])[] = [
+  [post('[]', { authorization: undefined }), { status: 401, source: null, events: null }, null],
+  [post('[{"token":1}]', { authorization: 'Bearer wrong' }), { status: 401 }, null],
+  [request(daemon, { line: 'POST /v1/event?token=secret HTTP/1.1' }), { status: 404 }, null],
+  [request(daemon, { line: 'GET /v1/events HTTP/1.1' }), { status: 405 }, null],
+  [request(daemon, { line: 'CONNECT a:1 HTTP/1.1' }), { status: 404 }, null],
+  [post('[]', { 'content-type': 'text/plain' }), { status: 415, code: 'unsupported_media_type' }, null],
+  [post('[]', { 'content-encoding': 'br' }), { status: 415, code: 'unsupported_encoding' }, null],
+  [post('', { 'content-length': '99999999' }), { status: 413 }, null],
+  [post('', { expect: 'nonsense' }), { status: 417 }, null],
+  [post('', { 'x-long': 'x'.repeat(20_000) }), { status: 431 }, null],
+  ['nonsense\r\n\r\n', { status: 400, code: 'malformed_request' }, null],
+  [post('{"a":', {}), { status: 400, code: 'invalid_json', source: null, events: null }, '{"a":'],
+  [
+    post(JSON_OF([event(), event({ ...cam, confidence: 7 })])),
+    { status: 400, code: 'invalid_event', source: 'cam-3', court_id: 'court-3', events: 2 },
+    'cam-3',
+  ],
+  [
+    post(JSON_OF({ ...event(cam), eot: 'noon' })),
+    { code: 'invalid_event', source: 'cam-3', events: 1 },
+    'noon',
+  ],
+  [post(JSON_OF(events(501, cam))), { code: 'too_many_events', source: 'cam-3', events: 501 }, 'cam-3'],
+  [post(`[${JSON_OF(event(cam))},{"a"`), { code: 'invalid_json', source: 'cam-3', events: null }, 'cam-3'],
+  [
+    post(zlib.gzipSync(JSON_OF([{ ...cam, note: 'unpacked' }])), { 'content-encoding': 'gzip' }),
+    { code: 'invalid_event', ...cam, events: 1 },
+    'unpacked',
+  ],
+  [post('no gzip', { 'content-encoding': 'gzip' }), { code: 'invalid_encoding' }, 'no gzip'],
+  [
+    request(daemon, { headers: { 'transfer-encoding': 'chunked' }, body: '4\r\n{"a"\r\nnonsense\r\n' }),
+    { status: 400, code: 'malformed_request' },
+    '{"a"',
+  ],
+];
+
+t.test('every refused request is there: when, who, which camera, why, and what was read of it', async (t) => {
+  for (const [bytes, expected, body] of REFUSED) {
+    const { from, ...answer } = await send(bytes);
+    const [last] = await newest();
+    const { request_id, code, error, status } = JSON.parse(answer.body);
+    t.match(last, { ...expected, id: request_id, client: from, code, error, status });
+    t.equal(status, answer.status);
+    const kept = await bodyOf(request_id);
+    if (body === null) t.equal(kept, null, code);
+    else t.match(kept, body, code);
+  }
+  const all = JSON.stringify(await newest(1_000));
+  for (const secret of [daemon.token, 'Bearer wrong', 'secret']) t.notMatch(all, secret);
+});
+
+t.test('on the command line, and after a restart, with the daemon and without', async (t) => {
+  t.equal((await send(post(JSON_OF({ ...event(cam), eot: 'noon' })))).status, 400);
+  for (let i = 0; i < 40; i++) await daemon.post('{');
+  const listed = await daemon.command('rejections', '--json');
+  t.match({ ...listed, stdout: '' }, { status: 0, stderr: '' });
+  const found = JSON.parse(listed.stdout) as RejectionReport[];
+  t.ok(isList(found), JSON.stringify(isList.errors));
+  t.equal(found.length, 50);
+  const { id } = found.find(({ source }) => source === 'cam-3')!;
+  const shown = await daemon.command('rejections', 'show', id);
+  t.match(shown.stdout, /^ +source +cam-3\n(?:.+\n)+\n\{"event_id":.*"noon".*\}\n$/m);
+  t.equal(await daemon.stop(), 0);
+
+  const all = await daemon.command('rejections', '--last', '5000', '--json');
+  t.match(all.stderr, /^The daemon does not run: these are the rejections that it has stored\.\n$/);
+  const stored = JSON.parse(all.stdout) as RejectionReport[];
+  t.equal(stored.length, REFUSED.length + 41);
+  t.strictSame(stored.slice(0, 50), found);
+  t.equal((await daemon.command('rejections', 'show', id)).stdout, shown.stdout);
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  t.strictSame(await askDaemon(again.data, `${REJECTIONS_PATH}?last=5000`), stored);
+  const text = (await again.command('rejections', '--last', '1')).stdout;
+  t.match(text, /^\S+Z {2}\S+ {2}400 invalid_json {2}127\.0\.0\.1\n {4}The body is not JSON/);
+  const none = await again.command('rejections', 'show', 'nonsense');
+  t.match(none, { status: 1, stdout: '', stderr: /^courtd: There is no rejection "nonsense": [^\n]+\n$/ });
+});

@@ -1,0 +1,188 @@
+import t from 'tap';
+import {
+  REJECTION_BODY_BYTES,
+  REJECTIONS_BYTES,
+  REJECTIONS_KEPT,
+  REJECTIONS_WRITE_BYTES,
+  REJECTIONS_WRITE_MS,
+} from '../../src/base/limits.ts';
+import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
+import type { RejectionChanges } from '../../src/store/rejections/storedRejections.ts';
+import { type RefusedRequest, RejectionLog } from '../../src/telemetry/rejectionLog.ts';
+import { RejectionWriter } from '../../src/telemetry/rejectionWriter.ts';
+
+let id = 0;
+const RARE = ['invalid_event', 'not_found', 'rate_limited'] as const;
+
+function refused(fields: Partial<RefusedRequest> = {}, code: ProblemCode = 'invalid_json'): RefusedRequest {
+  return {
+    id: `id-${id++}`,
+    client: '10.0.0.1',
+    problem: new Problem(code, `refused: ${code}`),
+    source: null,
+    courtId: null,
+    events: null,
+    body: undefined,
+    token: undefined,
+    ...fields,
+  };
+}
+
+/** Adds one every tenth of a millisecond, as a flood does. */
+function flood(log: RejectionLog, count: number, next: (i: number) => RefusedRequest): void {
+  for (let i = 0; i < count; i++) log.add(next(i), 1_700_000_000_000 + i, i / 10);
+}
+
+t.test('a flood of one kind keeps the newest of it, and pushes out no other', (t) => {
+  const log = new RejectionLog();
+  const rare = Array.from({ length: 300 }, (_, i) => refused({ client: `10.1.0.${i % 100}` }, RARE[i % 3]));
+  flood(log, rare.length, (i) => rare[i]!);
+  flood(log, 20_000, () => refused({}, 'unauthorized'));
+  const kept = log.newest(Number.POSITIVE_INFINITY);
+  t.equal(kept.length, REJECTIONS_KEPT);
+  const ids = new Set(kept.map((one) => one.id));
+  for (const one of rare) t.ok(ids.has(one.id));
+  const ofFlood = kept.filter(({ code }) => code === 'unauthorized');
+  t.strictSame(
+    ofFlood.map((one) => one.id),
+    Array.from({ length: REJECTIONS_KEPT - rare.length }, (_, i) => `id-${id - 1 - i}`),
+    'newest first',
+  );
+  t.strictSame(log.newest(2), kept.slice(0, 2));
+  t.end();
+});
+
+t.test('a flood from ever other addresses is bounded too, and its newest are there', (t) => {
+  const log = new RejectionLog();
+  flood(log, 5 * REJECTIONS_KEPT, (i) => refused({ client: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` }));
+  const kept = log.newest(Number.POSITIVE_INFINITY);
+  t.equal(kept.length, REJECTIONS_KEPT);
+  t.equal(kept[0]?.id, `id-${id - 1}`);
+  t.equal(kept.at(-1)?.id, `id-${id - REJECTIONS_KEPT}`);
+  t.end();
+});
+
+t.test(
+  'of a body the first 16 KiB are kept, of a flood of bodies some, and all together are bounded',
+  (t) => {
+    const log = new RejectionLog();
+    const body = Buffer.alloc(100_000, 'x');
+    const one = refused({ body });
+    log.add(one, 0, 0);
+    const { body: head, bodyBytes } = log.find(one.id)!;
+    t.strictSame([head?.length, bodyBytes], [REJECTION_BODY_BYTES, 100_000]);
+    body.fill('y');
+    t.equal(log.find(one.id)?.body?.indexOf('y'), -1, 'a copy');
+    flood(log, 2_000, () => refused({ body }));
+    const ofFlood = log.newest(REJECTIONS_KEPT).filter(({ id }) => id !== one.id);
+    t.strictSame([ofFlood[0]?.body, ofFlood[0]?.bodyBytes], [null, 100_000]);
+    t.ok(ofFlood.filter((each) => each.body !== null).length <= 100, 'within a second');
+    const bytesOf = () => log.newest(REJECTIONS_KEPT).reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+    for (let i = 0; i < 1_000; i++) log.add(refused({ body, source: `camera-${i % 7}` }), 0, i * 1_000);
+    t.ok(bytesOf() <= REJECTIONS_BYTES, `${bytesOf()} bytes`);
+    t.ok(bytesOf() > REJECTIONS_BYTES / 2, `${bytesOf()} bytes`);
+    t.end();
+  },
+);
+
+t.test('the token that a client showed is in nothing of it', (t) => {
+  const log = new RejectionLog();
+  const token = 'T'.repeat(43);
+  const text = (at: number) => `${'x'.repeat(at)}${token}${'x'.repeat(50)}`;
+  const cut = REJECTION_BODY_BYTES - 20;
+  for (const at of [0, 10, cut]) {
+    const problem = new Problem('invalid_event', `event_id was "${token}"`);
+    log.add(refused({ token, source: token, courtId: token, body: Buffer.from(text(at)), problem }), 0, 0);
+  }
+  const kept = log.newest(3);
+  t.equal(kept.length, 3);
+  for (const { body, ...rest } of kept) {
+    t.notMatch(JSON.stringify(rest), 'TTTT');
+    t.notMatch(body?.toString(), 'TTTT');
+    t.ok(body!.length <= REJECTION_BODY_BYTES);
+  }
+  t.equal(kept[2]?.body?.toString(), `(token removed)${'x'.repeat(50)}`);
+  t.equal(kept[2]?.source, '(token removed)');
+  t.end();
+});
+
+/** A database of its own: what the writer has told it. */
+class Stored {
+  readonly rows = new Map<number, unknown>();
+  readonly writes: RejectionChanges[] = [];
+  isFull = false;
+
+  readonly write = (changes: RejectionChanges): boolean => {
+    this.writes.push(changes);
+    if (this.isFull) return false;
+    for (const turn of changes.gone)
+      if (!this.rows.delete(turn)) throw new Error(`${turn} was not there`);
+    for (const one of changes.added) this.rows.set(one.turn, one);
+    return true;
+  };
+}
+
+t.test('written once a minute at the most, a little of each kind, and all of it at the end', (t) => {
+  const [log, stored] = [new RejectionLog(), new Stored()];
+  const writer = new RejectionWriter(log, stored.write);
+  t.teardown(() => writer.stop());
+  writer.look(1_000);
+  t.equal(stored.writes.length, 0, 'nothing to write');
+  log.add(refused({}, 'not_found'), 0, 0);
+  writer.look(2_000);
+  t.equal(stored.rows.size, 1, 'at once');
+  const body = Buffer.alloc(50_000, 'x');
+  flood(log, 10_000, () => refused({ body }));
+  for (let at = 3_000; at < 2_000 + REJECTIONS_WRITE_MS; at += 1_000) writer.look(at);
+  t.equal(stored.writes.length, 1);
+  writer.look(2_000 + REJECTIONS_WRITE_MS);
+  t.equal(stored.writes.length, 2);
+  t.ok(stored.writes[1]!.added.length <= 20, `${stored.writes[1]?.added.length} of a flood`);
+  t.equal(stored.writes[1]?.added[0]?.id, log.newest(1)[0]?.id);
+  for (let i = 0; i < 100; i++) log.add(refused({ body, source: `camera-${i}` }), 0, 0);
+  writer.look(2_000 + 2 * REJECTIONS_WRITE_MS);
+  const bytes = stored.writes[2]!.added.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+  t.ok(bytes <= REJECTIONS_WRITE_BYTES, `${bytes} bytes`);
+  t.ok(bytes > REJECTIONS_WRITE_BYTES / 2, `${bytes} bytes`);
+  writer.stop();
+  const all = log.newest(Number.POSITIVE_INFINITY);
+  t.strictSame(new Set([...stored.rows.keys()]), new Set(all.map(({ turn }) => turn)));
+  t.equal(stored.rows.size, REJECTIONS_KEPT);
+  t.end();
+});
+
+t.test('what could not be written is written a minute later, and what was gone by then is not', (t) => {
+  const [log, stored] = [new RejectionLog(), new Stored()];
+  const writer = new RejectionWriter(log, stored.write);
+  t.teardown(() => writer.stop());
+  flood(log, 3, () => refused());
+  stored.isFull = true;
+  writer.look(0);
+  t.equal(stored.rows.size, 0);
+  stored.isFull = false;
+  writer.look(REJECTIONS_WRITE_MS - 1);
+  t.equal(stored.rows.size, 0);
+  writer.look(REJECTIONS_WRITE_MS);
+  t.equal(stored.rows.size, 3);
+  flood(log, 2 * REJECTIONS_KEPT, () => refused());
+  writer.look(2 * REJECTIONS_WRITE_MS);
+  t.equal(stored.rows.size, 20, 'the first three have made room');
+  t.end();
+});
+
+t.test('after a restart it goes on where it was', (t) => {
+  const log = new RejectionLog();
+  flood(log, REJECTIONS_KEPT, (i) => refused({ client: `10.0.0.${i % 3}` }));
+  const again = new RejectionLog([...log.changes(Number.POSITIVE_INFINITY).added].reverse());
+  t.strictSame(
+    again.newest(REJECTIONS_KEPT).map((one) => one.id),
+    log.newest(REJECTIONS_KEPT).map((one) => one.id),
+  );
+  t.equal(again.isChanged, false);
+  const next = refused();
+  again.add(next, 0, 0);
+  t.equal(again.newest(1)[0]?.id, next.id);
+  const { gone, added } = again.changes(Number.POSITIVE_INFINITY);
+  t.match([gone.length, added.length, added[0]?.id], [1, 1, next.id]);
+  t.end();
+});
