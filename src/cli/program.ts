@@ -4,6 +4,7 @@ import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
 import { addBackup } from './backup/backupCommand.ts';
 import { addCheck } from './check/checkCommand.ts';
+import { addConflicts } from './conflicts/conflictsCommand.ts';
 import { addEvent } from './event/eventCommand.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addImport } from './import/importCommand.ts';
@@ -32,6 +33,7 @@ const VERBS = [
   addServe,
   addStatus,
   addRejections,
+  addConflicts,
   addToken,
   addSession,
   addEvent,

@@ -1,6 +1,6 @@
 import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Problem } from '../protocol/errors.ts';
-import type { NumberedRejection, Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
+import type { NumberedRejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
 
 /** What is freed at once where the bytes of all are too many. */
 const ROOM_BYTES = REJECTIONS_BYTES / 16;

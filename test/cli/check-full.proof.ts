@@ -19,6 +19,7 @@ function flushed(t: Test): string {
   for (let i = 0; i < KEPT; i++) {
     writer.append(...court(event({ session_id: i % 2 === 0 ? 'a' : 'b', event_id: `e${i}` })));
   }
+  writer.append(...court(event({ session_id: 'a', event_id: 'e10', confidence: 0.5 })));
   writer.sealAll();
   db.close();
   return folder;
@@ -50,6 +51,7 @@ t.test('--full: a database as it should be, and each way in which it may not be'
     withoutKey: 0,
     astray: 0,
     twice: 0,
+    strayConflicts: 0,
     miscounted: 0,
     pruned: 0,
   };
@@ -65,6 +67,8 @@ t.test('--full: a database as it should be, and each way in which it may not be'
     ["UPDATE session SET events = events + 1 WHERE name = 'a'", { miscounted: 1 }],
     ["UPDATE event SET payload = '{\"x' WHERE seq = 7", { unreadable: 1 }],
     ['UPDATE event SET origin = 99 WHERE seq = 7', { unreadable: 1 }],
+    ['UPDATE conflict SET seq = 99', { strayConflicts: 2 }],
+    ['UPDATE conflict_copy SET event = substr(event, 9)', { strayConflicts: 1 }],
     [
       `INSERT INTO event SELECT 99, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, payload, extra
          FROM event WHERE seq = 7;

@@ -5,7 +5,7 @@ import t from 'tap';
 import { EVENT_TYPES } from '../../src/protocol/event.ts';
 import { BIN, cleanEnvironment, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { blocks, OPERATOR_GUIDE } from '../harness/documents.ts';
-import { event } from '../harness/events.ts';
+import { event, events } from '../harness/events.ts';
 
 /** The event that the operator's guide looks at. */
 const SHOWN = '0198c5e2-7d1c-7a54-9d54-3b1d0f2a9c11';
@@ -36,12 +36,16 @@ async function fill(daemon: Daemon): Promise<void> {
   await daemon.post([...first, bounce, corrected]);
   await daemon.post([...first.slice(3), ...conflicts]);
   await daemon.post([event({ session_id: 'match-18' }), event({ session_id: 'match-18' })]);
+  const faulty = { ...bounce, event_id: randomUUID(), payload: { x_ft: '12.4', y_ft: 7.85 } };
+  await daemon.post([...events(36, of17), faulty]);
 }
 
 /** A text without what is different each time: numbers, times, tokens, the width of a table. */
 function shape(text: string): string {
   return text
     .replace(/^[\w-]{43}$/gm, 'TOKEN')
+    .replace(/\b[\da-f]{8}-[\da-f]{4}\b/g, 'ID')
+    .replace(/ID(?:-[\da-f]{4}){2}-[\da-f]{12}/g, 'UUID')
     .replace(/\d+(?:\.\d+)?/g, '0')
     .replace(/[KMG]iB/g, 'MiB')
     .replace(/[ ]+/g, ' ')

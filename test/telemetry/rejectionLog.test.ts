@@ -115,8 +115,7 @@ class Stored {
   readonly write = (changes: RejectionChanges): boolean => {
     this.writes.push(changes);
     if (this.isFull) return false;
-    for (const turn of changes.gone)
-      if (!this.rows.delete(turn)) throw new Error(`${turn} was not there`);
+    for (const turn of changes.gone) if (!this.rows.delete(turn)) throw new Error(`${turn} was not there`);
     for (const one of changes.added) this.rows.set(one.turn, one);
     return true;
   };

@@ -73,5 +73,6 @@ const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])
   ['withoutKey', (n) => `${counted(n, 'event')} without a key: sent again, it would be stored again.`],
   ['astray', (n) => `${counted(n, 'key')} without the event that it is of.`],
   ['twice', (n) => `${counted(n, 'event')} stored more than once.`],
+  ['strayConflicts', (n) => `${counted(n, 'conflict')} without its event, or damaged.`],
   ['miscounted', (n) => `${counted(n, 'session')} with another number of events than it counts.`],
 ];

@@ -17,6 +17,8 @@ export interface Consistency {
   readonly astray: number;
   /** Events that are there more than once. */
   readonly twice: number;
+  /** Conflicts of no event, and other copies of no conflict, or that are no JSON. */
+  readonly strayConflicts: number;
   /** Sessions that count their events wrongly. */
   readonly miscounted: number;
   /** Sessions that a prune was at meanwhile: whether they count right cannot be told. */
@@ -49,6 +51,7 @@ class Inspection {
     withoutKey: 0,
     astray: 0,
     twice: 0,
+    strayConflicts: 0,
     miscounted: 0,
     pruned: 0,
   };
@@ -83,8 +86,30 @@ class Inspection {
       tell();
       await setImmediate();
     }
+    for (const _ of this.#conflicts()) await setImmediate();
     this.#counters();
     return this.#faults;
+  }
+
+  *#conflicts(): Generator<void> {
+    const chunk = this.#db
+      .prepare<[number, number], [number, number, number]>(`
+        SELECT c.session, c.seq, EXISTS (SELECT 1 FROM event WHERE seq = c.seq AND session = c.session)
+          FROM conflict c WHERE (c.session, c.seq) > (?, ?) ORDER BY c.session, c.seq LIMIT ${CHUNK_ROWS}`)
+      .raw();
+    for (let before: readonly [number, number] = [-1, 0]; ; ) {
+      const rows = chunk.all(...before);
+      this.#faults.strayConflicts += rows.filter(([, , hasEvent]) => hasEvent !== 1).length;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < CHUNK_ROWS) break;
+      before = [last[0], last[1]];
+      yield;
+    }
+    const copies = this.#db.prepare<[], number>(`
+      SELECT count(*) FROM conflict_copy o
+       WHERE (o.event IS NOT NULL AND NOT json_valid(o.event))
+          OR NOT EXISTS (SELECT 1 FROM event e JOIN conflict c ON c.session = e.session AND c.seq = e.seq WHERE e.seq = o.seq)`);
+    this.#faults.strayConflicts += copies.pluck().get() ?? 0;
   }
 
   *#events(): Generator<void> {

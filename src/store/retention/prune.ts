@@ -90,6 +90,7 @@ class Pruner {
     const deleteConflict = this.#db.prepare<[number, number]>(
       'DELETE FROM conflict WHERE session = ? AND seq = ?',
     );
+    const deleteCopy = this.#db.prepare<[number]>('DELETE FROM conflict_copy WHERE seq = ?');
     const updateSession = this.#db.prepare<[number, number, number]>(
       'UPDATE session SET events = events - ?, dangling_up_to_seq = max(dangling_up_to_seq, ?) WHERE id = ?',
     );
@@ -103,7 +104,7 @@ class Pruner {
         for (const { seq, session } of steps) {
           const { events, last } = deleted.get(session) ?? { events: 0, last: 0 };
           deleted.set(session, { events: events + remove.run(seq).changes, last: Math.max(seq, last) });
-          deleteConflict.run(session, seq);
+          if (deleteConflict.run(session, seq).changes > 0) deleteCopy.run(seq);
         }
         for (const [session, { events, last }] of deleted) {
           updateSession.run(events, last, session);

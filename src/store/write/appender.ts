@@ -4,6 +4,7 @@ import { DedupIndex } from '../dedup/dedupIndex.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
 import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
 import { Arbiter } from './arbiter.ts';
+import { ConflictCopies } from './conflictCopies.ts';
 import { NameInterner } from './nameInterner.ts';
 import { SessionCounters } from './sessionCounters.ts';
 
@@ -62,6 +63,7 @@ export class Appender {
   readonly #sessions: SessionCounters;
   readonly #arbiter: Arbiter;
   readonly #insert: MultiRowStatement;
+  readonly #copies: ConflictCopies;
   readonly #countConflict: Statement<[number, number, number]>;
   #nextSeq: number;
 
@@ -73,6 +75,7 @@ export class Appender {
     this.keys = new DedupIndex(db);
     this.#sessions = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
+    this.#copies = new ConflictCopies(db);
     // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
     // this statement alone, for which it would copy every page before changing it.
     this.#insert = new MultiRowStatement(
@@ -115,6 +118,7 @@ export class Appender {
     for (const [i, candidate] of candidates.entries()) {
       if (found[i]!.length > 0) this.#resolveDuplicate(candidate, found[i]!);
     }
+    this.#copies.trim();
     this.#sessions.write();
     return counts;
   }
@@ -146,6 +150,7 @@ export class Appender {
       counts.firstConflict = candidate.event;
     if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#countConflict.run(session, first.seq, receivedMs);
+    this.#copies.add(first.seq, candidate.event);
   }
 
   /** Call it after the transaction has been committed. */

@@ -1,0 +1,59 @@
+import { visible } from '../../base/visibleText.ts';
+import { eventToJson } from '../../protocol/event.ts';
+import { type Conflict, countConflicts, readConflicts } from '../../store/read/conflicts.ts';
+import { sessionId } from '../../store/read/sessions.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { counted, isoTime, type JsonOption, say } from '../terminal/output.ts';
+import { stdoutSink } from '../terminal/sinks.ts';
+import { sideBySide } from './sideBySide.ts';
+
+/** `courtd conflicts [SESSION]`: events that came again with other content, the newest first. */
+export async function conflicts(
+  session: string | undefined,
+  { json, ...options }: DataOption & JsonOption,
+): Promise<void> {
+  const { write } = stdoutSink();
+  const { shown, all } = await withDatabase(options, async (db) => {
+    const id = session === undefined ? undefined : sessionId(db, session);
+    let shown = 0;
+    for (const batch of readConflicts(db, id)) {
+      for (const conflict of batch) {
+        const text = json ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}` : textOf(conflict);
+        await write(text);
+        shown++;
+      }
+    }
+    if (json) await write(shown === 0 ? '[]\n' : '\n]\n');
+    return { shown, all: countConflicts(db, id) };
+  });
+  if (all > shown)
+    say(`${counted(all - shown, 'more conflict')}: older ones, whose other version is no longer kept.`);
+  else if (all === 0 && !json) say('No event came again with other content.');
+}
+
+/** The events as text, because JSON.parse would round numbers that a double cannot hold. */
+function jsonOf({ stored, other, times, lastMs }: Conflict): string {
+  const { sessionId, eventId, revision, source } = stored;
+  const names = {
+    session_id: sessionId,
+    event_id: eventId,
+    revision,
+    source,
+    times,
+    last_at: isoTime(lastMs),
+  };
+  return `${JSON.stringify(names).slice(0, -1)},"stored":${eventToJson(stored)},"other":${other}}`;
+}
+
+function textOf({ stored, other, times, lastMs }: Conflict): string {
+  const { sessionId, eventId, revision, source, courtId } = stored;
+  const often = times === 1 ? 'once' : `${times} times`;
+  const head = [
+    `${visible(eventId)} of ${visible(sessionId)}, revision ${revision}`,
+    `  from ${visible(source)} on ${visible(courtId)}; came again ${often} with other content, last at ${isoTime(lastMs)}`,
+  ];
+  const body = other === null ? [TOO_LARGE] : sideBySide(eventToJson(stored), other);
+  return `${[...head, ...body.map((line) => `  ${visible(line)}`)].join('\n')}\n\n`;
+}
+
+const TOO_LARGE = 'What came last is too large to be kept: more than 64 KiB.';

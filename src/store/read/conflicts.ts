@@ -1,0 +1,63 @@
+import type { Database } from 'better-sqlite3';
+import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
+
+/** An event that came again with other content. */
+export interface Conflict {
+  /** The one that is stored. */
+  readonly stored: StoredEvent;
+  /** The last other one, as JSON text; null where it was too large to be kept. */
+  readonly other: string | null;
+  /** How often another one came. */
+  readonly times: number;
+  /** When the last one came, milliseconds since 1970-01-01T00:00:00Z. */
+  readonly lastMs: number;
+}
+
+/** Conflicts of one read. */
+const CHUNK_ROWS = 100;
+
+interface CopyRow {
+  readonly seq: number;
+  readonly turn: number;
+  readonly other: string | null;
+  readonly times: number;
+  readonly lastMs: number;
+}
+
+/**
+ * @param session only those of the session with this id.
+ * @yields the conflicts whose other copy is kept, the newest first; each batch is a read of its own.
+ * @throws {OperatorError} where the names of an event are missing.
+ */
+export function* readConflicts(db: Database, session?: number): Generator<Conflict[]> {
+  const copies = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
+    SELECT o.seq, o.turn, o.event AS other, c.copies AS times, c.last_ms AS lastMs
+      FROM conflict_copy o
+      JOIN event e ON e.seq = o.seq
+      JOIN conflict c ON c.session = e.session AND c.seq = o.seq
+     WHERE o.turn < @before AND (@session IS NULL OR e.session = @session)
+     ORDER BY o.turn DESC LIMIT ${CHUNK_ROWS}`);
+  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
+  const read = db.transaction((before: number) => {
+    const rows = copies.all({ before, session: session ?? null });
+    const found = rows.flatMap(({ seq, other, times, lastMs }) => {
+      const row = find.get(seq);
+      return row === undefined ? [] : [{ stored: toStoredEvent(row), other, times, lastMs }];
+    });
+    return { found, last: rows.at(-1)?.turn };
+  });
+  for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined; ) {
+    const { found, last }: { found: Conflict[]; last: number | undefined } = read(before);
+    if (found.length > 0) yield found;
+    before = last;
+  }
+}
+
+/** @returns how many events are in conflict, whether their other copy is kept or not. */
+export function countConflicts(db: Database, session?: number): number {
+  const count =
+    session === undefined
+      ? db.prepare<[], number>('SELECT count(*) FROM conflict').pluck().get()
+      : db.prepare<[number], number>('SELECT count(*) FROM conflict WHERE session = ?').pluck().get(session);
+  return count ?? 0;
+}

@@ -1,0 +1,99 @@
+import path from 'node:path';
+import { Type } from '@sinclair/typebox';
+import { Ajv } from 'ajv';
+import t from 'tap';
+import { sideBySide } from '../../src/cli/conflicts/sideBySide.ts';
+import { pruneEvents } from '../../src/store/retention/prune.ts';
+import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
+
+const isList = new Ajv().compile(
+  Type.Array(
+    Type.Object(
+      {
+        session_id: Type.String(),
+        event_id: Type.String(),
+        revision: Type.Integer({ minimum: 0 }),
+        source: Type.String(),
+        times: Type.Integer({ minimum: 1 }),
+        last_at: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
+        stored: Type.Object({}),
+        other: Type.Union([Type.Object({}), Type.Null()]),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+);
+
+t.test('conflicts: what is stored beside what came last, of one session and of all', async (t) => {
+  const folder = temporaryFolder(t);
+  const { db } = scratch(t, folder);
+  const store = new Committer(db);
+  const [a, b] = [event({ session_id: 'a', event_id: 'e-a' }), event({ session_id: 'b', revision: 3 })];
+  const none = await courtd(['conflicts', '--json', '--data', folder]);
+  t.strictSame(none, { status: 0, stdout: '[]\n', stderr: '' });
+  store.append(...court(a, b));
+  const other = { ...a, payload: { x_ft: 12.75, y_ft: -3.25, is_in: true } };
+  store.append(...court({ ...b, confidence: 0.5 }, other));
+  const { status, stdout, stderr } = await courtd(['conflicts', '--json', '--data', folder]);
+  t.match({ status, stderr }, { status: 0, stderr: '' });
+  const found = JSON.parse(stdout);
+  t.ok(isList(found), JSON.stringify(isList.errors));
+  t.match(found, [
+    { session_id: 'a', event_id: 'e-a', revision: 0, source: a.source, times: 1, stored: a, other },
+    { session_id: 'b', revision: 3, other: { confidence: 0.5 } },
+  ]);
+  t.strictSame(found[0].other, other);
+  const text = (await courtd(['conflicts', 'a', '--data', folder])).stdout;
+  t.match(
+    text,
+    /^e-a of a, revision 0\n {2}from camera-1 on court-1; came again once with other content, last/,
+  );
+  t.match(text, /\n {2}payload\.x_ft {2}12\.5 {4}12\.75\n\n$/);
+  t.match(await courtd(['conflicts', 'none', '--data', folder]), {
+    status: 1,
+    stderr: /^courtd: There is no session "none"/,
+  });
+  t.match(await courtd(['conflicts', '--data', path.join(folder, 'none')]), {
+    status: 1,
+    stderr: /^courtd: There is no courtd database in /,
+  });
+});
+
+t.test('what a prune deletes is no conflict any more', async (t) => {
+  const { db } = scratch(t);
+  const store = new Committer(db);
+  const sent = event();
+  store.append(...court(sent));
+  store.append(...court({ ...sent, confidence: 0.5 }));
+  const count = () =>
+    db.prepare('SELECT (SELECT count(*) FROM conflict) + (SELECT count(*) FROM conflict_copy)').pluck().get();
+  t.equal(count(), 2);
+  await pruneEvents(db, { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 }, () => {});
+  t.equal(count(), 0);
+});
+
+t.test('beside each other: only the fields that differ, digit for digit, long ones below each other', (t) => {
+  const json = (fields: string) => `{"event_id":"e",${fields}}`;
+  t.strictSame(
+    sideBySide(
+      json('"confidence":1,"payload":{"a":1.0,"n":12345678901234567890,"list":[1,2.50]}'),
+      json('"confidence":1,"payload":{"a":1.0,"n":12345678901234567891,"list":[1,2.5]},"more":"x"'),
+    ),
+    [
+      '              stored                other',
+      'payload.n     12345678901234567890  12345678901234567891',
+      'payload.list  [1,2.50]              [1,2.5]',
+      'more          -                     "x"',
+    ],
+  );
+  const long = 'x'.repeat(300);
+  t.match(sideBySide(json('"eot":"a"'), json(`"eot":"${long}"`)), [
+    /stored +other/,
+    'eot',
+    '  stored  "a"',
+    /^ {2}other {3}"x{199}…$/,
+  ]);
+  t.end();
+});
