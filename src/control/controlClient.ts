@@ -18,8 +18,9 @@ export async function askDaemon<Answer>(
   directory: string,
   path: string,
   method: 'GET' | 'POST' = 'GET',
+  body?: Buffer,
 ): Promise<Answer | undefined> {
-  const response = await openDaemon(directory, path, method);
+  const response = await openDaemon(directory, path, method, body);
   if (response === undefined) return undefined;
   const chunks: Buffer[] = [];
   try {
@@ -41,11 +42,13 @@ export function openDaemon(
   directory: string,
   path: string,
   method: 'GET' | 'POST' = 'GET',
+  body?: Buffer,
 ): Promise<IncomingMessage | undefined> {
   const socketPath = controlFile(directory);
   return new Promise((resolve, reject) => {
     checkControlFile(directory);
     const request = http.request({ socketPath, path, method, agent: false, timeout: ANSWER_MS });
+    if (body !== undefined) request.setHeader('Content-Length', body.length);
     request.once('timeout', () => {
       request.destroy();
       reject(new DaemonHangs(directory));
@@ -60,7 +63,7 @@ export function openDaemon(
         ),
       );
     });
-    request.end();
+    request.end(body);
   });
 }
 

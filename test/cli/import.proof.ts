@@ -5,7 +5,7 @@ import zlib from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
-import { BIN, type CommandResult, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 
 const Count = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]);
@@ -169,14 +169,9 @@ t.test('killed in the middle and run again: every event once', async (t) => {
   t.strictSame(await stored(), sent);
 });
 
-t.test('beside a daemon it says so and stores nothing; a dry run needs neither', async (t) => {
-  const daemon = await Daemon.start(t);
+t.test('without a database nothing is made; a dry run needs none', async (t) => {
   const file = path.join(temporaryFolder(t), 'events');
   fs.writeFileSync(file, lines(events(3)));
-  const refused: CommandResult = await daemon.command('import', file);
-  t.match(refused, { status: 1, stdout: '' });
-  t.match(refused.stderr, /^courtd: The daemon runs on [^\n]+ is not there yet: stop it first[^\n]+\n$/);
-  t.match(await daemon.command('import', '--dry-run', '--json', file), { status: 0 });
   const nowhere = path.join(temporaryFolder(t), 'none');
   const { status, stdout } = await courtd(['import', '--dry-run', '--json', file, '--data', nowhere]);
   t.equal(status, 0);
@@ -193,11 +188,94 @@ t.test('beside a daemon it says so and stores nothing; a dry run needs neither',
   });
   t.notOk(fs.existsSync(nowhere));
   t.equal((await courtd(['import'])).status, 2);
-  await daemon.stop();
-  t.match(await daemon.command('import', file), { status: 0 });
-  const again = await Daemon.run(t, daemon.data, daemon.token);
-  t.strictSame(await (await again.post(fs.readFileSync(file, 'utf8').split('\n')[0]!)).json(), {
-    accepted: 0,
-    duplicates: 1,
-  });
 });
+
+t.test(
+  'beside a daemon: the same faults, by its rules too, and what stands before them is stored',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--venue', 'venue-1']);
+    const folder = temporaryFolder(t);
+    const file = (name: string, content: string | Uint8Array) => {
+      fs.writeFileSync(path.join(folder, name), content);
+      return path.join(folder, name);
+    };
+    const sent = events(1_000);
+    const text = lines(sent).split('\n').slice(0, -1);
+    const faults: readonly (readonly [name: string, line: string, message: RegExp])[] = [
+      ['json', 'no JSON', /the line is not JSON/],
+      ['event', JSON.stringify({ ...event(), confidence: 7 }), /confidence must be/],
+      ['large', `{"note":"${'x'.repeat(9 * 1024 ** 2)}"}`, /longer than 8388608 bytes/],
+      [
+        'venue',
+        JSON.stringify(event({ venue_id: 'other' })),
+        /venue_id must be "venue-1", the venue of this box/,
+      ],
+    ];
+    for (const [name, line, message] of faults) {
+      const broken = file(name, text.toSpliced(777, 0, line).join('\n'));
+      const { status, stderr } = await daemon.command('import', broken);
+      t.equal(status, 1, name);
+      t.ok(stderr.startsWith(`${broken}:778: `), stderr.slice(0, 300));
+      t.match(stderr, message);
+      t.match(stderr, `${broken}: Its events up to line 700 are stored.`);
+      t.strictSame((await daemon.exported('session-1')).length, 700);
+    }
+    const packed = zlib.gzipSync(lines(sent));
+    const cut = await daemon.command('import', file('cut', packed.subarray(0, -3)));
+    t.equal(cut.status, 1);
+    t.match(cut.stderr, /cut:1001: the gzip data ends too early/);
+    const whole = await daemon.command('import', '--json', file('whole', packed));
+    t.match(
+      { ...whole, stdout: JSON.parse(whole.stdout) },
+      {
+        status: 0,
+        stdout: { accepted: 100, duplicates: 900, conflicts: 0 },
+      },
+    );
+    t.equal((await daemon.exported('session-1')).length, 1_000);
+  },
+);
+
+t.test(
+  'beside a daemon: killed in the middle and run again, over a restart too: every event once',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const sent = events(2_000);
+    const stored = async () =>
+      (await daemon.exported('session-1').catch(() => [])).map((line) => JSON.parse(line).event_id);
+    /** Imports from a pipe, and waits until whole batches of a first part are stored; the last of it waits for what follows. */
+    const begin = async (part: number) => {
+      // A pipe of its own: what nobody has read would be in front of what follows.
+      const pipe = path.join(temporaryFolder(t), 'events');
+      t.equal((await run('mkfifo', [pipe])).status, 0);
+      const child = start(BIN, ['import', '--json', pipe, '--data', daemon.data]);
+      let said = '';
+      child.stdout.on('data', (chunk) => {
+        said += chunk;
+      });
+      const ended = new Promise<string>((resolve) => child.once('close', () => resolve(said)));
+      const writer = fs.createWriteStream(pipe);
+      t.teardown(() => {
+        child.kill('SIGKILL');
+        writer.destroy();
+      });
+      writer.on('error', () => {});
+      writer.write(lines(sent.slice(0, part)));
+      while ((await stored()).length < part - 50) await sleep(50);
+      return { child, ended, end: () => void writer.end(lines(sent.slice(part))) };
+    };
+    const first = await begin(550);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    t.equal((await stored()).length, 500, 'whole batches');
+
+    const second = await begin(1_050);
+    await daemon.stop('SIGKILL');
+    second.end();
+    await Daemon.run(t, daemon.data, daemon.token);
+    const { accepted, duplicates, conflicts } = JSON.parse(await second.ended);
+    t.strictSame([accepted + duplicates, conflicts], [sent.length, 0]);
+    t.ok(duplicates >= 500, `${duplicates} duplicates`);
+    t.strictSame((await stored()).sort(), sent.map((one) => one.event_id).sort());
+  },
+);

@@ -18,40 +18,56 @@ export class FileFault extends Error {
   }
 }
 
-export interface FileBatch {
-  readonly events: readonly CourtEvent[];
-  /** The line of the last of them. */
-  readonly lastLine: number;
-}
-
-/**
- * Reads a file of one event a line; empty lines count and hold none. Each line is what a request with one event would be.
- * @yields batches as large as a request can be: at most BATCH_EVENTS, of at most BODY_BYTES.
- * @throws {FileFault} Of the batch that it is in, nothing has been given.
- */
-export async function* readBatches(file: string, onRead: (bytes: number) => void): AsyncGenerator<FileBatch> {
-  let events: CourtEvent[] = [];
-  let [bytes, lastLine] = [0, 0];
-  for await (const { text, number } of linesOf(file, onRead)) {
-    const [event] = decodeLine(text, number);
-    if (event === undefined) continue;
-    if (events.length === BATCH_EVENTS || (events.length > 0 && bytes + text.length > BODY_BYTES)) {
-      yield { events, lastLine };
-      [events, bytes] = [[], 0];
-    }
-    events.push(event);
-    bytes += text.length;
-    lastLine = number;
-  }
-  if (events.length > 0) yield { events, lastLine };
-}
-
-interface Line {
+/** A line of a file, without its end; numbered from 1 on. */
+export interface FileLine {
   readonly text: Buffer;
   readonly number: number;
 }
 
-async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGenerator<Line> {
+export interface FileBatch {
+  readonly events: readonly CourtEvent[];
+  /** Where each of them stands. */
+  readonly lines: readonly FileLine[];
+}
+
+/** How large a batch may be. An event that is larger is a batch of its own. */
+export interface BatchLimits {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+/** As large as a request can be. */
+export const REQUEST_LIMITS: BatchLimits = { events: BATCH_EVENTS, bytes: BODY_BYTES };
+
+/**
+ * Reads a file of one event a line; empty lines count and hold none. Each line is what a request with one event would be.
+ * @yields batches that are as large as they may be.
+ * @throws {FileFault} Of the batch that it is in, nothing has been given.
+ */
+export async function* readBatches(
+  file: string,
+  limits: BatchLimits,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<FileBatch> {
+  let [events, lines]: [CourtEvent[], FileLine[]] = [[], []];
+  let bytes = 0;
+  for await (const line of linesOf(file, onRead)) {
+    const [event] = decodeLine(line.text, line.number);
+    if (event === undefined) continue;
+    // Each with its line end.
+    const added = line.text.length + 1;
+    if (events.length === limits.events || (events.length > 0 && bytes + added > limits.bytes)) {
+      yield { events, lines };
+      [events, lines, bytes] = [[], [], 0];
+    }
+    events.push(event);
+    lines.push(line);
+    bytes += added;
+  }
+  if (events.length > 0) yield { events, lines };
+}
+
+async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGenerator<FileLine> {
   let parts: Buffer[] = [];
   let [bytes, number] = [0, 1];
   const add = (part: Buffer) => {
@@ -97,8 +113,9 @@ function decodeLine(text: Buffer, number: number): CourtEvent[] {
   }
 }
 
-/** Of a line, what a client would be told of a body. */
-function sentenceOf({ message, members: { details = [], details_total = details.length } }: Problem): string {
+/** @returns of a line, what a client would be told of a body. */
+export function sentenceOf({ message, members }: Pick<Problem, 'message' | 'members'>): string {
+  const { details = [], details_total = details.length } = members;
   if (details.length === 0) {
     return message
       .replace(/^The body/, 'the line')

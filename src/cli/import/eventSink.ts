@@ -1,36 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BUSY_GIVE_UP_MS, START_BARRIER_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { askDaemon } from '../../control/controlClient.ts';
 import { Problem } from '../../protocol/errors.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
 import { DirectoryInUse } from '../../store/directory/directoryLock.ts';
 import { explain } from '../../store/open/openErrors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
 import type { Counts } from '../../store/write/appender.ts';
 import { say } from '../terminal/output.ts';
+import { DaemonSink } from './daemonSink.ts';
+import { type BatchLimits, type FileBatch, REQUEST_LIMITS } from './eventFile.ts';
 
 /** Where events go: each batch whole or not at all. */
 export interface EventSink {
-  /** @throws {OperatorError} Then nothing of the batch is stored. */
-  send(events: readonly CourtEvent[]): Promise<Counts>;
+  readonly limits: BatchLimits;
+  /**
+   * @throws {FileFault} where the daemon has a rule that this command does not know.
+   * @throws {OperatorError} Then nothing of the batch is stored.
+   */
+  send(batch: FileBatch): Promise<Counts>;
   close(): Promise<void>;
 }
 
-/** @throws {OperatorError} where events cannot be stored. */
+/** @returns the daemon where it runs, else the database. @throws {OperatorError} where events cannot be stored. */
 export async function openSink(directory: string): Promise<EventSink> {
   try {
     return new DatabaseSink(directory, await Store.open(directory, eventsOf(directory), { exists: true }));
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) throw error;
+    if ((await askDaemon(directory, '/v1/status')) !== undefined) return new DaemonSink(directory);
     throw new OperatorError(
-      `The daemon runs on ${directory}, or another import, and importing through the running daemon is not there yet: stop it ` +
-        'first ("sudo systemctl stop courtd.socket courtd.service" where systemd runs it).',
+      `Another import uses ${directory}, or the daemon is just starting or stopping: import again in a moment.`,
     );
   }
 }
 
 /** The database, while no daemon runs: as the daemon stores, behind its lock. */
 class DatabaseSink implements EventSink {
+  readonly limits = REQUEST_LIMITS;
   readonly #directory: string;
   readonly #store: Store;
 
@@ -39,7 +46,7 @@ class DatabaseSink implements EventSink {
     this.#store = store;
   }
 
-  async send(events: readonly CourtEvent[]): Promise<Counts> {
+  async send({ events }: FileBatch): Promise<Counts> {
     const giveUpAt = performance.now() + START_BARRIER_MS;
     for (;;) {
       try {

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { asCaller } from '../../base/processIdentity.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { counted, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
-import { FileFault, readBatches } from './eventFile.ts';
+import { FileFault, REQUEST_LIMITS, readBatches } from './eventFile.ts';
 import { type EventSink, openSink } from './eventSink.ts';
 
 export interface ImportOptions extends DataOption, JsonOption {
@@ -53,16 +53,17 @@ export async function importFiles(files: readonly string[], options: ImportOptio
 
 async function importFile(one: ImportedFile, sink: EventSink | undefined, bar: Bar): Promise<void> {
   let lastLine = 0;
+  const limits = sink?.limits ?? REQUEST_LIMITS;
   try {
-    for await (const batch of readBatches(one.file, (bytes) => bar.read(bytes))) {
+    for await (const batch of readBatches(one.file, limits, (bytes) => bar.read(bytes))) {
       if (sink !== undefined) {
-        const { accepted, duplicates, conflicts } = await sink.send(batch.events);
+        const { accepted, duplicates, conflicts } = await sink.send(batch);
         one.accepted! += accepted;
         one.duplicates! += duplicates;
         one.conflicts! += conflicts;
       }
       one.events += batch.events.length;
-      lastLine = batch.lastLine;
+      lastLine = batch.lines.at(-1)?.number ?? lastLine;
       bar.show(one);
     }
   } catch (error) {

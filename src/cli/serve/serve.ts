@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
+import { importRoute } from '../../control/importRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { statusRoute } from '../../control/statusRoute.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
@@ -14,6 +15,7 @@ import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
 import { CourtServer } from '../../http/server.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
@@ -83,17 +85,19 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const telemetry = new Telemetry(undefined, new RejectionLog(store.rejections()));
   const { rejections } = telemetry;
   const rejectionWriter = new RejectionWriter(rejections, (changes) => store.writeRejections(changes));
+  const rules = options.venue === undefined ? {} : { venue: options.venue };
+  const append = (events: readonly CourtEvent[]) => store.append(events);
   server = new CourtServer({
     preconditions: {
       tokens: store.tokens,
       rate: new RateLimit(options.rateLimit),
       bodyLimitBytes: options.bodyLimit,
     },
-    rules: options.venue === undefined ? {} : { venue: options.venue },
+    rules,
     log: logger,
     accessLog,
     telemetry,
-    append: (events) => store.append(events),
+    append,
     connectionsPerAddress: options.connectionsPerAddress,
     keyPair: certificate?.keyPair,
   });
@@ -123,6 +127,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       })),
       metrics.route,
       ...rejectionRoutes(rejections),
+      importRoute({ rules, append }),
     ],
     logger,
   );

@@ -1,0 +1,137 @@
+import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BATCH_EVENTS, BODY_BYTES } from '../base/limits.ts';
+import { decodeBatch } from '../protocol/decodeBatch.ts';
+import { Problem, type ProblemCode, type ProblemMembers } from '../protocol/errors.ts';
+import type { CourtEvent } from '../protocol/event.ts';
+import type { EventRules } from '../protocol/validate.ts';
+import type { Counts } from '../store/write/appender.ts';
+import { answerJson, type ControlRoute } from './controlServer.ts';
+
+export const IMPORT_PATH = '/v1/import';
+/** Of one request: a single event may be as large as a body, and what is larger is given alone. */
+export const IMPORT_BYTES = BODY_BYTES + 1;
+/** Of all requests that are being read or wait for their turn. */
+const IN_FLIGHT_BYTES = 3 * IMPORT_BYTES;
+/** For a body to be there: it comes from this machine. */
+const BODY_MS = 10_000;
+/** Lines are checked for so long, then whatever else has come is served. */
+const SLICE_MS = 2;
+
+/** What the daemon says of a batch. */
+export type ImportAnswer =
+  | { readonly counts: Pick<Counts, 'accepted' | 'duplicates' | 'conflicts'> }
+  /** Nothing of the batch is stored. @see ImportFault */
+  | { readonly fault: ImportFault }
+  | { readonly refused: { readonly code: ProblemCode; readonly error: string } };
+
+/** The first line of a batch that is no valid event. */
+export interface ImportFault {
+  /** From 0 on. */
+  readonly index: number;
+  readonly message: string;
+  readonly members: ProblemMembers;
+}
+
+/** What the import depends on. */
+export interface ImportContext {
+  readonly rules: EventRules;
+  /** As for a request of a camera. */
+  append(events: readonly CourtEvent[]): Promise<Counts>;
+}
+
+/**
+ * `POST /v1/import`: a batch of at most BATCH_EVENTS events, one a line, stored whole or not at all, as if a camera had sent it.
+ * Batches take turns, and as long as one took, the next one waits: at least half of the time is for cameras. A body is read before
+ * its turn, so that whoever sends half of one keeps nobody waiting.
+ */
+export function importRoute(context: ImportContext): ControlRoute {
+  let inFlight = 0;
+  let lastTurn: Promise<unknown> = Promise.resolve();
+
+  const inTurn = async (body: Buffer): Promise<ImportAnswer> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = lastTurn;
+    lastTurn = promise;
+    await before;
+    const startedAt = performance.now();
+    try {
+      return await store(body, context);
+    } finally {
+      setTimeout(resolve, performance.now() - startedAt);
+    }
+  };
+
+  return {
+    method: 'POST',
+    path: IMPORT_PATH,
+    answer: async (req, res) => {
+      const bytes = Number(req.headers['content-length'] ?? Number.NaN);
+      if (!(bytes <= IMPORT_BYTES))
+        return answerJson(res, { error: `At most ${IMPORT_BYTES} bytes, declared beforehand.` }, 413);
+      if (inFlight + bytes > IN_FLIGHT_BYTES)
+        return answerJson(res, { refused: { code: 'overloaded', error: 'Too many imports at once.' } });
+      inFlight += bytes;
+      try {
+        const body = await readWithin(req, BODY_MS);
+        if (body?.length === bytes) answerJson(res, await inTurn(body));
+        else req.destroy();
+      } finally {
+        inFlight -= bytes;
+      }
+    },
+  };
+}
+
+/** @returns undefined where it has not come in time, or its sender is gone. */
+async function readWithin(req: IncomingMessage, timeoutMs: number): Promise<Buffer | undefined> {
+  const timer = setTimeout(() => req.destroy(), timeoutMs);
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of req) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function store(body: Buffer, { rules, append }: ImportContext): Promise<ImportAnswer> {
+  const decoded = await decode(body, rules);
+  if ('fault' in decoded) return decoded;
+  try {
+    const { accepted, duplicates, conflicts } = await append(decoded.events);
+    return { counts: { accepted, duplicates, conflicts } };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { refused: { code: error.code, error: error.message } };
+  }
+}
+
+/** Each line is what a request with one event would be. */
+async function decode(
+  body: Buffer,
+  rules: EventRules,
+): Promise<{ readonly events: CourtEvent[] } | { readonly fault: ImportFault }> {
+  const events: CourtEvent[] = [];
+  let sliceFrom = performance.now();
+  for (let [from, index] = [0, 0]; from < body.length; index++) {
+    const end = body.indexOf(LINE_FEED, from);
+    const to = end < 0 ? body.length : end;
+    try {
+      if (index >= BATCH_EVENTS) throw new Problem('too_many_events', `More than ${BATCH_EVENTS} lines.`);
+      events.push(...decodeBatch(body.subarray(from, to), rules));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return { fault: { index, message: error.message, members: error.members } };
+    }
+    from = to + 1;
+    if (performance.now() - sliceFrom < SLICE_MS) continue;
+    await nextTurn();
+    sliceFrom = performance.now();
+  }
+  return { events };
+}
+
+const LINE_FEED = 0x0a;
