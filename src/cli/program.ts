@@ -46,7 +46,9 @@ const VERBS = [
   addPrune,
   addCheck,
   addMetrics,
-  addSupport,
+  // The room of one verb does not see that of another.
+  (program: Command) =>
+    addSupport(program, async (data) => (await import('./status/plainStatus.ts')).plainStatus(data)),
   addOpenapi,
 ];
 

@@ -54,7 +54,7 @@ t.test('a file for whoever helps: no token that ever was, no payload, no key', a
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('-----'));
   for (const line of [...pem, 'PRIVATE KEY']) t.notOk(text.includes(line), 'the key');
-  for (const title of ['versions', 'settings', 'check', 'counts', 'files', 'log'])
+  for (const title of ['versions', 'settings', 'check', 'status', 'rejections', 'counts', 'files', 'log'])
     t.match(text, `== ${title} ==\n`);
   for (const expected of [
     /^courtd \d/m,
@@ -62,6 +62,10 @@ t.test('a file for whoever helps: no token that ever was, no payload, no key', a
     'COURTD_TOKEN=(not shown',
     /^(ok|warn|fail) +disk: /m,
     /^events 1$/m,
+    /^.{24} [\da-f-]{13} 400 invalid_event 127\.0\.0\.1, camera-1 on court-1, events 1$/m,
+    /^.{24} [\da-f-]{13} 401 unauthorized 127\.0\.0\.1, - on -, events -$/m,
+    /^.{24} [\da-f-]{13} 400 invalid_event 127\.0\.0\.1, \(token removed\) on \(removed\), events 1$/m,
+    /^!! {2}The daemon does not run: no event is taken\.$/m,
     /^tokens 1 active, 2 retiring, 1 expired, 0 revoked$/m,
     /"msg":"refused"/,
     /"msg":"listening"/,
@@ -70,6 +74,22 @@ t.test('a file for whoever helps: no token that ever was, no payload, no key', a
     t.match(text, expected);
   }
 });
+
+t.test(
+  'beside a daemon too: what status says of refusals quotes nothing that a camera has sent',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    for (let i = 0; i < 3; i++) await daemon.post(event({ payload: { x_ft: 'payload-six' } }));
+    const { stdout } = await new FakeSystemd(t).courtd(['support', '--data', daemon.data]);
+    t.match(stdout, /^ ! {2}camera-1 on court-1: refused 3 times, last \d+ s ago\.\s*$/m);
+    t.match(
+      stdout,
+      /== rejections ==\n(?:.+\n)*.+ 400 invalid_event 127\.0\.0\.1, camera-1 on court-1, events 1\n/,
+    );
+    t.notMatch(stdout, 'payload-six');
+    t.notMatch(stdout, daemon.token);
+  },
+);
 
 t.test('without a journal it says so, without a database it fails and writes nothing', async (t) => {
   const folder = temporaryFolder(t);

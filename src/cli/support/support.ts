@@ -2,13 +2,19 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Command } from 'commander';
+import { REJECTIONS_KEPT } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { visibleLines } from '../../base/visibleText.ts';
+import { visible, visibleLines } from '../../base/visibleText.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import { REJECTIONS_PATH, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
 import { askTool } from '../../host/systemTool.ts';
+import { readRejections } from '../../store/rejections/storedRejections.ts';
 import { tokenState } from '../../store/tokens/tokens.ts';
 import { runChecks } from '../checks/allChecks.ts';
 import { type Box, type BoxOptions, lookAround, SERVICE } from '../checks/box.ts';
 import { knownVariables } from '../options/environmentVariables.ts';
+import { withDatabase } from '../options/withDatabase.ts';
 import { isoTime, say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 import { logLineWithoutData, withoutTokens } from './redaction.ts';
@@ -23,12 +29,18 @@ const LOG_LINES = 500;
  * `courtd support`: one text for whoever helps. Never a token, a payload or a key: what may hold one is left out, and what looks like a
  * token is taken out of all that is left.
  */
-export async function support(options: SupportOptions, program: Command): Promise<void> {
+export async function support(
+  options: SupportOptions,
+  program: Command,
+  status: (data: string) => Promise<string[]>,
+): Promise<void> {
   const box = await lookAround(options, program);
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
     ['versions', versions(program)],
     ['settings', settings(box)],
     ['check', await checks(box)],
+    ['status', await status(box.data).catch(reasonOf)],
+    ['rejections', await rejections(box).catch(reasonOf)],
     ['counts', await counts(box)],
     ['files', files(box)],
     ['log', await log()],
@@ -68,6 +80,22 @@ async function checks(box: Box): Promise<string[]> {
   return results.map(({ name, level, message, advice }) =>
     `${level.padEnd(4)} ${name}: ${message} ${advice}`.trimEnd(),
   );
+}
+
+/** Without the sentences and the bodies, which have what a camera has sent. */
+async function rejections({ data }: Box): Promise<string[]> {
+  const stored = await withDatabase({ data }, (db) => readRejections(db).reverse());
+  const asked = await askDaemon<RejectionReport[]>(data, `${REJECTIONS_PATH}?last=${REJECTIONS_KEPT}`);
+  const lines = (asked ?? stored.map(reportOf)).map(({ at, id, status, code, client, ...more }) => {
+    const { source, court_id, events } = more;
+    return `${at} ${id} ${status} ${code} ${client}, ${source ?? '-'} on ${court_id ?? '-'}, events ${events ?? '-'}`;
+  });
+  return lines.length === 0 ? ['No request was refused.'] : lines.map(visible);
+}
+
+function reasonOf(error: unknown): string[] {
+  if (!(error instanceof OperatorError)) throw error;
+  return [error.message];
 }
 
 async function counts(box: Box): Promise<string[]> {

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { notEmpty } from '../options/optionParsers.ts';
 
-/** `courtd support`. */
-export function addSupport(program: Command): void {
+/** `courtd support`. @param status of a data directory, as lines without what a camera has sent. */
+export function addSupport(program: Command, status: (data: string) => Promise<string[]>): void {
   program
     .command('support')
     .description(
-      'write one text file for whoever helps: versions, settings, checks, counts, the log; no token, no payload',
+      'write one text file for whoever helps: versions, settings, checks, status, rejections, counts, the log; no token, no payload',
     )
     .addOption(
       new Option('-o, --output <file>', 'write to a file; its name appears when it is complete').argParser(
@@ -15,7 +15,7 @@ export function addSupport(program: Command): void {
     )
     .addHelpText('after', EXAMPLE)
     .action(async (_options, command) =>
-      (await import('./support.ts')).support(command.optsWithGlobals(), program),
+      (await import('./support.ts')).support(command.optsWithGlobals(), program, status),
     );
 }
 

@@ -1,0 +1,17 @@
+import { hasDatabase, lookAtDaemon, lookAtStore } from './look.ts';
+import { makeReport } from './report.ts';
+import { drawStatus } from './screen.ts';
+
+/**
+ * @returns the status as a text without what a camera has sent: the last answer to a refused request may quote it.
+ * @throws {OperatorError} where the database cannot be read.
+ */
+export async function plainStatus(data: string): Promise<string[]> {
+  if (!hasDatabase(data)) return [];
+  const store = await lookAtStore(data);
+  const { daemon, hangs } = await lookAtDaemon(data);
+  const refusals = daemon?.refusals.map((refusal) => ({ ...refusal, error: '' })) ?? [];
+  const report = makeReport({ daemon: daemon && { ...daemon, refusals }, hangs }, store, Date.now());
+  const canvas = { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
+  return drawStatus(report, canvas, Date.now());
+}
