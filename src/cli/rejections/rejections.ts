@@ -1,3 +1,4 @@
+import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
@@ -25,7 +26,8 @@ export async function list({ data, json, last }: ListOptions): Promise<void> {
   if (json) return printJson(found);
   if (found.length === 0) return say('No request was refused.');
   process.stdout.write(found.map(linesOf).join(''));
-  if (found.length === last) say('There may be more: "courtd rejections --last 1000".');
+  if (found.length === last && last < REJECTIONS_KEPT)
+    say(`There may be more: "courtd rejections --last ${REJECTIONS_KEPT}".`);
 }
 
 /** Two lines, which fit a small screen: what and who, then why. */

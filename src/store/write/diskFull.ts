@@ -55,6 +55,11 @@ export class DiskFull {
     return this.#lastAt !== undefined && performance.now() - this.#lastAt < this.#retryMs;
   }
 
+  /** Whether it is full, or was until just now. */
+  get isFull(): boolean {
+    return this.#isHeld || this.#lastAt !== undefined;
+  }
+
   /** Call it when a write failed because the disk is full. */
   failed(error: unknown): void {
     if (this.#lastAt === undefined) this.#on.full(error);

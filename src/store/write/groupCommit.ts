@@ -140,10 +140,10 @@ export class GroupCommit {
 
   /**
    * Commits a small write that is no event, in a transaction of its own: its failure is none of theirs.
-   * @returns whether it is on disk; it is not tried where events would be refused.
+   * @returns whether it is on disk; it is not tried where events would be refused, nor on a full disk, whose last room is for them.
    */
   aside(write: () => void): boolean {
-    if (this.#isFailed || this.#isBackingOff || this.#holds.size > 0 || this.full.isRefusing) return false;
+    if (this.#isFailed || this.#isBackingOff || this.#holds.size > 0 || this.full.isFull) return false;
     try {
       this.#commitAside.immediate(write);
       return true;
