@@ -33,7 +33,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['http/admission'],
   ['http/connection'],
   ['http/request'],
-  ['control', 'host', 'http'],
+  ['control', 'host', 'http', 'nats'],
+  ['fleet'],
   ['cli/terminal'],
   ['cli/options'],
   ['cli/checks'],
@@ -152,6 +153,15 @@ t.test('only src/store knows SQLite: others import its types at the most', (t) =
   for (const file of importers) t.ok(roomOf(file).startsWith(SQL_FOLDER), file);
   const sqlites = files.flatMap(importsOf).filter(({ from }) => /sqlite/.test(from) && !from.startsWith('.'));
   t.strictSame([...new Set(sqlites.map(({ from }) => from))], [SQL_LIBRARY]);
+  t.end();
+});
+
+t.test('only what deals with a fleet loads NATS', (t) => {
+  const importers = files.filter((file) =>
+    importsOf(file).some(({ from, isTypeOnly }) => from.startsWith('@nats-io/') && !isTypeOnly),
+  );
+  t.ok(importers.length > 0);
+  for (const file of importers) t.match(roomOf(file), /^(nats|fleet|ship|cli\/(fleet|ship))(\/|$)/, file);
   t.end();
 });
 

@@ -5,7 +5,8 @@ _courtd() {
   # The options that take a value; each takes one in every command that has it.
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
     --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
-    -o --output --keep --older-than --after --session --source --court-lines '
+    -o --output --keep --older-than --after --session --source --court-lines
+    --creds --ca --monitor --box '
   COMPREPLY=()
 
   # words: the command and its arguments; option: the option whose value is being typed.
@@ -25,7 +26,7 @@ _courtd() {
   case $option in
     '') ;;
     --data) _courtd_files -d ;;
-    --tls-cert | --tls-key | --metrics-file | -o | --output) _courtd_files -f ;;
+    --tls-cert | --tls-key | --metrics-file | --creds | --ca | -o | --output) _courtd_files -f ;;
     --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
     --format) _courtd_words 'csv ndjson xlsx parquet' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
@@ -34,7 +35,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key --metrics-file'
@@ -56,6 +57,11 @@ _courtd() {
     ' backup '*) options='--keep --json' ;;
     ' support '* | ' openapi '*) options='-o --output' ;;
     ' check '*) options='--full --json' ;;
+    ' fleet ') commands='init check status tail' ;;
+    ' fleet init '*) options='--creds --ca' ;;
+    ' fleet check '*) options='--creds --ca --monitor --json' ;;
+    ' fleet status '*) options='--creds --ca --json' ;;
+    ' fleet tail '*) options='--creds --ca --box --after --follow --json' ;;
     ' tail '*) options='--follow --after --session --type --court --source --json' ;;
     ' import '*) options='--dry-run --json' ;;
     ' prune '*) options='--older-than --type --dry-run --yes --json' ;;

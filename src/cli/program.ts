@@ -7,6 +7,7 @@ import { addCheck } from './check/checkCommand.ts';
 import { addConflicts } from './conflicts/conflictsCommand.ts';
 import { addEvent } from './event/eventCommand.ts';
 import { addExport } from './export/exportCommand.ts';
+import { addFleet } from './fleet/fleetCommand.ts';
 import { addImport } from './import/importCommand.ts';
 import { addMetrics } from './metrics/metricsCommand.ts';
 import { addOpenapi } from './openapi/openapiCommand.ts';
@@ -50,6 +51,7 @@ const VERBS = [
   (program: Command) =>
     addSupport(program, async (data) => (await import('./status/plainStatus.ts')).plainStatus(data)),
   addOpenapi,
+  addFleet,
 ];
 
 /** @returns the program `courtd` with all its commands. */

@@ -50,6 +50,10 @@ const WRONG = [
   'serve --metrics-file courtd.prom',
   'serve --metrics-file /run/courtd/courtd.db',
   'metrics extra',
+  'fleet init',
+  'fleet init http://hq',
+  'fleet check nats://hq --monitor hq:8222',
+  'fleet tail nats://hq --box Venue',
 ];
 
 t.test('wrong usage is told on standard error with status 2, and nothing is made', async (t) => {

@@ -79,6 +79,12 @@ export function parseName(text: string): string {
   );
 }
 
+/** @returns the name of a box, as it stands in the subjects of a fleet's log. */
+export function parseBox(text: string): string {
+  if (/^[a-z0-9-]{1,32}$/.test(text)) return text;
+  throw new InvalidArgumentError('Give 1 to 32 of a to z, 0 to 9 and "-", such as venue-17.');
+}
+
 /** An option with its environment variable: `--body-limit` is COURTD_BODY_LIMIT. */
 export function option(flags: string, description: string): Option {
   const made = new Option(flags, description);

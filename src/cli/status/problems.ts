@@ -2,9 +2,9 @@ import { CERTIFICATE_WARN_DAYS, MIN_FREE_BYTES, WAL_MAX_BYTES, WAL_WARN_BYTES } 
 import type { DaemonStatus } from '../../control/statusRoute.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
 import { counted } from '../terminal/output.ts';
+import { bytesFor, span } from '../terminal/words.ts';
 import type { DaemonView, StoreView } from './look.ts';
 import type { StatusProblem } from './schema.ts';
-import { bytesFor, span } from './words.ts';
 
 /** What needs a person, each with what to do. A screen that cries wolf is read once: what mends itself is no problem. */
 

@@ -1,11 +1,11 @@
 import os from 'node:os';
 import { visible } from '../../base/visibleText.ts';
 import { counted } from '../terminal/output.ts';
+import { type Canvas, cut, type Style, styled, wrap } from '../terminal/style.ts';
+import { bytesFor, shortSpan, span } from '../terminal/words.ts';
 import type { StatusReport } from './report.ts';
 import type { Status, StatusProblem } from './schema.ts';
 import { drawSources, sourcesByTrouble } from './sources.ts';
-import { type Canvas, cut, type Style, styled, wrap } from './style.ts';
-import { bytesFor, shortSpan, span } from './words.ts';
 
 const TITLES: Record<string, readonly [string, Style]> = {
   ok: ['all is well', 'good'],

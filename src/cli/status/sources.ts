@@ -1,8 +1,8 @@
 import { visible } from '../../base/visibleText.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
+import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from '../terminal/style.ts';
+import { shortSpan } from '../terminal/words.ts';
 import type { StatusReport } from './report.ts';
-import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from './style.ts';
-import { shortSpan } from './words.ts';
 
 const CLOCK_OFF_S = 2;
 /** A name has a fifth of the line at most. */

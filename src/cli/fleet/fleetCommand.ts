@@ -1,0 +1,70 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { integer, json, parseBox } from '../options/optionParsers.ts';
+
+/** `courtd fleet`: for headquarters, which needs no box and no database. */
+export function addFleet(program: Command): void {
+  const fleet = program
+    .command('fleet')
+    .description('at headquarters: the log of every box, in NATS JetStream')
+    .addHelpText('after', HELP);
+  const verb = (name: string, description: string) =>
+    fleet
+      .command(name)
+      .description(description)
+      .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas', parseUrl)
+      .addOption(new Option('--creds <file>', 'a NATS credentials file').env('COURTD_FLEET_CREDS'))
+      .addOption(
+        new Option('--ca <file>', 'the certificates that sign those of the servers').env('COURTD_FLEET_CA'),
+      );
+  verb('init', "make the fleet's streams, where they are not there yet").action(
+    async (url, _options, command) => (await import('./init.ts')).init(url, command.optsWithGlobals()),
+  );
+  verb('check', 'look whether headquarters keeps what it acknowledges, and whether every log is whole')
+    .addOption(
+      new Option('--monitor <urls>', "the servers' monitoring ports, separated by commas").argParser(
+        parseMonitors,
+      ),
+    )
+    .addOption(json())
+    .action(async (url, _options, command) =>
+      (await import('./check.ts')).check(url, command.optsWithGlobals()),
+    );
+  verb('status', 'show every box, the worst first: its last status, how far behind, silent since when')
+    .addOption(json())
+    .action(async (url, _options, command) =>
+      (await import('./status.ts')).status(url, command.optsWithGlobals()),
+    );
+  verb('tail', 'print the events of every box, in the order of its log, one JSON object a line')
+    .addOption(new Option('--box <name>', 'only the events of this box').argParser(parseBox))
+    .addOption(
+      new Option('--after <seq>', 'only events after this one of their box').argParser(
+        integer(0, Number.MAX_SAFE_INTEGER),
+      ),
+    )
+    .option('--follow', 'go on with those that come, until it is ended')
+    .addOption(new Option('--json', 'as it prints without this option, too'))
+    .action(async (url, _options, command) =>
+      (await import('./tail.ts')).tail(url, command.optsWithGlobals()),
+    );
+}
+
+const HELP = `
+FLEET.md is the guide for headquarters.
+
+Example:
+  $ courtd fleet init nats://hq-1.example:4222
+  $ courtd fleet check nats://hq-1.example:4222 --monitor http://hq-1.example:8222
+  $ courtd fleet status nats://hq-1.example:4222
+`;
+
+/** Not into its parts: what reads them is loaded when the command runs. */
+function parseUrl(text: string): string {
+  if (/^(nats|tls):\/\/[^\s,/]+\/?(,[^\s,]+)*$/.test(text)) return text;
+  throw new InvalidArgumentError('Give nats://HOST:PORT or tls://HOST:PORT, several separated by commas.');
+}
+
+function parseMonitors(text: string): string[] {
+  const urls = text.split(',').map((url) => url.trim());
+  if (urls.every((url) => /^https?:\/\/[^/\s]/.test(url) && URL.canParse(url))) return urls;
+  throw new InvalidArgumentError('Give http://HOST:PORT, several separated by commas.');
+}

@@ -1,0 +1,59 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import {
+  type NatsConnection,
+  NoRespondersError,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node';
+import { OperatorError } from '../../base/operatorError.ts';
+import { connectTo, withoutSecrets } from '../../nats/connect.ts';
+
+export interface FleetOptions {
+  readonly creds?: string;
+  readonly ca?: string;
+}
+
+/**
+ * Connects to headquarters, runs `work` and closes the connection.
+ * @throws {OperatorError} where the servers do not answer, or refuse: what happened and what to do.
+ */
+export async function withHeadquarters<Result>(
+  url: string,
+  { creds, ca }: FleetOptions,
+  work: (nc: NatsConnection) => Promise<Result>,
+  forever = false,
+): Promise<Result> {
+  const files = { ...(creds === undefined ? {} : { creds }), ...(ca === undefined ? {} : { ca }) };
+  const nc = await connectTo({ url, ...files, name: 'courtd fleet', forever });
+  try {
+    return await work(nc);
+  } catch (error) {
+    throw explained(error, url);
+  } finally {
+    await nc.close();
+  }
+}
+
+function explained(error: unknown, url: string): unknown {
+  const where = withoutSecrets(url);
+  const chain = [error, (error as Error).cause];
+  const refusal = chain.find((one) => one instanceof PermissionViolationError);
+  if (refusal !== undefined) {
+    return new OperatorError(
+      `${where} does not let this user use ${refusal.subject}. Use the credentials of headquarters: a box may not read the fleet.`,
+    );
+  }
+  if (error instanceof JetStreamApiError) {
+    return new OperatorError(`${where} refuses: ${error.message}. It may be electing a leader: try again.`);
+  }
+  if (
+    chain.some((one) => one instanceof NoRespondersError || one instanceof TimeoutError) ||
+    error instanceof RequestError
+  ) {
+    return new OperatorError(
+      `${where} does not answer for JetStream. Look whether it is enabled for this account, and whether more than half of the servers run.`,
+    );
+  }
+  return error;
+}

@@ -1,0 +1,16 @@
+import { makeStreams } from '../../fleet/init.ts';
+import { parseServers } from '../../nats/connect.ts';
+import { say } from '../terminal/output.ts';
+import { type FleetOptions, withHeadquarters } from './headquarters.ts';
+
+/** `courtd fleet init`. */
+export async function init(url: string, options: FleetOptions): Promise<void> {
+  const { servers } = parseServers(url);
+  const made = await withHeadquarters(url, options, (nc) =>
+    makeStreams(nc, servers.length, (sentence) => say(`courtd: ${sentence}`)),
+  );
+  for (const { name, outcome, replicas } of made) {
+    const copies = replicas === 1 ? '1 copy' : `${replicas} copies`;
+    process.stdout.write(`${name}: ${outcome}, ${copies}\n`);
+  }
+}

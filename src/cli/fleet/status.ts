@@ -1,0 +1,62 @@
+import { visible } from '../../base/visibleText.ts';
+import { type BoxRow, rank, readBoxes } from '../../fleet/boxes.ts';
+import { type JsonOption, printJson, tableLine } from '../terminal/output.ts';
+import { type Canvas, canvasOf, cut, type Style, styled } from '../terminal/style.ts';
+import { shortSpan } from '../terminal/words.ts';
+import { type FleetOptions, withHeadquarters } from './headquarters.ts';
+
+/** `courtd fleet status`: a line a box, the worst first. */
+export async function status(url: string, { json, ...options }: FleetOptions & JsonOption): Promise<void> {
+  const rows = await withHeadquarters(url, options, readBoxes);
+  if (json) printJson(rows);
+  else process.stdout.write(screen(rows, canvasOf(process.stdout), Date.now()));
+}
+
+const HEADINGS = ['BOX', 'STATE', 'BEHIND', 'STATUS', 'EVENTS', 'PROBLEM'];
+const STYLES: readonly (Style | undefined)[] = [undefined, 'dim', 'warn', 'warn', 'fail', 'fail'];
+
+/** @returns a line a box, and one for all of them below. */
+export function screen(rows: readonly BoxRow[], canvas: Canvas, nowMs: number): string {
+  if (rows.length === 0) return 'No box has shipped anything yet.\n';
+  const cells = rows.map((row) => [
+    row.box,
+    stateOf(row),
+    behind(row),
+    ago(row.last_status_at, nowMs),
+    ago(row.last_chunk_at, nowMs),
+    visible(problem(row, nowMs)),
+  ]);
+  const toLine = tableLine([HEADINGS, ...cells]);
+  const fit = (line: string) => (canvas.columns === undefined ? line : cut(line, canvas.columns));
+  const lines = rows.map((row, i) => styled(fit(toLine(cells[i]!)), STYLES[rank(row)], canvas));
+  return `${[styled(fit(toLine(HEADINGS)), 'bold', canvas), ...lines, fit(sum(rows))].join('\n')}\n`;
+}
+
+function stateOf({ state, silent_since, last_status_at }: BoxRow): string {
+  if (silent_since === null) return state ?? '-';
+  return last_status_at === null ? 'retired' : 'silent';
+}
+
+function behind({ behind_events, behind_s }: BoxRow): string {
+  if (behind_events === null) return '-';
+  if (behind_events === 0) return '0';
+  return behind_s === null ? `${behind_events}` : `${behind_events} (${shortSpan(behind_s)})`;
+}
+
+/** @returns how long ago, at most four characters: "12s", "3h". */
+function ago(time: string | null, nowMs: number): string {
+  return time === null ? '-' : shortSpan(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
+}
+
+function problem({ silent_since, error, problems }: BoxRow, nowMs: number): string {
+  const silent = silent_since === null ? [] : [`silent for ${ago(silent_since, nowMs)}`];
+  const said = [...problems].sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'));
+  return [...silent, ...(error === null ? [] : [error]), ...said.map(({ message }) => message)].join('; ');
+}
+
+function sum(rows: readonly BoxRow[]): string {
+  const count = (...which: readonly number[]) => rows.filter((row) => which.includes(rank(row))).length;
+  const boxes = rows.length === 1 ? '1 box' : `${rows.length} boxes`;
+  const silent = rows.filter((row) => stateOf(row) === 'silent').length;
+  return `${boxes}: ${count(2, 3, 5)} with problems, ${silent} silent, ${count(1)} behind, ${count(0)} well`;
+}

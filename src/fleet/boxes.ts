@@ -1,0 +1,146 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { chunkHead, STATUS_STREAM, STREAM, sourceOf } from '../nats/fleetLog.ts';
+import { readStream } from './readStream.ts';
+
+/** A box as headquarters sees it; as `courtd fleet status --json` prints it. What is not known is null. */
+export interface BoxRow {
+  readonly box: string;
+  readonly epoch: string | null;
+  /** `current`, `behind`, `fenced`, `refused`, … as the box has said last. */
+  readonly state: string | null;
+  /** ISO 8601, by the servers' clock. */
+  readonly last_status_at: string | null;
+  /** When the box was heard of last, where that is too long ago; null: it is not silent. Without a status it was retired. */
+  readonly silent_since: string | null;
+  /** The last event that headquarters has. */
+  readonly shipped_seq: number | null;
+  /** The newest event that the box has told of. */
+  readonly newest_seq: number | null;
+  readonly behind_events: number | null;
+  readonly behind_s: number | null;
+  readonly last_chunk_at: string | null;
+  readonly error: string | null;
+  readonly problems: readonly BoxProblem[];
+}
+
+export interface BoxProblem {
+  readonly code: string;
+  readonly level: 'warn' | 'fail';
+  readonly message: string;
+  readonly advice: string;
+}
+
+/** A status comes once a minute: two that are missing, and a little. */
+const SILENT_MS = 150_000;
+
+interface Log {
+  epoch: string;
+  last: number;
+  atMs: number;
+}
+
+interface Told {
+  atMs: number;
+  status: Record<string, unknown>;
+}
+
+/**
+ * Reads the last chunk and the last status of every box; of the chunks only their heads.
+ * @returns every box that has ever shipped or told something, the worst first.
+ */
+export async function readBoxes(nc: NatsConnection, nowMs = Date.now()): Promise<BoxRow[]> {
+  const logs = new Map<string, Log>();
+  for await (const message of readStream(nc, { stream: STREAM, last: true, headersOnly: true })) {
+    const { box, epoch } = sourceOf(message.subject);
+    const head = chunkHead(message.headers);
+    // In the order of the stream: the epoch that was written to last counts.
+    if (head !== undefined) logs.set(box, { epoch, last: head.last, atMs: message.time.getTime() });
+  }
+  const told = new Map<string, Told>();
+  for await (const message of readStream(nc, { stream: STATUS_STREAM })) {
+    const { box } = sourceOf(message.subject);
+    told.set(box, { atMs: message.time.getTime(), status: parsed(message.string()) });
+  }
+  const boxes = new Set([...logs.keys(), ...told.keys()]);
+  const rows = [...boxes].map((box) => rowOf(box, logs.get(box), told.get(box), nowMs));
+  return rows.sort((a, b) => rank(b) - rank(a) || (a.box < b.box ? -1 : 1));
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The status is that of `courtd ship status --json` with `problems`; or that of `courtd status --json`, which has it in `ship`. */
+export function rowOf(box: string, log: Log | undefined, told: Told | undefined, nowMs: number): BoxRow {
+  const status = told?.status ?? {};
+  const ship = (status.ship ?? status) as Record<string, unknown>;
+  const newest = number(ship.newest_seq);
+  const shipped = log?.last ?? number(ship.shipped_seq);
+  const isCaughtUp = newest !== null && shipped !== null && shipped >= newest;
+  const heardMs = Math.max(told?.atMs ?? 0, log?.atMs ?? 0);
+  const isSilent = nowMs - heardMs > SILENT_MS;
+  return {
+    box,
+    epoch: text(ship.epoch) ?? log?.epoch ?? null,
+    state: text(ship.state),
+    last_status_at: told === undefined ? null : iso(told.atMs),
+    silent_since: isSilent ? iso(heardMs) : null,
+    shipped_seq: shipped,
+    newest_seq: newest,
+    behind_events: isCaughtUp ? 0 : number(ship.behind_events),
+    behind_s: isCaughtUp ? 0 : number(ship.behind_s),
+    last_chunk_at: log === undefined ? null : iso(log.atMs),
+    error: text(ship.error),
+    problems: problemsOf(status.problems),
+  };
+}
+
+function problemsOf(value: unknown): BoxProblem[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((one) => {
+    const { code, level, message, advice } = (one ?? {}) as Record<string, unknown>;
+    if (typeof message !== 'string') return [];
+    return [
+      {
+        code: text(code) ?? '',
+        level: level === 'fail' ? ('fail' as const) : ('warn' as const),
+        message,
+        advice: text(advice) ?? '',
+      },
+    ];
+  });
+}
+
+/** How badly a box needs a person. */
+export function rank({
+  state,
+  last_status_at,
+  silent_since,
+  error,
+  problems,
+  behind_events,
+}: BoxRow): number {
+  if (state === 'fenced' || state === 'refused' || problems.some(({ level }) => level === 'fail')) return 5;
+  // One that has no status any more was retired.
+  if (silent_since !== null && last_status_at !== null) return 4;
+  if (error !== null) return 3;
+  if (problems.length > 0) return 2;
+  return (behind_events ?? 0) > 0 || state === 'behind' || state === 'connecting' ? 1 : 0;
+}
+
+function number(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

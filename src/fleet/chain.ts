@@ -1,0 +1,105 @@
+import { gunzipSync } from 'node:zlib';
+import type { ChunkHead } from '../nats/fleetLog.ts';
+import { sha256Of } from '../nats/fleetLog.ts';
+
+/** Where the log of a box is not whole. */
+export interface Break {
+  readonly box: string;
+  readonly epoch: string;
+  /** Of the message, in the stream. */
+  readonly at: number;
+  /** What is wrong, in a sentence. */
+  readonly what: string;
+}
+
+/** Of a chunk as it was sent: an event has up to 8 MiB. */
+const DECODED_BYTES = 64 * 1024 ** 2;
+const LINE_SEQ = /^\{"seq":(\d{1,15}),/;
+
+/** Follows the chain of every box through the stream: each chunk begins where the one before it has ended. */
+export class Chains {
+  /** The last seq of each box and epoch. */
+  readonly #epochs = new Map<string, number>();
+  /** The highest seq of each box, in whatever epoch. */
+  readonly #boxes = new Map<string, number>();
+  chunks = 0;
+  events = 0;
+
+  get boxes(): number {
+    return this.#boxes.size;
+  }
+
+  /**
+   * Adds a message of the stream, in the stream's order.
+   * @param head undefined where the headers are not those of a chunk.
+   * @returns what is wrong with it.
+   */
+  add(
+    { box, epoch }: { box: string; epoch: string },
+    at: number,
+    head: ChunkHead | undefined,
+    data: Uint8Array,
+  ): Break[] {
+    this.chunks++;
+    if (head === undefined) return [{ box, epoch, at, what: 'it has not the headers of a chunk' }];
+    this.events += head.count;
+    const what = [this.#linkFault(box, epoch, head), dataFault(head, data)].filter((fault) => fault !== '');
+    this.#epochs.set(`${box}.${epoch}`, head.last);
+    this.#boxes.set(box, Math.max(head.last, this.#boxes.get(box) ?? 0));
+    return what.map((what) => ({ box, epoch, at, what }));
+  }
+
+  #linkFault(box: string, epoch: string, { after, last }: ChunkHead): string {
+    if (last <= after) return `it ends with seq ${last}, and begins after seq ${after}`;
+    const before = this.#epochs.get(`${box}.${epoch}`);
+    const highest = this.#boxes.get(box);
+    if (before !== undefined) {
+      return before === after
+        ? ''
+        : `it begins after seq ${after}, and the one before it ends with seq ${before}`;
+    }
+    if (highest === undefined)
+      return after === 0 ? '' : `it is the first of its box, and begins after seq ${after} instead of 0`;
+    // A new epoch: behind what headquarters had, or, after a restore, behind what the backup had of that.
+    return after <= highest
+      ? ''
+      : `it is the first of its epoch, and begins after seq ${after}: the box's last one was ${highest}`;
+  }
+}
+
+function dataFault({ after, last, count, sha256 }: ChunkHead, data: Uint8Array): string {
+  if (sha256Of(data) !== sha256) return 'its data is not what Courtd-SHA256 says';
+  let lines: string[];
+  try {
+    lines = linesOf(data);
+  } catch {
+    return 'its data cannot be unpacked';
+  }
+  if (lines.length !== count) return `it has ${lines.length} events, and Courtd-Count says ${count}`;
+  let seq = after;
+  for (const line of lines) {
+    const next = seqOf(line);
+    if (next === undefined || next <= seq)
+      return `its events are not in the order of their seq, after ${seq}`;
+    seq = next;
+  }
+  return seq === last ? '' : `its last event is seq ${seq}, and Courtd-Last says ${last}`;
+}
+
+/** @returns the events of a chunk, a line of JSON each, without line ends. @throws where the data is damaged. */
+export function linesOf(data: Uint8Array): string[] {
+  const text = gunzipSync(data, { maxOutputLength: DECODED_BYTES }).toString();
+  return text.split('\n').filter((line) => line !== '');
+}
+
+/** @returns the seq of an event's line; undefined where it is none. */
+export function seqOf(line: string): number | undefined {
+  const match = LINE_SEQ.exec(line);
+  if (match !== null) return Number(match[1]);
+  try {
+    const { seq } = JSON.parse(line);
+    return Number.isSafeInteger(seq) ? seq : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,285 @@
+import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { OperatorError } from '../base/operatorError.ts';
+import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
+import { type Break, Chains } from './chain.ts';
+import { type Monitored, readMonitors } from './monitor.ts';
+import { codeOf, NO_STREAM, Patience } from './patience.ts';
+import { readStream } from './readStream.ts';
+import { type Difference, differences, inWords, LOG, STATUS, type StreamPlan } from './streams.ts';
+
+/** As `courtd fleet check --json` prints it: the shape of `courtd check`. */
+export interface CheckResult {
+  readonly name: string;
+  readonly level: 'ok' | 'warn' | 'fail';
+  /** What is, in a sentence. */
+  readonly message: string;
+  /** What to do; empty where there is nothing to do. */
+  readonly advice: string;
+}
+
+/** Before it, compare-and-set was not serial in a cluster: two chunks could get the same place in the chain. */
+const VERSION_LEAST = [2, 11] as const;
+const REPLICAS = 3;
+/** A chunk of 512 KiB before it is packed, and its headers, whatever it is packed to. */
+const PAYLOAD_LEAST = 1024 * 1024;
+/** Faults that are told one by one: those of one missing message are one. */
+const BREAKS_TOLD = 50;
+const NEARLY_FULL = 0.9;
+/** Settings that take away, or lose with the power, what has been acknowledged. */
+const LOSING = ['storage', 'retention', 'max_age', 'max_msgs_per_subject'];
+
+const GUIDE = 'The guide FLEET.md has a configuration that does.';
+
+/**
+ * Looks whether headquarters keeps what it acknowledges, and whether the log of every box is whole.
+ * @param monitors addresses of monitoring ports, `http://HOST:8222`.
+ * @param progress called now and then with the chunks read so far.
+ */
+export async function checkFleet(
+  nc: NatsConnection,
+  monitors: readonly string[],
+  progress: (chunks: number) => void = () => {},
+): Promise<CheckResult[]> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const servers = await readMonitors(monitors);
+  const patience = new Patience();
+  const [log, status] = [await streamInfo(jsm, LOG, patience), await streamInfo(jsm, STATUS, patience)];
+  const peers = peersOf(nc, log);
+  return [
+    ...unreadable(servers, peers),
+    version(nc, servers),
+    sync(servers),
+    replicas(log, peers.length),
+    shape(LOG, log),
+    shape(STATUS, status),
+    limits(nc, log),
+    ...(await chains(nc, log, progress)),
+  ];
+}
+
+type Found = StreamInfo | { readonly fault: string };
+
+async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, patience: Patience): Promise<Found> {
+  const info = () =>
+    jsm.streams.info(name).catch((error) => {
+      if (codeOf(error) !== NO_STREAM) throw error;
+      throw new OperatorError(`There is no stream ${name}.`);
+    });
+  try {
+    return await patience.until(info);
+  } catch (error) {
+    if (error instanceof OperatorError) return { fault: error.message };
+    throw error;
+  }
+}
+
+/** @returns the names of the servers that hold the log, as far as it says. */
+function peersOf({ info }: NatsConnection, log: Found): string[] {
+  if ('fault' in log || log.cluster?.leader === undefined)
+    return info === undefined ? [] : [info.server_name];
+  return [log.cluster.leader, ...(log.cluster.replicas ?? []).map(({ name }) => name)];
+}
+
+/** What cannot be looked at is not known to be right. */
+function unreadable(servers: readonly Monitored[], peers: readonly string[]): CheckResult[] {
+  const open =
+    'Open the monitoring port in the configuration of each server ("http: 127.0.0.1:8222", reachable from here and closed to the internet), ' +
+    'and name all of them: --monitor http://HOST:8222,…';
+  const results = servers.flatMap(({ url, fault }) =>
+    fault === undefined
+      ? []
+      : [
+          fail(
+            'monitor',
+            `Cannot read ${url}: ${fault}. Whether that server keeps what it acknowledges is not known.`,
+            open,
+          ),
+        ],
+  );
+  const unseen = peers.filter((peer) => !servers.some(({ name }) => name === peer));
+  // Those that could not be read are told above, and where none is named `sync` says so.
+  if (servers.length > 0 && unseen.length > results.length) {
+    const which = unseen.length === 1 ? `the server ${unseen[0]}` : `the servers ${unseen.join(', ')}`;
+    results.push(
+      fail(
+        'monitor',
+        `The monitoring port of ${which} has not been named, so its sync_interval is not known: what it acknowledges could be lost.`,
+        open,
+      ),
+    );
+  }
+  return results;
+}
+
+function version({ info }: NatsConnection, servers: readonly Monitored[]): CheckResult {
+  const all = [
+    { name: info?.server_name, version: info?.version },
+    ...servers.filter(({ fault }) => fault === undefined),
+  ];
+  const old = all.filter(({ version = '0' }) => isOlder(version, VERSION_LEAST));
+  const least = VERSION_LEAST.join('.');
+  if (old.length === 0) return ok('version', `Every server is ${least} or newer (${info?.version}).`);
+  const which = [...new Set(old.map(({ name, version }) => `${name} (${version})`))].join(', ');
+  return fail(
+    'version',
+    `Too old: ${which}. Before ${least} two chunks of one box can get the same place in a cluster, and what was acknowledged is lost.`,
+    `Upgrade to ${least} or newer.`,
+  );
+}
+
+function isOlder(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [ownMajor = 0, ownMinor = 0] = version.split('.').map(Number);
+  return ownMajor < major || (ownMajor === major && ownMinor < minor);
+}
+
+function sync(servers: readonly Monitored[]): CheckResult {
+  const read = servers.filter(({ fault }) => fault === undefined);
+  const without = read.filter(({ hasJetStream }) => !hasJetStream);
+  const lax = read.filter(({ hasJetStream, syncAlways }) => hasJetStream && !syncAlways);
+  if (lax.length > 0) {
+    const names = lax.map(({ name }) => name).join(', ');
+    return fail(
+      'sync',
+      `${names} acknowledges before it syncs: sync_interval is not "always". When the power goes, what was acknowledged is lost.`,
+      `Set "sync_interval: always" in the jetstream block of each server, and restart them one after another. ${GUIDE}`,
+    );
+  }
+  if (read.length === without.length) {
+    return fail(
+      'sync',
+      'No server says what its sync_interval is: what was acknowledged could be lost when the power goes.',
+      'Name the monitoring port of every server with JetStream: --monitor http://HOST:8222,…',
+    );
+  }
+  return ok(
+    'sync',
+    `${read.length - without.length} of ${servers.length} servers named sync before they acknowledge (sync_interval: always).`,
+  );
+}
+
+function replicas(log: Found, peers: number): CheckResult {
+  if ('fault' in log) return fail('replicas', log.fault, 'Run "courtd fleet init", and this again.');
+  const { num_replicas } = log.config;
+  const late = (log.cluster?.replicas ?? []).filter(({ current, offline }) => !current || offline);
+  if (num_replicas < REPLICAS) {
+    return warn(
+      'replicas',
+      `The log has ${num_replicas === 1 ? 'one copy' : `${num_replicas} copies`}: when its disk dies, what boxes have pruned is gone.`,
+      'Run three servers as a cluster, and "courtd fleet init" again: it adds the copies.',
+    );
+  }
+  if (late.length > 0) {
+    const names = late.map(({ name, offline }) => `${name} is ${offline ? 'offline' : 'behind'}`).join(', ');
+    return warn(
+      'replicas',
+      `${names}: until it has caught up, the log bears the loss of one server less.`,
+      'Look whether that server runs and reaches the others.',
+    );
+  }
+  return ok('replicas', `The log has ${num_replicas} copies, all of them current, on ${peers} servers.`);
+}
+
+function shape(plan: StreamPlan, info: Found): CheckResult {
+  const name = plan === LOG ? 'stream' : 'status_stream';
+  if ('fault' in info) return fail(name, info.fault, 'Run "courtd fleet init": it makes the streams.');
+  const found = differences(plan, info);
+  const isAsync = info.config.persist_mode === 'async';
+  if (found.length === 0 && !isAsync) return ok(name, `${plan.name} is as it should be.`);
+  const advice = `Set it with "nats stream edit ${plan.name}", and run this again.`;
+  const words = [inWords(found), ...(isAsync ? ['persist_mode is async'] : [])].filter(Boolean).join(', ');
+  const losing = plan === LOG && (isAsync || found.some((one) => isLosing(one, found)));
+  return losing
+    ? fail(name, `${plan.name} loses what was acknowledged: ${words}.`, advice)
+    : warn(name, `${plan.name} is not as "courtd fleet init" makes it: ${words}.`, advice);
+}
+
+function isLosing({ setting, is }: Difference, all: readonly Difference[]): boolean {
+  if (LOSING.includes(setting)) return true;
+  const isBounded = all.some(({ setting }) => setting === 'max_msgs' || setting === 'max_bytes');
+  return setting === 'discard' && is === 'old' && isBounded;
+}
+
+function limits({ info }: NatsConnection, log: Found): CheckResult {
+  const payload = info?.max_payload ?? 0;
+  if (payload < PAYLOAD_LEAST) {
+    return warn(
+      'limits',
+      `max_payload is ${payload} bytes: chunks that are larger are split, and an event that is larger stays on its box.`,
+      'Set "max_payload: 8MB" in the configuration of each server: an event has at most 8 MiB.',
+    );
+  }
+  if (!('fault' in log) && log.config.max_bytes > 0 && log.state.bytes > NEARLY_FULL * log.config.max_bytes) {
+    const percent = Math.floor((100 * log.state.bytes) / log.config.max_bytes);
+    return warn(
+      'limits',
+      `The log is ${percent} % full (max_bytes ${log.config.max_bytes}): when it is full it refuses what comes, and boxes wait.`,
+      'Give it more room, or a max_bytes of -1.',
+    );
+  }
+  return ok('limits', `Messages may have ${payload} bytes, and nothing bounds the log but its disk.`);
+}
+
+async function chains(
+  nc: NatsConnection,
+  log: Found,
+  progress: (chunks: number) => void,
+): Promise<CheckResult[]> {
+  if ('fault' in log)
+    return [fail('chain', 'There is no log that could be read.', 'Run "courtd fleet init".')];
+  const chains = new Chains();
+  const breaks: Break[] = [];
+  let count = 0;
+  try {
+    for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM })) {
+      const found = chains.add(sourceOf(subject), seq, chunkHead(headers), data);
+      count += found.length;
+      if (breaks.length < BREAKS_TOLD) breaks.push(...found);
+      progress(chains.chunks);
+    }
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return [
+      fail(
+        'chain',
+        `The log could not be read to its end. ${error.message}`,
+        'Mend that, and run this again.',
+      ),
+    ];
+  }
+  const { boxes, chunks, events } = chains;
+  const size = `${boxes} ${boxes === 1 ? 'box' : 'boxes'}, ${chunks} chunks, ${events} events`;
+  if (count === 0) return [ok('chain', `The chain of every box is whole: ${size}.`)];
+  const told = breaks
+    .slice(0, BREAKS_TOLD)
+    .map(({ box, epoch, at, what }) =>
+      fail(
+        'chain',
+        `The chain of the box ${box} is broken at message ${at} (epoch ${epoch}): ${what}.`,
+        `Messages were deleted, or the servers' files were restored or damaged. The box has these events until it prunes them: keep them there ("courtd tail --json" on ${box}).`,
+      ),
+    );
+  const more = count - told.length;
+  return more <= 0
+    ? told
+    : [
+        ...told,
+        fail(
+          'chain',
+          `${more} more places are broken. In all: ${size}.`,
+          'Begin with the first of each box.',
+        ),
+      ];
+}
+
+function ok(name: string, message: string): CheckResult {
+  return { name, level: 'ok', message, advice: '' };
+}
+
+function warn(name: string, message: string, advice: string): CheckResult {
+  return { name, level: 'warn', message, advice };
+}
+
+function fail(name: string, message: string, advice: string): CheckResult {
+  return { name, level: 'fail', message, advice };
+}

@@ -1,0 +1,99 @@
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { OperatorError } from '../base/operatorError.ts';
+import { codeOf, NO_PEERS, NO_STREAM, NOT_CLUSTERED, Patience } from './patience.ts';
+import { differences, inWords, PLANS, type StreamPlan } from './streams.ts';
+
+/** What became of a stream. */
+export interface MadeStream {
+  readonly name: string;
+  readonly outcome: 'made' | 'was there' | 'has more replicas now';
+  readonly replicas: number;
+}
+
+const REPLICAS = 3;
+/** How long two servers that are no more are given to become three. */
+const TWO_SERVERS_MS = 10_000;
+
+/**
+ * Makes the streams where they are not there: with three replicas where there are three servers, else one. Run again it
+ * changes nothing, except that a stream made on one server gets its replicas once there are three.
+ * @param tell that it waits, once.
+ * @throws {OperatorError} where a stream is there in another shape, or the servers do not come to a decision.
+ * @throws {PermissionViolationError} where this user may not make streams.
+ */
+export async function makeStreams(
+  nc: NatsConnection,
+  servers: number,
+  tell: (sentence: string) => void,
+): Promise<MadeStream[]> {
+  const patience = new Patience(tell);
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  // Before anything is made: all of it, or nothing.
+  const found = await patience.until(() => Promise.all(PLANS.map((plan) => refuseOther(jsm, plan))));
+  const made: MadeStream[] = [];
+  for (const [i, plan] of PLANS.entries()) {
+    const known = Math.max(servers, nc.info?.connect_urls?.length ?? 0);
+    made.push(await makeStream(jsm, plan, found[i], known, patience));
+  }
+  return made;
+}
+
+/** @returns the replicas of the stream; undefined where it is not there. */
+async function refuseOther(jsm: JetStreamManager, plan: StreamPlan): Promise<number | undefined> {
+  const info = await jsm.streams.info(plan.name).catch((error) => {
+    if (codeOf(error) === NO_STREAM) return undefined;
+    throw error;
+  });
+  if (info === undefined) return undefined;
+  const found = differences(plan, info);
+  if (found.length === 0) return info.config.num_replicas;
+  throw new OperatorError(
+    `There is a stream ${plan.name} already, and it is another one: ${inWords(found)}. It is left as it is. Change it with ` +
+      `"nats stream edit ${plan.name}", or make the fleet's streams in an account of their own.`,
+  );
+}
+
+async function makeStream(
+  jsm: JetStreamManager,
+  plan: StreamPlan,
+  replicas: number | undefined,
+  servers: number,
+  patience: Patience,
+): Promise<MadeStream> {
+  const { name, settings, description } = plan;
+  const subjects = [...plan.subjects];
+  if (replicas === undefined) {
+    const add = (count: number) =>
+      jsm.streams.add({ name, subjects, description, ...settings, num_replicas: count });
+    return { name, outcome: 'made', replicas: await asMany(add, servers, patience) };
+  }
+  if (replicas >= REPLICAS) return { name, outcome: 'was there', replicas };
+  const update = (count: number) =>
+    count <= replicas
+      ? Promise.resolve()
+      : jsm.streams.update(name, { subjects, description, ...settings, num_replicas: count });
+  const now = Math.max(replicas, await asMany(update, servers, patience));
+  return { name, outcome: now > replicas ? 'has more replicas now' : 'was there', replicas: now };
+}
+
+/** Three replicas, or one where there are no three servers to be had. @returns how many. */
+async function asMany(
+  make: (replicas: number) => Promise<unknown>,
+  servers: number,
+  patience: Patience,
+): Promise<number> {
+  const startedAt = performance.now();
+  return patience.until(async () => {
+    try {
+      await make(REPLICAS);
+      return REPLICAS;
+    } catch (error) {
+      const isAlone = codeOf(error) === NOT_CLUSTERED;
+      const areTwo = codeOf(error) === NO_PEERS && servers < REPLICAS;
+      if (!isAlone && !(areTwo && performance.now() - startedAt > TWO_SERVERS_MS)) throw error;
+      await make(1);
+      return 1;
+    }
+  });
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { PermissionViolationError } from '@nats-io/transport-node';
+import { OperatorError } from '../base/operatorError.ts';
+
+/** How long an election, or a third server that is being started, is waited for. */
+const WAIT_MS = 60_000;
+const RETRY_MS = 500;
+
+/** Error codes of JetStream (errors.json of nats-server). */
+export const NO_STREAM = 10059;
+export const NOT_CLUSTERED = 10074;
+export const NO_PEERS = 10005;
+/** No leader yet, no quorum, a cluster that is incomplete. */
+const FOR_NOW = [10004, 10008, 10009];
+const NOT_ENABLED = [10039, 10076];
+
+/** @returns JetStream's code of an error; undefined where it is another one. */
+export function codeOf(error: unknown): number | undefined {
+  return error instanceof JetStreamApiError ? error.code : undefined;
+}
+
+/** Servers that are electing a leader answer nothing, or not now: they are asked again, for a minute in all. */
+export class Patience {
+  readonly #end = performance.now() + WAIT_MS;
+  readonly #tell: (sentence: string) => void;
+  #told = false;
+
+  /** @param tell that it waits, once. */
+  constructor(tell: (sentence: string) => void = () => {}) {
+    this.#tell = tell;
+  }
+
+  /**
+   * @throws {PermissionViolationError} where this user may not ask.
+   * @throws {OperatorError} where the servers refuse, or do not answer in time.
+   */
+  async until<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof OperatorError || isForbidden(error)) throw error;
+        if (!passes(error) || performance.now() > this.#end) throw new OperatorError(sentenceOf(error));
+      }
+      if (!this.#told) this.#tell('The servers are not ready yet: waiting for them.');
+      this.#told = true;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+function isForbidden(error: unknown): boolean {
+  return [error, (error as Error).cause].some((one) => one instanceof PermissionViolationError);
+}
+
+/** Whether it may be otherwise in a moment. An answer that does not come is what an election looks like, too. */
+function passes(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === undefined || code === NO_PEERS || FOR_NOW.includes(code);
+}
+
+function sentenceOf(error: unknown): string {
+  const code = codeOf(error);
+  const { message } = error as Error;
+  if (code === NO_PEERS)
+    return `There are not three servers that can take a stream (${message}). Look whether all of them run, with JetStream, and see one another.`;
+  if (code !== undefined && NOT_ENABLED.includes(code))
+    return 'JetStream is not enabled for this account: the guide FLEET.md has a configuration.';
+  if (code !== undefined && !FOR_NOW.includes(code)) return `The servers refuse: ${message}.`;
+  return (
+    `The servers did not answer for JetStream within ${WAIT_MS / 1000} s (${message}). Look whether it is enabled, and whether more ` +
+    'than half of the servers run and see one another.'
+  );
+}

@@ -1,0 +1,94 @@
+import {
+  DiscardPolicy,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { STATUS_STREAM, STATUS_SUBJECTS, STREAM, SUBJECTS } from '../nats/fleetLog.ts';
+
+/** What the streams of a fleet must be. */
+
+type Settings = Pick<
+  StreamConfig,
+  | 'storage'
+  | 'retention'
+  | 'discard'
+  | 'max_age'
+  | 'max_msgs'
+  | 'max_bytes'
+  | 'max_msgs_per_subject'
+  | 'deny_delete'
+  | 'deny_purge'
+  | 'allow_direct'
+  | 'allow_rollup_hdrs'
+>;
+
+export interface StreamPlan {
+  readonly name: string;
+  readonly subjects: readonly string[];
+  readonly description: string;
+  readonly settings: Settings;
+}
+
+/** Nothing bounds what is kept, and nobody takes away from it: a full disk refuses what comes, and boxes wait. */
+export const LOG: StreamPlan = {
+  name: STREAM,
+  subjects: [SUBJECTS],
+  description: 'courtd: the events of every box, in the order of its log',
+  settings: {
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    max_age: 0,
+    max_msgs: -1,
+    max_bytes: -1,
+    max_msgs_per_subject: -1,
+    deny_delete: true,
+    deny_purge: true,
+    allow_direct: true,
+    allow_rollup_hdrs: false,
+  },
+};
+
+/** The last word of each box. `discard: old`, since `new` would refuse the next one. */
+export const STATUS: StreamPlan = {
+  name: STATUS_STREAM,
+  subjects: [STATUS_SUBJECTS],
+  description: 'courtd: the last status of every box',
+  settings: {
+    ...LOG.settings,
+    discard: DiscardPolicy.Old,
+    max_msgs_per_subject: 1,
+    deny_delete: false,
+    deny_purge: false,
+  },
+};
+
+export const PLANS: readonly StreamPlan[] = [LOG, STATUS];
+
+export interface Difference {
+  readonly setting: string;
+  readonly is: string;
+  readonly wanted: string;
+}
+
+/** @returns every setting of a stream that is there, but not as planned; replicas aside. */
+export function differences({ subjects, settings }: StreamPlan, { config }: StreamInfo): Difference[] {
+  const found = { subjects: subjects.join(' '), ...settings };
+  const actual = { ...config, subjects: (config.subjects ?? []).join(' ') };
+  return Object.entries(found).flatMap(([setting, wanted]) => {
+    const is = actual[setting as keyof typeof actual] ?? absent(wanted);
+    return is === wanted ? [] : [{ setting, is: String(is), wanted: String(wanted) }];
+  });
+}
+
+/** The servers leave out what is false or 0. */
+function absent(wanted: unknown): unknown {
+  return typeof wanted === 'boolean' ? false : typeof wanted === 'number' ? 0 : '';
+}
+
+/** @returns the differences in words: "max_age is 1000 (wanted: 0)". */
+export function inWords(found: readonly Difference[]): string {
+  return found.map(({ setting, is, wanted }) => `${setting} is ${is} (wanted: ${wanted})`).join(', ');
+}

@@ -1,0 +1,33 @@
+import t from 'tap';
+import { parseServers, withoutSecrets } from '../../src/nats/connect.ts';
+
+t.test('a URL names one server or several of one cluster, with one user', async (t) => {
+  t.strictSame(parseServers('nats://hq'), { servers: ['hq:4222'], hosts: ['hq'], isTls: false });
+  t.strictSame(parseServers('tls://a%40b:c%2Fd@hq-1:1,tls://hq-2:2/, [::1]:3'), {
+    servers: ['hq-1:1', 'hq-2:2', '[::1]:3'],
+    hosts: ['hq-1', 'hq-2', '::1'],
+    isTls: true,
+    user: 'a@b',
+    pass: 'c/d',
+  });
+  for (const wrong of [
+    '',
+    'hq:4222',
+    'http://hq',
+    'nats://',
+    'nats://hq/x',
+    'nats://a,tls://b',
+    'nats://u:p@a,nats://v:p@b',
+  ]) {
+    t.throws(() => parseServers(wrong), { message: /no address of NATS servers|must all be/ }, wrong);
+  }
+});
+
+t.test('what is shown of a URL has no user and no password', async (t) => {
+  t.equal(withoutSecrets('tls://u:p@a:1,tls://v:q@b'), 'tls://a:1,tls://b');
+  try {
+    parseServers('http://u:secret@a');
+  } catch (error) {
+    t.notMatch((error as Error).message, 'secret');
+  }
+});
