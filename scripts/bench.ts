@@ -15,6 +15,7 @@ import { PEERS, peers } from './bench/peers/section.ts';
 import { show, type Table, verdictTable } from './bench/report.ts';
 import { type Circumstances, circumstances, RESULTS, writeResults } from './bench/results.ts';
 import type { Section } from './bench/section.ts';
+import { shipping } from './bench/shipping.ts';
 import { start } from './bench/start.ts';
 import { venue } from './bench/venue.ts';
 import { watchers } from './bench/watchers.ts';
@@ -23,7 +24,17 @@ import { wear } from './bench/wear.ts';
 /** `npm run bench`: courtd compared with its peers and with the bars that it must meet. Every answer is durable. */
 
 /** The peers take minutes and packages of their own: they run where they are asked for. */
-const USUAL: readonly Section[] = [contest, venue, growth, wear, footprint, start, exports, watchers];
+const USUAL: readonly Section[] = [
+  contest,
+  venue,
+  growth,
+  wear,
+  footprint,
+  start,
+  exports,
+  watchers,
+  shipping,
+];
 const SECTIONS: readonly Section[] = [...USUAL, peers];
 const VENUE_SECONDS = { short: 10, full: 60 };
 const PEAK_MIB = 250;

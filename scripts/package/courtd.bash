@@ -6,7 +6,7 @@ _courtd() {
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
     --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
     -o --output --keep --older-than --after --session --source --court-lines
-    --creds --ca --monitor --box '
+    --url --creds --ca --monitor --box --feed --ship-hold '
   COMPREPLY=()
 
   # words: the command and its arguments; option: the option whose value is being typed.
@@ -26,7 +26,7 @@ _courtd() {
   case $option in
     '') ;;
     --data) _courtd_files -d ;;
-    --tls-cert | --tls-key | --metrics-file | --creds | --ca | -o | --output) _courtd_files -f ;;
+    --tls-cert | --tls-key | --metrics-file | --creds | --ca | --feed | -o | --output) _courtd_files -f ;;
     --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
     --format) _courtd_words 'csv ndjson xlsx parquet' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
@@ -35,7 +35,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet ship support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key --metrics-file'
@@ -64,7 +64,10 @@ _courtd() {
     ' fleet tail '*) options='--creds --ca --box --after --follow --json' ;;
     ' tail '*) options='--follow --after --session --type --court --source --json' ;;
     ' import '*) options='--dry-run --json' ;;
-    ' prune '*) options='--older-than --type --dry-run --yes --json' ;;
+    ' prune '*) options='--older-than --type --ship-hold --dry-run --yes --json' ;;
+    ' ship ') commands='status epoch feed' options='--url --box --creds --ca --feed --once --json' ;;
+    ' ship status '*) options='--json' ;;
+    ' ship epoch '*) options='--new' ;;
   esac
 
   if [[ $current == -* ]]; then

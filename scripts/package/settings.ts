@@ -42,12 +42,26 @@ const TIMERS = `
 #COURTD_KEEP_POSITIONS=
 `;
 
-/** /etc/courtd/courtd.env: every variable that `courtd serve` and the timers read, commented out, with its default. */
+/** The variables of systemd/courtd-ship.service, and of the prune that waits for it. */
+const SHIP = `
+# Where events are shipped to, off until set: nats:// or tls:// (several servers with commas between), or the address of another
+# courtd. Secrets lie in /etc/courtd/ship.creds and /etc/courtd/ship.ca, and "sudo systemctl edit courtd-ship" says which addresses
+# it may reach: see "Shipping to headquarters" in the operator's guide. Then: sudo systemctl restart courtd-ship
+#COURTD_SHIP_URL=
+
+# The name of this box at headquarters, which no other has: 1 to 32 of a to z, 0 to 9 and "-".
+#COURTD_SHIP_BOX=
+
+# How long retention spares events that are not shipped yet.
+#COURTD_SHIP_HOLD=30d
+`;
+
+/** /etc/courtd/courtd.env: every variable that `courtd serve`, the timers and the shipper read, commented out, with its default. */
 export function settingsOf(program: Command): string {
   const commands = commandsOf(program);
   const serve = commands.filter(({ path }) => path.length === 0 || path.join() === 'serve');
   const options = serve.flatMap((command) => command.options.filter((option) => option.envVar));
-  return `${HEAD}${options.map(setting).join('')}${TIMERS}`;
+  return `${HEAD}${options.map(setting).join('')}${TIMERS}${SHIP}`;
 }
 
 function setting(option: Option): string {

@@ -20,6 +20,7 @@ import { addReport } from './report/reportCommand.ts';
 import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
 import { addSession } from './session/sessionCommand.ts';
+import { addShip } from './ship/shipCommand.ts';
 import { addStatus } from './status/statusCommand.ts';
 import { addSupport } from './support/supportCommand.ts';
 import { addTail } from './tail/tailCommand.ts';
@@ -45,6 +46,7 @@ const VERBS = [
   addBackup,
   addRestore,
   addPrune,
+  addShip,
   addCheck,
   addMetrics,
   // The room of one verb does not see that of another.

@@ -47,7 +47,7 @@ export class ControlServer {
   /** @returns once it listens, or it is known that it cannot for now. */
   async listen(): Promise<void> {
     try {
-      removeStale(this.#directory);
+      removeStale(controlFile(this.#directory));
       await this.#bind();
       this.#told = '';
     } catch (error) {
@@ -74,13 +74,13 @@ export class ControlServer {
       server.once('listening', resolve);
     });
     // Node binds before it returns, and says so later.
-    bindPrivately(this.#directory, (file) => server.listen({ path: file }));
+    bindPrivately(controlFile(this.#directory), (file) => server.listen({ path: file }));
     await listening;
     server.on('error', (error) => this.#tell(error));
     // A command that ends does not keep the daemon, nor does this.
     server.unref();
     this.#server = server;
-    giveToGroup(this.#directory);
+    giveToGroup(controlFile(this.#directory));
     this.#inode = fs.lstatSync(controlFile(this.#directory)).ino;
   }
 

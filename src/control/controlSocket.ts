@@ -15,7 +15,11 @@ const SOCKET_UMASK = 0o777 & ~SOCKET_MODE;
 
 /** @throws {OperatorError} where no socket can have this name, or where something else has it. */
 export function checkControlFile(directory: string): fs.Stats | undefined {
-  const file = controlFile(directory);
+  return checkSocketFile(controlFile(directory));
+}
+
+/** The same for another socket of the data directory. */
+export function checkSocketFile(file: string): fs.Stats | undefined {
   if (Buffer.byteLength(file) > PATH_BYTES) {
     throw new OperatorError(
       `${file} is too long for the name of a socket (${PATH_BYTES} bytes at most): give the data directory a shorter path.`,
@@ -30,13 +34,12 @@ export function checkControlFile(directory: string): fs.Stats | undefined {
 }
 
 /** Removes the socket of a daemon that was killed. Whoever calls this has the directory's lock: no other daemon lives there. */
-export function removeStale(directory: string): void {
-  if (checkControlFile(directory) !== undefined) fs.rmSync(controlFile(directory), { force: true });
+export function removeStale(file: string): void {
+  if (checkSocketFile(file) !== undefined) fs.rmSync(file, { force: true });
 }
 
-/** Makes the socket with its mode and the group of its directory. @param bind makes it, before it returns. */
-export function bindPrivately(directory: string, bind: (file: string) => void): void {
-  const file = controlFile(directory);
+/** Makes a socket with its mode and the group of its directory. @param bind makes it, before it returns. */
+export function bindPrivately(file: string, bind: (file: string) => void): void {
   const before = process.umask(SOCKET_UMASK);
   try {
     bind(file);
@@ -46,10 +49,9 @@ export function bindPrivately(directory: string, bind: (file: string) => void): 
 }
 
 /** Where a directory does not give its group to what is made in it. A user who is not in that group cannot: then the mode is for its own. */
-export function giveToGroup(directory: string): void {
-  const file = controlFile(directory);
+export function giveToGroup(file: string): void {
   fs.chmodSync(file, SOCKET_MODE);
-  const { gid } = fs.statSync(directory);
+  const { gid } = fs.statSync(path.dirname(file));
   if (fs.lstatSync(file).gid === gid) return;
   try {
     fs.chownSync(file, -1, gid);

@@ -75,6 +75,7 @@ const venue = new LastText(text);
 const court = new LastText(text);
 const source = new LastText(text);
 const version = new LastText(text);
+const receivedAt = new LastText((ms: number) => new Date(ms).toISOString());
 
 /** @returns the event as JSON text: the same value that was sent, in the protocol's member order, always with `revision`. */
 export function eventToJson(event: Omit<CourtEvent, 'eotNs'>): string {
@@ -86,6 +87,19 @@ export function eventToJson(event: Omit<CourtEvent, 'eotNs'>): string {
     `,"schema_version":${version.text(event.schemaVersion)},"revision":${event.revision}` +
     `,"payload":${event.payload}${unknown}}`
   );
+}
+
+/** An event as it stands in the log of arrivals. */
+export type Arrival = Omit<CourtEvent, 'eotNs'> & {
+  /** Order of arrival. */
+  readonly seq: number;
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  readonly receivedMs: number;
+};
+
+/** @returns a line of `tail --json`, with its line end: the event is that of an NDJSON export, around it what this box knows of it. */
+export function arrivalToJson(event: Arrival): string {
+  return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}","event":${eventToJson(event)}}\n`;
 }
 
 /**

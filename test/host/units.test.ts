@@ -4,7 +4,21 @@ import t from 'tap';
 import { run } from '../harness/daemon.ts';
 
 const UNITS = path.resolve(import.meta.dirname, '../../systemd');
-const SERVICES = ['courtd.service', 'courtd-backup.service', 'courtd-prune.service'];
+const SERVICES = [
+  'courtd.service',
+  'courtd-backup.service',
+  'courtd-prune.service',
+  'courtd-feed.service',
+  'courtd-ship.service',
+];
+
+/** What of /run a service sees. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = {
+  'courtd.service': ['/run/systemd/notify'],
+  'courtd-ship.service': [
+    '/run/courtd-feed.sock -/run/systemd/resolve -/run/NetworkManager -/run/resolvconf',
+  ],
+};
 
 t.test('no line of hardening takes from V8 what it needs', (t) => {
   for (const name of SERVICES) {
@@ -24,10 +38,9 @@ t.test(
         [...settings.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value);
       t.strictSame(of('TemporaryFileSystem'), ['/run:ro'], name);
       t.strictSame(of('PrivateIPC'), ['yes'], name);
-      t.strictSame(of('InaccessiblePaths'), ['-/dev/shm -/dev/mqueue'], name);
+      t.equal(of('InaccessiblePaths')[0], '-/dev/shm -/dev/mqueue', name);
       t.strictSame(of('BindPaths'), [], name);
-      const shown = name === 'courtd.service' ? ['/run/systemd/notify'] : [];
-      t.strictSame(of('BindReadOnlyPaths'), shown, name);
+      t.strictSame(of('BindReadOnlyPaths'), SHOWN[name] ?? [], name);
     }
     t.end();
   },
@@ -36,6 +49,16 @@ t.test(
 t.test('below /run the daemon has one directory of its own, which others may read and not write', (t) => {
   const settings = fs.readFileSync(path.join(UNITS, 'courtd.service'), 'utf8');
   t.match(settings, /^RuntimeDirectory=courtd\nRuntimeDirectoryMode=0755$/m);
+  t.end();
+});
+
+t.test('who has the network does not have the data, and reaches no address that is not allowed', (t) => {
+  const settings = fs.readFileSync(path.join(UNITS, 'courtd-ship.service'), 'utf8').replaceAll(/^#.*$/gm, '');
+  t.match(settings, /^User=courtd-ship$/m);
+  t.match(settings, /^InaccessiblePaths=.*-\/var\/lib\/courtd /m);
+  t.match(settings, /^IPAddressDeny=any$/m);
+  t.notMatch(settings, /^(IPAddressAllow|StateDirectory|ReadWritePaths)=/m);
+  t.match(fs.readFileSync(path.join(UNITS, 'courtd-feed.service'), 'utf8'), /^PrivateNetwork=yes$/m);
   t.end();
 });
 

@@ -1,6 +1,6 @@
+import { certificate, token } from './access.ts';
 import { backup } from './backup.ts';
 import type { Box } from './box.ts';
-import { certificate } from './certificate.ts';
 import { type Check, type CheckResult, runCheck } from './check.ts';
 import { clock } from './clock.ts';
 import { configuration } from './configuration.ts';
@@ -12,7 +12,7 @@ import { metrics } from './metricsFile.ts';
 import { permissions } from './permissions.ts';
 import { port } from './port.ts';
 import { sandbox } from './sandbox.ts';
-import { token } from './token.ts';
+import { ship } from './ship.ts';
 import { units } from './units.ts';
 
 /** In the order in which they are run and told: one that needs another comes after it. systemd/CHECK.md has them all. */
@@ -28,6 +28,7 @@ export const CHECKS: readonly Check[] = [
   token,
   certificate,
   backup,
+  ship,
   log,
   metrics,
   avahi,

@@ -2,6 +2,8 @@ import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
 import { RESERVE_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { lookAtShip } from '../../ship/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../ship/settings.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { lockPrune } from '../../store/directory/directoryLock.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
@@ -25,14 +27,17 @@ export interface PruneOptions extends DataOption, JsonOption {
   readonly dryRun?: boolean;
   /** Deletes without asking, as the nightly unit does. */
   readonly yes?: boolean;
+  /** Seconds that events stay which are to be shipped and are not yet. */
+  readonly shipHold: number;
 }
 
 /** `courtd prune --older-than TIME`. */
 export async function prune(options: PruneOptions): Promise<void> {
   const nowMs = Date.now();
   const beforeMs = nowMs - options.olderThan * 1000;
-  const which = { beforeMs, nowMs, ...(options.type === undefined ? {} : { type: options.type }) };
-  const { events, sessions, bytes } = await withDatabase(options, async (db) => {
+  const type = options.type === undefined ? {} : { type: options.type };
+  const { events, sessions, bytes, held } = await withDatabase(options, async (db) => {
+    const which = { beforeMs, nowMs, ...type, ...(await holdOf(db, options, nowMs)) };
     if (options.dryRun) return { ...countExpired(db, which), bytes: 0 };
     if (options.yes) refuseJumpedClock(options.data, nowMs);
     else await confirm(db, which);
@@ -40,13 +45,36 @@ export async function prune(options: PruneOptions): Promise<void> {
   });
   if (options.json) {
     const before = isoTime(beforeMs);
-    return printJson({ dry_run: options.dryRun ?? false, received_before: before, events, sessions, bytes });
+    return printJson({
+      dry_run: options.dryRun ?? false,
+      received_before: before,
+      events,
+      sessions,
+      bytes,
+      held,
+    });
   }
   const kind = options.type === undefined ? 'event' : `${options.type} event`;
   const what = `${counted(events, kind)} of ${counted(sessions, 'session')}`;
   const when = `received before ${isoTime(beforeMs)}`;
+  if (held > 0) {
+    say(
+      `${counted(held, 'event')} of that age stay, because they have not been shipped yet: for ${options.shipHold / 86_400} days at ` +
+        'most (COURTD_SHIP_HOLD). "courtd ship status" says how far shipping is.',
+    );
+  }
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.`);
   say(`Deleted ${what}, ${when}; ${mebibytes(bytes)} given back to the file system.`);
+}
+
+/** What is to be shipped stays until it is, where something is shipped from here at all. */
+async function holdOf(
+  db: Database,
+  { data, shipHold }: PruneOptions,
+  nowMs: number,
+): Promise<Pick<PruneSelection, 'hold'>> {
+  const { isSetUp, shipped_seq } = await lookAtShip(data, db, shipSettingsOf(process.env), nowMs);
+  return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - shipHold * 1_000 } } : {};
 }
 
 async function deleteOld(db: Database, which: PruneSelection, { data }: DataOption): Promise<Pruned> {

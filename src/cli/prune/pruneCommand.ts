@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../../protocol/event.ts';
-import { json, parsePeriod } from '../options/optionParsers.ts';
+import { json, option, parseDuration, parsePeriod } from '../options/optionParsers.ts';
+
+const SHIP_HOLD_S = 30 * 86_400;
 
 export function addPrune(program: Command): void {
   program
@@ -14,6 +16,11 @@ export function addPrune(program: Command): void {
         .argParser(parsePeriod),
     )
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .addOption(
+      option('--ship-hold <time>', 'how long events stay that are to be shipped and are not yet')
+        .default(SHIP_HOLD_S, '30d')
+        .argParser(parseDuration),
+    )
     .option('--dry-run', 'only report what would be deleted')
     .option(
       '--yes',

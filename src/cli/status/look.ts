@@ -2,6 +2,8 @@ import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import type { DaemonStatus } from '../../control/statusRoute.ts';
+import { lookAtShip, type ShipView } from '../../ship/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../ship/settings.ts';
 import { lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { freeBytes } from '../../store/directory/diskReserve.ts';
@@ -16,6 +18,7 @@ export interface StoreView {
   readonly store: Status['store'];
   readonly tokens: { readonly active: number; readonly retiring: number };
   readonly recent: readonly RecentSource[];
+  readonly ship: ShipView;
   /** When the oldest event was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
 }
@@ -39,13 +42,14 @@ export function hasDatabase(directory: string): boolean {
 /** @param before what it said before: its newest events are not looked through again. @throws {OperatorError} where it cannot be read. */
 export function lookAtStore(data: string, before?: StoreView): Promise<StoreView> {
   const nowMs = Date.now();
-  return withDatabase({ data }, (db) => ({
+  return withDatabase({ data }, async (db) => ({
     ...viewOf(db, data, nowMs),
+    ship: await lookAtShip(data, db, shipSettingsOf(process.env), nowMs),
     recent: before?.recent ?? recentSources(db, nowMs),
   }));
 }
 
-function viewOf(db: Database, data: string, nowMs: number): Omit<StoreView, 'recent'> {
+function viewOf(db: Database, data: string, nowMs: number): Omit<StoreView, 'recent' | 'ship'> {
   const { events, sessions, oldestMs, growthBytesPerDay } = summarizeStore(db, nowMs);
   const states = listTokens(db).map((token) => tokenState(token, nowMs));
   const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,5 +1,6 @@
 import { CERTIFICATE_WARN_DAYS, MIN_FREE_BYTES, WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
 import type { DaemonStatus } from '../../control/statusRoute.ts';
+import type { ShipView } from '../../ship/feed/shipStatus.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
 import { counted } from '../terminal/output.ts';
 import { bytesFor, span } from '../terminal/words.ts';
@@ -15,6 +16,9 @@ const CLOCK_OFF_S = 2;
 const ALIKE_S = 2;
 const BACKUP_MS = 7 * DAY_MS;
 const DAYS_LEFT = 14;
+/** A shipper that is restarted is no problem, and a line may be away for some hours, in seconds. */
+const SHIP_STOPPED_S = 300;
+const SHIP_LATE_S = 6 * 3_600;
 /** A camera without a valid token tries every half minute: one that has not tried for so long, and was served since, has got its token. */
 const TOKEN_TROUBLE_S = 600;
 /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
@@ -54,6 +58,7 @@ export function findProblems(
     ...(daemon === undefined ? [] : [...sourceProblems(daemon), ...certificateProblems(daemon, nowMs)]),
     ...diskProblems(daemon, store),
     ...backupProblems(store, nowMs),
+    ...shipProblems(store.ship),
   ];
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
 }
@@ -67,6 +72,7 @@ function problem(
   return { code, level, message, advice };
 }
 
+const FENCED = 'As it says; "courtd ship status" shows more.';
 const RESTART = 'If that lasts, restart it: "sudo systemctl restart courtd".';
 const STOPPED = problem(
   'daemon_stopped',
@@ -202,6 +208,25 @@ function certificateProblems({ certificate }: DaemonStatus, nowMs: number): Stat
   if (leftMs > CERTIFICATE_WARN_DAYS * DAY_MS) return [];
   const message = `The TLS certificate expires in ${counted(Math.floor(leftMs / DAY_MS), 'day')}.`;
   return [problem('certificate_expires', 'warn', message, advice)];
+}
+
+/** What a slow line or a night without one makes good by itself is no problem. */
+function shipProblems({ isSetUp, running, state, error, behind_s }: ShipView): StatusProblem[] {
+  if (!isSetUp) return [];
+  const sentence = error ?? 'Headquarters gets no events from this box.';
+  if (state === 'fenced') return [problem('ship_fenced', 'fail', sentence, FENCED)];
+  if (state === 'refused')
+    return [problem('ship_refused', 'fail', sentence, 'Until then the box keeps its events.')];
+  const late = behind_s ?? 0;
+  if (!running && late > SHIP_STOPPED_S) {
+    const message = `No shipper runs: events of the last ${span(late)} have not been shipped.`;
+    return [problem('ship_stopped', 'warn', message, 'Start it: "sudo systemctl start courtd-ship".')];
+  }
+  if (late <= SHIP_LATE_S) return [];
+  const message = `Headquarters is ${span(late)} behind. ${error ?? ''}`.trimEnd();
+  return [
+    problem('ship_behind', 'warn', message, 'Look at the line to headquarters; the box keeps its events.'),
+  ];
 }
 
 /** A box that has taken events for less than a week has nothing that is so long without a copy. */

@@ -1,3 +1,4 @@
+import { shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import type { DaemonView, StoreView } from './look.ts';
 import { findProblems } from './problems.ts';
@@ -37,7 +38,7 @@ export function makeReport(view: DaemonView, store: StoreView, nowMs: number): S
     store: store.store,
     tokens: store.tokens,
     rates: daemon?.rates ?? NO_RATES,
-    ship: null,
+    ship: store.ship.isSetUp ? shipStatusOf(store.ship) : null,
     sources: sources.map(({ quiet_s: _quiet, last_hour: _hour, ...source }) => source),
   };
   return { status, sources };

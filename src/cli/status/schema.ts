@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { SHIP_STATES } from '../../ship/feed/shipNote.ts';
 
 /** `courtd status --json` (design 7), word for word: what is not known is null. */
 
@@ -14,6 +15,23 @@ const ProblemSchema = Type.Object(
     level: Type.Union([Type.Literal('warn'), Type.Literal('fail')]),
     message: Type.String(),
     advice: Type.String(),
+  },
+  closed,
+);
+
+/** Design 8. */
+const ShipSchema = Type.Object(
+  {
+    box: nullable(Type.String()),
+    epoch: nullable(Type.String({ pattern: '^[A-Za-z0-9]+$' })),
+    url: nullable(Type.String()),
+    state: Type.Union(SHIP_STATES.map((state) => Type.Literal(state))),
+    shipped_seq: count,
+    newest_seq: count,
+    behind_events: count,
+    behind_s: count,
+    last_ack_at: time,
+    error: nullable(Type.String()),
   },
   closed,
 );
@@ -74,7 +92,7 @@ export const StatusSchema = Type.Object(
       },
       closed,
     ),
-    ship: Type.Null(),
+    ship: nullable(ShipSchema),
     sources: Type.Array(SourceSchema),
   },
   closed,

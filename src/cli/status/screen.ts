@@ -112,8 +112,18 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       : []),
     `store   ${number(store.events)} events in ${counted(store.sessions ?? 0, 'session')}, ${bytesFor(store.bytes ?? 0)}; ` +
       `free ${bytesFor(store.free_bytes ?? 0)}${days}; ${backup}`,
+    ...shipLines(status.ship),
   ];
   return lines.map((line) => cut(line, canvas.columns ?? line.length));
+}
+
+function shipLines(ship: Status['ship']): string[] {
+  if (ship === null) return [];
+  const { state, url, shipped_seq, behind_events } = ship;
+  const behind = behind_events ? `, ${behind_events.toLocaleString('en')} events behind` : '';
+  return [
+    `ship    ${state}: ${visible(url ?? '-')}${shipped_seq === null ? '' : `, up to seq ${shipped_seq}`}${behind}`,
+  ];
 }
 
 function shortAgo(time: string, nowMs: number): string {

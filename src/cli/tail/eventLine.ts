@@ -1,18 +1,8 @@
-import { LastText } from '../../base/lastText.ts';
 import { visible } from '../../base/visibleText.ts';
-import { eventToJson } from '../../protocol/event.ts';
 import type { ArrivedEvent } from '../../store/read/arrivalReader.ts';
-import { isoTime } from '../terminal/output.ts';
 
 /** Characters of a payload that a person is shown. */
 const PAYLOAD_CHARS = 120;
-
-const receivedAt = new LastText((ms: number) => isoTime(ms)!);
-
-/** One JSON object: the event is that of an NDJSON export, around it what this box knows of it. */
-export function jsonLine(event: ArrivedEvent): string {
-  return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}","event":${eventToJson(event)}}\n`;
-}
 
 /** For people: when it came, by the box's clock, and what it is. */
 export function readableLine(event: ArrivedEvent): string {

@@ -1,11 +1,12 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
+import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, NotNow } from '../../store/arrivalLog.ts';
 import type { ArrivalFilter } from '../../store/read/arrivalReader.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
 import { type JsonOption, say } from '../terminal/output.ts';
-import { jsonLine, readableLine } from './eventLine.ts';
+import { readableLine } from './eventLine.ts';
 
 export interface TailOptions extends DataOption, JsonOption, ArrivalFilter {
   readonly follow?: boolean;
@@ -19,7 +20,7 @@ const NEWEST_SHOWN = 10;
 export async function tail(options: TailOptions): Promise<void> {
   const log = new ArrivalLog(options.data, filterOf(options));
   const output = new LineOutput();
-  const toLine = options.json ? jsonLine : readableLine;
+  const toLine = options.json ? arrivalToJson : readableLine;
   const patience = new Patience(options.follow === true);
   try {
     let seq = options.after ?? (await patience.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));

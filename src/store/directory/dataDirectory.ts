@@ -21,6 +21,8 @@ const OWN_FILES = [
   'courtd.prune',
   'courtd.clock',
   'courtd.reserve',
+  'courtd.ship',
+  'courtd.shipper',
 ];
 
 /** @returns the path of the database in a data directory. */

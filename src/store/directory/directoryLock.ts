@@ -39,6 +39,19 @@ export function lockPrune(directory: string): Database.Database {
   );
 }
 
+/**
+ * One shipper at a time, or the feed of one: which of two would tell how far it is?
+ * @see lockDirectory
+ */
+export function lockShipper(directory: string): Database.Database {
+  return lockFile(
+    path.join(directory, 'courtd.shipper'),
+    `Events of ${directory} are being shipped already: stop that first ("sudo systemctl stop courtd-ship courtd-feed.socket ` +
+      'courtd-feed" where systemd runs it). "courtd ship status" shows how far it is.',
+    PROBE_MS,
+  );
+}
+
 /** Whether a prune is running: the daemon asks while the disk is full. */
 export function isPruning(directory: string): boolean {
   return isTaken(pruneFile(directory));

@@ -9,6 +9,11 @@ export interface Epoch {
   readonly name: string;
   /** The highest seq that had been given when it began: the epochs before it have the events up to here, too. */
   readonly fromSeq: number;
+  /**
+   * Where an operator began it (`courtd ship epoch --new`): headquarters had the events up to here, as far as this box knew. Null
+   * where a restore did.
+   */
+  readonly shippedSeq?: number | null;
 }
 
 /** SQL for the highest seq that was ever given, also where its event has been pruned; 0 without events. */
@@ -17,14 +22,18 @@ export const LAST_GIVEN_SEQ = `
 
 export const RANDOM_NAME = 'lower(hex(randomblob(12)))';
 
-/** From here on this database has its own numbering. Call it in a transaction. */
-export function beginEpoch(db: Database): void {
-  db.exec(`INSERT INTO epoch (name, from_seq) VALUES (${RANDOM_NAME}, ${LAST_GIVEN_SEQ})`);
+/** From here on this database has its own numbering. Call it in a transaction. @param shippedSeq see Epoch. */
+export function beginEpoch(db: Database, shippedSeq: number | null = null): void {
+  db.prepare(
+    `INSERT INTO epoch (name, from_seq, shipped_seq) VALUES (${RANDOM_NAME}, ${LAST_GIVEN_SEQ}, ?)`,
+  ).run(shippedSeq);
 }
 
 /** @returns all of them, the current one last. */
 export function readEpochs(db: Database): Epoch[] {
-  return db.prepare<[], Epoch>('SELECT name, from_seq AS fromSeq FROM epoch ORDER BY id').all();
+  return db
+    .prepare<[], Epoch>('SELECT name, from_seq AS fromSeq, shipped_seq AS shippedSeq FROM epoch ORDER BY id')
+    .all();
 }
 
 /**

@@ -84,7 +84,8 @@ const LAYOUT = `
   CREATE TABLE epoch (                       -- the current one is the last: see epochs.ts
     id       INTEGER PRIMARY KEY,
     name     TEXT    NOT NULL,
-    from_seq INTEGER NOT NULL               -- the highest seq when it began
+    from_seq INTEGER NOT NULL,              -- the highest seq when it began
+    shipped_seq INTEGER                     -- NULL, or what headquarters had when an operator began it
   ) STRICT;
   INSERT INTO epoch (name, from_seq) VALUES (${RANDOM_NAME}, 0);
 

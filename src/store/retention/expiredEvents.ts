@@ -11,6 +11,16 @@ const SUMMARY_ROWS = 20_000;
 export interface PruneSelection extends Age {
   /** Only events of this type, and the revisions that they supersede. */
   readonly type?: string;
+  /** What is kept for longer. */
+  readonly hold?: ShipHold;
+}
+
+/** Events that headquarters does not have yet stay for a while. */
+export interface ShipHold {
+  /** Up to here it has them. */
+  readonly afterSeq: number;
+  /** They stay until they were received before this, milliseconds since 1970-01-01T00:00:00Z. */
+  readonly beforeMs: number;
 }
 
 /** An event to delete. */
@@ -58,6 +68,8 @@ export class ExpiredEvents {
   #nextPlausibleTime = { after: 0, until: 0, ms: undefined as number | undefined };
   /** How many events have been considered. */
   events = 0;
+  /** How many are old and stay, because they are not shipped. */
+  held = 0;
 
   constructor(db: Database, selection: PruneSelection) {
     this.#selection = selection;
@@ -91,30 +103,49 @@ export class ExpiredEvents {
       if (rows.length === 0) return;
       from = rows.at(-1)!.seq;
       const expired = this.#expiredAmong(rows);
-      const superseded = expired.flatMap((row) => this.#supersededBy(row));
-      yield [...superseded, ...expired.filter(({ seq }) => !this.#alreadyFound.has(seq))];
+      const found: ExpiredEvent[] = [];
+      for (const row of expired) {
+        if (this.#alreadyFound.has(row.seq)) continue;
+        const superseded = this.#supersededBy(row);
+        // What is shipped and supersedes something that is not stays with it, or that would become current.
+        if ([row, ...superseded].some((one) => this.#isHeld(one))) this.held += 1;
+        else found.push(...this.#take(superseded), row);
+      }
+      yield found;
     }
   }
 
   /** @param rows consecutive events, in order of arrival. */
   #expiredAmong(rows: readonly Row[]): Row[] {
-    const last = rows.at(-1)!;
-    const nextMs = isPlausible(last.receivedMs, this.#selection) ? undefined : this.#plausibleAfter(last.seq);
-    const times = rows.map(({ receivedMs }) => receivedMs);
-    const isOld = expiredAmong(times, nextMs, this.#selection);
+    const isOld = this.#areOld(rows, this.#selection.beforeMs);
     return rows.filter(({ origin }, i) => isOld[i] && (this.#origins?.has(origin) ?? true));
   }
 
-  #supersededBy({ seq, session, eventId, revision }: Row): ExpiredEvent[] {
+  #areOld(rows: readonly Row[], beforeMs: number): boolean[] {
+    const last = rows.at(-1)!;
+    const nextMs = isPlausible(last.receivedMs, this.#selection) ? undefined : this.#plausibleAfter(last.seq);
+    const times = rows.map(({ receivedMs }) => receivedMs);
+    return expiredAmong(times, nextMs, { ...this.#selection, beforeMs });
+  }
+
+  #isHeld(row: Row): boolean {
+    const { hold } = this.#selection;
+    return hold !== undefined && row.seq > hold.afterSeq && !this.#areOld([row], hold.beforeMs)[0];
+  }
+
+  #take(superseded: readonly Row[]): readonly Row[] {
+    for (const { seq } of superseded) this.#alreadyFound.add(seq);
+    return superseded;
+  }
+
+  #supersededBy({ seq, session, eventId, revision }: Row): Row[] {
     if (eventId === null) return [];
     const lower = this.#revisions
       .below({ session, eventId, revision })
       .filter((other) => !this.#alreadyFound.has(other));
     const rows = lower.map((other) => this.#readOne.get(other)).filter((row) => row !== undefined);
-    // A lower revision that arrived earlier and is old itself has been yielded already.
-    const found = rows.filter((row) => row.seq > seq || this.#expiredAmong([row]).length === 0);
-    for (const row of found) this.#alreadyFound.add(row.seq);
-    return found;
+    // A lower revision that arrived earlier and is old itself has been yielded already, unless it is held.
+    return rows.filter((row) => row.seq > seq || this.#expiredAmong([row]).length === 0 || this.#isHeld(row));
   }
 
   /**

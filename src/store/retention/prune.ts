@@ -21,6 +21,8 @@ export interface Pruned {
   readonly sessions: number;
   /** Returned to the file system. */
   readonly bytes: number;
+  /** Old events that stay for now, because headquarters does not have them. */
+  readonly held: number;
 }
 
 /**
@@ -48,19 +50,19 @@ export async function pruneEvents(
   // what a power failure undoes is deleted again.
   db.pragma('synchronous = NORMAL');
   const pruner = new Pruner(db, on);
-  const { events, sessions } = await pruner.deleteEvents(selection);
+  const { events, sessions, held } = await pruner.deleteEvents(selection);
   await pruner.deleteUnusedNames();
   await pruner.deleteDanglingKeys();
   await pruner.findBounds();
   await pruner.vacuum();
-  return { events, sessions, bytes: pruner.freedBytes };
+  return { events, sessions, bytes: pruner.freedBytes, held };
 }
 
 /** @returns what `pruneEvents` would delete now, and the number of all events (`of`). */
 export function countExpired(
   db: Database,
   selection: PruneSelection,
-): { events: number; sessions: number; of: number } {
+): { events: number; sessions: number; held: number; of: number } {
   const finder = new ExpiredEvents(db, selection);
   const sessions = new Set<number>();
   let events = 0;
@@ -68,7 +70,7 @@ export function countExpired(
     events += list.length;
     for (const { session } of list) sessions.add(session);
   }
-  return { events, sessions: sessions.size, of: finder.events };
+  return { events, sessions: sessions.size, held: finder.held, of: finder.events };
 }
 
 class Pruner {
@@ -85,7 +87,7 @@ class Pruner {
   }
 
   /** Deletes the events with their conflicts, and records in which sessions keys may dangle. */
-  async deleteEvents(selection: PruneSelection): Promise<{ events: number; sessions: number }> {
+  async deleteEvents(selection: PruneSelection): Promise<Omit<Pruned, 'bytes'>> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
     const deleteConflict = this.#db.prepare<[number, number]>(
       'DELETE FROM conflict WHERE session = ? AND seq = ?',
@@ -98,7 +100,8 @@ class Pruner {
     const notePruned = this.#db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
     const sessions = new Set<number>();
     let [events, vacuumedAt] = [0, 0];
-    for (const batch of new ExpiredEvents(this.#db, selection).batches()) {
+    const expired = new ExpiredEvents(this.#db, selection);
+    for (const batch of expired.batches()) {
       await this.#steps.runAll(batch, PRUNE_STEP_ROWS, (steps) => {
         const deleted = new Map<number, { events: number; last: number }>();
         for (const { seq, session } of steps) {
@@ -122,7 +125,7 @@ class Pruner {
       await this.vacuum();
       vacuumedAt = events;
     }
-    return { events, sessions: sessions.size };
+    return { events, sessions: sessions.size, held: expired.held };
   }
 
   /** Of every session that has any, also from an interrupted prune. */

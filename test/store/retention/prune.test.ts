@@ -123,7 +123,12 @@ t.test('an old revision with an older one far before it counts as two events', (
   const committer = new Committer(db);
   const first = event();
   committer.append(...court(first, ...events(PRUNE_READ_ROWS), { ...first, revision: 1 }));
-  t.strictSame(countExpired(db, ALL), { events: PRUNE_READ_ROWS + 2, sessions: 1, of: PRUNE_READ_ROWS + 2 });
+  t.strictSame(countExpired(db, ALL), {
+    events: PRUNE_READ_ROWS + 2,
+    sessions: 1,
+    held: 0,
+    of: PRUNE_READ_ROWS + 2,
+  });
   t.end();
 });
 
@@ -157,4 +162,23 @@ t.test('everything is given back, and numbering goes on', async (t) => {
   t.equal(fs.statSync(databaseFile(folder)).size, 4096 * pages(), 'and the file is as small');
   committer.append(...court(event()));
   t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 2_002);
+});
+
+t.test('what is not shipped stays, with what it would uncover, until the hold is over', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const [early, late] = events(2);
+  committer.append(...court({ ...early!, revision: 1 }, ...events(3), late!, { ...late!, revision: 1 }));
+  committer.append(...court(early!, ...events(2)));
+  const left = () => db.prepare('SELECT seq FROM event ORDER BY seq').pluck().all();
+  const hold = { afterSeq: 4, beforeMs: Date.now() - 1e6 };
+  t.match(countExpired(db, { ...ALL, hold }), { events: 3, held: 6, of: 9 });
+  t.match(await pruneEvents(db, { ...ALL, hold }, quietly), { events: 3, held: 6 });
+  t.strictSame(left(), [1, 5, 6, 7, 8, 9], 'the first is held by its lower revision, which came later');
+  t.match(await pruneEvents(db, { ...ALL, hold: { ...hold, afterSeq: 6 } }, quietly), { events: 2, held: 4 });
+  t.strictSame(left(), [1, 7, 8, 9]);
+  t.match(await pruneEvents(db, { ...ALL, hold: { ...hold, beforeMs: ALL.beforeMs } }, quietly), {
+    events: 4,
+    held: 0,
+  });
 });

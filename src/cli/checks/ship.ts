@@ -1,0 +1,50 @@
+import { readNote } from '../../ship/feed/shipNote.ts';
+import { lookAtShip } from '../../ship/feed/shipStatus.ts';
+import { parseUrls, shownUrl } from '../../ship/settings.ts';
+import { parseBox } from '../options/optionParsers.ts';
+import { withDatabase } from '../options/withDatabase.ts';
+import { type Check, type Finding, fail, ok, warn } from './check.ts';
+
+/** Events may be so old before shipping them is said to be behind, in seconds. */
+const LATE_S = 3_600;
+const NOTHING = ok('Nothing is shipped from here: COURTD_SHIP_URL is not set.');
+const START = 'Start it: "sudo systemctl start courtd-ship", and look at "journalctl -u courtd-ship".';
+
+export const ship: Check = {
+  name: 'ship',
+  look: async ({ data, settings: { COURTD_SHIP_URL, COURTD_SHIP_BOX } }) => {
+    const url = COURTD_SHIP_URL === undefined ? undefined : shownUrl(COURTD_SHIP_URL);
+    const wrong = COURTD_SHIP_URL === undefined ? undefined : wrongSettings(COURTD_SHIP_URL, COURTD_SHIP_BOX);
+    if (wrong !== undefined) return wrong;
+    if (url === undefined && readNote(data) === undefined) return NOTHING;
+    const view = await withDatabase({ data }, (db) => lookAtShip(data, db, { url, box: COURTD_SHIP_BOX }), {
+      staysRoot: true,
+    });
+    const { state, error, running, behind_s, behind_events, shipped_seq } = view;
+    if (state === 'fenced' || state === 'refused') {
+      return fail(error ?? `Shipping is ${state}.`, '"courtd ship status" shows how far it is.');
+    }
+    const late = `${behind_events} events are not shipped, the oldest came ${behind_s} s ago.`;
+    if (!running && (behind_events ?? 0) > 0) return warn(`No shipper runs: ${late}`, START);
+    if ((behind_s ?? 0) > LATE_S)
+      return warn(`${late} ${error ?? ''}`.trimEnd(), 'Look at the line to headquarters.');
+    const upTo = shipped_seq === null ? 'nothing has been shipped yet' : `shipped up to seq ${shipped_seq}`;
+    return ok(`Events are shipped to ${view.url}: ${upTo}.`);
+  },
+};
+
+function wrongSettings(url: string, box: string | undefined): Finding | undefined {
+  const restart = 'then "sudo systemctl restart courtd-ship".';
+  try {
+    if (!/^(nats|tls):/.test(parseUrls(url)[0]!.protocol)) return undefined;
+  } catch (error) {
+    return fail((error as Error).message, `Correct it, ${restart}`);
+  }
+  try {
+    parseBox(box ?? '');
+    return undefined;
+  } catch (error) {
+    const message = 'COURTD_SHIP_BOX is not the name of a box, and nothing is shipped without one.';
+    return fail(message, `${(error as Error).message} Set it, ${restart}`);
+  }
+}

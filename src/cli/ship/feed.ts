@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorError } from '../../base/operatorError.ts';
+import { takeSocket } from '../../host/socketActivation.ts';
+import { FeedServer } from '../../ship/feed/feedServer.ts';
+import { LocalFeed } from '../../ship/feed/localFeed.ts';
+import type { DataOption } from '../options/withDatabase.ts';
+
+/** systemd starts it again when somebody asks. */
+const IDLE_MS = 60_000;
+const CHECK_MS = 5_000;
+
+/** `courtd ship feed`: serves the socket that systemd has passed, until a signal or until nobody has asked for a minute. */
+export async function feed({ data }: DataOption): Promise<void> {
+  const socket = takeSocket();
+  if (socket === undefined) {
+    throw new OperatorError(
+      'The feed serves a socket that systemd passes: start courtd-feed.socket. Without one, "courtd ship" reads the database itself.',
+    );
+  }
+  const local = new LocalFeed(data);
+  const ending = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.abort());
+  await local.state();
+  const server = await FeedServer.start(data, local, socket.fd);
+  try {
+    while (!ending.signal.aborted && performance.now() - server.askedAt < IDLE_MS) {
+      await sleep(CHECK_MS, undefined, { signal: ending.signal }).catch(() => {});
+    }
+  } finally {
+    await server.close();
+    await local.close();
+  }
+}

@@ -1,0 +1,88 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import { FeedClient } from '../../ship/feed/feedClient.ts';
+import { FeedServer } from '../../ship/feed/feedServer.ts';
+import { LocalFeed } from '../../ship/feed/localFeed.ts';
+import type { ShipReport } from '../../ship/feed/shipNote.ts';
+import { type Destination, destinationOf, type ShipSettings } from '../../ship/settings.ts';
+import { Shipper } from '../../ship/shipper.ts';
+import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { type JsonOption, printData, printJson, say } from '../terminal/output.ts';
+import { shipObject } from './status.ts';
+
+export interface ShipOptions extends DataOption, JsonOption, ShipSettings {
+  readonly once?: boolean;
+  /** A socket. */
+  readonly feed?: string;
+}
+
+/** Cameras go first. */
+const NICENESS = 10;
+/** From SIGTERM to the end, whatever is under way. */
+const END_MS = 8_000;
+
+/** `courtd ship`: the exit status is 1 where it ended because it was fenced. */
+export async function ship(options: ShipOptions): Promise<void> {
+  if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
+  const destination = await destinationOf(options);
+  const report = await (options.feed === undefined
+    ? shipFromDatabase(options, destination)
+    : run(options, destination, new FeedClient(options.feed)));
+  if (options.json && options.once) {
+    const isLocal = options.feed === undefined;
+    printJson(isLocal ? await withDatabase(options, (db) => shipObject(db, options)) : report);
+  }
+  if (report.state === 'fenced') process.exitCode = 1;
+}
+
+/** Whoever asks how far it is asks this process. */
+async function shipFromDatabase(options: ShipOptions, destination: Destination): Promise<ShipReport> {
+  const feed = new LocalFeed(options.data);
+  await feed.state();
+  const server = await FeedServer.start(options.data, feed);
+  try {
+    return await run(options, destination, feed);
+  } finally {
+    await server.close();
+    await feed.close();
+  }
+}
+
+async function run(
+  options: ShipOptions,
+  { box, url, makeSink }: Destination,
+  feed: LocalFeed | FeedClient,
+): Promise<ShipReport> {
+  const { version } = JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const ending = new AbortController();
+  const stop = () => {
+    ending.abort();
+    // A sink that hangs does not keep the process.
+    setTimeout(() => void feed.close().finally(() => process.exit(0)), END_MS).unref();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
+  const shipper = new Shipper(feed, makeSink(feed), {
+    box,
+    url,
+    version,
+    once: options.once === true,
+    signal: ending.signal,
+    onReport: (report, isChange) => tell(report, isChange, options),
+    onLeftOut: (sentence) => say(`courtd: ${sentence}`),
+  });
+  try {
+    return await shipper.run();
+  } finally {
+    if (feed instanceof FeedClient) await feed.close();
+  }
+}
+
+function tell(report: ShipReport, isChange: boolean, { json, once }: ShipOptions): void {
+  const { state, url, error, shipped_seq } = report;
+  if (json && !once) return printData(`${JSON.stringify(report)}\n`);
+  if (!isChange) return;
+  if (error !== null) return say(`courtd: ${state}: ${error}`);
+  if (once && json) return;
+  const upTo = shipped_seq === null ? '' : `, shipped up to seq ${shipped_seq}`;
+  say(`courtd: ${state}: ${url}${upTo}.`);
+}

@@ -1,0 +1,46 @@
+import { type Command, Option } from 'commander';
+import { json, notEmpty, parseBox } from '../options/optionParsers.ts';
+
+const HELP = `
+What is shipped is kept on this box as well, and nothing else changes here. The NATS servers of a fleet
+are separated by commas; another courtd has one address.
+
+  COURTD_SHIP_URL=tls://hq.example.org COURTD_SHIP_BOX=venue-7 courtd ship --once
+  courtd ship status`;
+
+/** `courtd ship`, `ship status`, `ship epoch` and `ship feed`. */
+export function addShip(program: Command): void {
+  const ship = program
+    .command('ship')
+    .description('ship events onward to headquarters, in the order of arrival, each once')
+    .addOption(setting('url', 'url', 'where to: nats://, tls://, https:// or http://'))
+    .addOption(setting('box', 'name', 'the name of this box there: a to z, 0 to 9, "-"').argParser(parseBox))
+    .addOption(setting('creds', 'file', "NATS credentials, or the other courtd's token"))
+    .addOption(setting('ca', 'file', 'the certificate of the authority to trust for TLS'))
+    .addOption(setting('feed', 'socket', 'have the events from this feed, and not from the database'))
+    .option('--once', 'end when everything that is stored has been shipped')
+    .addOption(json())
+    .addHelpText('after', HELP)
+    .action(async (_options, command) => (await import('./ship.ts')).ship(command.optsWithGlobals()));
+  ship
+    .command('status')
+    .description('show how far shipping is, whether it runs or not')
+    .addOption(json())
+    .action(async (_options, command) => (await import('./status.ts')).shipStatus(command.optsWithGlobals()));
+  ship
+    .command('epoch')
+    .description('show the identity of the log of this box, or begin a new one')
+    .option('--new', 'begin a new one: after a clone, or where this box is fenced')
+    .action(async (_options, command) => (await import('./epoch.ts')).epoch(command.optsWithGlobals()));
+  ship
+    .command('feed')
+    .description('serve events to a shipper that cannot read the database, as courtd-feed.service does')
+    .action(async (_options, command) => (await import('./feed.ts')).feed(command.optsWithGlobals()));
+}
+
+/** COURTD_SHIP_URL and so on. */
+function setting(name: string, value: string, description: string): Option {
+  return new Option(`--${name} <${value}>`, description)
+    .env(`COURTD_SHIP_${name.toUpperCase()}`)
+    .argParser(notEmpty);
+}

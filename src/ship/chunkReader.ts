@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventFeed, Piece } from './feed/eventFeed.ts';
+import { CHUNK_LIMITS } from './sink/chunk.ts';
+
+/** A chunk goes when it is full, or when its first event has waited for so long (design 8). */
+const GATHER_MS = 2_000;
+/** How often the log is looked at while nothing comes. */
+const POLL_MS = 500;
+
+/** Gathers the events that the next chunk is made of. */
+export class ChunkReader {
+  readonly #feed: EventFeed;
+  readonly #signal: AbortSignal;
+  /** Events of a chunk: fewer, while one that headquarters does not take is looked for. */
+  most: number = CHUNK_LIMITS.events;
+
+  constructor(feed: EventFeed, signal: AbortSignal) {
+    this.#feed = feed;
+    this.#signal = signal;
+  }
+
+  /**
+   * @param after a seq. @param epoch that it is of.
+   * @param patience whether to wait for events, and for a chunk to fill.
+   * @returns without events where there are none to wait for, where the epoch is another one by now, or after POLL_MS.
+   * @throws {FeedAway}
+   */
+  async next(after: number, epoch: string, patience: boolean): Promise<Piece> {
+    const read = () => this.#feed.next(after, { events: this.most, bytes: CHUNK_LIMITS.bytes });
+    let piece = await read();
+    if (!patience || piece.epoch !== epoch) return piece;
+    if (piece.lines.length === 0) {
+      await this.#pause(POLL_MS);
+      return this.#signal.aborted ? piece : read();
+    }
+    for (let left = GATHER_MS; left > 0 && this.#mayGrow(piece); left -= POLL_MS) {
+      await this.#pause(POLL_MS);
+      piece = await read();
+    }
+    return piece;
+  }
+
+  #mayGrow({ isLast, lines }: Piece): boolean {
+    return isLast && lines.length < this.most && !this.#signal.aborted;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#signal }).catch(() => {});
+  }
+}

@@ -1,0 +1,56 @@
+import type { Epoch } from '../../store/layout/epochs.ts';
+import type { ShipReport } from './shipNote.ts';
+import type { ShipStatus } from './shipStatus.ts';
+
+/** What the box's side tells of its log. */
+export interface LogState {
+  /** The current one is the last. */
+  readonly epochs: readonly Epoch[];
+  /** The highest seq that was ever given; 0 without events. */
+  readonly lastSeq: number;
+  /** The highest seq whose event was pruned; 0: none. */
+  readonly prunedSeq: number;
+  /** What was last reported of this log; undefined where nothing has been. */
+  readonly report: ShipReport | undefined;
+}
+
+/** The next events of the log, in the order of arrival. */
+export interface Piece {
+  /** The name of the epoch that their seqs are of. */
+  readonly epoch: string;
+  /** Each as `tail --json` writes it, with its line end. */
+  readonly lines: readonly string[];
+  /** The seq of the last of them; without any, what was asked for. */
+  readonly last: number;
+  /** Whether no later event is stored. */
+  readonly isLast: boolean;
+}
+
+/** How large a piece may be; one event always fits. */
+export interface PieceLimits {
+  readonly events: number;
+  /** Of the lines, in UTF-8. */
+  readonly bytes: number;
+}
+
+/** Where a shipper has its events from, and where it leaves word of how far it is: the database, or the feed of another process. */
+export interface EventFeed {
+  /** @throws {FeedAway} where it cannot be read now, and may be again. */
+  state(): Promise<LogState>;
+  /** @param after a seq; 0: from the beginning. @throws {FeedAway} */
+  next(after: number, limits: PieceLimits): Promise<Piece>;
+  /** Never fails: what is not taken is reported again. */
+  report(report: ShipReport): Promise<void>;
+  /** What `courtd status --json` says; undefined where that cannot be told. */
+  status(): Promise<BoxStatus | undefined>;
+  close(): Promise<void>;
+}
+
+/** Of `courtd status --json`, what headquarters is told. */
+export interface BoxStatus {
+  readonly problems: readonly unknown[];
+  readonly ship: ShipStatus | null;
+}
+
+/** The events cannot be read for now. */
+export class FeedAway extends Error {}

@@ -1,0 +1,136 @@
+import fs from 'node:fs';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { OperatorError } from '../../base/operatorError.ts';
+import { answerJson } from '../../control/controlServer.ts';
+import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
+import { lockShipper } from '../../store/directory/directoryLock.ts';
+import { FeedAway } from './eventFeed.ts';
+import type { LocalFeed } from './localFeed.ts';
+import { isReport } from './shipNote.ts';
+
+/** A report is a few hundred bytes. */
+const REPORT_BYTES = 16 * 1024;
+
+/** The socket on which commands of this box ask how far the shipper is. */
+export function shipSocket(directory: string): string {
+  return path.join(directory, 'ship.sock');
+}
+
+/**
+ * Serves a feed over unix sockets, as HTTP: on `ship.sock` of the data directory, and on one that systemd has passed.
+ *
+ * - `GET /v1/state`: what EventFeed.state gives.
+ * - `GET /v1/events?after=SEQ&events=N&bytes=N`: the lines of EventFeed.next; the rest of the piece stands in the header.
+ * - `GET /v1/status`: problems and shipping, of `courtd status`.
+ * - `POST /v1/report`: takes a ShipReport. `GET /v1/report`: the latest.
+ */
+export class FeedServer {
+  readonly #directory: string;
+  readonly #feed: LocalFeed;
+  readonly #lock: Database;
+  readonly #servers: http.Server[] = [];
+  /** When something was last asked, by performance.now. */
+  askedAt = performance.now();
+
+  private constructor(directory: string, feed: LocalFeed, lock: Database) {
+    this.#directory = directory;
+    this.#feed = feed;
+    this.#lock = lock;
+  }
+
+  /**
+   * The feed has been read from: root is the owner of the directory by now.
+   * @throws {OperatorError} where the events of this directory are being shipped already.
+   */
+  static async start(directory: string, feed: LocalFeed, fd?: number): Promise<FeedServer> {
+    const server = new FeedServer(directory, feed, lockShipper(directory));
+    const file = shipSocket(directory);
+    try {
+      removeStale(file);
+      await server.#listen((own) => bindPrivately(file, (place) => own.listen({ path: place })));
+      giveToGroup(file);
+      if (fd !== undefined) await server.#listen((own) => own.listen({ fd }));
+      return server;
+    } catch (error) {
+      await server.close();
+      if (error instanceof OperatorError) throw error;
+      throw new OperatorError(`Cannot listen on ${file}: ${(error as Error).message}.`);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.#servers) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+    fs.rmSync(shipSocket(this.#directory), { force: true });
+    this.#lock.close();
+  }
+
+  async #listen(bind: (server: http.Server) => void): Promise<void> {
+    const server = http.createServer((req, res) => void this.#answer(req, res));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).once('listening', resolve);
+      bind(server);
+    });
+    this.#servers.push(server);
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://courtd');
+    try {
+      switch (`${req.method} ${pathname}`) {
+        case 'GET /v1/report':
+          return answerJson(res, this.#feed.latest ?? null);
+        case 'GET /v1/state':
+          this.askedAt = performance.now();
+          return answerJson(res, await this.#feed.state());
+        case 'GET /v1/status':
+          return answerJson(res, (await this.#feed.status()) ?? null);
+        case 'GET /v1/events':
+          return await this.#answerEvents(res, searchParams);
+        case 'POST /v1/report':
+          return await this.#takeReport(req, res);
+        default:
+          return answerJson(res, { error: 'There is nothing here.' }, 404);
+      }
+    } catch (error) {
+      const isKnown = error instanceof FeedAway || error instanceof OperatorError;
+      const message = isKnown ? error.message : 'Something went wrong in the feed.';
+      answerJson(res, { error: message }, error instanceof FeedAway ? 503 : 500);
+    }
+  }
+
+  async #answerEvents(res: ServerResponse, query: URLSearchParams): Promise<void> {
+    this.askedAt = performance.now();
+    const number = (name: string) => Number(query.get(name));
+    const limits = { events: number('events'), bytes: number('bytes') };
+    if (![number('after'), limits.events, limits.bytes].every(Number.isSafeInteger)) {
+      return answerJson(res, { error: 'after, events and bytes are whole numbers.' }, 400);
+    }
+    const { epoch, lines, last, isLast } = await this.#feed.next(number('after'), limits);
+    const body = Buffer.from(lines.join(''));
+    res.writeHead(200, {
+      'Content-Type': 'application/x-ndjson',
+      'Content-Length': body.length,
+      'Courtd-Epoch': epoch,
+      'Courtd-Last': last,
+      'Courtd-Is-Last': String(isLast),
+    });
+    res.end(body);
+  }
+
+  async #takeReport(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    let text = '';
+    for await (const chunk of req.setEncoding('utf8')) {
+      text += chunk;
+      if (text.length > REPORT_BYTES) return void res.destroy();
+    }
+    const report: unknown = JSON.parse(text);
+    if (!isReport(report)) return answerJson(res, { error: 'That is no report.' }, 400);
+    await this.#feed.report(report);
+    answerJson(res, {});
+  }
+}

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
+import { arrivalToJson } from '../../protocol/event.ts';
+import { ArrivalLog, type Arrivals, NotNow } from '../../store/arrivalLog.ts';
+import {
+  type BoxStatus,
+  type EventFeed,
+  FeedAway,
+  type LogState,
+  type Piece,
+  type PieceLimits,
+} from './eventFeed.ts';
+import { NoteKeeper, type ShipReport } from './shipNote.ts';
+
+/** Compiled in the package. */
+const MAIN = path.resolve(import.meta.dirname, `../../main${path.extname(import.meta.filename)}`);
+const STATUS_MS = 15_000;
+const STATUS_BYTES = 4 * 1024 ** 2;
+
+/** The feed of a data directory, in the process that has it open. */
+export class LocalFeed implements EventFeed {
+  readonly #directory: string;
+  readonly #log: ArrivalLog;
+  readonly #notes: NoteKeeper;
+  /** What was read last, when nothing came after it: the database is opened again only when something may have come. */
+  #idle: { readonly after: number; readonly epoch: string } | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.#log = new ArrivalLog(directory);
+    this.#notes = new NoteKeeper(directory);
+  }
+
+  get latest(): ShipReport | undefined {
+    return this.#notes.latest;
+  }
+
+  /** @throws {OperatorError} the first time, where it cannot be read. */
+  async state(): Promise<LogState> {
+    const { epochs, lastSeq, prunedSeq } = await this.#read(Number.MAX_SAFE_INTEGER, 1);
+    return { epochs, lastSeq, prunedSeq, report: this.latest };
+  }
+
+  async next(after: number, limits: PieceLimits): Promise<Piece> {
+    const idle = this.#idle;
+    if (idle?.after === after && !this.#log.hasNews()) {
+      return { epoch: idle.epoch, lines: [], last: after, isLast: true };
+    }
+    const { events, isLast, epochs } = await this.#read(after, limits.events);
+    const epoch = epochs.at(-1)!.name;
+    const lines: string[] = [];
+    let bytes = 0;
+    for (const event of events) {
+      const line = arrivalToJson(event);
+      bytes += Buffer.byteLength(line);
+      if (lines.length > 0 && bytes > limits.bytes) break;
+      lines.push(line);
+    }
+    const isAll = lines.length === events.length && isLast;
+    this.#idle = isAll && lines.length === 0 ? { after, epoch } : undefined;
+    return { epoch, lines, last: events[lines.length - 1]?.seq ?? after, isLast: isAll };
+  }
+
+  async report(report: ShipReport): Promise<void> {
+    this.#notes.put(report);
+  }
+
+  /** Asked of a process of its own, once a minute: what it loads and reads is gone again with it. */
+  async status(): Promise<BoxStatus | undefined> {
+    const args = [MAIN, 'status', '--json', '--data', this.#directory];
+    const options = { timeout: STATUS_MS, maxBuffer: STATUS_BYTES, killSignal: 'SIGKILL' } as const;
+    const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error) => error);
+    try {
+      const { problems, ship } = JSON.parse(stdout);
+      return { problems, ship };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Writes what was reported last. */
+  async close(): Promise<void> {
+    this.#log.close();
+    this.#notes.flush();
+  }
+
+  async #read(after: number, limit: number): Promise<Arrivals> {
+    for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; ) {
+      try {
+        return this.#log.after(after, limit);
+      } catch (error) {
+        if (!(error instanceof NotNow)) throw error;
+        if (performance.now() > giveUpAt) throw new FeedAway(error.message);
+      }
+      await sleep(FOLLOW_POLL_MS);
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { createPartial, publish } from '../../base/atomicFile.ts';
+import type { Epoch } from '../../store/layout/epochs.ts';
+
+/** What a shipper is doing (design 8). */
+export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
+export type ShipState = (typeof SHIP_STATES)[number];
+
+/** How far a shipper is. */
+export interface ShipReport {
+  /** Its name at headquarters; null where another courtd takes the events. */
+  readonly box: string | null;
+  /** Without anything secret. */
+  readonly url: string;
+  readonly epoch: string | null;
+  readonly state: ShipState;
+  /** Headquarters has every event up to here, but for those that it refuses for good; null where that is not known. */
+  readonly shipped_seq: number | null;
+  /** ISO 8601; null: nothing has been acknowledged yet. */
+  readonly last_ack_at: string | null;
+  /** What is wrong and what to do, in a sentence or two; null: nothing. */
+  readonly error: string | null;
+  /** False once the shipper has ended. */
+  readonly running: boolean;
+}
+
+/** At most one small write in this time (design 8), and one when a shipper ends. */
+const WRITE_MS = 60_000;
+/** A shipper that has not reported for so long has ended: it does at least every two seconds. */
+const SILENT_MS = 15_000;
+const NOTE_BYTES_MAX = 16 * 1024;
+
+export function noteFile(directory: string): string {
+  return path.join(directory, 'courtd.ship');
+}
+
+/** @returns what was noted last; undefined where nothing was, or it cannot be read. */
+export function readNote(directory: string): ShipReport | undefined {
+  try {
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+    const fd = fs.openSync(noteFile(directory), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      const bytes = Buffer.alloc(NOTE_BYTES_MAX);
+      const note = JSON.parse(bytes.toString('utf8', 0, fs.readSync(fd, bytes)));
+      return isReport(note) ? note : undefined;
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a value that another process sent or wrote is a report. */
+export function isReport(value: unknown): value is ShipReport {
+  const { box, url, epoch, state, shipped_seq, last_ack_at, error } = (value ?? {}) as ShipReport;
+  const isText = (one: unknown) => one === null || typeof one === 'string';
+  const isSeq = shipped_seq === null || (Number.isSafeInteger(shipped_seq) && shipped_seq >= 0);
+  return (
+    typeof url === 'string' &&
+    SHIP_STATES.includes(state) &&
+    isSeq &&
+    [box, epoch, last_ack_at, error].every(isText)
+  );
+}
+
+/**
+ * @returns up to which seq headquarters has this log, as far as the box knows; undefined where it does not. A report of an older
+ * epoch counts up to where that epoch ended.
+ */
+export function knownShipped(
+  report: Pick<ShipReport, 'epoch' | 'shipped_seq'> | undefined,
+  epochs: readonly Epoch[],
+): number | undefined {
+  const at = epochs.findIndex(({ name }) => name === report?.epoch);
+  if (report?.shipped_seq == null || at < 0) return undefined;
+  return Math.min(report.shipped_seq, ...epochs.slice(at + 1).map(({ fromSeq }) => fromSeq));
+}
+
+/** Keeps the latest report, and notes it in the data directory now and then. */
+export class NoteKeeper {
+  readonly #directory: string;
+  #latest: ShipReport | undefined;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #written: string;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.#latest = readNote(directory);
+    this.#written = JSON.stringify(this.#latest ?? null);
+  }
+
+  /** The latest report: `running` is true only of a shipper that has been heard of just now. */
+  get latest(): ShipReport | undefined {
+    const isHeard = performance.now() - this.#reportedAt < SILENT_MS;
+    return this.#latest && { ...this.#latest, running: this.#latest.running && isHeard };
+  }
+
+  put(report: ShipReport): void {
+    this.#latest = report;
+    this.#reportedAt = performance.now();
+    const waitMs = report.running ? this.#writtenAt + WRITE_MS - performance.now() : 0;
+    if (waitMs <= 0) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), waitMs).unref();
+  }
+
+  /** Writes what has not been written. That it cannot be, such as on a full disk, is no failure: it is only older then. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const text = JSON.stringify(this.#latest ?? null);
+    if (text === this.#written || this.#latest === undefined) return;
+    try {
+      const partial = createPartial(noteFile(this.#directory));
+      fs.writeFileSync(partial, `${text}\n`);
+      publish(partial, noteFile(this.#directory));
+      this.#written = text;
+    } catch {
+      // The next report tries again.
+    }
+    this.#writtenAt = performance.now();
+  }
+}

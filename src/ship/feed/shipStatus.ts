@@ -1,0 +1,86 @@
+import type { Database } from 'better-sqlite3';
+import type { Epoch } from '../../store/layout/epochs.ts';
+import { readShipLag } from '../../store/read/shipLag.ts';
+import { askReport } from './feedClient.ts';
+import { knownShipped, readNote, type ShipReport, type ShipState } from './shipNote.ts';
+
+/** `courtd ship status --json`, and `ship` in `courtd status --json` (design 8); what is not known is null. */
+export interface ShipStatus {
+  readonly box: string | null;
+  readonly epoch: string | null;
+  /** Without anything secret. */
+  readonly url: string | null;
+  readonly state: ShipState;
+  /** Headquarters has every event up to here. */
+  readonly shipped_seq: number | null;
+  readonly newest_seq: number | null;
+  readonly behind_events: number | null;
+  /** Since the oldest event that is not shipped was received. */
+  readonly behind_s: number | null;
+  readonly last_ack_at: string | null;
+  readonly error: string | null;
+}
+
+/** How far shipping is by what has been reported, and by what the database holds now. */
+export interface ShipView extends ShipStatus {
+  /** Whether a shipper runs. */
+  readonly running: boolean;
+  /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
+  readonly isSetUp: boolean;
+}
+
+/**
+ * True at the moment it is asked, also when no shipper runs: then the latest note counts.
+ * @param settings of this command; the shipper's own count for more.
+ */
+export async function lookAtShip(
+  directory: string,
+  db: Database,
+  settings: { readonly url?: string | undefined; readonly box?: string | undefined } = {},
+  nowMs = Date.now(),
+): Promise<ShipView> {
+  const note = readNote(directory);
+  const report = (await askReport(directory)) ?? (note && { ...note, running: false });
+  const isSetUp = report !== undefined || settings.url !== undefined;
+  const from = (all: readonly Epoch[]) => (isSetUp ? (knownShipped(report, all) ?? 0) : undefined);
+  const { epochs, newestSeq, behind } = readShipLag(db, from);
+  const shipped = knownShipped(report, epochs);
+  const epoch = epochs.at(-1)?.name ?? null;
+  const running = report?.running ?? false;
+  const isFencedNow = report?.state === 'fenced' && report.epoch === epoch;
+  return {
+    running,
+    isSetUp,
+    box: report?.box ?? settings.box ?? null,
+    epoch,
+    url: report?.url ?? settings.url ?? null,
+    state: isSetUp ? stateOf(report, running, isFencedNow, behind?.events ?? 0) : 'off',
+    shipped_seq: shipped ?? null,
+    newest_seq: newestSeq,
+    behind_events: behind?.events ?? null,
+    behind_s: behind === undefined ? null : behindSeconds(behind.oldestMs, nowMs),
+    last_ack_at: report?.last_ack_at ?? null,
+    error: report?.state === 'fenced' && !isFencedNow ? null : (report?.error ?? null),
+  };
+}
+
+function stateOf(
+  report: ShipReport | undefined,
+  running: boolean,
+  isFencedNow: boolean,
+  behind: number,
+): ShipState {
+  if (isFencedNow) return 'fenced';
+  if (report === undefined) return 'off';
+  if (running || report.state === 'refused') return report.state === 'fenced' ? 'connecting' : report.state;
+  return behind === 0 ? 'current' : 'behind';
+}
+
+function behindSeconds(oldestMs: number | undefined, nowMs: number): number {
+  return oldestMs === undefined ? 0 : Math.max(0, Math.round((nowMs - oldestMs) / 1_000));
+}
+
+/** @returns the members that are the contract's. */
+export function shipStatusOf({ running: _running, isSetUp: _isSetUp, ...status }: ShipView): ShipStatus {
+  return status;
+}

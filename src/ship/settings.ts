@@ -1,0 +1,96 @@
+import { OperatorError } from '../base/operatorError.ts';
+import type { EventFeed } from './feed/eventFeed.ts';
+import type { Sink } from './sink/sink.ts';
+
+/** Where to ship to, as the settings say it. */
+export interface ShipSettings {
+  /** COURTD_SHIP_URL. */
+  readonly url?: string | undefined;
+  /** COURTD_SHIP_BOX. */
+  readonly box?: string | undefined;
+  /** COURTD_SHIP_CREDS: a file. */
+  readonly creds?: string | undefined;
+  /** COURTD_SHIP_CA: a file. */
+  readonly ca?: string | undefined;
+}
+
+/** @returns the settings of a command that has no options for them; the URL as it may be shown. */
+export function shipSettingsOf({
+  COURTD_SHIP_URL: url,
+  COURTD_SHIP_BOX: box,
+}: NodeJS.ProcessEnv): ShipSettings {
+  return { url: url === undefined ? undefined : shownUrl(url), box };
+}
+
+/** A place to ship to, before it is connected to. */
+export interface Destination {
+  readonly box: string | null;
+  /** Without a name and password: for reports. */
+  readonly url: string;
+  makeSink(feed: EventFeed): Sink;
+}
+
+const NATS = ['nats:', 'tls:'];
+const COURTD = ['http:', 'https:'];
+
+/**
+ * Reads the files of the credentials, but connects to nobody.
+ * @throws {OperatorError} where a setting is missing or wrong.
+ */
+export async function destinationOf({ url, box, creds, ca }: ShipSettings): Promise<Destination> {
+  if (url === undefined) {
+    throw new OperatorError(
+      'Shipping is off: set COURTD_SHIP_URL to where the events go, such as nats://hq.example.org or https://hq.example.org:4000.',
+    );
+  }
+  const urls = parseUrls(url);
+  const shown = shownUrl(url);
+  const { SecretFile } = await import('./sink/secrets.ts');
+  const secret = new SecretFile(creds, 'the credentials (COURTD_SHIP_CREDS)');
+  const authority = new SecretFile(ca, "the authority's certificate (COURTD_SHIP_CA)");
+  if (COURTD.includes(urls[0]!.protocol)) {
+    const { CourtdSink } = await import('./sink/courtdSink.ts');
+    const target = { url: new URL(shown), name: shown, token: secret, ca: authority };
+    return { box: box ?? null, url: shown, makeSink: (feed) => new CourtdSink(target, feed) };
+  }
+  if (box === undefined) {
+    throw new OperatorError(
+      'Set COURTD_SHIP_BOX to the name of this box at headquarters: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
+    );
+  }
+  const { NatsSink } = await import('./sink/natsSink.ts');
+  const target = { servers: urls, box, name: shown, creds: secret, ca: authority };
+  return { box, url: shown, makeSink: (feed) => new NatsSink(target, feed) };
+}
+
+/** @returns several NATS servers, or one courtd. @throws {OperatorError} */
+export function parseUrls(text: string): URL[] {
+  const urls = text.split(',').map((one) => {
+    const url = URL.parse(one.trim());
+    if (url === null || ![...NATS, ...COURTD].includes(url.protocol) || url.hostname === '') throw wrongUrl();
+    return url;
+  });
+  const isNats = urls.every(({ protocol }) => NATS.includes(protocol));
+  if (!isNats && urls.length > 1) throw wrongUrl();
+  return urls;
+}
+
+function wrongUrl(): OperatorError {
+  return new OperatorError(
+    'COURTD_SHIP_URL has to be nats:// or tls:// (several servers with commas between), or the address of one courtd with http:// or ' +
+      'https://.',
+  );
+}
+
+/** @returns the URLs as they may be shown: without a name and password. */
+export function shownUrl(text: string): string {
+  return text
+    .split(',')
+    .map((one) =>
+      one
+        .trim()
+        .replace(/\/\/[^/@]*@/, '//')
+        .replace(/\/$/, ''),
+    )
+    .join(',');
+}

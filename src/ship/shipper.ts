@@ -1,0 +1,245 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff } from './backoff.ts';
+import { ChunkReader } from './chunkReader.ts';
+import { type EventFeed, FeedAway, type LogState, type Piece } from './feed/eventFeed.ts';
+import type { ShipReport, ShipState } from './feed/shipNote.ts';
+import { CHUNK_LIMITS, eventOf } from './sink/chunk.ts';
+import { type Sink, Trouble } from './sink/sink.ts';
+import type { Cursor } from './sink/startCursor.ts';
+
+/** How often it says how far it is, at least: what is older counts as ended (shipNote.ts). */
+const REPORT_MS = 1_000;
+const STATUS_MS = 60_000;
+/** While nothing comes: whether the connection still is one, and nobody else ships under this name. */
+const ASK_AGAIN_MS = 60_000;
+/** How long an answer is waited for that is under way when the shipper is to end. */
+const END_MS = 4_000;
+/** While the feed is away: its service is restarted, say. */
+const FEED_RETRY_MS = 1_000;
+
+export interface ShipperOptions {
+  readonly box: string | null;
+  readonly url: string;
+  readonly version: string;
+  /** Ends when it has caught up. */
+  readonly once: boolean;
+  readonly signal: AbortSignal;
+  /** Called with each acknowledgement, and with each state and error that is another one than before (`isChange`). */
+  readonly onReport: (report: ShipReport, isChange: boolean) => void;
+  /** An event that headquarters refuses for good was left out. */
+  readonly onLeftOut: (sentence: string) => void;
+}
+
+/** Carries events from a feed to a sink: one chunk at a time, each behind the one that was acknowledged before. */
+export class Shipper {
+  readonly #feed: EventFeed;
+  readonly #sink: Sink;
+  readonly #options: ShipperOptions;
+  readonly #reader: ChunkReader;
+  readonly #backoff = new Backoff();
+  #cursor: Cursor | undefined;
+  /** Events up to here are shipped, or were refused for good: of the cursor's epoch. */
+  #leftOut = 0;
+  /** What was left out last, for as long as this shipper runs. */
+  #omission: string | null = null;
+  #report: ShipReport;
+  #reportedAt = 0;
+  #askedAt = 0;
+  #statusAt = Number.NEGATIVE_INFINITY;
+  #telling: Promise<void> = Promise.resolve();
+
+  constructor(feed: EventFeed, sink: Sink, options: ShipperOptions) {
+    this.#feed = feed;
+    this.#sink = sink;
+    this.#options = options;
+    this.#reader = new ChunkReader(feed, options.signal);
+    const { box, url } = options;
+    const nothing = { epoch: null, shipped_seq: null, last_ack_at: null, error: null };
+    this.#report = { box, url, state: 'connecting', running: true, ...nothing };
+  }
+
+  /** @returns how it ended: stopped, caught up (`once`), or fenced. */
+  async run(): Promise<ShipReport> {
+    const { signal, once } = this.#options;
+    await this.#takeOver();
+    if (this.#report.state === 'fenced') return this.#report;
+    const beat = setInterval(() => void this.#feed.report(this.#report), REPORT_MS);
+    const end = () => setTimeout(() => this.#sink.close(), END_MS).unref();
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      while (!signal.aborted) {
+        try {
+          if ((await this.#step()) && once) break;
+        } catch (error) {
+          if (signal.aborted) break;
+          if (!(await this.#survive(error))) break;
+        }
+      }
+    } finally {
+      clearInterval(beat);
+      this.#report = { ...this.#report, running: false };
+      await this.#feed.report(this.#report);
+      if (!signal.aborted) await this.#telling;
+      await this.#sink.close();
+    }
+    return this.#report;
+  }
+
+  /** What an earlier shipper of this place has reported still holds: also that it was fenced, until there is a new epoch. */
+  async #takeOver(): Promise<void> {
+    const { report, epochs } = await this.#firstState();
+    if (report?.url !== this.#report.url || report.box !== this.#report.box) return;
+    const { epoch, shipped_seq, last_ack_at, state, error } = report;
+    this.#report = { ...this.#report, epoch, shipped_seq, last_ack_at };
+    if (state !== 'fenced' || epoch !== epochs.at(-1)!.name) return;
+    this.#report = { ...this.#report, state, error, running: false };
+    this.#options.onReport(this.#report, true);
+  }
+
+  async #firstState(): Promise<Pick<LogState, 'report' | 'epochs'>> {
+    while (!this.#options.signal.aborted) {
+      try {
+        return await this.#feed.state();
+      } catch (error) {
+        if (!(error instanceof FeedAway)) throw error;
+        this.#tell('connecting', error.message);
+        await this.#pause(FEED_RETRY_MS);
+      }
+    }
+    return { report: undefined, epochs: [] };
+  }
+
+  /** Ships the next chunk. @returns whether there is none. */
+  async #step(): Promise<boolean> {
+    this.#cursor ??= await this.#whereToGoOn();
+    const { epoch, seq } = this.#cursor;
+    const after = Math.max(seq, this.#leftOut);
+    const piece = await this.#reader.next(after, epoch, !this.#options.once);
+    if (piece.epoch !== epoch) {
+      // A backup was restored: this is another log.
+      [this.#cursor, this.#leftOut] = [undefined, 0];
+      return false;
+    }
+    if (piece.lines.length === 0) {
+      this.#backoff.reset();
+      this.#tell('current', null);
+      this.#tellHeadquarters();
+      const isOld = performance.now() - this.#askedAt > ASK_AGAIN_MS;
+      if (isOld || !this.#sink.isOpen()) this.#cursor = undefined;
+      return true;
+    }
+    if (!piece.isLast) this.#tell('behind', null);
+    try {
+      this.#cursor = await this.#sink.send({ ...piece, after: seq }, this.#cursor);
+    } catch (error) {
+      if (!(error instanceof Trouble) || error.kind !== 'poison') throw error;
+      this.#split(piece, error);
+      return false;
+    }
+    await this.#acknowledged(piece);
+    return false;
+  }
+
+  async #whereToGoOn(): Promise<Cursor> {
+    const cursor = await this.#sink.whereAreYou();
+    this.#askedAt = performance.now();
+    if (cursor.epoch !== this.#report.epoch) this.#leftOut = 0;
+    this.#report = {
+      ...this.#report,
+      epoch: cursor.epoch,
+      shipped_seq: Math.max(cursor.seq, this.#leftOut),
+    };
+    return cursor;
+  }
+
+  async #acknowledged({ last, isLast }: Piece): Promise<void> {
+    this.#backoff.reset();
+    this.#askedAt = performance.now();
+    this.#reader.most = Math.min(CHUNK_LIMITS.events, this.#reader.most * 2);
+    this.#report = { ...this.#report, shipped_seq: last, last_ack_at: new Date().toISOString() };
+    // Before anybody is told: should this process be killed now, the feed knows.
+    await this.#feed.report(this.#report);
+    this.#tell(isLast ? 'current' : 'behind', null, true);
+    this.#tellHeadquarters();
+  }
+
+  /** What headquarters never takes is halved until the event is found that is to blame; the rest goes on without it. */
+  #split({ lines, last }: Piece, { message }: Trouble): void {
+    if (lines.length > 1) {
+      this.#reader.most = Math.ceil(lines.length / 2);
+      return;
+    }
+    this.#leftOut = last;
+    this.#reader.most = 2;
+    this.#report = { ...this.#report, shipped_seq: last };
+    const { event_id, session_id } = JSON.parse(eventOf(lines[0]!));
+    this.#omission = `seq ${last} (event ${event_id} of session ${session_id}) is not shipped: ${message} It stays on this box, and the rest goes on.`;
+    this.#options.onLeftOut(this.#omission);
+  }
+
+  /** @returns whether to go on. */
+  async #survive(error: unknown): Promise<boolean> {
+    if (error instanceof FeedAway) {
+      this.#tell(this.#report.state, error.message);
+      await this.#pause(FEED_RETRY_MS);
+      return true;
+    }
+    if (!(error instanceof Trouble)) throw error;
+    const { kind, message, retryMs } = error;
+    // Nothing but an acknowledgement says what headquarters has: ask it.
+    this.#cursor = undefined;
+    if (kind === 'fenced') {
+      const { epochs } = await this.#firstState();
+      this.#report = { ...this.#report, epoch: epochs.at(-1)!.name };
+      this.#tell('fenced', message);
+      return false;
+    }
+    if (kind !== 'moved')
+      this.#tell(kind === 'refused' ? 'refused' : kind === 'waiting' ? 'behind' : 'connecting', message);
+    await this.#pause(Math.max(this.#backoff.next(), retryMs));
+    return true;
+  }
+
+  #tell(state: ShipState, trouble: string | null, isAck = false): void {
+    const error = trouble ?? this.#omission;
+    const isNew = state !== this.#report.state || error !== this.#report.error;
+    this.#report = { ...this.#report, state, error };
+    if (isNew || isAck) this.#options.onReport(this.#report, isNew);
+    if (!isNew && performance.now() - this.#reportedAt < REPORT_MS) return;
+    this.#reportedAt = performance.now();
+    void this.#feed.report(this.#report);
+  }
+
+  /** Once a minute. */
+  #tellHeadquarters(): void {
+    if (performance.now() - this.#statusAt < STATUS_MS) return;
+    this.#statusAt = performance.now();
+    this.#telling = this.#statusMessage()
+      .then((status) => this.#sink.tellStatus(status))
+      // There is another one in a minute.
+      .catch(() => {});
+  }
+
+  /** The message of design 8. */
+  async #statusMessage(): Promise<object> {
+    await this.#feed.report(this.#report);
+    const status = await this.#feed.status();
+    const { box, epoch, state, shipped_seq } = this.#report;
+    return {
+      box,
+      epoch,
+      version: this.#options.version,
+      at: new Date().toISOString(),
+      state,
+      newest_seq: status?.ship?.newest_seq ?? null,
+      shipped_seq,
+      behind_events: status?.ship?.behind_events ?? null,
+      behind_s: status?.ship?.behind_s ?? null,
+      problems: status?.problems ?? [],
+    };
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#options.signal }).catch(() => {});
+  }
+}

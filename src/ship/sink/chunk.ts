@@ -1,0 +1,71 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { AFTER, COUNT, chunkHead, type Headers, LAST, SHA256, sha256Of } from '../../nats/fleetLog.ts';
+import type { Piece } from '../feed/eventFeed.ts';
+
+/** What goes to headquarters at once, whole or not at all. */
+export interface Chunk extends Piece {
+  /** The seq of the last event before it that headquarters has; 0: none. Seqs between may be missing: pruned, or left out. */
+  readonly after: number;
+}
+
+/** A chunk holds no more than this, but always one event (design 8). */
+export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
+/** What a message holds when it is unpacked, at most: one event may be as large as a body. */
+const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
+
+const gzip = promisify(zlib.gzip);
+const gunzip = promisify(zlib.gunzip);
+
+/** A chunk as a message. */
+export interface Message {
+  readonly data: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** @returns the message, with the headers of design 8. */
+export async function messageOf({ after, last, lines }: Chunk): Promise<Message> {
+  const data = await gzip(lines.join(''));
+  const headers = {
+    [AFTER]: String(after),
+    [LAST]: String(last),
+    [COUNT]: String(lines.length),
+    [SHA256]: sha256Of(data),
+  };
+  return { data, headers };
+}
+
+/** A chunk that headquarters has. */
+export interface StoredChunk {
+  readonly after: number;
+  readonly last: number;
+  readonly lines: readonly string[];
+}
+
+/** @returns undefined where the message is not one of courtd's, or is damaged. */
+export async function chunkOf(data: Uint8Array, headers?: Headers): Promise<StoredChunk | undefined> {
+  const head = chunkHead(headers);
+  if (head === undefined || head.sha256 !== sha256Of(data)) return undefined;
+  const { after, last, count } = head;
+  try {
+    const text = (await gunzip(data, { maxOutputLength: UNPACKED_BYTES_MAX })).toString();
+    const lines = text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => `${line}\n`);
+    const isWhole = lines.length === count && count > 0 && seqOf(lines.at(-1)!) === last && after < last;
+    return isWhole ? { after, last, lines } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns the seq of a line of `tail --json`. */
+export function seqOf(line: string): number {
+  return Number(/^\{"seq":(\d+),/.exec(line)?.[1] ?? Number.NaN);
+}
+
+/** @returns the event of a line of `tail --json`, as JSON text. */
+export function eventOf(line: string): string {
+  return line.slice(line.indexOf('"event":') + '"event":'.length, -2);
+}

@@ -1,0 +1,156 @@
+import http from 'node:http';
+import https from 'node:https';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { OperatorError } from '../../base/operatorError.ts';
+import type { EventFeed } from '../feed/eventFeed.ts';
+import { knownShipped } from '../feed/shipNote.ts';
+import { type Chunk, eventOf } from './chunk.ts';
+import { connectTrouble } from './connectTrouble.ts';
+import type { SecretFile } from './secrets.ts';
+import { type Sink, Trouble } from './sink.ts';
+import type { Cursor } from './startCursor.ts';
+
+/** Another courtd answers when the events are on its disk. */
+const ANSWER_MS = 30_000;
+const ANSWER_BYTES = 256 * 1024;
+
+const gzip = promisify(zlib.gzip);
+
+/** What the connection needs. */
+export interface CourtdTarget {
+  /** Without a name and password. */
+  readonly url: URL;
+  /** As it stands in reports: a note counts only for the same one. */
+  readonly name: string;
+  readonly token: SecretFile;
+  readonly ca: SecretFile;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly retryMs: number;
+  readonly sentence: string;
+}
+
+/** Another courtd. It takes each event once, however often it is sent, so the cursor may be old: it is the box's note. */
+export class CourtdSink implements Sink {
+  readonly #target: CourtdTarget;
+  readonly #feed: EventFeed;
+  readonly #isTls: boolean;
+  #agent: http.Agent | undefined;
+  #cursor: Cursor | undefined;
+
+  /** @throws {OperatorError} without a token. */
+  constructor(target: CourtdTarget, feed: EventFeed) {
+    if (target.token.read() === undefined) {
+      throw new OperatorError(
+        'Another courtd takes events only with its token: put that into a file, and name it with COURTD_SHIP_CREDS.',
+      );
+    }
+    this.#target = target;
+    this.#feed = feed;
+    this.#isTls = target.url.protocol === 'https:';
+  }
+
+  async whereAreYou(): Promise<Cursor> {
+    const { epochs, report } = await this.#feed.state();
+    const epoch = epochs.at(-1)!.name;
+    if (this.#cursor?.epoch === epoch) return this.#cursor;
+    const isSame = report?.url === this.#target.name;
+    return { epoch, seq: (isSame ? knownShipped(report, epochs) : undefined) ?? 0, expected: 0 };
+  }
+
+  async send(chunk: Chunk, { epoch, expected }: Cursor): Promise<Cursor> {
+    const answer = await this.#post(await gzip(`[${chunk.lines.map(eventOf).join(',')}]`));
+    if (answer.status !== 202) throw this.#troubleOf(answer);
+    this.#cursor = { epoch, seq: chunk.last, expected };
+    return this.#cursor;
+  }
+
+  async tellStatus(): Promise<void> {}
+
+  isOpen(): boolean {
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#agent?.destroy();
+    this.#agent = undefined;
+  }
+
+  #troubleOf({ status, sentence, retryMs }: Answer): Trouble {
+    const where = this.#target.url.host;
+    if (status === 400 || status === 413)
+      return new Trouble('poison', `headquarters answers ${status}: ${sentence}`);
+    if (status === 401 || status === 403) {
+      return new Trouble(
+        'refused',
+        `Headquarters (${where}) does not accept the token of this box: put the current one where COURTD_SHIP_CREDS says, and restart ` +
+          'the shipper ("sudo systemctl restart courtd-ship").',
+      );
+    }
+    if (status === 429 || status >= 500) {
+      return new Trouble(
+        'waiting',
+        `Headquarters (${where}) takes no events now (${status}): ${sentence} The box keeps them.`,
+        retryMs,
+      );
+    }
+    return new Trouble(
+      'refused',
+      `What answers at ${where} is no courtd (${status}): correct COURTD_SHIP_URL.`,
+      retryMs,
+    );
+  }
+
+  async #post(body: Buffer): Promise<Answer> {
+    const { url, token } = this.#target;
+    const headers = {
+      Authorization: `Bearer ${token.read()?.toString('utf8').trim()}`,
+      'Content-Type': 'application/json',
+      'Content-Encoding': 'gzip',
+      'Content-Length': body.length,
+    };
+    const place = new URL(`${url.pathname.replace(/\/(v1\/events\/?)?$/, '')}/v1/events`, url);
+    const options = { method: 'POST', headers, agent: this.#connections(), timeout: ANSWER_MS };
+    return new Promise((resolve, reject) => {
+      const request = (this.#isTls ? https : http).request(place, options, (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (piece) => {
+          if (text.length < ANSWER_BYTES) text += piece;
+        });
+        response.once('error', (error) => reject(connectTrouble(error, url.host)));
+        response.once('end', () => {
+          const retryMs = 1_000 * (Number(response.headers['retry-after']) || 0);
+          resolve({ status: response.statusCode ?? 0, retryMs, sentence: sentenceOf(text) });
+        });
+      });
+      request.once('timeout', () =>
+        request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })),
+      );
+      request.once('error', (error) => reject(connectTrouble(error, url.host)));
+      request.end(body);
+    });
+  }
+
+  #connections(): http.Agent {
+    const ca = this.#target.ca.read();
+    this.#agent ??= this.#isTls
+      ? new https.Agent({ keepAlive: true, ...(ca === undefined ? {} : { ca }) })
+      : new http.Agent({ keepAlive: true });
+    return this.#agent;
+  }
+}
+
+/** @returns the sentence of a problem, with the first fault that it names. */
+function sentenceOf(text: string): string {
+  try {
+    const { error, details, invalid } = JSON.parse(text);
+    const issue = details?.[0] ?? invalid?.[0]?.issues?.[0];
+    return [error, issue && `${issue.path} ${issue.message}.`].filter(Boolean).join(' ');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,150 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
+import type { EventFeed } from '../feed/eventFeed.ts';
+import { type Chunk, chunkOf, messageOf } from './chunk.ts';
+import { connectToNats, type NatsTarget, natsTrouble } from './natsConnection.ts';
+import { type Sink, Trouble } from './sink.ts';
+import { type Cursor, Fenced, hasChunk, type LastMessage, startCursor } from './startCursor.ts';
+
+/** A server that keeps what it acknowledges syncs its disk first, and a leader may have to be elected. */
+const ANSWER_MS = 5_000;
+/** The headers count for `max_payload`, too. */
+const HEADER_BYTES = 1_024;
+/** Of the server's error.go: the last message of the subject is another one; the message is larger than the stream allows. */
+const [WRONG_LAST_SEQUENCE, MESSAGE_TOO_LARGE] = [[10_071, 10_164], 10_054] as const;
+const NOT_FOUND = 404;
+
+/** What a stream answers to a message. */
+interface PublishAnswer {
+  readonly stream?: string;
+  readonly seq?: number;
+  readonly error?: { readonly err_code?: number; readonly description?: string };
+}
+
+/**
+ * NATS JetStream. A chunk is one message, which gets in only where the last message of its subject is the one that was expected: of a
+ * late original and its resend one is refused, however late. So there is no state here that matters, and no time after which it
+ * could be forgotten.
+ */
+export class NatsSink implements Sink {
+  readonly #target: NatsTarget;
+  readonly #feed: EventFeed;
+  #connection: NatsConnection | undefined;
+
+  constructor(target: NatsTarget, feed: EventFeed) {
+    this.#target = target;
+    this.#feed = feed;
+  }
+
+  async whereAreYou(): Promise<Cursor> {
+    const { epochs } = await this.#feed.state();
+    const lastOf = (epoch: string) => this.#last(this.#subject(epoch));
+    try {
+      return await startCursor(epochs, lastOf, (chunk) => hasChunk(this.#feed, chunk));
+    } catch (error) {
+      if (!(error instanceof Fenced)) throw error;
+      throw new Trouble(
+        'fenced',
+        `Headquarters has events of ${this.#subject(epochs.at(-1)!.name)} that are not of this box: another box was made from a copy ` +
+          'of it, or its database was put back without "courtd restore". Nothing more is shipped. Find the other box; then give this ' +
+          'one a log of its own ("sudo courtd ship epoch --new") and start it again ("sudo systemctl restart courtd-ship").',
+      );
+    }
+  }
+
+  async send(chunk: Chunk, { epoch, expected }: Cursor): Promise<Cursor> {
+    const { data, headers } = await messageOf(chunk);
+    const nc = await this.#connected();
+    const limit = nc.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    if (data.length + HEADER_BYTES > limit) {
+      throw new Trouble(
+        'poison',
+        `packed it has ${data.length} bytes, and headquarters takes ${limit} in a message (max_payload).`,
+      );
+    }
+    const answer = await this.#ask(this.#subject(epoch), data, {
+      ...headers,
+      'Nats-Expected-Last-Subject-Sequence': String(expected),
+    });
+    const { seq, stream, error } = answer.json<PublishAnswer>();
+    if (error !== undefined) throw troubleOf(error);
+    if (typeof seq !== 'number' || stream !== STREAM) {
+      throw new Trouble(
+        'waiting',
+        `What answers for ${this.#subject(epoch)} is not the stream ${STREAM}: run "courtd fleet check" at headquarters.`,
+      );
+    }
+    return { epoch, seq: chunk.last, expected: seq };
+  }
+
+  async tellStatus(status: object): Promise<void> {
+    const nc = await this.#connected();
+    nc.publish(statusSubjectOf(this.#target.box), JSON.stringify(status));
+    await nc.flush();
+  }
+
+  isOpen(): boolean {
+    return this.#connection?.isClosed() === false;
+  }
+
+  async close(): Promise<void> {
+    const nc = this.#connection;
+    this.#connection = undefined;
+    // Not waited for: nobody may be at its other end.
+    void nc?.close().catch(() => {});
+  }
+
+  #subject(epoch: string): string {
+    return subjectOf(this.#target.box, epoch);
+  }
+
+  /** The last message of a subject, as some server of the cluster has it: a stale one only makes the next publish fail. */
+  async #last(subject: string): Promise<LastMessage | undefined> {
+    const answer = await this.#ask(`$JS.API.DIRECT.GET.${STREAM}.${subject}`);
+    if (answer.headers?.code === NOT_FOUND) return undefined;
+    if (answer.headers?.code) {
+      throw new Trouble('waiting', `Headquarters does not say what it has: ${answer.headers.description}.`);
+    }
+    const expected = Number(answer.headers?.get('Nats-Sequence'));
+    return { expected, chunk: await chunkOf(answer.data, answer.headers) };
+  }
+
+  async #ask(
+    subject: string,
+    data?: Uint8Array,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Msg> {
+    const nc = await this.#connected();
+    try {
+      const { headers: makeHeaders } = await import('@nats-io/transport-node');
+      const all = makeHeaders();
+      for (const [name, value] of Object.entries(headers)) all.set(name, value);
+      return await nc.request(subject, data, { timeout: ANSWER_MS, headers: all });
+    } catch (error) {
+      const trouble = natsTrouble(error, this.#target.name);
+      // What does not answer may be a connection that nobody is at the other end of any more.
+      if (trouble.kind !== 'waiting') await this.close();
+      throw trouble;
+    }
+  }
+
+  async #connected(): Promise<NatsConnection> {
+    if (this.#connection?.isClosed() !== false) this.#connection = await connectToNats(this.#target);
+    return this.#connection;
+  }
+}
+
+function troubleOf({
+  err_code: code = 0,
+  description = 'no reason given',
+}: NonNullable<PublishAnswer['error']>): Trouble {
+  if ((WRONG_LAST_SEQUENCE as readonly number[]).includes(code)) {
+    return new Trouble('moved', 'Headquarters has another last message than was expected.');
+  }
+  if (code === MESSAGE_TOO_LARGE)
+    return new Trouble('poison', `headquarters does not take it: ${description}.`);
+  return new Trouble(
+    'waiting',
+    `Headquarters takes no events now: ${description}. The box keeps them; "courtd fleet check" at headquarters says what to do.`,
+  );
+}

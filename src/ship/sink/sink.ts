@@ -1,0 +1,46 @@
+import type { Chunk } from './chunk.ts';
+import type { Cursor } from './startCursor.ts';
+
+/** Where events go. */
+export interface Sink {
+  /**
+   * Asks headquarters up to where it has the log; connects first where there is no connection.
+   * @throws {Trouble}
+   */
+  whereAreYou(): Promise<Cursor>;
+  /**
+   * Sends a chunk that goes on behind the cursor.
+   * @returns the cursor behind it, once it is acknowledged.
+   * @throws {Trouble} where it is not: it may have been stored all the same, so ask where to go on.
+   */
+  send(chunk: Chunk, cursor: Cursor): Promise<Cursor>;
+  /** Tells headquarters how the box is, where it wants to know. Best effort. */
+  tellStatus(status: object): Promise<void>;
+  /** Whether there is a connection, as far as can be told without using it. */
+  isOpen(): boolean;
+  /** Ends the connection, and whatever waits for an answer. */
+  close(): Promise<void>;
+}
+
+/**
+ * - connecting: headquarters cannot be reached, or does not answer.
+ * - refused: it does not let this box in; somebody has to do something.
+ * - waiting: it is there, and does not take events now.
+ * - moved: it has something else than was thought; ask it.
+ * - poison: it will never take this chunk as it is.
+ * - fenced: another box ships under the same name.
+ */
+export type TroubleKind = 'connecting' | 'refused' | 'waiting' | 'moved' | 'poison' | 'fenced';
+
+/** Why something was not acknowledged: the message says what happened and what to do. */
+export class Trouble extends Error {
+  readonly kind: TroubleKind;
+  /** How long headquarters wants to be left alone, in milliseconds. */
+  readonly retryMs: number;
+
+  constructor(kind: TroubleKind, message: string, retryMs = 0) {
+    super(message);
+    this.kind = kind;
+    this.retryMs = retryMs;
+  }
+}

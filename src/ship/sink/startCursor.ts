@@ -1,0 +1,79 @@
+import type { Epoch } from '../../store/layout/epochs.ts';
+import type { EventFeed } from '../feed/eventFeed.ts';
+import { CHUNK_LIMITS, type StoredChunk, seqOf } from './chunk.ts';
+
+/** Where a log goes on. */
+export interface Cursor {
+  /** The name of the epoch that is shipped. */
+  readonly epoch: string;
+  /** Headquarters has every event up to here; 0: none. */
+  readonly seq: number;
+  /** The sequence of the last message of the epoch's subject; 0: there is none. */
+  readonly expected: number;
+}
+
+/** The last message of an epoch's subject; `chunk` is undefined where it is none of courtd's. */
+export interface LastMessage {
+  readonly expected: number;
+  readonly chunk: StoredChunk | undefined;
+}
+
+/** What stands at headquarters is not of this log. */
+export class Fenced extends Error {}
+
+/**
+ * Where to go on, by what headquarters has: the last message of the current epoch's subject. Where it has none yet, the last one of
+ * the latest epoch before that has any: its events are those of this log up to where the two epochs parted.
+ *
+ * Where an operator began an epoch (`ship epoch --new`), as after a clone, the logs may have parted before that. Then the old
+ * epoch's last message counts if it is of this log, and else what the box knew to be shipped: an event may come twice then, and
+ * none is lost.
+ * @param epochs of the log, the current one last.
+ * @param lastOf asks headquarters.
+ * @param isOurs whether the log has the events of a chunk.
+ * @throws {Fenced} where the current epoch's last message is not of this log.
+ */
+export async function startCursor(
+  epochs: readonly Epoch[],
+  lastOf: (epoch: string) => Promise<LastMessage | undefined>,
+  isOurs: (chunk: StoredChunk) => Promise<boolean>,
+): Promise<Cursor> {
+  const epoch = epochs.at(-1)!.name;
+  const own = await lastOf(epoch);
+  if (own !== undefined) {
+    if (own.chunk === undefined || !(await isOurs(own.chunk))) throw new Fenced();
+    return { epoch, seq: own.chunk.last, expected: own.expected };
+  }
+  for (let at = epochs.length - 2; at >= 0; at--) {
+    const found = await lastOf(epochs[at]!.name);
+    if (found?.chunk === undefined) continue;
+    const later = epochs.slice(at + 1);
+    const shared = Math.min(...later.map(({ fromSeq }) => fromSeq));
+    const noted = later.flatMap(({ shippedSeq }) => shippedSeq ?? []);
+    const isWhole = noted.length === 0 || (found.chunk.last <= shared && (await isOurs(found.chunk)));
+    const seq = isWhole ? Math.min(found.chunk.last, shared) : Math.min(shared, ...noted);
+    return { epoch, seq, expected: 0 };
+  }
+  return { epoch, seq: 0, expected: 0 };
+}
+
+/**
+ * Whether the log has the events of a chunk, byte for byte, but for those that were pruned since. A line says when its event came:
+ * no other log has the same under the same seq.
+ */
+export async function hasChunk(feed: EventFeed, { lines, last }: StoredChunk): Promise<boolean> {
+  const { lastSeq, prunedSeq } = await feed.state();
+  if (last > lastSeq) return false;
+  const own = new Map<number, string>();
+  const first = seqOf(lines[0]!);
+  for (let after = first - 1; after < last; ) {
+    const piece = await feed.next(after, CHUNK_LIMITS);
+    for (const line of piece.lines) own.set(seqOf(line), line);
+    if (piece.isLast) break;
+    after = piece.last;
+  }
+  return lines.every((line) => {
+    const seq = seqOf(line);
+    return own.has(seq) ? own.get(seq) === line : seq <= prunedSeq;
+  });
+}

@@ -1,0 +1,40 @@
+import type { Database } from 'better-sqlite3';
+import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
+
+/** Seqs up to which events are counted one by one: a third of a second. Beyond, their seqs say how many there are. */
+const COUNTED_SEQS = 1_000_000;
+
+/** What is stored after a seq. */
+export interface Lag {
+  readonly epochs: readonly Epoch[];
+  /** The highest seq that was ever given; 0 without events. */
+  readonly newestSeq: number;
+  /** Undefined where it was not asked for. */
+  readonly behind:
+    | {
+        readonly events: number;
+        /** When the oldest of them was received, milliseconds since 1970-01-01T00:00:00Z; undefined without any. */
+        readonly oldestMs: number | undefined;
+      }
+    | undefined;
+}
+
+/** @param shippedOf up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
+export function readShipLag(db: Database, shippedOf: (epochs: readonly Epoch[]) => number | undefined): Lag {
+  const number = (sql: string) => db.prepare<number[], number | null>(sql).pluck();
+  return db.transaction(() => {
+    const epochs = readEpochs(db);
+    const shipped = shippedOf(epochs);
+    const newestSeq = number(`SELECT ${LAST_GIVEN_SEQ}`).get() ?? 0;
+    if (shipped === undefined) return { epochs, newestSeq, behind: undefined };
+    const oldest = db
+      .prepare<[number], { seq: number; ms: number }>(
+        'SELECT seq, received_ms AS ms FROM event WHERE seq > ? ORDER BY seq LIMIT 1',
+      )
+      .get(shipped);
+    const seqs = oldest === undefined ? 0 : newestSeq - oldest.seq + 1;
+    const count = number('SELECT count(*) FROM event WHERE seq > ?');
+    const events = seqs > COUNTED_SEQS ? seqs : count.get(shipped)!;
+    return { epochs, newestSeq, behind: { events, oldestMs: oldest?.ms } };
+  })();
+}

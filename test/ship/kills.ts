@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
+import { NatsServers } from '../harness/nats.ts';
+import { Random } from '../harness/random.ts';
+import { BadLine } from './badLine.ts';
+import { Box, type RunningShipper } from './box.ts';
+import { digestOf, gapsOf, Headquarters } from './headquarters.ts';
+
+/** A box and a server that are killed at random while events come, with a bad line between them. */
+
+export interface KillOptions {
+  /** Of the box, and as many of a server. */
+  readonly kills: number;
+  readonly seed: number;
+  readonly servers?: 1 | 3;
+  /** See BadLine. */
+  readonly unconditional?: boolean;
+  readonly trouble?: number;
+  /** Chunks that are kept back on the line before this ends. */
+  readonly keptBack?: number;
+}
+
+export interface KillResult {
+  readonly events: number;
+  readonly messages: number;
+  /** What is wrong with the chain. */
+  readonly gaps: readonly string[];
+  /** Events that headquarters has more than once. */
+  readonly twice: number;
+  /** Whether headquarters has what `tail` says, byte for byte. */
+  readonly isWhole: boolean;
+  /** What the line has done. */
+  readonly line: Readonly<Record<string, number>>;
+}
+
+const BOX = 'venue-7';
+/** Between two kills, at most. */
+const LIFE_MS = 3_000;
+const REQUEST_EVENTS = 200;
+
+export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<KillResult> {
+  const { kills, seed, servers: count = 1, unconditional = false, trouble = 0.08, keptBack = 0 } = options;
+  const random = new Random(seed);
+  const servers = await NatsServers.start(t, { servers: count });
+  const hq = await Headquarters.connect(t, servers.url);
+  await hq.init({}, count);
+  const line = await BadLine.to(t, servers.url, { seed, trouble, unconditional });
+  const env = { COURTD_SHIP_URL: line.url, COURTD_SHIP_BOX: BOX };
+  let daemon = await Daemon.start(t, [], temporaryFolder(t));
+  const box = new Box(t, daemon.data, env);
+  let shipper: RunningShipper = box.ship();
+  let isSending = true;
+  const sending = (async () => {
+    while (isSending) {
+      await daemon.post(events(REQUEST_EVENTS)).catch(() => sleep(50));
+      await sleep(20);
+    }
+  })();
+  for (let kill = 0; kill < kills; kill++) {
+    await sleep(random.next() * LIFE_MS);
+    const server = random.pick(servers.servers);
+    await Promise.all([
+      (async () => {
+        await Promise.all([daemon.stop('SIGKILL'), shipper.stop('SIGKILL')]);
+        daemon = await Daemon.run(t, daemon.data, daemon.token);
+        shipper = box.ship();
+      })(),
+      random.chance(0.7) ? server.restart() : Promise.resolve(),
+    ]);
+  }
+  while ((line.done['chunk kept back'] ?? 0) < keptBack) await sleep(50);
+  isSending = false;
+  await sending;
+  await daemon.stop();
+  await shipper.stop();
+  await servers.ready();
+  // A new one, on a line that is good, until everything is there.
+  const last = await new Box(t, box.data, { ...env, COURTD_SHIP_URL: servers.url }).once();
+  if (last.status !== 0) throw new Error(last.stderr);
+  const messages = await hq.messages(BOX);
+  const shipped = messages.flatMap(({ lines }) => lines);
+  const stored = await box.lines();
+  return {
+    events: stored.length,
+    messages: messages.length,
+    gaps: gapsOf(messages),
+    twice: shipped.length - new Set(shipped).size,
+    isWhole: digestOf(shipped) === digestOf(stored),
+    line: line.done,
+  };
+}
+
+/** `npx node test/ship/kills.ts --kills 100 --servers 3 --seed 7` */
+if (import.meta.main) {
+  const { parseArgs } = await import('node:util');
+  const { values } = parseArgs({
+    options: {
+      kills: { type: 'string', default: '100' },
+      servers: { type: 'string', default: '1' },
+      seed: { type: 'string', default: String(Date.now() % 1e6) },
+    },
+  });
+  const ends: (() => unknown)[] = [];
+  const cleanup = { teardown: (end: () => unknown) => void ends.push(end) };
+  const seed = Number(values.seed);
+  try {
+    const servers = values.servers === '3' ? 3 : 1;
+    const result = await killAtRandom(cleanup, { kills: Number(values.kills), servers, seed });
+    console.log(JSON.stringify({ seed, ...result }));
+    if (!result.isWhole || result.gaps.length > 0 || result.twice > 0) process.exitCode = 1;
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}

@@ -1,0 +1,232 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { LocalFeed } from '../../src/ship/feed/localFeed.ts';
+import { readNote, type ShipReport } from '../../src/ship/feed/shipNote.ts';
+import { Shipper } from '../../src/ship/shipper.ts';
+import { CHUNK_LIMITS, type Chunk, chunkOf, eventOf, messageOf, seqOf } from '../../src/ship/sink/chunk.ts';
+import { type Sink, Trouble } from '../../src/ship/sink/sink.ts';
+import { type Cursor, hasChunk } from '../../src/ship/sink/startCursor.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { Box } from './box.ts';
+
+/** Headquarters in this process: it takes what `refuses` does not name. */
+class MemorySink implements Sink {
+  readonly chunks: Chunk[] = [];
+  epoch = '';
+  refuses: (chunk: Chunk, tries: number) => Trouble | undefined = () => undefined;
+  #tries = 0;
+
+  async whereAreYou(): Promise<Cursor> {
+    return { epoch: this.epoch, seq: this.chunks.at(-1)?.last ?? 0, expected: this.chunks.length };
+  }
+
+  async send(chunk: Chunk, cursor: Cursor): Promise<Cursor> {
+    const trouble = this.refuses(chunk, this.#tries++);
+    if (trouble !== undefined) throw trouble;
+    if (cursor.expected !== this.chunks.length) throw new Trouble('moved', 'another one');
+    this.chunks.push(chunk);
+    return { ...cursor, seq: chunk.last, expected: this.chunks.length };
+  }
+
+  async tellStatus(): Promise<void> {}
+
+  isOpen(): boolean {
+    return true;
+  }
+
+  async close(): Promise<void> {}
+}
+
+function boxWith(t: Test, ...stored: WireEvent[]) {
+  const box = new Box(t, temporaryFolder(t), {});
+  box.put(...stored);
+  const feed = new LocalFeed(box.data);
+  // What it tells headquarters of the box takes a process of its own.
+  feed.status = async () => undefined;
+  t.teardown(() => feed.close());
+  return { box, feed };
+}
+
+/** Ships what there is. */
+async function shipOnce(feed: LocalFeed, sink: MemorySink) {
+  sink.epoch = (await feed.state()).epochs.at(-1)!.name;
+  const leftOut: string[] = [];
+  const reports: ShipReport[] = [];
+  const shipper = new Shipper(feed, sink, {
+    box: 'venue-7',
+    url: 'nats://hq',
+    version: '1',
+    once: true,
+    signal: new AbortController().signal,
+    onReport: (report) => reports.push(report),
+    onLeftOut: (sentence) => leftOut.push(sentence),
+  });
+  return { report: await shipper.run(), leftOut, reports };
+}
+
+const seqs = ({ lines }: Pick<Chunk, 'lines'>) => lines.map(seqOf);
+
+t.test(
+  'chunks are full or the last, hold at least one event, and are a chain over seqs that are gone',
+  async (t) => {
+    const { box, feed } = boxWith(
+      t,
+      ...events(501),
+      event({ payload: { long: 'x'.repeat(CHUNK_LIMITS.bytes) } }),
+      event(),
+    );
+    const sink = new MemorySink();
+    box.sql('DELETE FROM event WHERE seq IN (3, 501)');
+    t.match((await shipOnce(feed, sink)).report, { state: 'current', shipped_seq: 503, error: null });
+    t.strictSame(
+      sink.chunks.map(({ after, last, lines }) => [after, last, lines.length]),
+      [
+        [0, 500, 499],
+        [500, 502, 1],
+        [502, 503, 1],
+      ],
+    );
+    const { stdout } = await courtd(['tail', '--json', '--after', '0', '--data', box.data]);
+    t.equal(sink.chunks.flatMap(({ lines }) => lines).join(''), stdout, 'each line is what tail writes');
+  },
+);
+
+t.test('a chunk as a message, and back; what is damaged is none', async (t) => {
+  const { feed } = boxWith(t, event({ note: '"event":' }), event());
+  const piece = await feed.next(0, CHUNK_LIMITS);
+  const { data, headers } = await messageOf({ ...piece, after: 0 });
+  t.match(headers, {
+    'Courtd-After': '0',
+    'Courtd-Last': '2',
+    'Courtd-Count': '2',
+    'Courtd-SHA256': /^[0-9a-f]{64}$/,
+  });
+  const read = (changes: Record<string, string>) => {
+    const all: Record<string, string> = { ...headers, ...changes };
+    return chunkOf(data, { get: (name) => all[name] ?? '' });
+  };
+  t.strictSame(await read({}), { after: 0, last: 2, lines: piece.lines });
+  for (const wrong of [
+    { 'Courtd-Last': '3' },
+    { 'Courtd-Count': '1' },
+    { 'Courtd-SHA256': 'f'.repeat(64) },
+    { 'Courtd-After': '' },
+  ]) {
+    t.equal(await read(wrong), undefined, JSON.stringify(wrong));
+  }
+  t.equal(JSON.parse(eventOf(piece.lines[0]!)).note, '"event":');
+});
+
+t.test('a chunk is of this log where every event is the same, or was pruned', async (t) => {
+  const { box, feed } = boxWith(t, ...events(6));
+  const { lines } = await feed.next(0, CHUNK_LIMITS);
+  const own = { after: 2, last: 5, lines: lines.slice(2, 5) };
+  t.equal(await hasChunk(feed, own), true);
+  const other = own.lines.map((line) => line.replace('0.97', '0.98'));
+  t.equal(await hasChunk(feed, { ...own, lines: other }), false);
+  t.equal(await hasChunk(feed, { ...own, last: 7 }), false, 'what has not been given here');
+  box.sql('DELETE FROM event WHERE seq < 5');
+  t.equal(await hasChunk(feed, own), false, 'missing, and nobody has pruned it');
+  box.sql('UPDATE pruned SET up_to_seq = 4');
+  t.equal(await hasChunk(feed, own), true);
+});
+
+t.test('what headquarters never takes is found by halving, told, and left out', async (t) => {
+  const { box, feed } = boxWith(t, ...events(20));
+  const sink = new MemorySink();
+  const bad = [7, 20];
+  sink.refuses = (chunk) =>
+    seqs(chunk).some((seq) => bad.includes(seq)) ? new Trouble('poison', 'never.') : undefined;
+  const { report, leftOut } = await shipOnce(feed, sink);
+  t.match(report, { state: 'current', shipped_seq: 20, error: /seq 20 .* is not shipped: never/ });
+  t.match(leftOut, [/^seq 7 \(event \w+ of session session-1\)/, /^seq 20 /]);
+  t.strictSame(
+    sink.chunks.flatMap(seqs),
+    Array.from({ length: 20 }, (_, i) => i + 1).filter((seq) => !bad.includes(seq)),
+  );
+  t.ok(
+    sink.chunks.every(({ after }, i) => after === (sink.chunks[i - 1]?.last ?? 0)),
+    'the chain has no hole',
+  );
+  t.match(readNote(box.data), { shipped_seq: 20, running: false, state: 'current' });
+});
+
+t.test('whatever is not an acknowledgement is answered by asking where to go on', async (t) => {
+  const { feed } = boxWith(t, ...events(3));
+  const sink = new MemorySink();
+  // It is stored, and its acknowledgement is lost.
+  sink.refuses = (chunk, tries) => {
+    if (tries > 0) return undefined;
+    sink.chunks.push(chunk);
+    return new Trouble('connecting', 'the line is down.');
+  };
+  const { report, reports } = await shipOnce(feed, sink);
+  t.match(report, { state: 'current', shipped_seq: 3 });
+  t.strictSame(sink.chunks.flatMap(seqs), [1, 2, 3]);
+  t.match(
+    reports.map(({ state }) => state),
+    ['connecting', 'current'],
+  );
+});
+
+t.test('who is fenced stops, and stays so until there is a new epoch', async (t) => {
+  const { box, feed } = boxWith(t, ...events(3));
+  const sink = new MemorySink();
+  sink.refuses = () => new Trouble('fenced', 'another box.');
+  t.match((await shipOnce(feed, sink)).report, { state: 'fenced', error: 'another box.', running: false });
+  sink.refuses = () => undefined;
+  t.match((await shipOnce(feed, sink)).report, { state: 'fenced', running: false });
+  t.strictSame(sink.chunks, [], 'it asks nobody');
+  box.sql("INSERT INTO epoch (name, from_seq) VALUES ('next', 3)");
+  t.match((await shipOnce(feed, sink)).report, { state: 'current', epoch: 'next', shipped_seq: 3 });
+});
+
+t.test('another courtd gets every event once, and the box says how far it is', async (t) => {
+  const daemon = await Daemon.start(t);
+  const creds = path.join(temporaryFolder(t), 'token');
+  fs.writeFileSync(creds, daemon.token);
+  const url = `http://127.0.0.1:${daemon.port}`;
+  const box = new Box(t, temporaryFolder(t), {
+    COURTD_SHIP_URL: url,
+    COURTD_SHIP_CREDS: creds,
+    COURTD_SHIP_BOX: 'venue-7',
+  });
+  box.put(...events(30));
+  const { status, stdout, stderr } = await box.once('--json');
+  t.equal(status, 0, stderr);
+  const expected = {
+    box: 'venue-7',
+    url,
+    state: 'current',
+    shipped_seq: 30,
+    newest_seq: 30,
+    behind_events: 0,
+    behind_s: 0,
+    error: null,
+  };
+  t.match(JSON.parse(stdout), expected);
+  t.strictSame(Object.keys(JSON.parse(stdout)), [
+    'box',
+    'epoch',
+    'url',
+    'state',
+    'shipped_seq',
+    'newest_seq',
+    'behind_events',
+    'behind_s',
+    'last_ack_at',
+    'error',
+  ]);
+  box.put(event());
+  const told = await box.command('status', '--json');
+  t.match(JSON.parse(told.stdout).ship, {
+    state: 'behind',
+    shipped_seq: 30,
+    newest_seq: 31,
+    behind_events: 1,
+  });
+  t.equal((await daemon.exported('session-1')).length, 30);
+});
