@@ -33,7 +33,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['http/admission'],
   ['http/connection'],
   ['http/request'],
-  ['control', 'host', 'http', 'nats'],
+  ['camera', 'control', 'host', 'http', 'nats'],
   ['fleet', 'ship/feed'],
   ['ship/sink'],
   ['ship'],

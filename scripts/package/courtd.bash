@@ -6,7 +6,7 @@ _courtd() {
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
     --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
     -o --output --keep --older-than --after --session --source --court-lines
-    --url --creds --ca --monitor --box --feed --ship-hold '
+    --url --creds --ca --monitor --box --feed --ship-hold --token --courts --rate --seed --for '
   COMPREPLY=()
 
   # words: the command and its arguments; option: the option whose value is being typed.
@@ -35,7 +35,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet ship support version' options='-V --version' ;;
+    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
         --tls-cert --tls-key --metrics-file'
@@ -56,6 +56,8 @@ _courtd() {
     ' report '*) options='--court-lines -o --output' ;;
     ' backup '*) options='--keep --json' ;;
     ' support '* | ' openapi '*) options='-o --output' ;;
+    ' simulate '*) options='--url --token --courts --rate --seed --for --clean --print' ;;
+    ' conformance '*) options='--host --port -o --output' ;;
     ' check '*) options='--full --json' ;;
     ' fleet ') commands='init check status tail' ;;
     ' fleet init '*) options='--creds --ca' ;;

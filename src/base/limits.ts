@@ -201,3 +201,8 @@ export const SHUTDOWN_MS = 8_000;
 export const SHUTDOWN_IDLE_MS = 500;
 /** Retry-After in seconds (RFC 9110, 10.2.3), by reason. It is not enforced: a client that retries at once is rejected at once. */
 export const RETRY_AFTER_S = { busy: 1, overloaded: 2, full: 5, shutdown: 2 } as const;
+
+// Cameras.
+
+/** Seconds by which a camera's clock may differ from the box's, before somebody is told. */
+export const CLOCK_OFF_S = 2;

@@ -5,6 +5,7 @@ import { visibleLines } from '../base/visibleText.ts';
 import { addBackup } from './backup/backupCommand.ts';
 import { addCheck } from './check/checkCommand.ts';
 import { addConflicts } from './conflicts/conflictsCommand.ts';
+import { addConformance } from './conformance/conformanceCommand.ts';
 import { addEvent } from './event/eventCommand.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addFleet } from './fleet/fleetCommand.ts';
@@ -21,6 +22,7 @@ import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
 import { addSession } from './session/sessionCommand.ts';
 import { addShip } from './ship/shipCommand.ts';
+import { addSimulate } from './simulate/simulateCommand.ts';
 import { addStatus } from './status/statusCommand.ts';
 import { addSupport } from './support/supportCommand.ts';
 import { addTail } from './tail/tailCommand.ts';
@@ -54,6 +56,8 @@ const VERBS = [
     addSupport(program, async (data) => (await import('./status/plainStatus.ts')).plainStatus(data)),
   addOpenapi,
   addFleet,
+  addSimulate,
+  addConformance,
 ];
 
 /** @returns the program `courtd` with all its commands. */

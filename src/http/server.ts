@@ -47,6 +47,11 @@ export interface ServerContext extends IngestContext {
   readonly connectionsPerAddress: number;
   /** Serve TLS with this key pair; without one, plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
+  /**
+   * Stands around each request, before anything of it has been checked, and calls `serve` once. The daemon has none: with it,
+   * `courtd conformance` sees requests as they come and go.
+   */
+  readonly around?: (req: IncomingMessage, res: ServerResponse, serve: () => void) => void;
 }
 
 /** node:http or node:https, with every limit set explicitly and every response written by courtd. */
@@ -54,7 +59,7 @@ export class CourtServer {
   readonly #server: HttpServer;
   readonly #handshakes: TlsHandshakes | undefined;
   readonly #ingest: IngestHandler;
-  readonly #context: IngestContext;
+  readonly #context: ServerContext;
   readonly #connections: Connections;
   readonly #acceptBurst = new AcceptBurst();
   #isInherited = false;
@@ -179,8 +184,10 @@ export class CourtServer {
 
   #onRequest(req: PacedRequest, res: ServerResponse): void {
     const connection = this.#connections.get(req.socket);
-    if (connection === undefined) req.socket.destroy();
-    else connection.receive(req, res, () => void this.#ingest.handle(connection, req, res));
+    if (connection === undefined) return void req.socket.destroy();
+    const { around } = this.#context;
+    const serve = () => void this.#ingest.handle(connection, req, res);
+    connection.receive(req, res, around === undefined ? serve : () => around(req, res, serve));
   }
 
   /** The method CONNECT gets the same 405 as any other; Node would close the connection without a response. */

@@ -261,15 +261,42 @@ for (const sample of SAMPLES) {
 
     t.test('tells what will never be taken, with the answer that says why', async (t) => {
       const never: Trouble[] = [
-        { name: 'an invalid event', bytes: problem(400, 'invalid_event', false) },
+        { name: 'a fault of no event', bytes: problem(400, 'invalid_json', false) },
         { name: 'too large', bytes: problem(413, 'body_too_large', false) },
         { name: "a proxy's 413", bytes: answer(413, '<p>too large</p>', HTML) },
       ];
       for (const trouble of never) {
         const box = await HostileBox.start(t, [trouble]);
-        const sent = await send(sample, temporaryFolder(t), box.port, 'x', [request()]);
-        t.match(sent, { stored: 0, waits: [], stderr: /invalid_event|too.large/ }, trouble.name);
+        const sent = await send(sample, temporaryFolder(t), box.port, 'x', [events(1)]);
+        t.match(sent, { stored: 0, waits: [], stderr: /invalid_json|too.large/ }, trouble.name);
         t.not(sent.status, 0);
+      }
+    });
+
+    t.test('drops and reports the event that a 400 names, and sends the others', async (t) => {
+      const body = {
+        status: 400,
+        code: 'invalid_event',
+        retryable: false,
+        invalid: [{ index: 1, issues: [] }],
+      };
+      const box = await HostileBox.start(t, [
+        { name: '', bytes: answer(400, JSON.stringify(body), PROBLEM) },
+      ]);
+      const [first, second, third] = request();
+      const sent = await send(sample, temporaryFolder(t), box.port, 'x', [[first, second, third]]);
+      t.match(sent, { status: 0, stored: 1, waits: [], stderr: /invalid_event/ });
+      t.strictSame([...box.stored.values()], [first, third]);
+    });
+
+    t.test('sends a batch that is too large in halves, from whomever that comes', async (t) => {
+      for (const bytes of [problem(413, 'body_too_large', false), answer(413, '<p>too large</p>', HTML)]) {
+        const box = await HostileBox.start(t, [{ name: '', bytes }]);
+        const batch = request();
+        const sent = await send(sample, temporaryFolder(t), box.port, 'x', [batch]);
+        t.match(sent, { status: 0, stored: 1, waits: [] }, sent.stderr);
+        t.strictSame([...box.stored.values()], batch);
+        t.equal(box.bodies.length, 3);
       }
     });
 

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import * as limits from '../../src/base/limits.ts';
+import { JUDGES } from '../../src/cli/conformance/judge.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { PROBLEMS } from '../../src/protocol/errors.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -87,6 +88,14 @@ t.test('the architecture names every dependency', async (t) => {
     ([names]) => names?.match(/[\w@/-]+/g) ?? [],
   );
   t.strictSame(named.sort(), Object.keys(manifest.dependencies).sort());
+});
+
+t.test("the vendor's guide has every line of the verdict, in its order", async (t) => {
+  const lines = tableBelow(VENDOR_GUIDE, '## The certificate').map(([name]) => name);
+  t.strictSame(
+    lines,
+    Object.keys(JUDGES).map((name) => `\`${name}\``),
+  );
 });
 
 t.test('the error of a batch in the guide is the error that is answered', async (t) => {

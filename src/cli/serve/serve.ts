@@ -7,6 +7,7 @@ import { importRoute } from '../../control/importRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { statusRoute } from '../../control/statusRoute.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
+import { listenFailure } from '../../host/listenFailure.ts';
 import { type Log, makeLog } from '../../host/log.ts';
 import type { LogLevel } from '../../host/logLevels.ts';
 import { type InheritedSocket, takeSocket } from '../../host/socketActivation.ts';
@@ -233,18 +234,9 @@ async function listen(
           'In courtd.socket, set one ListenStream= with a port, and leave out Accept=.',
       );
     }
-    const reason = LISTEN_FAILURES[code ?? ''];
-    if (reason === undefined) throw error;
-    throw new OperatorError(`Cannot listen on ${host} port ${port}: ${reason}`);
+    throw listenFailure(error, host, port) ?? error;
   }
 }
-
-const LISTEN_FAILURES: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program is using it. Stop that program, or choose another port with --port.',
-  EACCES: 'this user is not allowed to. Choose a port from 1024 up with --port.',
-  EADDRNOTAVAIL: 'this machine does not have that address. Choose another with --host.',
-  ENOTFOUND: 'that is not an address. Choose another with --host.',
-};
 
 /** What the store has reported. */
 interface Health {

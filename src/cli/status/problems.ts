@@ -1,4 +1,10 @@
-import { CERTIFICATE_WARN_DAYS, MIN_FREE_BYTES, WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
+import {
+  CERTIFICATE_WARN_DAYS,
+  CLOCK_OFF_S,
+  MIN_FREE_BYTES,
+  WAL_MAX_BYTES,
+  WAL_WARN_BYTES,
+} from '../../base/limits.ts';
 import type { DaemonStatus } from '../../control/statusRoute.ts';
 import type { ShipView } from '../../ship/feed/shipStatus.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
@@ -10,8 +16,6 @@ import type { StatusProblem } from './schema.ts';
 /** What needs a person, each with what to do. A screen that cries wolf is read once: what mends itself is no problem. */
 
 const DAY_MS = 86_400_000;
-/** A clock may be off by so much, in seconds (design 7). */
-const CLOCK_OFF_S = 2;
 /** Clocks that differ by no more than this may be right, and the box's is not. */
 const ALIKE_S = 2;
 const BACKUP_MS = 7 * DAY_MS;

@@ -1,10 +1,10 @@
+import { CLOCK_OFF_S } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from '../terminal/style.ts';
 import { shortSpan } from '../terminal/words.ts';
 import type { StatusReport } from './report.ts';
 
-const CLOCK_OFF_S = 2;
 /** A name has a fifth of the line at most. */
 const NAME_PART = 5;
 const SPARK = { least: 10, most: 60 } as const;

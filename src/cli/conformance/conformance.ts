@@ -1,0 +1,90 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
+import { listenFailure } from '../../host/listenFailure.ts';
+import { counted, Progress, printData, printNow, say } from '../terminal/output.ts';
+import { fileSink } from '../terminal/sinks.ts';
+import { judge, type Verdict } from './judge.ts';
+import { verdictPage } from './page.ts';
+import { TestBox } from './testBox.ts';
+
+export interface ConformanceOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly output?: readonly string[];
+}
+
+const PROGRESS_MS = 1_000;
+
+/**
+ * `courtd conformance`: a box that tests cameras until SIGINT or SIGTERM, and then says how they did.
+ * @throws {OperatorError} where it cannot listen, or a verdict cannot be written.
+ */
+export async function conformance({ host, port, output = [] }: ConformanceOptions): Promise<void> {
+  for (const file of output) assertWritable(file);
+  const ended = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+  const box = await start(host, port);
+  process.once('exit', () => box.remove());
+  printNow(`${box.token}\n`);
+  say(
+    `courtd: a box that tests cameras listens on ${host} port ${box.port}, with the token above. End it with Ctrl-C to see the verdict.`,
+  );
+  const progress = new Progress();
+  const timer = setInterval(
+    () => progress.show(() => `${counted(box.recording.exchanges.length, 'request')} so far`),
+    PROGRESS_MS,
+  );
+  await ended;
+  clearInterval(timer);
+  progress.clear();
+  const verdict = judge(box.recording);
+  if (box.isFull)
+    say(
+      `courtd: only the first ${counted(box.recording.exchanges.length, 'request')} were judged: a run of two minutes is enough.`,
+    );
+  printData(verdictText(verdict));
+  for (const file of output) await write(file, verdict);
+  // The server and the store are still there, and nothing of them is worth a shutdown.
+  const hasFailed = verdict.checks.some((check) => check.verdict === 'fail');
+  process.stdout.write('', () => process.exit(hasFailed ? 1 : 0));
+}
+
+async function start(host: string, port: number): Promise<TestBox> {
+  try {
+    return await TestBox.start(host, port);
+  } catch (error) {
+    throw listenFailure(error, host, port) ?? error;
+  }
+}
+
+function assertWritable(file: string): void {
+  try {
+    fs.accessSync(path.dirname(file), fs.constants.W_OK);
+  } catch (error) {
+    throw new OperatorError(
+      `${cannotWrite(file, error as NodeJS.ErrnoException)} Name another file with -o.`,
+    );
+  }
+}
+
+async function write(file: string, verdict: Verdict): Promise<void> {
+  const sink = fileSink(file);
+  await sink.write(
+    file.endsWith('.html') ? verdictPage(verdict, new Date()) : `${JSON.stringify(verdict, null, 2)}\n`,
+  );
+  sink.commit();
+  say(`courtd: the verdict is in ${file}.`);
+}
+
+function verdictText({ certificate, checks }: Verdict): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  const lines = checks.map(
+    ({ name, verdict, message }) => `${verdict.padEnd(8)}  ${name.padEnd(width)}  ${message}\n`,
+  );
+  const end = certificate
+    ? 'CERTIFIED: every check has passed.\n'
+    : 'No certificate: it takes a pass in every check.\n';
+  return `${lines.join('')}\n${end}`;
+}

@@ -1,0 +1,61 @@
+import type { Trouble } from './troublePlan.ts';
+
+/** What a run of `courtd conformance` records, and all that its judge sees. Times in milliseconds of the monotonic clock, unless said. */
+
+export interface SentEvent {
+  /** Session, event_id and revision: what tells duplicates. */
+  readonly key: string;
+  /** Session and event_id. */
+  readonly id: string;
+  readonly revision: number;
+  readonly source: string;
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  readonly eotMs: number;
+  /** Digests of the event as a JSON value, whole and without its event_id. */
+  readonly content: string;
+  readonly core: string;
+}
+
+/** One request, and what became of it. */
+export interface Exchange {
+  /** From 1, in order of arrival. */
+  readonly number: number;
+  readonly connection: number;
+  /** When its head arrived, and the same by the wall clock. */
+  readonly at: number;
+  readonly wallMs: number;
+  readonly isTokenInUrl: boolean;
+  /** When the body was whole, by the wall clock. */
+  bodyMs?: number;
+  /** Of the body; absent where it was not read to its end. */
+  digest?: string;
+  bodyBytes?: number;
+  /** It was an array. */
+  isBatch?: boolean;
+  /** Its events, without those that are invalid in truth. */
+  events: readonly SentEvent[];
+  /** Keys of events that a 400 named on purpose. */
+  named: readonly string[];
+  /** The eot of one of its events broke a rule. */
+  isEotFaulty: boolean;
+  trouble?: Trouble;
+  /** Absent where there was no whole answer. */
+  status?: number;
+  /** Seconds of Retry-After. */
+  toldS?: number;
+  /** When the answer was made, or the connection was cut. */
+  answeredAt?: number;
+}
+
+export interface ConnectionRecord {
+  readonly number: number;
+  requests: number;
+  endedBy?: 'camera' | 'box';
+}
+
+export interface Recording {
+  /** When it was looked at. */
+  readonly endedAt: number;
+  readonly exchanges: readonly Exchange[];
+  readonly connections: readonly ConnectionRecord[];
+}

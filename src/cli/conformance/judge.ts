@@ -1,0 +1,84 @@
+import type { Exchange, Recording } from './exchange.ts';
+import { backsOff, batches, keepsConnections, waitsAsTold } from './pace.ts';
+import { givesUpOn400, losesNothing, sameContent, sameEventId, splitsOn413 } from './resending.ts';
+import { raisesRevision, tokenNotInUrl, trueEot } from './sending.ts';
+import { Traffic } from './traffic.ts';
+
+/** What one judge says, and the requests that show it. */
+export interface Finding {
+  readonly verdict: 'pass' | 'fail' | 'not seen';
+  readonly message: string;
+  readonly shownBy: readonly Exchange[];
+}
+
+export type Judge = (traffic: Traffic) => Finding;
+
+/** In the order of the contract. */
+export const JUDGES = {
+  same_event_id: sameEventId,
+  same_content: sameContent,
+  waits_as_told: waitsAsTold,
+  backs_off: backsOff,
+  batches,
+  raises_revision: raisesRevision,
+  true_eot: trueEot,
+  token_not_in_url: tokenNotInUrl,
+  gives_up_on_400: givesUpOn400,
+  splits_on_413: splitsOn413,
+  keeps_connections: keepsConnections,
+  loses_nothing: losesNothing,
+} as const satisfies Record<string, Judge>;
+
+/** As it is shown beside a check. */
+export interface ShownRequest {
+  readonly number: number;
+  readonly connection: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** Of its first event; null where it had none that could be read. */
+  readonly source: string | null;
+  readonly events: number;
+  /** Null where there was no whole answer. */
+  readonly status: number | null;
+  readonly retry_after_s: number | null;
+  /** What the box did on purpose. */
+  readonly trouble: string | null;
+}
+
+export interface Check {
+  readonly name: keyof typeof JUDGES;
+  readonly verdict: Finding['verdict'];
+  readonly message: string;
+  readonly requests: readonly ShownRequest[];
+}
+
+export interface Verdict {
+  readonly certificate: boolean;
+  readonly checks: readonly Check[];
+}
+
+const SHOWN_REQUESTS = 6;
+
+/** @returns how a camera did. Pure: the same recording gets the same verdict. */
+export function judge(recording: Recording): Verdict {
+  const traffic = new Traffic(recording);
+  const checks = Object.entries(JUDGES).map(([name, check]): Check => {
+    const { verdict, message, shownBy } = check(traffic);
+    const requests = [...new Set(shownBy)].slice(0, SHOWN_REQUESTS).map(shown);
+    return { name: name as Check['name'], verdict, message, requests };
+  });
+  return { certificate: checks.every(({ verdict }) => verdict === 'pass'), checks };
+}
+
+function shown({ number, connection, wallMs, events, status, toldS, trouble }: Exchange): ShownRequest {
+  return {
+    number,
+    connection,
+    at: new Date(wallMs).toISOString(),
+    source: events[0]?.source ?? null,
+    events: events.length,
+    status: status ?? null,
+    retry_after_s: toldS ?? null,
+    trouble: trouble ?? null,
+  };
+}

@@ -1,0 +1,128 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ConnectionRecord, Exchange, Recording } from './exchange.ts';
+
+/** What is recorded at most: some twenty minutes of a busy court, in fifty MiB. Later requests are served and not judged. */
+const EXCHANGES_MAX = 10_000;
+const EVENTS_MAX = 200_000;
+
+/** Words in a query that stand before a token. */
+const TOKEN_NAMES = /[?&][^=&]*(?:token|auth|bearer|secret|key)[^=&]*=/i;
+
+/** Records requests and what became of them. */
+export class Recorder {
+  readonly exchanges: Exchange[] = [];
+  readonly #connections = new Map<Socket, ConnectionRecord>();
+  readonly #ended: ConnectionRecord[] = [];
+  /** The latest request of each connection. */
+  readonly #latest = new WeakMap<Socket, Exchange>();
+  readonly #token: string;
+  #events = 0;
+  #count = 0;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  get recording(): Recording {
+    // What came after the last one that is recorded is not known.
+    const endedAt = this.isFull ? this.exchanges.at(-1)!.at : performance.now();
+    const connections = [...this.#ended, ...this.#connections.values()];
+    return { endedAt, exchanges: this.exchanges, connections };
+  }
+
+  get isFull(): boolean {
+    return this.exchanges.length >= EXCHANGES_MAX || this.#events >= EVENTS_MAX;
+  }
+
+  /**
+   * A request has come.
+   * @param onAnswered called with its status when an answer has been written whole.
+   */
+  begin(req: IncomingMessage, res: ServerResponse, onAnswered: (exchange: Exchange) => void): Exchange {
+    const connection = this.#connectionOf(req.socket);
+    connection.requests++;
+    const exchange: Exchange = {
+      number: ++this.#count,
+      connection: connection.number,
+      at: performance.now(),
+      wallMs: Date.now(),
+      isTokenInUrl: this.#hasToken(req.url ?? ''),
+      events: [],
+      named: [],
+      isEotFaulty: false,
+    };
+    this.exchanges.push(exchange);
+    this.#latest.set(req.socket, exchange);
+    // Node ends the connection after an answer where the request asked for it, or is of HTTP/1.0.
+    const isLastOfCamera = !res.shouldKeepAlive;
+    const answered = () => {
+      if (isCut(exchange)) return;
+      exchange.status ??= res.statusCode;
+      exchange.answeredAt ??= performance.now();
+      if (!res.shouldKeepAlive) connection.endedBy ??= isLastOfCamera ? 'camera' : 'box';
+      onAnswered(exchange);
+    };
+    // Headers that are given to writeHead alone cannot be asked for afterwards.
+    const writeHead = res.writeHead.bind(res) as (
+      status: number,
+      headers: OutgoingHttpHeaders,
+    ) => ServerResponse;
+    res.writeHead = ((status: number, headers: OutgoingHttpHeaders) => {
+      const told = Number(headers['Retry-After'] ?? Number.NaN);
+      if (told >= 0) exchange.toldS = told;
+      if (headers.Connection === 'close') connection.endedBy ??= 'box';
+      return writeHead(status, headers);
+    }) as typeof res.writeHead;
+    res.once('finish', answered);
+    // An answer after which the connection lingers has no end of its own.
+    res.once('close', () => {
+      if (exchange.answeredAt === undefined && res.headersSent) answered();
+    });
+    return exchange;
+  }
+
+  /** Counts its events against what is recorded at most. */
+  counted({ events }: Exchange): void {
+    this.#events += events.length;
+  }
+
+  /** This box ends the connection, in the place of an answer. */
+  cut(exchange: Exchange, socket: Socket | null): void {
+    exchange.answeredAt = performance.now();
+    const connection = socket === null ? undefined : this.#connections.get(socket);
+    if (connection !== undefined) connection.endedBy ??= 'box';
+  }
+
+  #connectionOf(socket: Socket): ConnectionRecord {
+    const known = this.#connections.get(socket);
+    if (known !== undefined) return known;
+    const connection: ConnectionRecord = {
+      number: this.#connections.size + this.#ended.length + 1,
+      requests: 0,
+    };
+    this.#connections.set(socket, connection);
+    const byCamera = () => {
+      const { trouble, answeredAt } = this.#latest.get(socket) ?? {};
+      // It may give up on an answer that is late on purpose.
+      connection.endedBy ??= trouble !== undefined && answeredAt === undefined ? 'box' : 'camera';
+    };
+    socket.once('end', byCamera);
+    // A reset.
+    socket.once('error', byCamera);
+    socket.once('close', () => {
+      connection.endedBy ??= 'box';
+      this.#connections.delete(socket);
+      this.#ended.push(connection);
+    });
+    return connection;
+  }
+
+  #hasToken(url: string): boolean {
+    return url.includes(this.#token) || TOKEN_NAMES.test(url);
+  }
+}
+
+function isCut({ trouble }: Exchange): boolean {
+  return trouble === 'dropped' || trouble === 'reset';
+}

@@ -1,0 +1,110 @@
+import { CLOCK_OFF_S } from '../../base/limits.ts';
+import { counted } from '../terminal/output.ts';
+import type { Exchange } from './exchange.ts';
+import type { Finding } from './judge.ts';
+import { endOf, type Sending, type Traffic } from './traffic.ts';
+
+/** What a camera's events and requests say. */
+
+/** Conflicts: other content under a key that the camera was told to be stored, or twice in one request. */
+export function raisesRevision({ byKey }: Traffic): Finding {
+  const conflicts = [...byKey.values()].flatMap((sendings) => {
+    const pair = conflictIn(sendings);
+    return pair === undefined ? [] : [pair];
+  });
+  if (conflicts.length > 0) {
+    return {
+      verdict: 'fail',
+      message: `${counted(conflicts.length, 'event')} came again with other content and the same revision: a correction raises it. Or two cameras use the same event_id.`,
+      shownBy: conflicts.flat().map(({ exchange }) => exchange),
+    };
+  }
+  const first = new Map<string, Sending>();
+  for (const [sending] of byKey.values()) {
+    const known = first.get(sending!.event.id);
+    if (known === undefined) first.set(sending!.event.id, sending!);
+    else if (known.event.revision !== sending!.event.revision)
+      return {
+        verdict: 'pass',
+        message: 'A correction had a higher revision of the same event_id.',
+        shownBy: [known.exchange, sending!.exchange],
+      };
+  }
+  return { verdict: 'not seen', message: 'No event was corrected or confirmed yet.', shownBy: [] };
+}
+
+function conflictIn(sendings: readonly Sending[]): [Sending, Sending] | undefined {
+  for (const [i, after] of sendings.entries()) {
+    const before = sendings.slice(0, i).find(({ event, exchange, outcome }) => {
+      const isKnown = outcome === 'stored' && endOf(exchange) <= after.exchange.at;
+      return event.content !== after.event.content && (isKnown || exchange === after.exchange);
+    });
+    if (before !== undefined) return [before, after];
+  }
+  return undefined;
+}
+
+/** Requests of a camera that are enough to tell its clock. */
+const CLOCK_REQUESTS = 5;
+
+/** Network and detection can only add to what lies between eot and receipt: the smallest tells the clock. */
+export function trueEot({ exchanges }: Traffic): Finding {
+  const faulty = exchanges.filter(({ isEotFaulty }) => isEotFaulty);
+  if (faulty.length > 0) {
+    return {
+      verdict: 'fail',
+      message:
+        'An eot broke a rule: it is a real date and time with an offset, such as 2026-03-14T15:09:26.535Z.',
+      shownBy: faulty,
+    };
+  }
+  const clocks = new Map<string, { requests: number; smallestMs: number; shownBy: Exchange }>();
+  for (const exchange of exchanges) {
+    for (const source of new Set(exchange.events.map(({ source }) => source))) {
+      const own = exchange.events.filter((event) => event.source === source);
+      const latenessMs = Math.min(...own.map(({ eotMs }) => (exchange.bodyMs ?? exchange.wallMs) - eotMs));
+      const known = clocks.get(source) ?? { requests: 0, smallestMs: latenessMs, shownBy: exchange };
+      known.requests++;
+      if (latenessMs < known.smallestMs) Object.assign(known, { smallestMs: latenessMs, shownBy: exchange });
+      clocks.set(source, known);
+    }
+  }
+  const judged = [...clocks].filter(([, { requests }]) => requests >= CLOCK_REQUESTS);
+  const off = judged.find(([, { smallestMs }]) => Math.abs(smallestMs) > CLOCK_OFF_S * 1000);
+  if (off !== undefined) {
+    const [source, { smallestMs, shownBy }] = off;
+    const by = `${(Math.abs(smallestMs) / 1000).toFixed(1)} s ${smallestMs > 0 ? 'behind' : 'ahead'}`;
+    return {
+      verdict: 'fail',
+      message: `The clock of ${source} is ${by}: set it by NTP, and send events soon after they happened.`,
+      shownBy: [shownBy],
+    };
+  }
+  if (judged.length === 0)
+    return { verdict: 'not seen', message: `No camera sent ${CLOCK_REQUESTS} requests yet.`, shownBy: [] };
+  const worst = Math.max(...judged.map(([, { smallestMs }]) => Math.abs(smallestMs)));
+  return {
+    verdict: 'pass',
+    message: `Every eot had an offset, and no clock of ${counted(judged.length, 'camera')} was off by more than ${(worst / 1000).toFixed(1)} s.`,
+    shownBy: judged.slice(0, 2).map(([, { shownBy }]) => shownBy),
+  };
+}
+
+export function tokenNotInUrl({ exchanges }: Traffic): Finding {
+  const told = exchanges.filter(({ isTokenInUrl }) => isTokenInUrl);
+  if (told.length > 0) {
+    return {
+      verdict: 'fail',
+      message: `${counted(told.length, 'request')} had the token in the URL, which logs and proxies keep: send it in the header Authorization alone.`,
+      shownBy: told,
+    };
+  }
+  const authorized = exchanges.filter(({ status, events }) => status === 202 && events.length > 0);
+  if (authorized.length === 0)
+    return { verdict: 'not seen', message: 'No request with the token yet.', shownBy: exchanges.slice(-1) };
+  return {
+    verdict: 'pass',
+    message: 'The token was in the header Authorization alone.',
+    shownBy: authorized.slice(-1),
+  };
+}

@@ -1,0 +1,74 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { BATCH_EVENTS, PORT } from '../../base/limits.ts';
+import { integer, notEmpty, option, parseDuration } from '../options/optionParsers.ts';
+
+/** What one of Node's timers can wait. */
+const LENGTH_MAX_S = 24 * 86_400;
+
+const HELP = `
+Each court has three cameras: positions at 10 Hz, hits and bounces that are confirmed a moment later, speeds.
+Some events come twice, late or out of order. One camera's clock is wrong, one falls silent after 45 s, one
+forgets to raise revision; --clean leaves these three out.
+
+A token on the command line can be seen by every user of this machine (ps): COURTD_TOKEN cannot.
+
+Examples:
+  COURTD_TOKEN=$(sudo courtd token rotate) courtd simulate
+  COURTD_TOKEN=... courtd simulate --url http://10.0.0.5:4000 --courts 8 --for 10m
+  courtd simulate --print | courtd import --dry-run /dev/stdin`;
+
+/** `courtd simulate`. */
+export function addSimulate(program: Command): void {
+  program
+    .command('simulate')
+    .description("send what a venue's cameras would send, so that a box can be tried before one is mounted")
+    .addOption(
+      new Option('--url <url>', 'the box')
+        .default(new URL(`http://127.0.0.1:${PORT}`), `http://127.0.0.1:${PORT}`)
+        .argParser(parseBox),
+    )
+    .addOption(option('--token <token>', "the box's token").argParser(notEmpty))
+    .addOption(
+      new Option('--courts <n>', 'courts, each with three cameras').default(2).argParser(integer(1, 100)),
+    )
+    .addOption(
+      new Option(
+        '--rate <n>',
+        'events a second of the whole venue: its matches are played faster or slower',
+      ).argParser(integer(1, 40 * BATCH_EVENTS)),
+    )
+    .addOption(
+      new Option('--seed <n>', 'the same seed makes the same matches, ids included')
+        .default(1)
+        .argParser(integer(0, 1_000_000)),
+    )
+    .addOption(
+      new Option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C').argParser(
+        parseLength,
+      ),
+    )
+    .option('--clean', 'only cameras that behave')
+    .addOption(
+      new Option('--print [n]', 'print so many events as NDJSON, a hundred by default, and send nothing')
+        .preset('100')
+        .argParser(integer(1, 1_000_000)),
+    )
+    .addHelpText('after', HELP)
+    .action(async (options) =>
+      (await import('./simulate.ts')).simulate({ ...options, clean: options.clean === true }),
+    );
+}
+
+function parseBox(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '')
+    return url;
+  throw new InvalidArgumentError('Give the address of a box, such as http://10.0.0.5:4000.');
+}
+
+/** @returns seconds. */
+function parseLength(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds > 0 && seconds <= LENGTH_MAX_S) return seconds;
+  throw new InvalidArgumentError('Give a whole number with s, m, h or d, from 1s to 24d.');
+}

@@ -1,0 +1,109 @@
+import { Random } from '../../base/random.ts';
+import { Court, type Detection, type View } from './court.ts';
+
+/** How a camera misbehaves. */
+export type Fault = 'wrong clock' | 'falls silent' | 'forgets revision';
+
+export interface Camera {
+  readonly source: string;
+  readonly courtId: string;
+  readonly view: View;
+  readonly fault: Fault | undefined;
+}
+
+/** A wrong clock is 4 min 12 s behind. */
+const CLOCK_BEHIND_S = 252;
+/** Seconds after which the silent camera stops: long enough to be missed. */
+const SILENT_AFTER_S = 45;
+
+const NAMES: Readonly<Record<View, string>> = { ball: 'cam-1', radar: 'radar', players: 'cam-2' };
+
+export interface VenueOptions {
+  readonly courts: number;
+  readonly seed: number;
+  /** Without cameras that misbehave. */
+  readonly clean: boolean;
+  /** Tells this run from others with the same seed. */
+  readonly run: string;
+}
+
+/** Something that a camera sends now. */
+export interface Sending {
+  readonly camera: Camera;
+  readonly detection: Detection;
+  readonly sessionId: string;
+}
+
+/** The courts of a venue, with the cameras of each, and what these see. */
+export class Venue {
+  readonly cameras: readonly Camera[];
+  readonly #courts: readonly Court[];
+  readonly #options: VenueOptions;
+
+  constructor(options: VenueOptions) {
+    const { courts, seed } = options;
+    this.#options = options;
+    this.#courts = Array.from({ length: courts }, (_, i) => new Court(new Random(seed * 1_000 + i)));
+    this.cameras = this.#courts.flatMap((_, i) =>
+      (['ball', 'radar', 'players'] as const).map((view) => ({
+        source: `court-${i + 1}-${NAMES[view]}`,
+        courtId: `court-${i + 1}`,
+        view,
+        fault: this.#faultOf(i, view),
+      })),
+    );
+  }
+
+  /** @returns what is sent up to that second of all matches, in the order in which it is. */
+  until(matchS: number): Sending[] {
+    const all = this.#courts.flatMap((court, i) =>
+      court.until(matchS).map((detection) => ({
+        camera: this.cameras.find((one) => one.courtId === `court-${i + 1}` && one.view === detection.view)!,
+        detection,
+        sessionId: this.sessionOf(i),
+      })),
+    );
+    return all.sort((a, b) => a.detection.readyS - b.detection.readyS);
+  }
+
+  sessionOf(court: number): string {
+    return `sim-${this.#options.seed}-${this.#options.run}-court-${court + 1}`;
+  }
+
+  /** Each fault once in the venue, on another court where there is one. */
+  #faultOf(court: number, view: View): Fault | undefined {
+    const { clean, courts } = this.#options;
+    if (clean) return undefined;
+    if (view === 'radar') return court === 0 ? 'wrong clock' : undefined;
+    if (view === 'players') return court === Math.min(1, courts - 1) ? 'falls silent' : undefined;
+    return court === Math.min(2, courts - 1) ? 'forgets revision' : undefined;
+  }
+}
+
+/**
+ * @param eotMs when it happened, by a right clock.
+ * @param elapsedS since the cameras began to send.
+ * @returns the event as JSON text; undefined where this camera sends it no more.
+ */
+export function eventText(
+  { camera, detection, sessionId }: Sending,
+  eotMs: number,
+  elapsedS: number,
+): string | undefined {
+  const { fault, courtId, source } = camera;
+  if (fault === 'falls silent' && elapsedS > SILENT_AFTER_S) return undefined;
+  const clockMs = fault === 'wrong clock' ? eotMs - CLOCK_BEHIND_S * 1000 : eotMs;
+  return JSON.stringify({
+    event_id: detection.eventId,
+    session_id: sessionId,
+    venue_id: 'venue-1',
+    court_id: courtId,
+    eot: new Date(clockMs).toISOString(),
+    type: detection.type,
+    confidence: detection.confidence,
+    source,
+    schema_version: '1.0',
+    revision: fault === 'forgets revision' ? 0 : detection.revision,
+    payload: detection.payload,
+  });
+}

@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { cleanEnvironment, temporaryFolder } from '../harness/daemon.ts';
+import { missingPrograms } from '../harness/programs.ts';
+
+/** `npm run demo`, by what npm runs. */
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const NODE = path.join(ROOT, 'node_modules/.bin/node');
+const DEMO = path.join(ROOT, 'scripts/demo.ts');
+const skip = missingPrograms({ script: 'bsdutils' }) ?? false;
+
+class Demo {
+  /** Where it keeps what is to go away. */
+  readonly folder: string;
+  readonly child: ChildProcess;
+  readonly exited: Promise<unknown[]>;
+  said = '';
+
+  constructor(t: Test, program: string, args: readonly string[]) {
+    this.folder = temporaryFolder(t);
+    const env = cleanEnvironment({ TMPDIR: this.folder, TERM: 'xterm', SHELL: '/bin/sh' });
+    this.child = spawn('env', ['-u', 'NODE_OPTIONS', program, ...args], {
+      env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.exited = once(this.child, 'exit');
+    this.child.stdout!.on('data', (chunk) => {
+      this.said += chunk;
+    });
+    t.teardown(() => void this.child.kill('SIGKILL'));
+  }
+
+  /** @returns what matches, once it has been said. */
+  async says(what: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = what.exec(this.said);
+      if (found !== null) return found;
+      await once(this.child.stdout!, 'data');
+    }
+  }
+}
+
+t.test('it sends for as long as it is told, says what it did, and leaves nothing running', async (t) => {
+  const report = path.join(temporaryFolder(t), 'report.html');
+  const demo = new Demo(t, NODE, [DEMO, '--for', '3s', '--courts', '1', '-o', report]);
+  const [, url = ''] = await demo.says(/A box listens at (\S+),/);
+  t.strictSame(await demo.exited, [0, null]);
+  t.match(demo.said, /The cameras sent \d+ requests: \d+ events stored, .* 0 not delivered/);
+  t.match(demo.said, `The report of its first court is ${report}:`);
+  t.match(fs.readFileSync(report, 'utf8'), /^<!doctype html>.*court-1/is);
+  await t.rejects(fetch(url), 'the daemon is gone');
+  t.strictSame(fs.readdirSync(demo.folder), []);
+});
+
+for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
+  t.test(`${signal} ends all of it`, async (t) => {
+    const demo = new Demo(t, NODE, [DEMO, '-o', '/dev/null']);
+    const [, url = ''] = await demo.says(/A box listens at (\S+),/);
+    demo.child.kill(signal);
+    const [status] = await demo.exited;
+    t.ok(status === 0 || status === 1, 'it may have been too early for any event');
+    await t.rejects(fetch(url), 'the daemon is gone');
+    t.strictSame(fs.readdirSync(demo.folder), []);
+  });
+}
+
+t.test('on a terminal it shows the status, and q ends it', { skip }, async (t) => {
+  const run = `stty cols 100 rows 30; exec ${NODE} ${DEMO} --courts 1 -o /dev/null`;
+  const demo = new Demo(t, 'script', ['-qfec', run, '/dev/null']);
+  await demo.says(/court-1-cam-2 +sending/);
+  demo.child.stdin!.write('q');
+  t.strictSame(await demo.exited, [0, null]);
+  t.match(demo.said, /The cameras sent \d+ requests: \d+ events stored/);
+  t.strictSame(fs.readdirSync(demo.folder), []);
+});
+
+t.test('what is wrong with its flags is told', async (t) => {
+  const demo = new Demo(t, NODE, [DEMO, '--nonsense']);
+  t.strictSame(await demo.exited, [2, null]);
+});

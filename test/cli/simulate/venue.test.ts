@@ -1,0 +1,76 @@
+import t from 'tap';
+import { Random } from '../../../src/base/random.ts';
+import { Court } from '../../../src/cli/simulate/court.ts';
+import { sampleEvents } from '../../../src/cli/simulate/simulate.ts';
+import { eventText, Venue } from '../../../src/cli/simulate/venue.ts';
+import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
+import { EVENT_TYPES } from '../../../src/protocol/event.ts';
+
+t.test('a seed makes the same match, however time is cut, and another seed another', (t) => {
+  const whole = new Court(new Random(7)).until(60);
+  const court = new Court(new Random(7));
+  const steps = Array.from({ length: 601 }, (_, i) => court.until(i / 10));
+  // As texts: comparing so many objects takes tap half a minute.
+  t.ok(JSON.stringify(steps.flat()) === JSON.stringify(whole));
+  t.ok(JSON.stringify(new Court(new Random(8)).until(60)) !== JSON.stringify(whole));
+  t.equal(new Set(whole.map((one) => `${one.eventId} ${one.revision}`)).size, whole.length);
+  t.end();
+});
+
+t.test('a minute of a court has every type, 10 Hz of positions, confirmations and late events', (t) => {
+  const all = new Court(new Random(1)).until(60);
+  t.strictSame(new Set(all.map(({ type }) => type)), new Set(EVENT_TYPES));
+  const positions = all.filter(({ type }) => type === 'PLAYER_POSITION');
+  t.ok(positions.length > 1_000 && positions.length <= 1_202, `${positions.length} of two players`);
+  const confirmed = all.filter(({ revision }) => revision === 1);
+  t.ok(confirmed.length > 20, `${confirmed.length} confirmed`);
+  for (const one of confirmed) {
+    const first = all.findIndex((other) => other.eventId === one.eventId && other.revision === 0);
+    t.ok(first >= 0 && first < all.indexOf(one), 'after the preliminary one');
+  }
+  t.ok(
+    all.some(({ atS, readyS }) => readyS - atS > 3),
+    'late',
+  );
+  t.ok(
+    all.some(({ atS }, i) => i > 0 && atS < all[i - 1]!.atS),
+    'out of order',
+  );
+  t.ok(all.every(({ atS, readyS }) => readyS > atS && readyS <= 60));
+  t.end();
+});
+
+t.test('three cameras misbehave, and none of a clean venue', (t) => {
+  const faults = (courts: number, clean: boolean) =>
+    new Venue({ courts, seed: 1, clean, run: 'x' }).cameras.flatMap(({ fault }) => fault ?? []).sort();
+  for (const courts of [1, 2, 3, 9])
+    t.strictSame(
+      faults(courts, false),
+      ['falls silent', 'forgets revision', 'wrong clock'],
+      `${courts} courts`,
+    );
+  t.strictSame(faults(9, true), []);
+  const sendings = new Venue({ courts: 1, seed: 1, clean: false, run: 'x' }).until(60);
+  const sent = (fault: string, elapsedS: number) =>
+    sendings
+      .filter(({ camera }) => camera.fault === fault)
+      .flatMap((sending) => eventText(sending, 0, elapsedS) ?? [])
+      .map((text) => JSON.parse(text));
+  t.ok(sent('wrong clock', 0).every(({ eot }) => eot === '1969-12-31T23:55:48.000Z'));
+  t.ok(sent('falls silent', 10).length > 0);
+  t.strictSame(sent('falls silent', 60), []);
+  t.strictSame([...new Set(sent('forgets revision', 0).map(({ revision }) => revision))], [0]);
+  t.end();
+});
+
+t.test('the events that are printed are valid, of every type, and the same each time', (t) => {
+  const text = sampleEvents({ courts: 2, seed: 3 }, 100);
+  t.equal(sampleEvents({ courts: 2, seed: 3 }, 100), text);
+  t.not(sampleEvents({ courts: 2, seed: 4 }, 100), text);
+  const lines = text.trimEnd().split('\n');
+  t.equal(lines.length, 100);
+  const events = lines.flatMap((line) => decodeBatch(Buffer.from(line)));
+  t.strictSame(new Set(events.map(({ type }) => type)), new Set(EVENT_TYPES));
+  t.ok(events.some(({ revision }) => revision === 1));
+  t.end();
+});
