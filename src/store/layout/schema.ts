@@ -84,8 +84,7 @@ const LAYOUT = `
   CREATE TABLE epoch (                       -- the current one is the last: see epochs.ts
     id       INTEGER PRIMARY KEY,
     name     TEXT    NOT NULL,
-    from_seq INTEGER NOT NULL,              -- the highest seq when it began
-    shipped_seq INTEGER                     -- NULL, or what headquarters had when an operator began it
+    from_seq INTEGER NOT NULL               -- the highest seq when it began
   ) STRICT;
   INSERT INTO epoch (name, from_seq) VALUES (${RANDOM_NAME}, 0);
 
@@ -115,7 +114,7 @@ const LAYOUT = `
       FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin;
 `;
 
-const REFUSED_AND_IN_CONFLICT = `
+const REJECTIONS_AND_SHIPPING = `
   CREATE TABLE conflict_copy (              -- the newest conflicts (conflictCopies.ts)
     seq   INTEGER PRIMARY KEY,              -- of the event that is stored
     turn  INTEGER NOT NULL,                 -- the newest has the highest: the clock of the box may be set back
@@ -137,10 +136,13 @@ const REFUSED_AND_IN_CONFLICT = `
     body       BLOB,                        -- its first bytes; NULL: not read, or not kept
     body_bytes INTEGER                      -- of all that was read
   ) STRICT;
+
+  -- NULL, or what headquarters had when an operator began the epoch
+  ALTER TABLE epoch ADD COLUMN shipped_seq INTEGER;
 `;
 
 /** Migration n takes a database from user_version n to n + 1. */
-export const MIGRATIONS: readonly string[] = [LAYOUT, REFUSED_AND_IN_CONFLICT];
+export const MIGRATIONS: readonly string[] = [LAYOUT, REJECTIONS_AND_SHIPPING];
 
 /** The layout that this version writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

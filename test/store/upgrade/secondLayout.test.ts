@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
+import { readEpochs } from '../../../src/store/layout/epochs.ts';
 import { MIGRATIONS, migrate, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { countConflicts, readConflicts } from '../../../src/store/read/conflicts.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -45,6 +46,7 @@ t.test('a database of the first layout: what it counted stays, and what comes is
   const db = new Database(databaseFile(folder), { readonly: true });
   t.teardown(() => db.close());
   t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
+  t.equal(readEpochs(db).length, 1);
   t.equal(countConflicts(db), 1);
   t.match([...readConflicts(db)].flat(), [{ times: 1, other: /"confidence":0.5/ }]);
 });
