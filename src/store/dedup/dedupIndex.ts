@@ -73,15 +73,20 @@ export class DedupIndex {
    * inserted.
    */
   findOrInsert(keys: readonly KeyEntry[]): (readonly number[])[] {
-    const seqs: (readonly number[])[] = [];
-    for (const rows of inChunks(keys)) {
-      const flushed = this.#findFlushed(rows.filter((key) => this.#mayBeKnown(key)));
-      for (const key of rows) {
-        const found = this.#mayBeKnown(key)
-          ? [...this.findInMemory(key), ...matchingSeqs(key, flushed)]
-          : NO_SEQS;
+    const seqs = new Array<readonly number[]>(keys.length).fill(NO_SEQS);
+    // The filter is asked once for each key, in order: of two equal keys the second finds the first in it.
+    const suspects: number[] = [];
+    for (let i = 0; i < keys.length; i++) {
+      if (this.#mayBeKnown(keys[i]!)) suspects.push(i);
+      else this.insert(keys[i]!);
+    }
+    for (const some of inChunks(suspects)) {
+      const flushed = this.#findFlushed(some.map((i) => keys[i]!));
+      for (const i of some) {
+        const key = keys[i]!;
+        const found = [...this.findInMemory(key), ...matchingSeqs(key, flushed)];
         if (found.length === 0) this.insert(key);
-        seqs.push(found);
+        else seqs[i] = found;
       }
     }
     return seqs;

@@ -12,6 +12,11 @@ const INLINE_CHECKPOINT_FRAMES = 4_000;
  * that failed (long).
  */
 const CHECKPOINT_RETRY_MS = { short: 200, long: 2_000 } as const;
+/**
+ * Pause after a look that found nothing to do. Looking costs 10 µs: 7 % of a request, with one connection
+ * and a disk without latency.
+ */
+const CHECKPOINT_LOOK_MS = 5;
 
 /**
  * A row of `PRAGMA wal_checkpoint`: the frames in the WAL, and how many of them are in the database file
@@ -56,11 +61,13 @@ export class Checkpointer {
     this.#truncate = db.prepare('PRAGMA main.wal_checkpoint(TRUNCATE)');
   }
 
-  /** Whether `step` has work to do. Costs 10 µs. */
+  /** Whether `step` has work to do, as of a look CHECKPOINT_LOOK_MS ago at most. */
   get isDue(): boolean {
     if (this.#worker !== undefined || performance.now() < this.#notBefore) return false;
     const { log, checkpointed } = this.#state();
-    return log >= CHECKPOINT_FRAMES && checkpointed < log;
+    const isDue = log >= CHECKPOINT_FRAMES && checkpointed < log;
+    if (!isDue) this.#pause(CHECKPOINT_LOOK_MS);
+    return isDue;
   }
 
   /** Checkpoints as many frames as readers allow. Call it between transactions. */
@@ -118,6 +125,6 @@ export class Checkpointer {
   }
 
   #pause(ms: number): void {
-    this.#notBefore = performance.now() + ms;
+    this.#notBefore = Math.max(this.#notBefore, performance.now() + ms);
   }
 }

@@ -53,8 +53,20 @@ interface Candidate extends KeyEntry {
   readonly counts: { -readonly [Name in keyof Counts]: Counts[Name] };
 }
 
-const COLUMNS =
-  'seq, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, payload, extra';
+/** In the order in which `#insertEvents` binds them. */
+const COLUMNS = [
+  'seq',
+  'session',
+  'event_id',
+  'revision',
+  'eot_ns',
+  'eot',
+  'origin',
+  'confidence',
+  'received_ms',
+  'payload',
+  'extra',
+];
 
 /** Stores events, each key once. Call `append` inside a transaction, then `committed` or `rolledBack`. */
 export class Appender {
@@ -80,8 +92,8 @@ export class Appender {
     // this statement alone, for which it would copy every page before changing it.
     this.#insert = new MultiRowStatement(
       db,
-      11,
-      (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,
+      COLUMNS.length,
+      (values) => `INSERT OR FAIL INTO event (${COLUMNS.join(', ')}) VALUES ${values}`,
     );
     this.#countConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
@@ -115,8 +127,8 @@ export class Appender {
     }
     const found = this.keys.findOrInsert(candidates);
     this.#insertEvents(candidates.filter((_, i) => found[i]!.length === 0));
-    for (const [i, candidate] of candidates.entries()) {
-      if (found[i]!.length > 0) this.#resolveDuplicate(candidate, found[i]!);
+    for (let i = 0; i < candidates.length; i++) {
+      if (found[i]!.length > 0) this.#resolveDuplicate(candidates[i]!, found[i]!);
     }
     this.#copies.trim();
     this.#sessions.write();
@@ -186,23 +198,22 @@ export class Appender {
 
   #insertEvents(candidates: readonly Candidate[]): void {
     for (const rows of inChunks(candidates)) {
-      const values: (string | number | bigint | null)[] = [];
+      // Of its final length: growing one row by row cost a tenth of a commit of 2,000 events.
+      const values = new Array<string | number | bigint | null>(rows.length * COLUMNS.length);
+      let at = 0;
       for (const { seq, session, origin, event, receivedMs } of rows) {
-        const { eventId, revision, eotNs, eot, confidence, payload, extra } = event;
-        this.#sessions.addEvent(session, { eotNs, seq });
-        values.push(
-          seq,
-          session,
-          eventId,
-          revision,
-          eotNs,
-          eot,
-          origin,
-          confidence,
-          receivedMs,
-          payload,
-          extra,
-        );
+        this.#sessions.addEvent(session, event.eotNs, seq);
+        values[at++] = seq;
+        values[at++] = session;
+        values[at++] = event.eventId;
+        values[at++] = event.revision;
+        values[at++] = event.eotNs;
+        values[at++] = event.eot;
+        values[at++] = origin;
+        values[at++] = event.confidence;
+        values[at++] = receivedMs;
+        values[at++] = event.payload;
+        values[at++] = event.extra;
       }
       this.#insert.run(values);
     }

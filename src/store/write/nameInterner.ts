@@ -54,6 +54,8 @@ export class NameInterner {
   #seenVersion = -1;
   readonly #sessions = new InternCache();
   readonly #origins = new InternCache();
+  /** The origin of the event before, in the same transaction: most batches come from one camera. */
+  #lastOrigin: { readonly names: OriginNames; readonly id: number } | undefined;
   readonly #findSession: Statement<[string], number>;
   readonly #addSession: Statement<[string]>;
   readonly #findOrigin: Statement<string[], number>;
@@ -88,7 +90,14 @@ export class NameInterner {
 
   /** @returns the id of an origin, which is inserted where it is new. */
   originId(event: OriginNames): number {
-    const { venueId, courtId, source, type, schemaVersion } = event;
+    const last = this.#lastOrigin;
+    if (last !== undefined && isSameOrigin(last.names, event)) return last.id;
+    const id = this.#findOrAddOrigin(event);
+    this.#lastOrigin = { names: event, id };
+    return id;
+  }
+
+  #findOrAddOrigin({ venueId, courtId, source, type, schemaVersion }: OriginNames): number {
     // Names contain no control characters, so the cache key is unambiguous.
     const cacheKey = `${venueId}\n${courtId}\n${source}\n${type}\n${schemaVersion}`;
     const known = this.#origins.get(cacheKey);
@@ -100,13 +109,25 @@ export class NameInterner {
 
   /** Call it after the transaction has been committed. */
   committed(): void {
+    this.#lastOrigin = undefined;
     this.#sessions.committed();
     this.#origins.committed();
   }
 
   /** Forgets the ids since the last commit. */
   rolledBack(): void {
+    this.#lastOrigin = undefined;
     this.#sessions.rolledBack();
     this.#origins.rolledBack();
   }
+}
+
+function isSameOrigin(a: OriginNames, b: OriginNames): boolean {
+  return (
+    a.type === b.type &&
+    a.source === b.source &&
+    a.courtId === b.courtId &&
+    a.venueId === b.venueId &&
+    a.schemaVersion === b.schemaVersion
+  );
 }

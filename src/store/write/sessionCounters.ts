@@ -38,12 +38,15 @@ export class SessionCounters {
     this.#addDuplicates = db.prepare('UPDATE session SET duplicates = duplicates + ? WHERE id = ?');
   }
 
-  /** Counts a new event of a session. */
-  addEvent(session: number, position: Position): void {
+  /** Counts a new event of a session. Makes a `Position` only of the first and the last: most events are neither. */
+  addEvent(session: number, eotNs: bigint, seq: number): void {
     const delta = this.#deltaOf(session);
     delta.events++;
-    if (delta.first === undefined || isBefore(position, delta.first)) delta.first = position;
-    if (delta.last === undefined || isBefore(delta.last, position)) delta.last = position;
+    const { first, last } = delta;
+    if (first === undefined || eotNs < first.eotNs || (eotNs === first.eotNs && seq < first.seq))
+      delta.first = { eotNs, seq };
+    if (last === undefined || eotNs > last.eotNs || (eotNs === last.eotNs && seq > last.seq))
+      delta.last = { eotNs, seq };
   }
 
   /** Counts a duplicate of a session. */
@@ -80,8 +83,4 @@ export class SessionCounters {
     this.#deltas.set(session, delta);
     return delta;
   }
-}
-
-function isBefore(a: Position, b: Position): boolean {
-  return a.eotNs < b.eotNs || (a.eotNs === b.eotNs && a.seq < b.seq);
 }
