@@ -18,7 +18,7 @@ class Usage {
 
   /** @returns what each network may use of `bound` while all of the current ones compete for it. */
   fairShare(bound: number): number {
-    return bound / Math.max(1, this.#byNetwork.size);
+    return bound / this.#byNetwork.size;
   }
 
   add(network: string, amount: number): void {

@@ -24,7 +24,7 @@ export class RateLimit {
 
   /**
    * Takes one token.
-   * @throws {Problem} 429 rate_limited, with the seconds until there is a token again as Retry-After.
+   * @throws {Problem} 429 rate_limited, with the seconds in which there is a token again, 1 at most, as Retry-After.
    */
   take(network: string): void {
     if (this.#perSecond === 0) return;
@@ -35,7 +35,7 @@ export class RateLimit {
     bucket.refilledAtMs = now;
     if (bucket.tokens < 1) {
       const sentence = `${network} sent more than ${this.#perSecond} requests a second: send fewer requests, with more events in each.`;
-      throw retryLater('rate_limited', sentence, (1 - bucket.tokens) / this.#perSecond);
+      throw retryLater('rate_limited', sentence, 1 / this.#perSecond);
     }
     bucket.tokens -= 1;
   }

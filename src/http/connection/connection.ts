@@ -85,7 +85,6 @@ export class Connection {
   }
 
   markAuthenticated(): void {
-    if (this.#isAuthenticated) return;
     this.#isAuthenticated = true;
     this.#registry.onAuthenticated(this);
   }
@@ -133,7 +132,7 @@ export class Connection {
       socket.destroy();
       return undefined;
     }
-    if (this.#isFinished || this.#discardsInput) return undefined;
+    if (this.#isFinished) return undefined;
     if (this.#answeredEarly?.complete === false) {
       socket.destroySoon();
       return undefined;

@@ -3,7 +3,7 @@ import type { KeyEntry } from '../dedup/memtable.ts';
 import { PRUNE_READ_ROWS } from './pruneSteps.ts';
 
 /** A dangling key to delete, or a session that has been scanned to its end. */
-export type DanglingKeyStep = KeyEntry | { readonly scannedSession: number; readonly upToSeq: number };
+export type DanglingKeyStep = KeyEntry | { readonly scannedSession: number };
 
 /**
  * Finds and deletes dangling keys, whose events were pruned. `session.dangling_up_to_seq` records where they
@@ -18,7 +18,7 @@ export class DanglingKeys {
   readonly #keysOf: Statement<[number, number, number, number], KeyEntry>;
   readonly #eventExists: Statement<[number], number>;
   readonly #remove: Statement<[number, number, number, number]>;
-  readonly #markScanned: Statement<[number, number]>;
+  readonly #markScanned: Statement<[number]>;
 
   constructor(db: Database) {
     this.#unscanned = db.prepare(
@@ -30,7 +30,7 @@ export class DanglingKeys {
     this.#eventExists = db.prepare<[number], number>('SELECT 1 FROM event WHERE seq = ?').pluck();
     this.#remove = db.prepare('DELETE FROM key WHERE session = ? AND hash = ? AND revision = ? AND seq = ?');
     this.#markScanned = db.prepare(
-      'UPDATE session SET dangling_up_to_seq = 0 WHERE id = ? AND dangling_up_to_seq = ? AND dangling_up_to_seq <= (SELECT up_to_seq FROM flushed)',
+      'UPDATE session SET dangling_up_to_seq = 0 WHERE id = ? AND dangling_up_to_seq <= (SELECT up_to_seq FROM flushed)',
     );
   }
 
@@ -54,7 +54,7 @@ export class DanglingKeys {
    */
   run(step: DanglingKeyStep): number {
     if ('seq' in step) return this.#remove.run(step.session, step.hash, step.revision, step.seq).changes;
-    this.#markScanned.run(step.scannedSession, step.upToSeq);
+    this.#markScanned.run(step.scannedSession);
     return 0;
   }
 
@@ -67,6 +67,6 @@ export class DanglingKeys {
       if (keys.length < PRUNE_READ_ROWS) break;
       after = keys.at(-1)!;
     }
-    yield { scannedSession: id, upToSeq };
+    yield { scannedSession: id };
   }
 }

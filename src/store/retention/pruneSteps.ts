@@ -58,7 +58,10 @@ export class PruneSteps {
       work();
       return startedAt;
     });
-    const tookMs = await this.#retrying(() => performance.now() - transaction.immediate());
+    const tookMs = await this.#retrying(() => {
+      const startedAt = transaction.immediate();
+      return performance.now() - startedAt;
+    });
     await sleep(Math.max(PAUSE_MS, 2 * tookMs));
     return tookMs;
   }

@@ -70,16 +70,15 @@ export class Checkpointer {
     return isDue;
   }
 
-  /** Checkpoints as many frames as readers allow. Call it between transactions. */
+  /** Checkpoints as many frames as readers allow. Call it between transactions, where `isDue`. */
   step(): void {
-    if (this.#worker !== undefined) return;
     if (!this.#isShort()) this.#worker = this.#runInWorker();
     else if (this.#run(this.#passive) === 'incomplete') this.#pause(CHECKPOINT_RETRY_MS.short);
   }
 
   /** Truncates the WAL, if no reader needs it and few frames are left to copy. */
   truncate(): void {
-    if (this.#worker === undefined && this.#isShort()) this.#run(this.#truncate);
+    if (this.#isShort()) this.#run(this.#truncate);
   }
 
   /** @returns once no worker thread has the database open. */

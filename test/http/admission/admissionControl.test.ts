@@ -24,6 +24,17 @@ t.test('large bodies have a bound in all, and each network half of it; small one
   t.end();
 });
 
+t.test('what fills a bound exactly fits', (t) => {
+  const admission = new AdmissionControl();
+  for (let i = 0; i < 2; i++) admission.admit('one', HALF / 2);
+  t.throws(() => admission.admit('one', SMALL_BODY_BYTES + 1), OVERLOADED);
+  const piece = UNSENT_RESPONSES_BYTES / 8;
+  t.ok(admission.admitUnsent('modest', piece));
+  t.ok(admission.admitUnsent('greedy', 7 * piece), 'more than its share, where nobody wants the rest');
+  t.equal(admission.admitUnsent('greedy', 1), undefined);
+  t.end();
+});
+
 t.test('a body that grows beyond what it announced is asked again', (t) => {
   const admission = new AdmissionControl();
   const [packed, other] = [admission.admit('one', 1000), admission.admit('other', HALF)];

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
+import { TRACKED_ADDRESSES } from '../../../src/base/limits.ts';
 import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
 import { Daemon } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
@@ -68,6 +69,25 @@ t.test('the burst is twice the rate, however long nothing was sent', (t) => {
   t.equal(burst(), 5, 'and then what the time gives');
   seconds += 3_600;
   t.equal(burst(), 20);
+  t.end();
+});
+
+t.test('the oldest of too many addresses is forgotten', (t) => {
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  performance.now = () => 1_000;
+  const LIMITED = { code: 'rate_limited' };
+  const limit = new RateLimit(1);
+  const spend = (network: string) => {
+    for (let i = 0; i < 2; i++) limit.take(network);
+    t.throws(() => limit.take(network), LIMITED);
+  };
+  spend('oldest');
+  spend('next');
+  for (let i = 0; i < TRACKED_ADDRESSES - 2; i++) limit.take(`network ${i}`);
+  t.throws(() => limit.take('oldest'), LIMITED, 'as many as there is room for are remembered');
+  limit.take('one more');
+  spend('oldest');
   t.end();
 });
 

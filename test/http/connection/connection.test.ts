@@ -38,7 +38,9 @@ t.test('a head that is refused gets its answer and no 100', async (t) => {
       request(daemon, { headers: { expect: '100-continue', 'content-length': '1000', ...headers } }),
     );
     const further = status === 413 ? ['limit_bytes', 'size_bytes'] : [];
-    checkProblem(t, await client.next(), status, code, code, further);
+    const answer = await client.next();
+    checkProblem(t, answer, status, code, code, further);
+    t.equal(answer.headers.get('connection'), 'close');
     client.socket.end();
     t.equal(await client.over, null, 'and the end of the connection: its body may or may not follow');
     t.equal(client.unread, '');
@@ -201,6 +203,16 @@ t.test('and where it is refused before its body has come, that is read, and not 
     t.equal((await client.next()).status, 404, parts.line);
     t.equal(await client.over, null, 'the end, and no reset');
   }
+});
+
+t.test('a client that ends in the middle of a body that was refused gets no second answer', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  client.send(good({ headers: { 'content-type': 'text/csv', 'content-length': '1000' }, body: 'x' }));
+  const answer = await client.next();
+  t.strictSame([answer.status, answer.headers.get('connection')], [415, 'keep-alive']);
+  client.socket.end();
+  t.equal(await client.over, null);
+  t.equal(client.unread, '');
 });
 
 t.test('a client that says it will send no more still gets its answer', async (t) => {

@@ -46,6 +46,50 @@ t.test(
   },
 );
 
+t.test('a session with keys in memory is swept again when they have reached the file', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  // More than one read's worth.
+  committer.append(...court(...events(PRUNE_READ_ROWS + 100, { type: 'PLAYER_POSITION' }), ...events(10)));
+  t.match(await pruneEvents(db, POSITIONS, quietly), { events: PRUNE_READ_ROWS + 100 });
+  committer.sealAll();
+  t.match(keyState(db), { events: 10, astray: PRUNE_READ_ROWS + 100 });
+  for (const _ of ['a prune that deletes nothing', 'and another one']) {
+    t.match(await pruneEvents(db, { ...ALL, beforeMs: 0 }, quietly), { events: 0 });
+    t.match(keyState(db), { events: 10, flushed: 10, unknown: 0, astray: 0 });
+  }
+  t.equal(db.prepare('SELECT max(dangling_up_to_seq) FROM session').pluck().get(), 0, 'and then no more');
+});
+
+t.test('what is noted of events goes with them, and how far events were deleted stays', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const [first, middle, last] = [
+    event({ type: 'BALL_HIT', eot: '2026-03-14T10:00:00Z' }),
+    event({ eot: '2026-03-14T11:00:00Z' }),
+    event({ type: 'PLAYER_POSITION', eot: '2026-03-14T12:00:00Z' }),
+  ];
+  const sent = [first, middle, last];
+  committer.append(...court(...sent));
+  const changed = sent.map((each) => ({ ...each, confidence: 0.125 }));
+  t.match(committer.append(...court(...changed)), { conflicts: 3 });
+  const noted = () => [
+    db.prepare('SELECT seq FROM conflict ORDER BY seq').pluck().all(),
+    db.prepare('SELECT first_seq, last_seq FROM session').raw().get(),
+    db.prepare('SELECT up_to_seq FROM pruned').pluck().get(),
+  ];
+  t.strictSame(noted(), [[1, 2, 3], [1, 3], 0]);
+  await pruneEvents(db, POSITIONS, quietly);
+  t.strictSame(noted(), [[1, 2], [1, 2], 3]);
+  await pruneEvents(db, { ...ALL, type: 'BALL_HIT' }, quietly);
+  t.strictSame(noted(), [[2], [2, 2], 3]);
+  // A lower revision is deleted first, also where it came last.
+  committer.append(...court({ ...last, revision: 1 }, { ...last, type: 'BALL_HIT' }));
+  const newest = db.prepare('SELECT max(seq) FROM event').pluck().get();
+  await pruneEvents(db, POSITIONS, quietly);
+  t.strictSame(noted(), [[2], [2, 2], newest]);
+});
+
 t.test('replaced revisions are found by their keys in the file, and among the latest events', async (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
+import { SqliteError } from 'better-sqlite3';
 import t from 'tap';
-import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
+import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, DAMAGE_LOG_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -140,6 +141,31 @@ t.test('an almost full disk, where small requests fit and large ones do not, is 
     t.strictSame(await writer.append(one()), stored(1));
   }
   t.strictSame(told, ['full']);
+});
+
+t.test('damage is told once a minute, and only the requests that meet it are refused', async (t) => {
+  const { db } = scratch(t);
+  const { on, told } = recorder();
+  const { performance } = globalThis;
+  let ms = performance.now();
+  performance.now = () => ms;
+  t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+  let isDamaged = true;
+  const writer = new GroupCommit(db, on, () => {
+    if (isDamaged) throw new SqliteError('a damaged page', 'SQLITE_CORRUPT');
+  });
+  const damaged = ['storage_failed', 503, '5'];
+  for (const [passedMs, times] of [
+    [0, 1],
+    [DAMAGE_LOG_MS - 1, 1],
+    [1, 2],
+  ] as const) {
+    ms += passedMs;
+    t.strictSame(await refusal(writer.append(one())), damaged);
+    t.strictSame(told, Array(times).fill('damaged'));
+  }
+  isDamaged = false;
+  t.strictSame(await writer.append(one()), stored(1));
 });
 
 t.test('a full disk is not tried again at once: nothing is written for a request that comes', async (t) => {

@@ -1,0 +1,156 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import { restoreDatabase } from '../../../src/store/backup/restore.ts';
+import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
+import { APPLICATION_ID } from '../../../src/store/layout/schema.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { events } from '../../harness/events.ts';
+import { Committer, court, scratch } from '../../harness/scratchStore.ts';
+
+/** Copies a database and what is beside it, as somebody may have done without "courtd backup". @returns the copy. */
+function copyFiles(t: Test, file: string, companion: string): string {
+  const copy = path.join(temporaryFolder(t), 'copy.db');
+  for (const part of ['', companion]) fs.copyFileSync(file + part, copy + part);
+  return copy;
+}
+
+/** A database of so many events, all of them in its WAL. */
+function withWal(t: Test, count: number): string {
+  const { folder, db } = scratch(t);
+  db.pragma('wal_autocheckpoint = 0');
+  new Committer(db).append(...court(...events(count)));
+  return databaseFile(folder);
+}
+
+t.test('what only the WAL beside a backup holds is restored, and it is a new epoch', async (t) => {
+  const copy = copyFiles(t, withWal(t, 3), '-wal');
+  const folder = temporaryFolder(t);
+  // A restore that was killed, and a backup that was.
+  const left = ['.courtd.db.99999999.partial', '.courtd-20260101T000000Z.db.99999999.partial'];
+  for (const name of left) fs.writeFileSync(path.join(folder, name), '');
+  // A disk that takes less than it is given.
+  const { writeSync } = fs;
+  t.teardown(() => Object.assign(fs, { writeSync }));
+  const few = (fd: number, bytes: Buffer, from: number, length: number, at: number) =>
+    writeSync(fd, bytes, from, Math.min(length, 10_000), at);
+  Object.assign(fs, { writeSync: few });
+  t.match(await restoreDatabase(folder, copy), { events: 3, previousDatabase: null });
+  t.strictSame(
+    fs
+      .readdirSync(folder)
+      .filter((name) => /^courtd\.db|partial/.test(name))
+      .sort(),
+    [left[1], 'courtd.db'],
+  );
+  const db = new Database(databaseFile(folder), { readonly: true });
+  t.teardown(() => db.close());
+  t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 3);
+  t.equal(db.prepare('SELECT count(*) FROM epoch').pluck().get(), 2);
+});
+
+t.test('a transaction that was cut off is undone, with the journal beside the backup', async (t) => {
+  const { db } = scratch(t);
+  new Committer(db).append(...court(...events(300)));
+  const file = path.join(temporaryFolder(t), 'cut.db');
+  db.prepare('VACUUM INTO ?').run(file);
+  const writer = new Database(file);
+  t.teardown(() => writer.close());
+  // With no cache most of the changes are in the file before the commit.
+  writer.pragma('cache_size = 1');
+  writer.exec('BEGIN; DELETE FROM event WHERE seq > 1');
+  const copy = copyFiles(t, file, '-journal');
+  t.match(await restoreDatabase(temporaryFolder(t), copy), { events: 300, sessions: 1 });
+});
+
+t.test('a link beside a backup is not followed, and a pipe not waited for', async (t) => {
+  const copy = copyFiles(t, withWal(t, 1), '-wal');
+  fs.renameSync(`${copy}-wal`, `${copy}.elsewhere`);
+  fs.symlinkSync(`${copy}.elsewhere`, `${copy}-wal`);
+  const folder = temporaryFolder(t);
+  await t.rejects(restoreDatabase(folder, copy), {
+    message: `${copy}-wal is a symbolic link: nothing was changed.`,
+  });
+  const pipe = path.join(folder, 'pipe.db');
+  t.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  await t.rejects(restoreDatabase(folder, pipe), { message: `Cannot read ${pipe}: invalid seek.` });
+  const unused = path.join(temporaryFolder(t), 'unused.db');
+  const db = new Database(unused);
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.close();
+  await t.rejects(restoreDatabase(folder, unused), {
+    message: `${unused} is not a courtd database: nothing was changed. Name a backup.`,
+  });
+  const circle = path.join(folder, 'circle.db');
+  fs.symlinkSync(circle, circle);
+  await t.rejects(restoreDatabase(folder, circle), {
+    message: `Cannot read ${circle}: too many symbolic links`,
+  });
+  t.strictSame(fs.readdirSync(folder).sort(), ['circle.db', 'pipe.db']);
+});
+
+/** Restores an empty database over another one, with `change` made to every connection's method. */
+async function restoreWith(
+  t: Test,
+  change: (db: Database.Database, folder: string, source: string) => void,
+): Promise<void> {
+  const { prototype } = Database;
+  const { exec, pragma } = prototype;
+  t.teardown(() => Object.assign(prototype, { exec, pragma }));
+  const folder = temporaryFolder(t);
+  scratch(t, folder).db.close();
+  const backup = withWal(t, 0);
+  prototype.exec = function (this: Database.Database, source) {
+    change(this, folder, source);
+    return exec.call(this, source);
+  };
+  prototype.pragma = function (this: Database.Database, source, options) {
+    change(this, folder, source);
+    return pragma.call(this, source, options);
+  };
+  const descriptors = () => fs.readdirSync('/proc/self/fd').length;
+  const before = descriptors();
+  try {
+    await restoreDatabase(folder, backup);
+  } finally {
+    t.equal(descriptors(), before, 'nothing stays open');
+    t.strictSame(
+      fs.readdirSync(folder).filter((name) => /partial|replaced/.test(name)),
+      [],
+    );
+  }
+}
+
+t.test('a program that opens the database before it is locked keeps it', async (t) => {
+  const restoring = restoreWith(t, (db, folder, source) => {
+    if (source !== 'BEGIN EXCLUSIVE' || db.name !== databaseFile(folder)) return;
+    const other = new Database(db.name);
+    other.pragma('journal_mode = WAL');
+    other.close();
+  });
+  await t.rejects(restoring, { message: /is locked by another program: try again when it is done\.$/ });
+});
+
+t.test('a disk that fills up while a backup is checked does not make it a damaged one', async (t) => {
+  const restoring = restoreWith(t, (db, _folder, source) => {
+    if (source === 'journal_mode = DELETE' && db.name.endsWith('.partial'))
+      throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
+  });
+  await t.rejects(restoring, { message: /^The disk of \S+ is full: / });
+});
+
+t.test('a second name of the database is the database itself', async (t) => {
+  const { folder, db } = scratch(t);
+  db.close();
+  const [own, other] = [databaseFile(folder), path.join(folder, 'backup.db')];
+  fs.linkSync(own, other);
+  await t.rejects(restoreDatabase(folder, other), { message: `${other} is the database itself` });
+  fs.rmSync(other);
+  fs.copyFileSync(own, other);
+  const descriptors = () => fs.readdirSync('/proc/self/fd').length;
+  const before = descriptors();
+  t.match(await restoreDatabase(folder, other), { events: 0, previousDatabase: /\.replaced-/ });
+  t.equal(descriptors(), before, 'nothing stays open');
+});

@@ -1,0 +1,152 @@
+import fs from 'node:fs';
+import module from 'node:module';
+import timers from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import { pruneEvents } from '../../../src/store/retention/prune.ts';
+import { PRUNE_STEP_MS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
+import { event } from '../../harness/events.ts';
+import { fillWal } from '../../harness/fillWal.ts';
+import { Committer, court, otherConnection, scratch } from '../../harness/scratchStore.ts';
+
+/** Steps whose pauses take no time, on a clock that a step moves on. */
+function make(t: Test) {
+  const { setTimeout } = timers;
+  const { now } = performance;
+  t.teardown(() => {
+    timers.setTimeout = setTimeout;
+    module.syncBuiltinESMExports();
+    performance.now = now;
+  });
+  const pauses: unknown[] = [];
+  timers.setTimeout = (async (ms: number) => void pauses.push(ms)) as typeof setTimeout;
+  module.syncBuiltinESMExports();
+  let ms = 0;
+  performance.now = () => ms;
+  const { folder, db } = scratch(t);
+  db.pragma('busy_timeout = 0');
+  const pass = (more: number) => {
+    ms += more;
+  };
+  const make = (onWait: () => void) => new PruneSteps(db, onWait);
+  return { folder, db, steps: make(() => {}), make, pauses, pass };
+}
+
+t.test('the pause after a step is twice as long as the step, and 5 ms at least', async (t) => {
+  const { steps, pauses, pass } = make(t);
+  for (const tookMs of [0, 1, 20]) t.equal(await steps.run(() => pass(tookMs)), tookMs);
+  t.strictSame(pauses, [5, 5, 40]);
+});
+
+t.test('a transaction ends when its time is over, and has one item at least', async (t) => {
+  const { steps, pass } = make(t);
+  const done: number[][] = [];
+  const work = (itemMs: number) => (items: Iterable<number>) => {
+    const own: number[] = [];
+    for (const item of items) {
+      own.push(item);
+      pass(itemMs);
+    }
+    return () => void done.push(own);
+  };
+  await steps.runAll([1, 2, 3, 4], 4, work(PRUNE_STEP_MS / 2));
+  t.strictSame(done.splice(0), [[1, 2, 3], [4]]);
+  await steps.runAll([1, 2], 2, work(10 * PRUNE_STEP_MS));
+  t.strictSame(done.splice(0), [[1], [2]]);
+  await steps.runAll([1, 2, 3], 2, work(0));
+  t.strictSame(done, [[1, 2], [3]]);
+});
+
+t.test('behind a reader each step waits until the WAL can be checkpointed', async (t) => {
+  const { folder, db, make: makeSteps } = make(t);
+  const reader = otherConnection(t, folder);
+  reader.exec('BEGIN; SELECT count(*) FROM session');
+  fillWal(db, 4_200);
+  let waits = 0;
+  const steps = makeSteps(() => {
+    if (++waits === 3) reader.exec('COMMIT');
+  });
+  await steps.run(() => {});
+  await steps.run(() => {});
+  t.equal(waits, 3);
+});
+
+t.test(
+  'pages are given back in larger steps while these are fast, and in the smallest while they are slow',
+  async (t) => {
+    for (const [lookMs, isFast] of [
+      [0, true],
+      [PRUNE_STEP_MS + 1, false],
+    ] as const) {
+      const { db, pass } = make(t);
+      new Committer(db).append(...court(event({ note: 'x'.repeat(400_000) })));
+      performance.now = ((now) => () => {
+        pass(lookMs);
+        return now();
+      })(performance.now);
+      const freed = [0];
+      await pruneEvents(db, { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 }, (doing, bytes) => {
+        if (doing === 'pages') freed.push(bytes);
+      });
+      const pages = freed.slice(1).map((bytes, i) => (bytes - freed[i]!) / 4_096);
+      t.ok(pages.length > 3, `${pages}`);
+      t.equal(Math.max(...pages) > 8, isFast, `${pages}`);
+    }
+  },
+);
+
+t.test('a locked database is tried six times, a full disk four times, and nothing else again', async (t) => {
+  const { steps } = make(t);
+  for (const [code, expected] of [
+    ['SQLITE_BUSY', 6],
+    ['SQLITE_FULL', 4],
+    ['SQLITE_IOERR_READ', 1],
+  ] as const) {
+    let attempts = 0;
+    const failing = steps.run(() => {
+      attempts++;
+      throw new Database.SqliteError('fails', code);
+    });
+    await t.rejects(failing, { code });
+    t.equal(attempts, expected, code);
+  }
+  t.ok(steps.isDiskFull);
+});
+
+t.test('the disk is full until there is room for the reserve again', async (t) => {
+  const { steps } = make(t);
+  let attempts = 0;
+  await steps.run(() => {
+    if (++attempts === 1) throw new Database.SqliteError('full', 'SQLITE_FULL');
+  });
+  const { statfsSync } = fs;
+  t.teardown(() => Object.assign(fs, { statfsSync }));
+  Object.assign(fs, { statfsSync: () => ({ bavail: 1, bsize: 4_096 }) });
+  await steps.checkpoint();
+  t.ok(steps.isDiskFull);
+  Object.assign(fs, { statfsSync });
+  await steps.checkpoint();
+  t.notOk(steps.isDiskFull);
+});
+
+t.test('on a full disk there may be no room to truncate the WAL either; that is no failure', async (t) => {
+  for (const [code, isFailure] of [
+    ['SQLITE_FULL', false],
+    ['SQLITE_IOERR_FSYNC', true],
+  ] as const) {
+    const { db, steps } = make(t);
+    const pragma = db.pragma.bind(db);
+    db.pragma = (source, options) => {
+      if (source === 'wal_checkpoint(TRUNCATE)') throw new Database.SqliteError('fails', code);
+      return pragma(source, options);
+    };
+    let attempts = 0;
+    const run = steps.run(() => {
+      if (++attempts === 1) throw new Database.SqliteError('full', 'SQLITE_FULL');
+    });
+    if (isFailure) await t.rejects(run, { code });
+    else await run;
+    t.ok(steps.isDiskFull);
+    t.equal(attempts, isFailure ? 1 : 2);
+  }
+});

@@ -1,0 +1,70 @@
+import type { Database } from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import { unusedNames } from '../../../src/store/retention/unusedNames.ts';
+import { event } from '../../harness/events.ts';
+import { Committer, court, scratch } from '../../harness/scratchStore.ts';
+
+/** Names and keys that no event uses, and a daemon that uses them again in between. With a whole prune: unusedNames.proof.ts. */
+
+function make(t: Test) {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const ids = (table: string) => db.prepare(`SELECT id FROM ${table} ORDER BY id`).pluck().all();
+  return { db, committer, ids };
+}
+
+/** As a prune deletes an event. */
+function remove(db: Database, seq: number): void {
+  db.exec(`UPDATE session SET events = events - 1 WHERE id = (SELECT session FROM event WHERE seq = ${seq});
+           DELETE FROM event WHERE seq = ${seq}`);
+}
+
+t.test('a session that gets an event after it was found empty stays', (t) => {
+  const { db, committer, ids } = make(t);
+  const [one, other] = [event({ session_id: 'one' }), event({ session_id: 'other' })];
+  committer.append(...court(one, other));
+  for (const seq of [1, 2]) remove(db, seq);
+  const [step] = unusedNames(db);
+  committer.append(...court(event({ session_id: 'other' })));
+  step?.();
+  t.strictSame(ids('session'), [2]);
+  t.end();
+});
+
+t.test(
+  'an origin that gets an event after it was found unused stays, and so does that of the first event',
+  (t) => {
+    const { db, committer, ids } = make(t);
+    const sources = ['first', 'unused', 'used again'].map((source) => event({ source }));
+    committer.append(...court(...sources));
+    for (const seq of [2, 3]) remove(db, seq);
+    t.strictSame([...unusedNames(db, 3)], [], 'few are left as they are');
+    const steps = unusedNames(db, 2);
+    const { value: step } = steps.next();
+    committer.append(...court(event({ source: 'used again' })));
+    step?.();
+    t.strictSame(ids('origin'), [1, 3]);
+    t.ok(steps.next().done);
+    t.end();
+  },
+);
+
+t.test('of more than one step can take, all go', (t) => {
+  const { db, committer, ids } = make(t);
+  committer.append(...court(event()));
+  committer.sealAll();
+  db.exec(`
+    WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 5010)
+      INSERT INTO key SELECT 1000 + i / 4000, i, 0, i FROM n;
+    WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 510)
+      INSERT INTO session (id, name) SELECT i, 'empty ' || i FROM n`);
+  let steps = 0;
+  for (const step of unusedNames(db)) {
+    step();
+    steps++;
+  }
+  t.ok(steps > 5, `${steps} steps`);
+  t.strictSame(ids('session'), [1]);
+  t.strictSame(db.prepare('SELECT session FROM key').pluck().all(), [1]);
+  t.end();
+});

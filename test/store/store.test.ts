@@ -1,0 +1,35 @@
+import fs from 'node:fs';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
+import { Store } from '../../src/store/store.ts';
+import { event } from '../harness/events.ts';
+import { court, recorder, scratch } from '../harness/scratchStore.ts';
+
+t.test(
+  'a restore that ends while the store is being opened: events go to the restored database',
+  async (t) => {
+    const [{ folder, db }, restored] = [scratch(t), scratch(t)];
+    for (const each of [db, restored.db]) each.close();
+    const file = databaseFile(folder);
+    const { openSync } = fs;
+    t.teardown(() => Object.assign(fs, { openSync }));
+    // The last moment: the database is open, and the lock that a restore holds is about to be taken.
+    fs.openSync = (...args) => {
+      if (String(args[0]).endsWith('courtd.lock') && fs.existsSync(databaseFile(restored.folder))) {
+        for (const companion of ['-wal', '-shm']) fs.rmSync(file + companion, { force: true });
+        fs.renameSync(databaseFile(restored.folder), file);
+      }
+      return openSync(...args);
+    };
+    const { on, told } = recorder();
+    const store = await Store.open(folder, on);
+    t.notOk(fs.existsSync(databaseFile(restored.folder)), 'it has been replaced');
+    t.match(await store.append(court(event())), { accepted: 1 });
+    await store.close();
+    t.strictSame(told, []);
+    const read = new Database(file, { readonly: true });
+    t.teardown(() => read.close());
+    t.equal(read.prepare('SELECT count(*) FROM event').pluck().get(), 1);
+  },
+);

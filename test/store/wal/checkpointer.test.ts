@@ -1,0 +1,175 @@
+import fs from 'node:fs';
+import module from 'node:module';
+import worker from 'node:worker_threads';
+import type { Database } from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
+import { Store } from '../../../src/store/store.ts';
+import { Checkpointer, type WalState } from '../../../src/store/wal/checkpointer.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { event } from '../../harness/events.ts';
+import { fillWal } from '../../harness/fillWal.ts';
+import { court, otherConnection, recorder, scratch } from '../../harness/scratchStore.ts';
+
+/** Frames in the WAL: fewer than a checkpoint is made for, enough for one, and too many for this thread. */
+const [FEW, DUE, LONG] = [900, 1_100, 4_200];
+
+function make(t: Test) {
+  const { folder, db } = scratch(t);
+  // As the daemon has it (store.ts).
+  db.pragma('busy_timeout = 0');
+  const failures: unknown[] = [];
+  const checkpoints = new Checkpointer(db, (error) => failures.push(error));
+  const state = () => (db.pragma('main.wal_checkpoint(NOOP)') as [WalState])[0];
+  const left = () => state().log - state().checkpointed;
+  return { folder, db, checkpoints, failures, state, left };
+}
+
+/** Another program that reads what there is now, until it is told to end. */
+function startReading(t: Test, folder: string): Database {
+  const reader = otherConnection(t, folder);
+  reader.exec('BEGIN; SELECT count(*) FROM session');
+  return reader;
+}
+
+/** @returns what moves the clock on. */
+function stopClock(t: Test): (ms: number) => void {
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  let ms = now.call(performance);
+  performance.now = () => ms;
+  return (more) => {
+    ms += more;
+  };
+}
+
+t.test('nothing is checkpointed inside a commit; a short checkpoint runs at once', (t) => {
+  const { db, checkpoints, state, left } = make(t);
+  fillWal(db, FEW);
+  t.notOk(checkpoints.isDue);
+  fillWal(db, DUE - FEW);
+  t.ok(checkpoints.isDue);
+  t.equal(state().checkpointed, 0, 'nor by SQLite itself');
+  checkpoints.step();
+  t.equal(left(), 0);
+  t.notOk(checkpoints.isDue, 'and nothing is left to do');
+  t.end();
+});
+
+t.test('behind a reader it is tried again after a pause, and not in every turn', (t) => {
+  const { folder, db, checkpoints, left } = make(t);
+  const pass = stopClock(t);
+  const reader = startReading(t, folder);
+  fillWal(db, DUE);
+  checkpoints.step();
+  t.ok(left() >= DUE);
+  pass(199);
+  t.notOk(checkpoints.isDue);
+  pass(1);
+  t.ok(checkpoints.isDue);
+  reader.exec('COMMIT');
+  checkpoints.step();
+  t.equal(left(), 0);
+  // No pause after one that was complete.
+  fillWal(db, DUE);
+  t.ok(checkpoints.isDue);
+  t.end();
+});
+
+t.test('a long one runs in a worker thread; then short ones run here again', async (t) => {
+  const { db, checkpoints, failures, left } = make(t);
+  fillWal(db, LONG);
+  checkpoints.truncate();
+  t.ok(left() >= LONG, 'too much to be truncated in this thread');
+  checkpoints.step();
+  t.ok(left() >= LONG, 'nor is it copied here');
+  t.notOk(checkpoints.isDue, 'while the worker runs');
+  await checkpoints.idle();
+  t.equal(left(), 0);
+  fillWal(db, DUE);
+  t.ok(checkpoints.isDue);
+  checkpoints.step();
+  t.equal(left(), 0);
+  t.strictSame(failures, []);
+});
+
+t.test('how long a checkpoint takes depends on what is left to copy, and not on the size of the WAL', (t) => {
+  const { folder, db, checkpoints, state, left } = make(t);
+  fillWal(db, LONG);
+  const reader = startReading(t, folder);
+  db.pragma('wal_checkpoint(PASSIVE)');
+  fillWal(db, DUE);
+  t.ok(state().log >= LONG + DUE, 'the reader needs it from its start');
+  reader.exec('COMMIT');
+  checkpoints.step();
+  t.equal(left(), 0, 'in this thread');
+  checkpoints.truncate();
+  t.equal(fs.statSync(`${databaseFile(folder)}-wal`).size, 0);
+  t.end();
+});
+
+t.test('a worker that a reader kept from finishing is followed by a longer pause', async (t) => {
+  const { folder, db, checkpoints, failures } = make(t);
+  const pass = stopClock(t);
+  startReading(t, folder);
+  fillWal(db, LONG);
+  checkpoints.step();
+  await checkpoints.idle();
+  pass(1_999);
+  t.notOk(checkpoints.isDue);
+  pass(1);
+  t.ok(checkpoints.isDue);
+  t.strictSame(failures, []);
+});
+
+t.test('one that fails is told, in a worker and here, and followed by a pause', async (t) => {
+  const { folder, db, checkpoints, failures } = make(t);
+  const pass = stopClock(t);
+  fillWal(db, LONG);
+  const file = databaseFile(folder);
+  fs.renameSync(file, `${file}.away`);
+  checkpoints.step();
+  await checkpoints.idle();
+  fs.renameSync(`${file}.away`, file);
+  t.match(failures, [{ code: 'SQLITE_CANTOPEN' }]);
+  pass(1_999);
+  t.notOk(checkpoints.isDue);
+  pass(1);
+  t.ok(checkpoints.isDue);
+  db.close();
+  t.notOk(checkpoints.isDue);
+  t.match(failures, [{}, { message: /not open/ }]);
+});
+
+t.test('a store that closes waits for the worker', async (t) => {
+  const { Worker } = worker;
+  const running = new Set<unknown>();
+  let started = 0;
+  worker.Worker = class extends Worker {
+    constructor(...args: ConstructorParameters<typeof Worker>) {
+      super(...args);
+      started++;
+      running.add(this);
+      this.once('exit', () => running.delete(this));
+    }
+  };
+  module.syncBuiltinESMExports();
+  t.teardown(() => {
+    worker.Worker = Worker;
+    module.syncBuiltinESMExports();
+  });
+  const folder = temporaryFolder(t);
+  const { on, told } = recorder();
+  const store = await Store.open(folder, on);
+  const other = otherConnection(t, folder);
+  other.pragma('wal_autocheckpoint = 0');
+  fillWal(other, LONG);
+  other.close();
+  while (started === 0) {
+    await store.append(court(event()));
+    await new Promise(setImmediate);
+  }
+  await store.close();
+  t.strictSame([started, running.size], [1, 0]);
+  t.strictSame(told, []);
+});
