@@ -8,6 +8,7 @@ import { Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appender.ts';
+import { PROBE_HEADER } from '../telemetry/ownProbes.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { AccessLog, RequestInfo } from './accessLog.ts';
 import type { AcceptBurst } from './admission/acceptBurst.ts';
@@ -80,7 +81,7 @@ export class IngestHandler {
     } catch (error) {
       if (error instanceof ClientDisconnected) return this.#context.accessLog.aborted(info);
       const problem = this.#toProblem(error, info);
-      this.#recordRejection(connection, info, problem, shownToken(req));
+      this.#recordRejection(connection, info, problem, req);
       // After an error, a client that sent Expect may omit the body; the next request would be taken for it (RFC 9110, 10.1.1).
       const mayOmitBody = req.headers.expect !== undefined;
       connection.respond(problemResponse(problem, info.id), mayOmitBody || mustClose(connection, problem));
@@ -94,16 +95,18 @@ export class IngestHandler {
     connection.respondRaw(problemResponse(problem, info.id));
   }
 
-  #recordRejection(connection: Connection, info: RequestInfo, problem: Problem, token?: string): void {
+  #recordRejection(connection: Connection, info: RequestInfo, problem: Problem, req?: IncomingMessage): void {
     const isUnauthorized = problem.code === 'unauthorized' || !connection.isAuthenticated;
     // An idle connection that times out is no attempt to get in.
     if (isUnauthorized && problem.code !== 'request_timeout')
       this.#connections.countUnauthorized(connection.network);
-    this.#context.accessLog.rejected(info, problem);
     const { telemetry } = this.#context;
+    if (problem.code === 'unauthorized' && telemetry.probes.take(req?.headers[PROBE_HEADER])) return;
+    this.#context.accessLog.rejected(info, problem);
     telemetry.refused(info.client, problem, info.camera);
     const { source = null, court_id = null, events = null } = { ...info.camera, ...problem.logFields };
     const { id, client, body } = info;
+    const token = req && shownToken(req);
     const refused = { id, client, problem, source, courtId: court_id, events, body, token };
     telemetry.rejections.add(refused, Date.now(), performance.now());
   }

@@ -1,6 +1,7 @@
 import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { type Counts, copiesOf } from '../store/write/appender.ts';
+import { OwnProbes } from './ownProbes.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
 import { RejectionLog } from './rejectionLog.ts';
 import { SlidingCounts } from './slidingCounts.ts';
@@ -39,6 +40,7 @@ export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
   readonly rejections: RejectionLog;
+  readonly probes = new OwnProbes();
   readonly #sources = new SourceTable();
   readonly #refusals = new RefusalTable();
   readonly #minute = new SlidingCounts(RATES, 60, 1_000);

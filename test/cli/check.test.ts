@@ -4,6 +4,10 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
 import { CHECKS } from '../../src/cli/checks/allChecks.ts';
+import { askDaemon } from '../../src/control/controlClient.ts';
+import { PROBE_PATH, type ProbeAnswer } from '../../src/control/probeRoute.ts';
+import { REJECTIONS_PATH } from '../../src/control/rejectionRoutes.ts';
+import type { DaemonStatus } from '../../src/control/statusRoute.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
@@ -176,9 +180,23 @@ t.test('the table of systemd/CHECK.md has every check, in its order', (t) => {
   t.end();
 });
 
-t.test('the running daemon says where it listens: no setting has to', async (t) => {
+t.test('the running daemon says where it listens, and does not count the request that asks it', async (t) => {
   const daemon = await used(t);
   const { stdout } = await courtd(['check', '--json', '--data', daemon.data]);
   const port = (JSON.parse(stdout) as Result[]).find(({ name }) => name === 'port');
   t.match(port, { level: 'ok', message: `127.0.0.1:${daemon.port} answers` });
+  t.strictSame(await askDaemon(daemon.data, REJECTIONS_PATH), []);
+  const status = () => askDaemon<DaemonStatus>(daemon.data, '/v1/status');
+  t.match(await status(), { refusals: [], rates: { requests_last_minute: 1, refused_last_minute: 0 } });
+
+  const given = await askDaemon<ProbeAnswer>(daemon.data, PROBE_PATH, 'POST');
+  for (const mark of [given!.mark, given!.mark, 'made up']) {
+    const answer = await daemon.post(event(), { Authorization: 'Bearer wrong', 'Courtd-Probe': mark });
+    t.equal(answer.status, 401);
+  }
+  t.match(
+    await askDaemon(daemon.data, REJECTIONS_PATH),
+    { length: 2, 0: { status: 401 }, 1: { status: 401 } },
+    'a mark is good for one request, and only one that was given out',
+  );
 });

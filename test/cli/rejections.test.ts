@@ -11,7 +11,10 @@ import {
 } from '../../src/control/rejectionRoutes.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { newAddress, RawClient, request } from '../harness/rawClient.ts';
+
+runInProcess();
 
 const nullable = (type: 'string' | 'integer') => ({ type: [type, 'null'] });
 const isList = new Ajv().compile(

@@ -3,8 +3,10 @@ import https from 'node:https';
 import net from 'node:net';
 import { PORT } from '../../base/limits.ts';
 import { askDaemon } from '../../control/controlClient.ts';
+import { PROBE_PATH, type ProbeAnswer } from '../../control/probeRoute.ts';
 import type { DaemonStatus } from '../../control/statusRoute.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
+import { PROBE_HEADER } from '../../telemetry/ownProbes.ts';
 import type { Box } from './box.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
@@ -34,7 +36,7 @@ export const port: Check = {
     }
     const at = await listening(box);
     const place = `${net.isIPv6(at.host) ? `[${at.host}]` : at.host}:${at.port}`;
-    const answer = await ask(at);
+    const answer = await ask(at, await probeMark(box.data));
     if (answer === 'courtd')
       return ok(`${place} answers from here, with 401 for want of a token, as it should.`);
     const message = SENTENCES[answer](place);
@@ -91,13 +93,20 @@ function reachable(host: string): string {
   return bare === '::' ? '::1' : bare;
 }
 
-function ask({ host, port, isTls }: Listening): Promise<Answer> {
+/** @returns what keeps the request from being counted as a camera's; undefined where the daemon gives none: then it is counted. */
+async function probeMark(data: string): Promise<string | undefined> {
+  const given = await askDaemon<ProbeAnswer>(data, PROBE_PATH, 'POST').catch(() => undefined);
+  return given?.mark;
+}
+
+function ask({ host, port, isTls }: Listening, mark: string | undefined): Promise<Answer> {
   return new Promise((resolve) => {
     const options = {
       host,
       port,
       path: '/v1/events',
       method: 'POST',
+      headers: mark === undefined ? {} : { [PROBE_HEADER]: mark },
       agent: false as const,
       timeout: ANSWER_MS,
       // Who it is, a check of the certificate tells; here it is whether it answers.

@@ -4,6 +4,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import { importRoute } from '../../control/importRoute.ts';
+import { probeRoute } from '../../control/probeRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { statusRoute } from '../../control/statusRoute.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
@@ -128,6 +129,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       })),
       metrics.route,
       ...rejectionRoutes(rejections),
+      probeRoute(() => telemetry.probes.issue()),
       importRoute({ rules, append }),
     ],
     logger,
