@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { type Status, StatusSchema } from '../../src/cli/status/schema.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
@@ -179,15 +180,31 @@ t.test('a box without a token is failing', async (t) => {
   });
 });
 
-t.test('the last backup is known, also while the daemon is down', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(event({ eot: ago(0) }));
-  const before = Date.now();
-  await daemon.command('backup', temporaryFolder(t));
-  await daemon.stop();
-  const { status } = await statusOf(t, daemon.data);
-  t.ok(Date.parse(status.store.last_backup_at!) >= before - 1_000);
-});
+t.test(
+  'the last backup is known, and that the nightly one has failed, also while the daemon is down',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.post(event({ eot: ago(0) }));
+    const before = Date.now();
+    await daemon.command('backup', temporaryFolder(t));
+    await daemon.stop();
+    const { status } = await statusOf(t, daemon.data);
+    t.ok(Date.parse(status.store.last_backup_at!) >= before - 1_000);
+
+    const system = new FakeSystemd(t);
+    system.use(t);
+    system.boot(daemon.data, 1);
+    system.change('courtd-backup.service', { Result: 'exit-code' });
+    const { status: failed } = await statusOf(t, daemon.data);
+    t.match(failed.problems, [
+      { code: 'daemon_stopped' },
+      { code: 'backup_failed', level: 'warn', message: /^The nightly backup has failed: the newest one is / },
+    ]);
+    system.settings({ COURTD_DATA: '/none' });
+    const { status: other } = await statusOf(t, daemon.data);
+    t.strictSame(codes(other), ['daemon_stopped'], 'the units are those of another data directory');
+  },
+);
 
 t.test(
   'in a pipe it is plain text, what is wrong stands first, and nothing of a camera steers a terminal',

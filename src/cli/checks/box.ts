@@ -1,9 +1,8 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
-import { actAsOwner, asCaller } from '../../base/processIdentity.ts';
-import { readVariables, showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
+import { actAsOwner } from '../../base/processIdentity.ts';
+import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { inspect, type QuickLook } from '../../store/inspection/inspect.ts';
 import { explain } from '../../store/open/openErrors.ts';
@@ -11,10 +10,8 @@ import type { DataOption } from '../options/withDatabase.ts';
 import { cleanUpOnExit } from '../terminal/cleanup.ts';
 import { Progress } from '../terminal/output.ts';
 import { SANDBOX_PROPERTIES } from './sandbox.ts';
+import { filesOf, given, SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from './unitSettings.ts';
 
-export const SERVICE = 'courtd.service';
-/** Where the unit has its data unless its settings say otherwise (the default of --data). */
-const UNIT_DATA = '/var/lib/courtd';
 const QUICK_LOOK_MS = 15_000;
 
 /** The box as the checks see it. */
@@ -54,7 +51,7 @@ export async function lookAround({ data, full = false }: BoxOptions, program: Co
   const shown = await showUnits([SERVICE], [...UNIT_PROPERTIES, ...SANDBOX_PROPERTIES]);
   const unit = shown?.[0];
   const unitSettings = unit && settingsOf(unit);
-  const isServed = unitSettings !== undefined && isSame(unitSettings.COURTD_DATA ?? UNIT_DATA, data);
+  const isServed = unitSettings !== undefined && servesData(unitSettings, data);
   actAsOwner(data);
   let look: Promise<QuickLook> | undefined;
   return {
@@ -75,7 +72,7 @@ export async function lookAround({ data, full = false }: BoxOptions, program: Co
   };
 }
 
-const UNIT_PROPERTIES = ['ActiveState', 'EnvironmentFiles', 'Environment', 'User', 'DropInPaths'];
+const UNIT_PROPERTIES = [...SETTINGS_PROPERTIES, 'ActiveState', 'User', 'DropInPaths'];
 
 function refuseMissing(data: string): void {
   const file = databaseFile(data);
@@ -91,42 +88,4 @@ function refuseMissing(data: string): void {
     const known = explain(error, data);
     if (!(known instanceof OperatorError)) throw error;
   }
-}
-
-function settingsOf(unit: UnitProperties): Record<string, string> {
-  // Quotes around a whole assignment, as systemctl prints one with blanks in it.
-  const own = (unit.Environment ?? '').match(/"[^"]*"|\S+/g) ?? [];
-  const texts = filesOf(unit).map((file) => {
-    try {
-      return asCaller(() => fs.readFileSync(file, 'utf8'));
-    } catch {
-      // The unit goes on without it, too.
-      return '';
-    }
-  });
-  const variables = [...own.map((one) => one.replace(/^"(.*)"$/, '$1')), ...texts].map(readVariables);
-  return given(Object.assign({}, ...variables));
-}
-
-/** `/etc/courtd/courtd.env (ignore_errors=yes)`, one a line. */
-function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
-  return EnvironmentFiles.split('\n').flatMap(
-    (line) => /^(\/.*?)(?: \(ignore_errors=\w+\))?$/.exec(line)?.[1] ?? [],
-  );
-}
-
-function given(variables: NodeJS.ProcessEnv): Record<string, string> {
-  const own = Object.entries(variables).filter(([name, value]) => name.startsWith('COURTD_') && value);
-  return Object.fromEntries(own) as Record<string, string>;
-}
-
-function isSame(a: string, b: string): boolean {
-  const real = (name: string) => {
-    try {
-      return asCaller(() => fs.realpathSync(name));
-    } catch {
-      return path.resolve(name);
-    }
-  };
-  return real(a) === real(b);
 }

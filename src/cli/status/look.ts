@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import type { DaemonStatus } from '../../control/statusRoute.ts';
+import { showUnits } from '../../host/systemdUnits.ts';
 import { lookAtShip, type ShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
 import { lastBackupMs } from '../../store/backup/lastBackup.ts';
@@ -9,6 +10,8 @@ import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { freeBytes } from '../../store/directory/diskReserve.ts';
 import { type RecentSource, recentSources, summarizeStore } from '../../store/read/storeSummary.ts';
 import { listTokens, tokenState } from '../../store/tokens/tokens.ts';
+import { SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from '../checks/unitSettings.ts';
+import { hasFailed } from '../checks/units.ts';
 import { withDatabase } from '../options/withDatabase.ts';
 import type { Status } from './schema.ts';
 
@@ -19,6 +22,8 @@ export interface StoreView {
   readonly tokens: { readonly active: number; readonly retiring: number };
   readonly recent: readonly RecentSource[];
   readonly ship: ShipView;
+  /** The last run of courtd-backup.service, where courtd.service serves this data directory. */
+  readonly hasBackupFailed: boolean;
   /** When the oldest event was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
 }
@@ -40,16 +45,28 @@ export function hasDatabase(directory: string): boolean {
 }
 
 /** @param before what it said before: its newest events are not looked through again. @throws {OperatorError} where it cannot be read. */
-export function lookAtStore(data: string, before?: StoreView): Promise<StoreView> {
+export async function lookAtStore(data: string, before?: StoreView): Promise<StoreView> {
+  const hasBackupFailed = await askForBackup(data);
   const nowMs = Date.now();
   return withDatabase({ data }, async (db) => ({
     ...viewOf(db, data, nowMs),
     ship: await lookAtShip(data, db, shipSettingsOf(process.env), nowMs),
+    hasBackupFailed,
     recent: before?.recent ?? recentSources(db, nowMs),
   }));
 }
 
-function viewOf(db: Database, data: string, nowMs: number): Omit<StoreView, 'recent' | 'ship'> {
+async function askForBackup(data: string): Promise<boolean> {
+  const shown = await showUnits([SERVICE, 'courtd-backup.service'], [...SETTINGS_PROPERTIES, 'Result']);
+  if (shown === undefined || !servesData(settingsOf(shown[0]!), data)) return false;
+  return hasFailed(shown[1]!.Result ?? 'success');
+}
+
+function viewOf(
+  db: Database,
+  data: string,
+  nowMs: number,
+): Omit<StoreView, 'recent' | 'ship' | 'hasBackupFailed'> {
   const { events, sessions, oldestMs, growthBytesPerDay } = summarizeStore(db, nowMs);
   const states = listTokens(db).map((token) => tokenState(token, nowMs));
   const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;

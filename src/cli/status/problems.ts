@@ -97,7 +97,7 @@ function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: St
   const found: StatusProblem[] = [];
   const free = store.free_bytes ?? Number.POSITIVE_INFINITY;
   const days = store.days_left;
-  const left = days === null ? '' : `, for about ${counted(days, 'day')}`;
+  const left = days === null || days >= DAYS_LEFT ? '' : `, for about ${counted(days, 'day')}`;
   const advice = 'Make room: "courtd prune --older-than 90d --dry-run" says what would go.';
   if (daemon?.is_full) {
     found.push(problem('disk_full', 'fail', 'The disk is full: events are refused.', advice));
@@ -125,7 +125,7 @@ function sourceProblems({ sources, refusals }: DaemonStatus): StatusProblem[] {
       problem(
         'source_silent',
         'warn',
-        `${source} on ${court_id} has been silent for ${span(quiet_s ?? 0)}, and its court plays.`,
+        `${source} on ${court_id}: silent for ${span(quiet_s ?? 0)} while its court plays.`,
         `Look at its power and its cable${client === null ? '' : `; is it there? "ping ${client}"`}.`,
       ),
     );
@@ -175,7 +175,7 @@ function refusalProblems(
           'token_refused',
           'warn',
           `${from} has no valid token: ${times}.`,
-          `Give it the token of the venue ("courtd token rotate" makes one). ${SEEN}`,
+          'Give it the token of the venue; "courtd rejections" shows each request.',
         ),
       );
       continue;
@@ -234,15 +234,20 @@ function shipProblems({ isSetUp, running, state, error, behind_s }: ShipView): S
 }
 
 /** A box that has taken events for less than a week has nothing that is so long without a copy. */
-function backupProblems({ store, oldestMs }: StoreView, nowMs: number): StatusProblem[] {
+function backupProblems({ store, oldestMs, hasBackupFailed }: StoreView, nowMs: number): StatusProblem[] {
   const last = store.last_backup_at === null ? undefined : Date.parse(store.last_backup_at);
+  if (hasBackupFailed) {
+    const before =
+      last === undefined ? 'there is none' : `the newest one is ${span((nowMs - last) / 1_000)} old`;
+    const advice = '"courtd check" says what it finds, and "journalctl -u courtd-backup" what happened.';
+    return [problem('backup_failed', 'warn', `The nightly backup has failed: ${before}.`, advice)];
+  }
   const since = Math.max(last ?? 0, oldestMs ?? nowMs);
   if (nowMs - since <= BACKUP_MS) return [];
   const ago =
     last === undefined
       ? 'There has never been a backup'
       : `The last backup was ${span((nowMs - last) / 1_000)} ago`;
-  const advice =
-    'Set COURTD_BACKUP_DIR in /etc/courtd/courtd.env to another disk, or run "courtd backup DIR" now.';
-  return [problem('no_backup', 'warn', `${ago}: should the disk fail, every event since is lost.`, advice)];
+  const advice = 'Set COURTD_BACKUP_DIR to another disk, or run "courtd backup DIR" now.';
+  return [problem('no_backup', 'warn', `${ago}: if the disk fails, all since then is lost.`, advice)];
 }

@@ -7,6 +7,7 @@ import type { StatusReport } from './report.ts';
 import type { Status, StatusProblem } from './schema.ts';
 import { drawSources, sourcesByTrouble } from './sources.ts';
 
+const DAY_S = 86_400;
 const TITLES: Record<string, readonly [string, Style]> = {
   ok: ['all is well', 'good'],
   attention: ['something needs a look', 'warn'],
@@ -95,7 +96,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
   const ago = (time: string) => span(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
   const number = (count: number | null) => (count === null ? '-' : count.toLocaleString('en'));
   const running = daemon.running && daemon.started_at !== null;
-  const days = store.days_left === null ? '' : ` (${counted(store.days_left, 'day')})`;
+  const days = store.days_left === null ? '' : ` (${shortSpan(store.days_left * DAY_S)})`;
   const backup =
     store.last_backup_at === null ? 'no backup' : `backup ${shortAgo(store.last_backup_at, nowMs)} ago`;
   const lines = [
@@ -105,13 +106,14 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       : `daemon  ${daemon.running ? 'does not answer' : 'stopped'}; what follows is from the database`,
     ...(running
       ? [
-          `events  ${number(rates.events_last_minute)}/min  ${number(rates.events_last_hour)}/h  ` +
-            `${number(rates.events_last_day)}/day; refused ${number(rates.refused_last_minute)} of ` +
+          `events  ${perSecond(rates.events_last_minute)}/s, ${number(rates.events_last_minute)}/min, ` +
+            `${number(rates.events_last_hour)}/h, ${number(rates.events_last_day)}/day; refused ${number(rates.refused_last_minute)} of ` +
             `${number(rates.requests_last_minute)} requests/min`,
         ]
       : []),
-    `store   ${number(store.events)} events in ${counted(store.sessions ?? 0, 'session')}, ${bytesFor(store.bytes ?? 0)}; ` +
-      `free ${bytesFor(store.free_bytes ?? 0)}${days}; ${backup}`,
+    // What a narrow terminal cuts off is what matters least.
+    `store   ${bytesFor(store.free_bytes ?? 0)} free${days}; ${backup}; ` +
+      `${number(store.events)} events in ${counted(store.sessions ?? 0, 'session')}, ${bytesFor(store.bytes ?? 0)}`,
     ...shipLines(status.ship),
   ];
   return lines.map((line) => cut(line, canvas.columns ?? line.length));
@@ -124,6 +126,13 @@ function shipLines(ship: Status['ship']): string[] {
   return [
     `ship    ${state}: ${visible(url ?? '-')}${shipped_seq === null ? '' : `, up to seq ${shipped_seq}`}${behind}`,
   ];
+}
+
+/** Of the last minute. */
+function perSecond(lastMinute: number | null): string {
+  if (lastMinute === null) return '-';
+  const rate = lastMinute / 60;
+  return rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString('en');
 }
 
 function shortAgo(time: string, nowMs: number): string {

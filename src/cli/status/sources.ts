@@ -5,6 +5,7 @@ import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from '../te
 import { shortSpan } from '../terminal/words.ts';
 import type { StatusReport } from './report.ts';
 
+const ZERO = '0.0s';
 /** A name has a fifth of the line at most. */
 const NAME_PART = 5;
 const SPARK = { least: 10, most: 60 } as const;
@@ -103,11 +104,14 @@ function lastOf({ last_received_at }: SourceReport, nowMs: number): string {
 function signed(offset: number | null): string {
   if (offset === null) return '-';
   const text = seconds(Math.abs(offset));
+  if (text === ZERO) return text;
   return `${offset < 0 ? '-' : '+'}${text}`;
 }
 
 function seconds(value: number | null): string {
   if (value === null) return '-';
+  // Not "-0.0s".
+  if (Math.abs(value) < 0.05) return ZERO;
   return Math.abs(value) < 10 ? `${value.toFixed(1)}s` : shortSeconds(value);
 }
 

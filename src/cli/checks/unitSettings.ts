@@ -1,0 +1,55 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { asCaller } from '../../base/processIdentity.ts';
+import { readVariables, type UnitProperties } from '../../host/systemdUnits.ts';
+
+export const SERVICE = 'courtd.service';
+/** What `settingsOf` reads. */
+export const SETTINGS_PROPERTIES = ['EnvironmentFiles', 'Environment'];
+/** Where the unit has its data unless its settings say otherwise (the default of --data). */
+const UNIT_DATA = '/var/lib/courtd';
+
+/** @returns the COURTD_ variables that courtd.service gives its daemon. */
+export function settingsOf(unit: UnitProperties): Record<string, string> {
+  // Quotes around a whole assignment, as systemctl prints one with blanks in it.
+  const own = (unit.Environment ?? '').match(/"[^"]*"|\S+/g) ?? [];
+  const texts = filesOf(unit).map((file) => {
+    try {
+      return asCaller(() => fs.readFileSync(file, 'utf8'));
+    } catch {
+      // The unit goes on without it, too.
+      return '';
+    }
+  });
+  const variables = [...own.map((one) => one.replace(/^"(.*)"$/, '$1')), ...texts].map(readVariables);
+  return given(Object.assign({}, ...variables));
+}
+
+/** Its files: `/etc/courtd/courtd.env (ignore_errors=yes)`, one a line. */
+export function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
+  return EnvironmentFiles.split('\n').flatMap(
+    (line) => /^(\/.*?)(?: \(ignore_errors=\w+\))?$/.exec(line)?.[1] ?? [],
+  );
+}
+
+/** @param settings those of courtd.service. @returns whether this is its data directory. */
+export function servesData({ COURTD_DATA = UNIT_DATA }: Record<string, string>, data: string): boolean {
+  return isSame(COURTD_DATA, data);
+}
+
+/** @returns those that are courtd's, and not empty. */
+export function given(variables: NodeJS.ProcessEnv): Record<string, string> {
+  const own = Object.entries(variables).filter(([name, value]) => name.startsWith('COURTD_') && value);
+  return Object.fromEntries(own) as Record<string, string>;
+}
+
+function isSame(a: string, b: string): boolean {
+  const real = (name: string) => {
+    try {
+      return asCaller(() => fs.realpathSync(name));
+    } catch {
+      return path.resolve(name);
+    }
+  };
+  return real(a) === real(b);
+}
