@@ -4,6 +4,7 @@ import { Workshop } from '../harness/workshop.ts';
 import { Box } from './box.ts';
 import { missingNeeds } from './needs.ts';
 import { makePackages, missingToBuild, type Packages } from './packages.ts';
+import { badDay } from './steps/badDay.ts';
 import { crashes } from './steps/crash.ts';
 import { ending } from './steps/end.ts';
 import { firstHour } from './steps/install.ts';
@@ -20,7 +21,7 @@ import { Walk } from './walk.ts';
  * The life of a box, from the stick to the purge: `sudo npm run appliance` (`-- --suite trixie --quick --package FILE.deb`).
  * Boots Debian 12 and 13 with their own systemd in containers without internet, installs the package, and walks through
  * what happens to a box in its years, while cameras send. After each step everything that was acknowledged must be there,
- * once. A line for each step; exit status 1 where one fails, with the journal's last lines.
+ * once. Then a second box has an operator's bad day. A line for each step; exit status 1 where one fails, with the journal's last lines.
  */
 
 interface Options {
@@ -69,8 +70,27 @@ async function walkAll(suites: readonly Suite[]): Promise<boolean> {
   return failed === 0;
 }
 
-/** @returns whether all went well. */
+/** The life of a box, and then a bad day of another one: not beside it, for it takes processor time. @returns whether all went well. */
 async function walkThrough(suite: Suite, packages: Packages): Promise<boolean> {
+  return (await life(suite, packages)) && (await dayOf(suite, packages));
+}
+
+/** @returns whether all went well. */
+async function dayOf(suite: Suite, packages: Packages): Promise<boolean> {
+  const workshop = new Workshop('appliance');
+  const walk = new Walk(`${suite}, a bad day,`);
+  let box: Box | undefined;
+  const isSound = await walk.whole(async () => {
+    box = new Box(workshop, await debianTree(suite), `${options.name}-${suite}-day-${process.pid}`);
+    await badDay(walk, box, packages.now, (end) => workshop.onEnd(end));
+  });
+  if (!isSound) console.error(await box?.journal('courtd.service'));
+  workshop.end();
+  return isSound;
+}
+
+/** @returns whether all went well. */
+async function life(suite: Suite, packages: Packages): Promise<boolean> {
   const startedAt = performance.now();
   const workshop = new Workshop('appliance');
   const walk = new Walk(suite);

@@ -28,7 +28,7 @@ export class Venue {
   readonly load: Load;
   readonly #shifts = new Set<Shift>();
 
-  constructor(box: Box, load: Load) {
+  constructor(box: Box, load: Load = LOADS.quick) {
     this.box = box;
     this.load = load;
   }

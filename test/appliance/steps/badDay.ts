@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CheckResult } from '../../../src/cli/checks/check.ts';
+import type { Status, StatusProblem } from '../../../src/cli/status/schema.ts';
+import type { RejectionReport } from '../../../src/control/rejectionRoutes.ts';
+import type { Box } from '../box.ts';
+import { Playing } from '../playing.ts';
+import { Venue } from '../venue.ts';
+import { expect, type Walk } from '../walk.ts';
+import { install } from './install.ts';
+
+const DATA = '/var/lib/courtd';
+const DISK = 'size=96m';
+const SETTINGS = '/etc/courtd/courtd.env';
+const METRICS = '/run/courtd/courtd.prom';
+/** No disk is mounted there. */
+const BACKUPS = '/media/backups';
+const FILLER = `${DATA}/film.mkv`;
+const LOOK_MS = 500;
+const LARGE_BYTES = 200_000;
+const CLOCK_MS = -252_000;
+/** The daemon must have heard a camera for 15 s before it misses it (src/telemetry/sourceState.ts). */
+const HEARD_MS = 20_000;
+const AS_MEMBER = ['runuser', '-u', 'technician', '--', 'courtd'] as const;
+
+/** What the operator's commands say, run as a member of the group. */
+class Operator {
+  readonly #box: Box;
+
+  constructor(box: Box) {
+    this.#box = box;
+  }
+
+  /** @returns the answer of a command that prints JSON. @throws {Broken} where it ends otherwise than it may. */
+  async ask<Answer>(statuses: readonly number[], ...args: string[]): Promise<Answer> {
+    const { status, stdout, stderr } = await this.#box.run(...AS_MEMBER, ...args);
+    const isExpected = status !== null && statuses.includes(status) && stderr === '';
+    expect(isExpected, `"courtd ${args.join(' ')}" ended with ${status}: ${stderr}${stdout}`);
+    return JSON.parse(stdout) as Answer;
+  }
+
+  /** @returns whether that is what status says, with so many cameras that send. */
+  async isWell(cameras: number): Promise<boolean> {
+    const { state, sources } = await this.ask<Status>([0, 1], 'status', '--json');
+    const sending = sources.filter((source) => source.state === 'sending').length;
+    if (state !== 'ok' || sending !== cameras) return false;
+    return (await this.#box.run(...AS_MEMBER, 'status')).status === 0;
+  }
+
+  /** @returns once status has found it: exit status 1, and a sentence. */
+  async finds(code: string, sentence: RegExp): Promise<StatusProblem> {
+    for (;;) {
+      const { problems } = await this.ask<Status>([0, 1], 'status', '--json');
+      const found = problems.find((problem) => problem.code === code);
+      if (found === undefined) {
+        await sleep(LOOK_MS);
+        continue;
+      }
+      expect(sentence.test(found.message), `"courtd status" says: ${found.message}`);
+      const { status, stdout } = await this.#box.run(...AS_MEMBER, 'status');
+      expect(status === 1 && sentence.test(stdout), `"courtd status" ended with ${status}: ${stdout}`);
+      return found;
+    }
+  }
+
+  /** @returns once status no longer names it. */
+  async isOver(code: string): Promise<void> {
+    for (;;) {
+      const { problems } = await this.ask<Status>([0, 1], 'status', '--json');
+      if (!problems.some((problem) => problem.code === code)) return;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /** @returns what one check has found. */
+  async check(name: string): Promise<CheckResult> {
+    const results = await this.ask<CheckResult[]>([0, 1], 'check', '--json');
+    return results.find((result) => result.name === name)!;
+  }
+}
+
+/** The worst day of an operator: each trouble is found by `courtd status`, and explained by the next command. */
+export async function badDay(
+  walk: Walk,
+  box: Box,
+  deb: string,
+  onEnd: (end: () => void) => void,
+): Promise<void> {
+  const venue = new Venue(box);
+  const operator = new Operator(box);
+  const playing = new Playing();
+  onEnd(() => playing.end());
+  const join = (camera: number, court: number, { token = venue.token, clockMs = 0, noteBytes = 0 } = {}) => {
+    const address = `127.0.0.${camera + 10}`;
+    const order = { camera: `camera-${camera}`, court: `court-${court}`, address, token, clockMs, noteBytes };
+    playing.start(box.leader, order);
+    return address;
+  };
+  let heardFrom = 0;
+
+  await walk.step('a morning on which all is well', async () => {
+    await box.boot();
+    // A disk of its own: it can be filled, and takes nothing from anybody.
+    await box.must('mkdir', '-p', DATA);
+    await box.must('mount', '-t', 'tmpfs', '-o', DISK, 'data', DATA);
+    await install(venue, deb);
+    await box.must('useradd', '--groups', 'courtd', 'technician');
+    const settings = `COURTD_METRICS_FILE=${METRICS}\\nCOURTD_MIN_FREE=8MiB\\nCOURTD_BACKUP_DIR=${BACKUPS}\\n`;
+    await box.must('sh', '-c', `printf '${settings}' >> ${SETTINGS}`);
+    await box.must('systemctl', 'restart', 'courtd.service');
+    venue.token = (await box.must(...AS_MEMBER, 'token', 'rotate')).trim();
+    for (const [camera, court] of [
+      [1, 1],
+      [2, 1],
+      [3, 2],
+      [4, 2],
+    ] as const) {
+      join(camera, court);
+    }
+    while (!(await operator.isWell(4))) await sleep(LOOK_MS);
+    heardFrom = performance.now();
+    return 'four cameras send, "courtd status" ends with 0';
+  });
+
+  await walk.step('a clock is wrong', async () => {
+    join(5, 2, { clockMs: CLOCK_MS });
+    const { message } = await operator.finds(
+      'clock_off',
+      /The clock of camera-5 on court-2 is 4 min \d+ s behind\./,
+    );
+    const { message: own } = await operator.check('clock');
+    const last = await box.must(...AS_MEMBER, 'tail', '--source', 'camera-5', '--json');
+    const { received_at, event } = JSON.parse(last.split('\n').at(-1)!);
+    const lateMs = Date.parse(received_at) - Date.parse(event.eot);
+    expect(lateMs >= -CLOCK_MS, `its last event came ${lateMs} ms after its time`);
+    return `${message} Of the box: ${own}`;
+  });
+
+  await walk.step('a token is wrong', async () => {
+    const client = join(6, 3, { token: 'of-another-venue' });
+    const { message, advice } = await operator.finds('token_refused', /^\s*!?\s*\S+ has no valid token/m);
+    expect(advice.includes('"courtd rejections"'), `"courtd status" advises: ${advice}`);
+    const refused = await operator.ask<RejectionReport[]>([0], 'rejections', '--json');
+    const mine = refused.filter((one) => one.client === client && one.status === 401);
+    expect(mine.length > 0 && mine.length === refused.length, `refused are: ${JSON.stringify(refused)}`);
+    return `${message} ${mine[0]!.error}`;
+  });
+
+  await walk.step('a backup fails', async () => {
+    const { status } = await box.run('systemctl', 'start', 'courtd-backup.service');
+    expect(status !== 0, 'it has found a place for it');
+    const { message } = await operator.finds('backup_failed', /The nightly backup has failed/);
+    const found = await operator.check('backup');
+    expect(
+      found.level === 'fail' && found.message.includes(BACKUPS),
+      `"courtd check" says: ${found.message}`,
+    );
+    return `${message} ${found.message}`;
+  });
+
+  await walk.step('a camera dies', async () => {
+    const left = HEARD_MS - (performance.now() - heardFrom);
+    if (left > 0) await sleep(left);
+    await playing.kill('camera-2');
+    const silent = /camera-2 on court-1: silent for .* while its court plays/;
+    const { message, advice } = await operator.finds('source_silent', silent);
+    const { sources } = await operator.ask<Status>([1], 'status', '--json');
+    const dead = sources.filter(({ state }) => state === 'silent').map(({ source }) => source);
+    expect(dead.join() === 'camera-2', `silent are: ${dead.join()}`);
+    return `${message} ${advice}`;
+  });
+
+  await walk.step('another user reads the metrics', async () => {
+    const metric = 'courtd_source_silent{court_id="court-1",source="camera-2"} 1';
+    for (;;) {
+      const text = await box.must('runuser', '-u', 'nobody', '--', 'cat', METRICS);
+      if (text.includes(metric)) break;
+      await sleep(LOOK_MS);
+    }
+    const { level, message } = await operator.check('metrics');
+    expect(level === 'ok', `"courtd check" says: ${message}`);
+    return `${metric}; ${message}`;
+  });
+
+  await walk.step('the disk fills', async () => {
+    // A member of the group, by mistake. It ends when there is no room.
+    await box.run('runuser', '-u', 'technician', '--', 'dd', 'if=/dev/zero', `of=${FILLER}`, 'bs=64k');
+    // The room that the log still has in its file would last its neighbours for a minute.
+    join(7, 3, { noteBytes: LARGE_BYTES });
+    const { message } = await operator.finds('disk_full', /The disk is full/);
+    const found = await operator.check('disk');
+    expect(found.level === 'fail' && /is full/.test(found.message), `"courtd check" says: ${found.message}`);
+    await playing.kill('camera-7');
+    await box.must('rm', FILLER);
+    await operator.isOver('disk_full');
+    return `${message} ${found.message} Gone by itself once there was room`;
+  });
+  playing.end();
+}
