@@ -33,7 +33,13 @@ t.test('a file for whoever helps: no token that ever was, no payload, no key', a
   t.strictSame(statuses, [202, 202, 400, 400, 400, 401]);
   await daemon.stop();
   const system = new FakeSystemd(t);
-  system.boot(daemon.data, daemon.port, { ...tls, COURTD_TOKEN: 'payload-five', COURTD_VENUE: 'venue-1' });
+  system.boot(daemon.data, daemon.port, {
+    ...tls,
+    COURTD_TOKEN: 'payload-five',
+    COURTD_VENUE: 'venue-1',
+    COURTD_NEW: 'payload-six',
+    COURTD_SHIP_URL: 'nats://box:payload-seven@a:1,nats://box:p@yload-eight@b:1',
+  });
   const crash = ['TypeError: payload-one is no object', '    at append (file:///x.ts:1:2)'];
   const lines = [...daemon.log.map((line) => JSON.stringify(line)), ...crash].map((MESSAGE) =>
     JSON.stringify({ MESSAGE, SYSLOG_IDENTIFIER: 'courtd', __REALTIME_TIMESTAMP: '1773500966535000' }),
@@ -48,7 +54,8 @@ t.test('a file for whoever helps: no token that ever was, no payload, no key', a
   t.match({ status, stdout }, { status: 0, stdout: '' });
   t.match(stderr, `${file} is written`);
   const text = fs.readFileSync(file, 'utf8');
-  for (const secret of [...tokens, ...secrets, 'payload-five']) t.notOk(text.includes(secret), secret);
+  for (const secret of [...tokens, ...secrets, 'payload-five', 'payload-six', 'payload-seven', 'yload-eight'])
+    t.notOk(text.includes(secret), secret);
   const pem = fs
     .readFileSync(key, 'utf8')
     .split('\n')
@@ -60,6 +67,8 @@ t.test('a file for whoever helps: no token that ever was, no payload, no key', a
     /^courtd \d/m,
     'COURTD_VENUE=venue-1',
     'COURTD_TOKEN=(not shown',
+    'COURTD_NEW=(not shown',
+    'COURTD_SHIP_URL=nats://a:1,nats://b:1',
     /^(ok|warn|fail) +disk: /m,
     /^events 1$/m,
     /^.{24} [\da-f-]{13} 400 invalid_event 127\.0\.0\.1, camera-1 on court-1, events 1$/m,

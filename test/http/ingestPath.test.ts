@@ -19,7 +19,7 @@ import type { Connections } from '../../src/http/connection/connections.ts';
 import type { PacedRequest } from '../../src/http/connection/pacedRequest.ts';
 import { IngestHandler } from '../../src/http/ingestHandler.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
-import type { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { event } from '../harness/events.ts';
 
 /** The ingest path without a network: what a connection, a store or another request has to do at the right moment. */
@@ -43,11 +43,7 @@ function make({ admission = new AdmissionControl(), burst = new AcceptBurst() }:
       rules: {},
       log,
       accessLog: new AccessLog(log),
-      telemetry: {
-        stored: () => {},
-        refused: () => {},
-        rejections: { add: () => {} },
-      } as unknown as Telemetry,
+      telemetry: new Telemetry(),
       append: async ({ length }) => {
         appended++;
         return { accepted: length, duplicates: 0, conflicts: 0 };

@@ -65,14 +65,14 @@ function versions(program: Command): string[] {
   ];
 }
 
-/** A variable that courtd does not know may hold anything. */
+/** A variable that courtd does not know may hold anything, COURTD_TOKEN holds a token, and a URL may hold a password. */
 function settings({ program, settings, settingsFrom }: Box): string[] {
   const known = knownVariables(program);
-  const lines = Object.entries(settings).map(([name, value]) =>
-    known.includes(name)
-      ? `${name}=${value.replace(/:\/\/[^/@]*@/, '://')}`
-      : `${name}=(not shown: courtd does not know it)`,
-  );
+  const lines = Object.entries(settings).map(([name, value]) => {
+    if (!known.includes(name)) return `${name}=(not shown: courtd does not know it)`;
+    if (name === 'COURTD_TOKEN') return `${name}=(not shown: it is a token)`;
+    return `${name}=${value.replace(/:\/\/[^/]*@/g, '://')}`;
+  });
   return [`from ${settingsFrom}`, ...lines.sort()];
 }
 
