@@ -4,7 +4,7 @@ import { OperatorError } from '../base/operatorError.ts';
 import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { type Break, Chains } from './chain.ts';
 import { type Monitored, readMonitors } from './monitor.ts';
-import { codeOf, NO_STREAM, Patience } from './patience.ts';
+import { codeOf, NO_STREAM, ElectionRetry } from './electionRetry.ts';
 import { readStream } from './readStream.ts';
 import { type Difference, differences, inWords, LOG, STATUS, type StreamPlan } from './streams.ts';
 
@@ -43,8 +43,8 @@ export async function checkFleet(
 ): Promise<CheckResult[]> {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const servers = await readMonitors(monitors);
-  const patience = new Patience();
-  const [log, status] = [await streamInfo(jsm, LOG, patience), await streamInfo(jsm, STATUS, patience)];
+  const retry = new ElectionRetry();
+  const [log, status] = [await streamInfo(jsm, LOG, retry), await streamInfo(jsm, STATUS, retry)];
   const peers = peersOf(nc, log);
   return [
     ...unreadable(servers, peers),
@@ -60,14 +60,14 @@ export async function checkFleet(
 
 type Found = StreamInfo | { readonly fault: string };
 
-async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, patience: Patience): Promise<Found> {
+async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, retry: ElectionRetry): Promise<Found> {
   const info = () =>
     jsm.streams.info(name).catch((error) => {
       if (codeOf(error) !== NO_STREAM) throw error;
       throw new OperatorError(`There is no stream ${name}.`);
     });
   try {
-    return await patience.until(info);
+    return await retry.run(info);
   } catch (error) {
     if (error instanceof OperatorError) return { fault: error.message };
     throw error;

@@ -1,5 +1,5 @@
 import { readNote } from '../../ship/feed/shipNote.ts';
-import { lookAtShip } from '../../ship/feed/shipStatus.ts';
+import { readShipView } from '../../ship/feed/shipStatus.ts';
 import { parseUrls, shownUrl } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
@@ -17,7 +17,7 @@ export const ship: Check = {
     const wrong = COURTD_SHIP_URL === undefined ? undefined : wrongSettings(COURTD_SHIP_URL, COURTD_SHIP_BOX);
     if (wrong !== undefined) return wrong;
     if (url === undefined && readNote(data) === undefined) return NOTHING;
-    const view = await withDatabase({ data }, (db) => lookAtShip(data, db, { url, box: COURTD_SHIP_BOX }), {
+    const view = await withDatabase({ data }, (db) => readShipView(data, db, { url, box: COURTD_SHIP_BOX }), {
       staysRoot: true,
     });
     const { state, error, running, behind_s, behind_events, shipped_seq } = view;

@@ -1,4 +1,4 @@
-import type { Trouble } from './troublePlan.ts';
+import type { InjectedFault } from './faultPlan.ts';
 
 /** What a run of `courtd conformance` records, and all that its judge sees. Times in milliseconds of the monotonic clock, unless said. */
 
@@ -38,7 +38,7 @@ export interface Exchange {
   named: readonly string[];
   /** The eot of one of its events broke a rule. */
   isEotFaulty: boolean;
-  trouble?: Trouble;
+  fault?: InjectedFault;
   /** Absent where there was no whole answer. */
   status?: number;
   /** Seconds of Retry-After. */

@@ -70,7 +70,7 @@ export function judge(recording: Recording): Verdict {
   return { certificate: checks.every(({ verdict }) => verdict === 'pass'), checks };
 }
 
-function shown({ number, connection, wallMs, events, status, toldS, trouble }: Exchange): ShownRequest {
+function shown({ number, connection, wallMs, events, status, toldS, fault }: Exchange): ShownRequest {
   return {
     number,
     connection,
@@ -79,6 +79,6 @@ function shown({ number, connection, wallMs, events, status, toldS, trouble }: E
     events: events.length,
     status: status ?? null,
     retry_after_s: toldS ?? null,
-    trouble: trouble ?? null,
+    trouble: fault ?? null,
   };
 }

@@ -48,7 +48,7 @@ const GROWN_S = 3.5;
 
 /** Judged by 503 without Retry-After alone: after a lost connection, trying once more at once is common and harmless. */
 export function backsOff(traffic: Traffic): Finding {
-  const isBusy = ({ trouble }: Exchange) => trouble === 'busy';
+  const isBusy = ({ fault }: Exchange) => fault === 'busy';
   const runs = traffic.exchanges.filter(isBusy).flatMap((exchange) => {
     const event = exchange.events[0]!;
     // Each run once, from its first refusal.

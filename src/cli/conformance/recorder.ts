@@ -103,9 +103,9 @@ export class Recorder {
     };
     this.#connections.set(socket, connection);
     const byCamera = () => {
-      const { trouble, answeredAt } = this.#latest.get(socket) ?? {};
+      const { fault, answeredAt } = this.#latest.get(socket) ?? {};
       // It may give up on an answer that is late on purpose.
-      connection.endedBy ??= trouble !== undefined && answeredAt === undefined ? 'box' : 'camera';
+      connection.endedBy ??= fault !== undefined && answeredAt === undefined ? 'box' : 'camera';
     };
     socket.once('end', byCamera);
     // A reset.
@@ -123,6 +123,6 @@ export class Recorder {
   }
 }
 
-function isCut({ trouble }: Exchange): boolean {
-  return trouble === 'dropped' || trouble === 'reset';
+function isCut({ fault }: Exchange): boolean {
+  return fault === 'dropped' || fault === 'reset';
 }

@@ -17,13 +17,13 @@ import { Store, type StoreEvents } from '../../store/store.ts';
 import { rotateToken } from '../../store/tokens/tokens.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { say } from '../terminal/output.ts';
-import { type Disturbed, disturb } from './disturb.ts';
+import { type Injection, injectFault } from './injectFault.ts';
 import type { Exchange, Recording } from './exchange.ts';
 import { Recorder } from './recorder.ts';
 import { digestOf, sentEvents } from './sentEvents.ts';
-import { TroublePlan } from './troublePlan.ts';
+import { FaultPlan } from './faultPlan.ts';
 
-/** A box as cameras know it, with its validation and a store that goes away with it, that makes trouble on purpose. */
+/** A box as cameras know it, with its validation and a store that goes away with it, and injects faults. */
 export class TestBox {
   readonly token: string;
   readonly port: number;
@@ -100,8 +100,8 @@ function makeToken(data: string): string {
 }
 
 function makeServer(store: Store, recorder: Recorder): CourtServer {
-  const plan = new TroublePlan();
-  const current = new AsyncLocalStorage<Pick<Disturbed, 'exchange' | 'res'> | undefined>();
+  const plan = new FaultPlan();
+  const current = new AsyncLocalStorage<Pick<Injection, 'exchange' | 'res'> | undefined>();
   const { logger } = makeLog('silent');
   return new CourtServer({
     preconditions: { tokens: store.tokens, rate: new RateLimit(RATE_PER_S), bodyLimitBytes: BODY_BYTES },
@@ -126,7 +126,7 @@ function makeServer(store: Store, recorder: Recorder): CourtServer {
       const append = () => store.append(events);
       const choice = now && plan.next(now.exchange.events.map(({ key }) => key));
       if (now === undefined || choice === undefined) return append();
-      return disturb(choice, { ...now, events, append }, recorder);
+      return injectFault(choice, { ...now, events, append }, recorder);
     },
   });
 }

@@ -2,7 +2,7 @@ import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
 import { RESERVE_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { lookAtShip } from '../../ship/feed/shipStatus.ts';
+import { readShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { lockPrune } from '../../store/directory/directoryLock.ts';
@@ -73,7 +73,7 @@ async function holdOf(
   { data, shipHold }: PruneOptions,
   nowMs: number,
 ): Promise<Pick<PruneSelection, 'hold'>> {
-  const { isSetUp, shipped_seq } = await lookAtShip(data, db, shipSettingsOf(process.env), nowMs);
+  const { isSetUp, shipped_seq } = await readShipView(data, db, shipSettingsOf(process.env), nowMs);
   return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - shipHold * 1_000 } } : {};
 }
 

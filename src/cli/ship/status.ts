@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { lookAtShip, type ShipStatus, shipStatusOf } from '../../ship/feed/shipStatus.ts';
+import { readShipView, type ShipStatus, shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import { type ShipSettings, shownUrl } from '../../ship/settings.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printJson, printPairs } from '../terminal/output.ts';
@@ -28,5 +28,5 @@ export async function shipObject(
   db: Database,
   { data, url, box }: DataOption & ShipSettings,
 ): Promise<ShipStatus> {
-  return shipStatusOf(await lookAtShip(data, db, { url: url === undefined ? url : shownUrl(url), box }));
+  return shipStatusOf(await readShipView(data, db, { url: url === undefined ? url : shownUrl(url), box }));
 }

@@ -1,4 +1,4 @@
-import { hasDatabase, lookAtDaemon, lookAtStore } from './look.ts';
+import { hasDatabase, readDaemonView, readStoreView } from './views.ts';
 import { makeReport } from './report.ts';
 import { drawStatus } from './screen.ts';
 
@@ -8,8 +8,8 @@ import { drawStatus } from './screen.ts';
  */
 export async function plainStatus(data: string): Promise<string[]> {
   if (!hasDatabase(data)) return [];
-  const store = await lookAtStore(data);
-  const { daemon, hangs } = await lookAtDaemon(data);
+  const store = await readStoreView(data);
+  const { daemon, hangs } = await readDaemonView(data);
   const refusals = daemon?.refusals.map((refusal) => ({ ...refusal, error: '' })) ?? [];
   const report = makeReport({ daemon: daemon && { ...daemon, refusals }, hangs }, store, Date.now());
   const canvas = { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };

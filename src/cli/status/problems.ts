@@ -9,8 +9,8 @@ import type { DaemonStatus } from '../../control/statusRoute.ts';
 import type { ShipView } from '../../ship/feed/shipStatus.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
 import { counted } from '../terminal/output.ts';
-import { bytesFor, span } from '../terminal/words.ts';
-import type { DaemonView, StoreView } from './look.ts';
+import { bytesFor, span } from '../terminal/units.ts';
+import type { DaemonView, StoreView } from './views.ts';
 import type { StatusProblem } from './schema.ts';
 
 /** What needs a person, each with what to do. A screen that cries wolf is read once: what mends itself is no problem. */

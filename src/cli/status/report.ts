@@ -1,6 +1,6 @@
 import { shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
-import type { DaemonView, StoreView } from './look.ts';
+import type { DaemonView, StoreView } from './views.ts';
 import { findProblems } from './problems.ts';
 import type { Status } from './schema.ts';
 

@@ -2,7 +2,7 @@ import os from 'node:os';
 import { visible } from '../../base/visibleText.ts';
 import { counted } from '../terminal/output.ts';
 import { type Canvas, cut, type Style, styled, wrap } from '../terminal/style.ts';
-import { bytesFor, shortSpan, span } from '../terminal/words.ts';
+import { bytesFor, shortSpan, span } from '../terminal/units.ts';
 import type { StatusReport } from './report.ts';
 import type { Status, StatusProblem } from './schema.ts';
 import { drawSources, sourcesByTrouble } from './sources.ts';

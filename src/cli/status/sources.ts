@@ -2,7 +2,7 @@ import { CLOCK_OFF_S } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from '../terminal/style.ts';
-import { shortSpan } from '../terminal/words.ts';
+import { shortSpan } from '../terminal/units.ts';
 import type { StatusReport } from './report.ts';
 
 const ZERO = '0.0s';

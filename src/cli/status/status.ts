@@ -1,7 +1,7 @@
 import type { DataOption } from '../options/withDatabase.ts';
 import { type JsonOption, printJson, say } from '../terminal/output.ts';
 import { canvasOf } from '../terminal/style.ts';
-import { hasDatabase, lookAtDaemon, lookAtStore } from './look.ts';
+import { hasDatabase, readDaemonView, readStoreView } from './views.ts';
 import { makeReport } from './report.ts';
 import { drawStatus } from './screen.ts';
 import { watch } from './watch.ts';
@@ -22,8 +22,8 @@ export async function status({ data, json, watch: isWatching }: StatusOptions): 
     return;
   }
   if (isWatching) return watch(data);
-  const store = await lookAtStore(data);
-  const report = makeReport(await lookAtDaemon(data), store, Date.now());
+  const store = await readStoreView(data);
+  const report = makeReport(await readDaemonView(data), store, Date.now());
   if (json) printJson(report.status);
   else process.stdout.write(`${drawStatus(report, canvasOf(process.stdout), Date.now()).join('\n')}\n`);
   if (report.status.state !== 'ok') process.exitCode = EXIT.problems;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../base/operatorError.ts';
 import { visible } from '../../base/visibleText.ts';
 import { canvasOf, cut } from '../terminal/style.ts';
-import { lookAtDaemon, lookAtStore, type StoreView } from './look.ts';
+import { readDaemonView, readStoreView, type StoreView } from './views.ts';
 import { makeReport, type StatusReport } from './report.ts';
 import { drawStatus, scrollMax } from './screen.ts';
 
@@ -69,7 +69,7 @@ class Screen {
       const isRunning = view.daemon !== undefined;
       if (this.#store === undefined || this.#isStoreOld() || isRunning !== this.#wasRunning) {
         // While it runs, the daemon knows who has sent since.
-        this.#store = await lookAtStore(this.#data, isRunning ? this.#store : undefined);
+        this.#store = await readStoreView(this.#data, isRunning ? this.#store : undefined);
         this.#storeAt = performance.now();
       }
       this.#wasRunning = isRunning;
@@ -84,10 +84,10 @@ class Screen {
   async #daemon() {
     // Root becomes the owner of the directory with the first look.
     if (this.#store === undefined) {
-      this.#store = await lookAtStore(this.#data);
+      this.#store = await readStoreView(this.#data);
       this.#storeAt = performance.now();
     }
-    return lookAtDaemon(this.#data);
+    return readDaemonView(this.#data);
   }
 
   #isStoreOld(): boolean {

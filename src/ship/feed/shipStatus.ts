@@ -33,7 +33,7 @@ export interface ShipView extends ShipStatus {
  * True at the moment it is asked, also when no shipper runs: then the latest note counts.
  * @param settings of this command; the shipper's own count for more.
  */
-export async function lookAtShip(
+export async function readShipView(
   directory: string,
   db: Database,
   settings: { readonly url?: string | undefined; readonly box?: string | undefined } = {},

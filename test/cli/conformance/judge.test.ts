@@ -4,7 +4,7 @@ import { recording, type Told } from './recordings.ts';
 
 type Line = readonly [atS: number, what: Told];
 
-const busy = { trouble: 'busy' } as const;
+const busy = { fault: 'busy' } as const;
 const said = (name: Check['name'], told: readonly Line[], ends = {}) => {
   const { checks } = judge(recording(told, ends));
   const { verdict, message, requests } = checks.find((check) => check.name === name)!;
@@ -49,9 +49,9 @@ const WELL: readonly Line[] = [
   [3.2, { events: ['d', 'e'], status: 503, more: busy }],
   [5.4, { events: ['d', 'e'], status: 503, more: busy }],
   [9.6, { events: ['d', 'e'] }],
-  [10, { events: ['f'], status: 503, more: { trouble: 'busy_told', toldS: 4 } }],
+  [10, { events: ['f'], status: 503, more: { fault: 'busy_told', toldS: 4 } }],
   [14.1, { events: ['f'] }],
-  [15, { events: ['g', 'h'], status: 400, more: { trouble: 'invalid', named: ['h+0'] } }],
+  [15, { events: ['g', 'h'], status: 400, more: { fault: 'invalid', named: ['h+0'] } }],
   [15.1, { events: ['g'] }],
   [16, { events: ['i', 'j'], status: 413 }],
   [16.1, { events: ['i'] }],
@@ -146,7 +146,7 @@ t.test("what is the box's doing, or bad luck, fails nobody", (t) => {
       [1, { events: ['a', 'b=mended'] }],
     ],
     'once more at once after a lost connection': [
-      [0, { events: ['a'], status: 0, more: { trouble: 'dropped' } }],
+      [0, { events: ['a'], status: 0, more: { fault: 'dropped' } }],
       [0.05, { events: ['a'] }],
     ],
     'another connection, which sends meanwhile': [

@@ -7,7 +7,7 @@ import type { CourtEvent } from '../../protocol/event.ts';
 import type { Counts } from '../../store/write/appender.ts';
 import type { Exchange } from './exchange.ts';
 import type { Recorder } from './recorder.ts';
-import type { Choice } from './troublePlan.ts';
+import type { Choice } from './faultPlan.ts';
 
 /** Seconds of Retry-After: longer than a camera waits at first that is not told. */
 const BUSY_S = 4;
@@ -16,8 +16,8 @@ const RATE_LIMITED_S = 3;
 const SLOW_MS = 3_000;
 const ON_PURPOSE = 'courtd conformance does this on purpose';
 
-/** A valid request that gets a trouble. */
-export interface Disturbed {
+/** A valid request that gets a fault. */
+export interface Injection {
   readonly exchange: Exchange;
   readonly res: ServerResponse;
   readonly events: readonly CourtEvent[];
@@ -29,11 +29,11 @@ export interface Disturbed {
  * @returns what is stored, where the request is answered 202.
  * @throws {Problem} what it is answered with. @throws {ClientDisconnected} where its connection was ended instead.
  */
-export async function disturb(choice: Choice, request: Disturbed, recorder: Recorder): Promise<Counts> {
+export async function injectFault(choice: Choice, request: Injection, recorder: Recorder): Promise<Counts> {
   const { exchange, res, append } = request;
-  exchange.trouble = choice.trouble;
+  exchange.fault = choice.fault;
   exchange.named = choice.named;
-  switch (choice.trouble) {
+  switch (choice.fault) {
     case 'dropped':
       await append();
       recorder.cut(exchange, res.socket);
@@ -67,9 +67,9 @@ async function breakOff(res: ServerResponse): Promise<void> {
   socket?.resetAndDestroy();
 }
 
-function problemOf({ trouble, named }: Choice, { exchange, events }: Disturbed): Problem {
+function problemOf({ fault, named }: Choice, { exchange, events }: Injection): Problem {
   const { bodyBytes = 0 } = exchange;
-  switch (trouble) {
+  switch (fault) {
     case 'busy_told':
       return retryLater('storage_busy', `The box is busy, and says for how long: ${ON_PURPOSE}.`, BUSY_S);
     case 'rate_limited':

@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import type { DaemonStatus } from '../../control/statusRoute.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
-import { lookAtShip, type ShipView } from '../../ship/feed/shipStatus.ts';
+import { readShipView, type ShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
 import { lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
@@ -45,12 +45,12 @@ export function hasDatabase(directory: string): boolean {
 }
 
 /** @param before what it said before: its newest events are not looked through again. @throws {OperatorError} where it cannot be read. */
-export async function lookAtStore(data: string, before?: StoreView): Promise<StoreView> {
+export async function readStoreView(data: string, before?: StoreView): Promise<StoreView> {
   const hasBackupFailed = await askForBackup(data);
   const nowMs = Date.now();
   return withDatabase({ data }, async (db) => ({
     ...viewOf(db, data, nowMs),
-    ship: await lookAtShip(data, db, shipSettingsOf(process.env), nowMs),
+    ship: await readShipView(data, db, shipSettingsOf(process.env), nowMs),
     hasBackupFailed,
     recent: before?.recent ?? recentSources(db, nowMs),
   }));
@@ -93,7 +93,7 @@ function viewOf(
 }
 
 /** Look at the store first: root becomes the owner of the directory there. @throws {OperatorError} where the socket is closed to this user. */
-export async function lookAtDaemon(data: string): Promise<DaemonView> {
+export async function readDaemonView(data: string): Promise<DaemonView> {
   try {
     return { daemon: await askDaemon<DaemonStatus>(data, '/v1/status'), hangs: undefined };
   } catch (error) {

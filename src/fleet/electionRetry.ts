@@ -21,7 +21,7 @@ export function codeOf(error: unknown): number | undefined {
 }
 
 /** Servers that are electing a leader answer nothing, or not now: they are asked again, for a minute in all. */
-export class Patience {
+export class ElectionRetry {
   readonly #end = performance.now() + WAIT_MS;
   readonly #tell: (sentence: string) => void;
   #told = false;
@@ -35,7 +35,7 @@ export class Patience {
    * @throws {PermissionViolationError} where this user may not ask.
    * @throws {OperatorError} where the servers refuse, or do not answer in time.
    */
-  async until<Result>(work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
         return await work();

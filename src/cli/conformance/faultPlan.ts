@@ -1,7 +1,7 @@
-/** Which request gets which trouble. Pure: the same requests get the same troubles. */
+/** Which request gets which fault. Pure: the same requests get the same faults. */
 
 /** In this order they come first: those that refuse an event for good come last. */
-export const TROUBLES = [
+export const INJECTED_FAULTS = [
   /** 503 without Retry-After, three times for the same events: whoever is not told has to slow down by himself. */
   'busy',
   /** 503 with Retry-After. */
@@ -20,26 +20,26 @@ export const TROUBLES = [
   'invalid',
 ] as const;
 
-export type Trouble = (typeof TROUBLES)[number];
+export type InjectedFault = (typeof INJECTED_FAULTS)[number];
 
 export interface Choice {
-  readonly trouble: Trouble;
+  readonly fault: InjectedFault;
   /** For `invalid`: the keys of the events that are named. */
   readonly named: readonly string[];
 }
 
-/** Requests without trouble between two with one, until each kind has come: within the first fifty requests, resends included. */
+/** Requests without fault between two with one, until each kind has come: within the first fifty requests, resends included. */
 const QUIET_AT_FIRST = 2;
 const QUIET_LATER = 12;
 /** How often a camera that does not mend its ways is refused for the same reason, before it is let through. */
 const BUSY_TIMES = 3;
 const TOO_LARGE_TIMES = 3;
 
-export class TroublePlan {
-  #deck: Trouble[] = [...TROUBLES];
+export class FaultPlan {
+  #deck: InjectedFault[] = [...INJECTED_FAULTS];
   #isFirstRound = true;
   #quiet = 0;
-  /** Events that were refused or got no answer, and have not been stored since: their next request has no new trouble. */
+  /** Events that were refused or got no answer, and have not been stored since: their next request has no new fault. */
   readonly #retrying = new Set<string>();
   /** By an event of the request: how many more times it is refused. */
   readonly #busy = new Map<string, number>();
@@ -53,19 +53,19 @@ export class TroublePlan {
     if (again !== undefined) return this.#give(again, keys);
     if (keys.length === 0 || keys.some((key) => this.#retrying.has(key))) return undefined;
     if (++this.#quiet <= (this.#isFirstRound ? QUIET_AT_FIRST : QUIET_LATER)) return undefined;
-    const at = this.#deck.findIndex((trouble) => trouble !== 'too_large' || keys.length > 1);
-    const [trouble] = this.#deck.splice(at, at < 0 ? 0 : 1);
-    if (trouble === undefined) return undefined;
+    const at = this.#deck.findIndex((fault) => fault !== 'too_large' || keys.length > 1);
+    const [fault] = this.#deck.splice(at, at < 0 ? 0 : 1);
+    if (fault === undefined) return undefined;
     this.#quiet = 0;
     if (this.#deck.length === 0) {
-      this.#deck = [...TROUBLES];
+      this.#deck = [...INJECTED_FAULTS];
       this.#isFirstRound = false;
     }
-    if (trouble === 'busy') this.#busy.set(keys[0]!, BUSY_TIMES - 1);
-    if (trouble === 'too_large')
+    if (fault === 'busy') this.#busy.set(keys[0]!, BUSY_TIMES - 1);
+    if (fault === 'too_large')
       this.#tooLarge.set(keys[0]!, { events: keys.length, left: TOO_LARGE_TIMES - 1 });
-    if (trouble === 'invalid') this.#condemned.add(keys[keys.length >> 1]!);
-    return this.#give(trouble, keys);
+    if (fault === 'invalid') this.#condemned.add(keys[keys.length >> 1]!);
+    return this.#give(fault, keys);
   }
 
   /** The camera has been told that they are stored. */
@@ -74,7 +74,7 @@ export class TroublePlan {
   }
 
   /** What began with an earlier request of these events goes on. */
-  #goOn(keys: readonly string[]): Trouble | undefined {
+  #goOn(keys: readonly string[]): InjectedFault | undefined {
     if (keys.some((key) => this.#condemned.has(key))) return 'invalid';
     for (const key of keys) {
       const busy = this.#busy.get(key) ?? 0;
@@ -91,9 +91,9 @@ export class TroublePlan {
     return undefined;
   }
 
-  #give(trouble: Trouble, keys: readonly string[]): Choice {
-    const named = trouble === 'invalid' ? keys.filter((key) => this.#condemned.has(key)) : [];
+  #give(fault: InjectedFault, keys: readonly string[]): Choice {
+    const named = fault === 'invalid' ? keys.filter((key) => this.#condemned.has(key)) : [];
     for (const key of keys) if (!named.includes(key)) this.#retrying.add(key);
-    return { trouble, named };
+    return { fault, named };
   }
 }
