@@ -1,4 +1,4 @@
-/** How numbers are sorted into bins: a bin has the number of its value. */
+/** How numbers are sorted into bins. */
 export interface Scale {
   toBin(value: number): number;
   fromBin(bin: number): number;
@@ -15,7 +15,7 @@ export const LOGARITHMIC: Scale = {
   fromBin: (bin) => Math.sign(bin) * Math.expm1(Math.abs(bin) / 50),
 };
 
-/** Counts of numbers in bins: quantiles of a million numbers in the memory of the bins. */
+/** Counts numbers in bins: quantiles of a million numbers, with no more memory than the bins take. */
 export class Bins {
   readonly #scale: Scale;
   readonly #counts = new Map<number, number>();

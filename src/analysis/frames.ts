@@ -2,11 +2,11 @@ import { type CourtName, courtOf, type Frame, halfFrame, isInside, wholeFrame } 
 import { GRID_FT } from './grid.ts';
 import { Outside, type OutsideLanding } from './landings.ts';
 
-/** Positions from which their places can tell what y means. */
+/** How many positions it takes to tell what y means. */
 const HALF_LEAST = 20;
 /** Share of the positions that must lie in half a court's frame for half a court to be drawn: cameras see ghosts. */
 const HALF_SHARE = 0.99;
-/** Without court lines the frame is what the positions take with a margin, rounded, and at least so long; all in feet. */
+/** Without court lines the frame holds the positions and a margin, rounded, and is at least this long; all in feet. */
 const [MARGIN_FT, ROUND_FT, LEAST_FT] = [1, 5, 20];
 
 /**

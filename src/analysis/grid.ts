@@ -12,7 +12,7 @@ export interface Cell {
   readonly count: number;
 }
 
-/** Positions counted by the square foot: however many there are, they take the memory of the squares. */
+/** Counts positions by square foot: memory grows with the squares, not with the positions. */
 export class Grid {
   readonly #counts = new Map<number, number>();
 

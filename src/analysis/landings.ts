@@ -13,17 +13,17 @@ export interface Landing {
   readonly verdict: Verdict;
 }
 
-/** Landings up to which a map draws each; above, a mark stands for a square foot. */
+/** Up to this many landings a map draws each of them; above that, a mark represents a square foot. */
 export const POINTS_DRAWN = 400;
-/** Shot types with a map of their own: no sport has as many, and a camera may send any text. */
+/** At most this many shot types get a map: no sport has as many, but a camera may send any text. */
 const SHOT_TYPES_MAX = 32;
-/** Landings outside of the frame that are listed; the rest is counted. */
+/** At most this many landings outside the frame are listed; the rest are only counted. */
 const OUTSIDE_LISTED = 100;
 
 export const NO_SHOT_TYPE = 'no shot type';
 export const OTHER_SHOT_TYPES = 'other shot types';
 
-/** What is kept for each shot type: the first so many get their own, those after them share one. */
+/** Keeps something for each shot type: up to a limit each has its own, and the others share one. */
 export class PerShotType<Kept> {
   readonly #kept = new Map<string, Kept>();
   readonly #make: () => Kept;
@@ -42,7 +42,7 @@ export class PerShotType<Kept> {
     return made;
   }
 
-  /** @returns all, in the order of the alphabet, so that two reports can be laid side by side; those without a name last. */
+  /** @returns all, in alphabetical order, so that two reports can be compared side by side; those without a name last. */
   entries(): [shotType: string, kept: Kept][] {
     const isLast = (name: string) => name === NO_SHOT_TYPE || name === OTHER_SHOT_TYPES;
     return [...this.#kept].sort(([a], [b]) => Number(isLast(a)) - Number(isLast(b)) || byName(a, b));
@@ -75,7 +75,7 @@ export interface OutsideLanding extends Landing {
   readonly eotMs: number;
 }
 
-/** The landings outside of a frame: the first so many, and how many in all. */
+/** The landings outside a frame: the first few, and how many there are. */
 export class Outside {
   readonly frame: Frame;
   readonly listed: OutsideLanding[] = [];

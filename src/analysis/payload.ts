@@ -1,7 +1,7 @@
 import { JsonReader } from '../protocol/jsonReader.ts';
 import { readPayload } from '../protocol/sentEvent.ts';
 
-/** The members of a payload that the report knows; one of another kind counts as not sent. */
+/** The payload fields that the report uses; a field of the wrong type counts as not sent. */
 export interface Payload {
   readonly x: number | undefined;
   readonly y: number | undefined;
@@ -11,7 +11,7 @@ export interface Payload {
   readonly shotType: string | undefined;
 }
 
-/** UTF-16 code units by which names of payloads are told apart: they may be as long as a body. */
+/** UTF-16 code units that are kept of a name in a payload, which may be as long as a body. */
 const NAME_CHARS = 256;
 
 /** The order of names for people: camera 2 before camera 10. */

@@ -1,6 +1,6 @@
 import type { Payload } from './payload.ts';
 
-/** A ball that flies longer has been lost sight of. */
+/** A longer flight means that the camera has lost the ball. */
 const FLIGHT_MS = 10_000;
 /** Bounces of one eot that are held back, and courts whose last hit is remembered: whatever a camera sends, memory is bounded. */
 const HELD_MAX = 10_000;
@@ -23,7 +23,7 @@ interface Hit {
 
 /**
  * Finds the shot type of a landing: its own, or else that of the last hit on its court, up to ten seconds before. A hit lands once;
- * the ball that bounces on belongs to none. Of one moment the hit comes first, in whatever order they arrived.
+ * further bounces have no shot type. At the same eot the hit comes first, whatever the order of arrival.
  */
 export class Rallies {
   readonly #tell: (bounce: BallEvent, shotType: string | undefined) => void;

@@ -9,10 +9,10 @@ import { type BallEvent, Rallies } from './rallies.ts';
 import { Sources } from './sources.ts';
 import { Pauses, Timeline } from './timeline.ts';
 
-/** Players with a map of their own, and courts that are named; the rest is counted. */
+/** At most this many players get a map, and courts are named; the rest are only counted. */
 const PLAYERS_MAX = 16;
 const COURTS_NAMED = 16;
-/** No ball is faster (the record smash is 565 km/h): what is, or below 0, is a fault of the camera. */
+/** No ball is faster (the record smash is 565 km/h): a speed above it or below 0 is a fault of the camera. */
 export const SPEED_MAX_KMH = 1_000;
 
 /** Confidence of events that were revised. */
@@ -21,10 +21,10 @@ export interface Revised {
   readonly after: Bins;
 }
 
-/** Everything that the report says of a session, from one pass over its events in order of eot, in bounded memory. */
+/** Everything that the report says about a session, from one pass over its events in order of eot, in bounded memory. */
 export class SessionTally {
   events = 0;
-  /** Distinct events, at their highest revision: what all but the technician's part is made of. */
+  /** Distinct events, at their highest revision: every section but the technician's counts these. */
   current = 0;
   damaged = 0;
   readonly byType = new Map<string, number>();

@@ -1,7 +1,7 @@
 import { Bins, LOGARITHMIC } from './bins.ts';
 import { byName } from './payload.ts';
 
-/** Sources with a line of their own; the rest shares one. */
+/** At most this many sources get a line each; the rest share one. */
 const SOURCES_MAX = 100;
 export const OTHER_SOURCES = 'other sources';
 
@@ -12,7 +12,7 @@ export interface ArrivedEvent {
   readonly receivedMs: number;
 }
 
-/** What the technician asks of one camera. */
+/** What a technician wants to know about one camera. */
 export class SourceTally {
   events = 0;
   revisions = 0;

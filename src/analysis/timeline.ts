@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
-/** Steps with an event that are kept; with more, steps of twice the length take their place. */
+/** At most this many steps with an event are kept; with more, the length of a step is doubled. */
 const STEPS_MAX = 720;
-/** Pauses that are listed, and from which length on. */
+/** How many pauses are listed, and how long a pause has to be. */
 const PAUSES_LISTED = 10;
 export const PAUSE_LEAST_MS = 30_000;
 
@@ -70,7 +70,7 @@ export class Pauses {
     if (this.#longest.length > PAUSES_LISTED) this.#longest.pop();
   }
 
-  /** @returns the longest, in the order in which they were. */
+  /** @returns the longest, in order of time. */
   longest(): Pause[] {
     return this.#longest.toSorted((a, b) => a.fromMs - b.fromMs);
   }

@@ -1,6 +1,6 @@
-/** How often a value was of which size, in plain numbers: counting costs next to nothing, and nothing is made of it before somebody asks. */
+/** A histogram in plain numbers: counting costs next to nothing, and it is rendered only on request. */
 export class Histogram {
-  /** The upper ends of the classes, inclusive, in rising order; above the last one there is one more. */
+  /** The upper bounds of the classes, inclusive, in rising order; one more class lies above the last. */
   readonly bounds: readonly number[];
   /** One for each class, not cumulative. */
   readonly counts: Float64Array;

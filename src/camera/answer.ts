@@ -1,8 +1,8 @@
-/** What a camera makes of an answer: the rules of the vendor's guide (src/http/README.md, "Retrying"). */
+/** How a camera reacts to an answer: the rules of the vendor's guide (src/http/README.md, "Retrying"). */
 
-/** What came back of one try. */
+/** The answer to one attempt. */
 export interface Answer {
-  /** 0: no whole answer, so the events may be stored or not. */
+  /** 0: no complete answer, so the events may or may not be stored. */
   readonly status: number;
   /** As it was sent; empty where there was none. */
   readonly retryAfter: string;
@@ -20,7 +20,7 @@ export type Decision =
   /** None of the request will ever be taken. */
   | { readonly kind: 'giveUp'; readonly why: string };
 
-/** After a 401 without Retry-After: somebody has to bring the new token. */
+/** After a 401 without Retry-After: a person has to install the new token. */
 const UNAUTHORIZED_WAIT_S = 30;
 /** Characters of an answer that a message quotes. */
 const QUOTED_CHARS = 300;
@@ -41,7 +41,7 @@ export function decide({ status, retryAfter, body }: Answer, count: number): Dec
   return { kind: 'again', toldS: seconds ?? (status === 401 ? UNAUTHORIZED_WAIT_S : undefined), why };
 }
 
-/** Not JSON, or not an object: not courtd's answer, but of something in between. */
+/** Not a JSON object: the answer came from something in between, not from courtd. */
 function objectOf(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -58,7 +58,7 @@ function namedIn(invalid: unknown, count: number): Set<number> {
 
 const FIRST_WAIT_S = 1;
 const LONGEST_WAIT_S = 30;
-/** By how much a wait is lengthened at random, so that a hundred cameras do not come back in step. */
+/** Random jitter on a wait, so that a hundred cameras do not retry in step. */
 const JITTER = 0.2;
 
 /** How long to wait before each next try of one request. */

@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts';
 
 /** How long an answer may take: a box answers within 30 s, or ends the connection. */
 const ANSWER_MS = 35_000;
-/** An answer names 50 invalid events at most; what is longer is not courtd's. */
+/** An answer of courtd names at most 50 invalid events; a longer one is not courtd's. */
 const ANSWER_BYTES = 1024 * 1024;
 const LOST: Answer = { status: 0, retryAfter: '', body: '' };
 
@@ -22,7 +22,7 @@ export class Line {
     this.#headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   }
 
-  /** One try. Never throws: what goes wrong is no whole answer. */
+  /** One try. Never throws: any failure counts as no complete answer. */
   post(body: Buffer, signal?: AbortSignal): Promise<Answer> {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const { request } = this.#endpoint.protocol === 'https:' ? https : http;

@@ -3,7 +3,7 @@ import { BATCH_EVENTS } from '../base/limits.ts';
 import { Backoff, decide } from './answer.ts';
 import type { Line } from './line.ts';
 
-/** Events that wait in a camera; above it, the newest are lost. Ten minutes of a player tracker. */
+/** Events that a camera buffers, ten minutes of a player tracker's. When the buffer is full, new ones are lost. */
 const BUFFERED_EVENTS = 20_000;
 /** How often a camera sends what it has seen. */
 const SEND_EVERY_MS = 500;
@@ -37,7 +37,7 @@ export class Sender {
   #underWay = 0;
   #isEnding = false;
   readonly #abort = new AbortController();
-  #trouble = '';
+  #problem = '';
 
   constructor(line: Line, options: SenderOptions) {
     this.#line = line;
@@ -68,7 +68,7 @@ export class Sender {
     this.#line.close();
   }
 
-  /** Takes no more events. @param withinMs how long what is left may still be sent for. */
+  /** Takes no more events. @param withinMs how long it may go on sending what is left. */
   end(withinMs: number): void {
     this.#isEnding = true;
     setTimeout(() => this.#abort.abort(), withinMs).unref();
@@ -116,8 +116,8 @@ export class Sender {
   }
 
   #tell(what: string): void {
-    if (what === this.#trouble) return;
-    this.#trouble = what;
+    if (what === this.#problem) return;
+    this.#problem = what;
     this.#options.onTrouble?.(what);
   }
 

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '../base/operatorError.ts';
 
-/** The name of the socket through which commands speak to the daemon (design 7). */
+/** The name of the socket through which commands speak to the daemon. */
 export function controlFile(directory: string): string {
   return path.join(directory, 'control.sock');
 }

@@ -15,10 +15,10 @@ export const IMPORT_BYTES = BODY_BYTES + 1;
 const IN_FLIGHT_BYTES = 3 * IMPORT_BYTES;
 /** For a body to be there: it comes from this machine. */
 const BODY_MS = 10_000;
-/** Lines are checked for so long, then whatever else has come is served. */
+/** Lines are checked for this long before anything else that has arrived is served. */
 const SLICE_MS = 2;
 
-/** What the daemon says of a batch. */
+/** The daemon's answer to a batch. */
 export type ImportAnswer =
   | { readonly counts: Pick<Counts, 'accepted' | 'duplicates' | 'conflicts'> }
   /** Nothing of the batch is stored. @see ImportFault */
@@ -42,8 +42,8 @@ export interface ImportContext {
 
 /**
  * `POST /v1/import`: a batch of at most BATCH_EVENTS events, one a line, stored whole or not at all, as if a camera had sent it.
- * Batches take turns, and as long as one took, the next one waits: at least half of the time is for cameras. A body is read before
- * its turn, so that whoever sends half of one keeps nobody waiting.
+ * Batches take turns, and after each there is a pause as long as it took: cameras get at least half of the time. A body is read
+ * before its turn, so that an unfinished one delays nobody.
  */
 export function importRoute(context: ImportContext): ControlRoute {
   let inFlight = 0;

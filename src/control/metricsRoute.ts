@@ -1,10 +1,10 @@
 import type { MetricFamily } from '../metrics/family.ts';
 import { answerJson, type ControlRoute } from './controlServer.ts';
 
-/** Answers are good for so long: many who ask at once cost no more than one. */
+/** Answers are cached for this long: many requests at once cost no more than one. */
 const KEPT_MS = 100;
 
-/** `GET /v1/metrics`: the metrics as values. Whoever asks makes text of them: the client that does takes memory and time. */
+/** `GET /v1/metrics`: the metrics as values. The caller renders them: the Prometheus client takes memory and time. */
 export function metricsRoute(look: () => Promise<readonly MetricFamily[]>): ControlRoute {
   let [kept, lookedAt]: [Promise<readonly MetricFamily[]> | undefined, number] = [undefined, 0];
   return {

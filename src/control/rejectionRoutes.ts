@@ -2,7 +2,7 @@ import { REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
 import { answerJson, type ControlRoute } from './controlServer.ts';
 
-/** A refused request, as `courtd rejections --json` says it (design 7). */
+/** A refused request, as `courtd rejections --json` prints it. */
 export interface RejectionReport {
   readonly id: string;
   readonly at: string;
@@ -41,7 +41,7 @@ export function wholeOf(rejection: Rejection): WholeRejection {
 export const REJECTIONS_PATH = '/v1/rejections';
 export const REJECTION_PATH = '/v1/rejections/show';
 
-/** What the daemon remembers of refused requests. */
+/** The refused requests that the daemon remembers. */
 interface Remembered {
   newest(count: number): Rejection[];
   find(id: string): Rejection | undefined;

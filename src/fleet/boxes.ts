@@ -6,15 +6,15 @@ import { readStream } from './readStream.ts';
 export interface BoxRow {
   readonly box: string;
   readonly epoch: string | null;
-  /** `current`, `behind`, `fenced`, `refused`, … as the box has said last. */
+  /** `current`, `behind`, `fenced`, `refused`, … as the box last reported. */
   readonly state: string | null;
   /** ISO 8601, by the servers' clock. */
   readonly last_status_at: string | null;
-  /** When the box was heard of last, where that is too long ago; null: it is not silent. Without a status it was retired. */
+  /** When the box was last heard from, if that is too long ago; null: it is not silent. Without a status it was retired. */
   readonly silent_since: string | null;
   /** The last event that headquarters has. */
   readonly shipped_seq: number | null;
-  /** The newest event that the box has told of. */
+  /** The newest event that the box has reported. */
   readonly newest_seq: number | null;
   readonly behind_events: number | null;
   readonly behind_s: number | null;
@@ -30,7 +30,7 @@ export interface BoxProblem {
   readonly advice: string;
 }
 
-/** A status comes once a minute: two that are missing, and a little. */
+/** A status comes once a minute: two of them are missing, with some margin. */
 const SILENT_MS = 150_000;
 
 interface Log {
@@ -45,8 +45,8 @@ interface Told {
 }
 
 /**
- * Reads the last chunk and the last status of every box; of the chunks only their heads.
- * @returns every box that has ever shipped or told something, the worst first.
+ * Reads the last chunk and the last status of every box; of the chunks only their headers.
+ * @returns every box that has ever shipped or reported anything, the worst first.
  */
 export async function readBoxes(nc: NatsConnection, nowMs = Date.now()): Promise<BoxRow[]> {
   const logs = new Map<string, Log>();
@@ -116,7 +116,7 @@ function problemsOf(value: unknown): BoxProblem[] {
   });
 }
 
-/** How badly a box needs a person. */
+/** How urgently a box needs attention. */
 export function rank({
   state,
   last_status_at,
@@ -126,7 +126,7 @@ export function rank({
   behind_events,
 }: BoxRow): number {
   if (state === 'fenced' || state === 'refused' || problems.some(({ level }) => level === 'fail')) return 5;
-  // One that has no status any more was retired.
+  // A box without a status has been retired.
   if (silent_since !== null && last_status_at !== null) return 4;
   if (error !== null) return 3;
   if (problems.length > 0) return 2;

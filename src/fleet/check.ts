@@ -3,8 +3,8 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
 import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { type Break, Chains } from './chain.ts';
+import { codeOf, ElectionRetry, NO_STREAM } from './electionRetry.ts';
 import { type Monitored, readMonitors } from './monitor.ts';
-import { codeOf, NO_STREAM, ElectionRetry } from './electionRetry.ts';
 import { readStream } from './readStream.ts';
 import { type Difference, differences, inWords, LOG, STATUS, type StreamPlan } from './streams.ts';
 
@@ -12,7 +12,7 @@ import { type Difference, differences, inWords, LOG, STATUS, type StreamPlan } f
 export interface CheckResult {
   readonly name: string;
   readonly level: 'ok' | 'warn' | 'fail';
-  /** What is, in a sentence. */
+  /** What was found, in a sentence. */
   readonly message: string;
   /** What to do; empty where there is nothing to do. */
   readonly advice: string;
@@ -23,7 +23,7 @@ const VERSION_LEAST = [2, 11] as const;
 const REPLICAS = 3;
 /** A chunk of 512 KiB before it is packed, and its headers, whatever it is packed to. */
 const PAYLOAD_LEAST = 1024 * 1024;
-/** Faults that are told one by one: those of one missing message are one. */
+/** At most this many faults are listed; those of one missing message count as one. */
 const BREAKS_TOLD = 50;
 const NEARLY_FULL = 0.9;
 /** Settings that take away, or lose with the power, what has been acknowledged. */
@@ -32,9 +32,9 @@ const LOSING = ['storage', 'retention', 'max_age', 'max_msgs_per_subject'];
 const GUIDE = 'The guide FLEET.md has a configuration that does.';
 
 /**
- * Looks whether headquarters keeps what it acknowledges, and whether the log of every box is whole.
+ * Checks that headquarters keeps what it acknowledges, and that the log of every box is complete.
  * @param monitors addresses of monitoring ports, `http://HOST:8222`.
- * @param progress called now and then with the chunks read so far.
+ * @param progress called from time to time with the number of chunks read so far.
  */
 export async function checkFleet(
   nc: NatsConnection,
@@ -81,7 +81,7 @@ function peersOf({ info }: NatsConnection, log: Found): string[] {
   return [log.cluster.leader, ...(log.cluster.replicas ?? []).map(({ name }) => name)];
 }
 
-/** What cannot be looked at is not known to be right. */
+/** What cannot be read is a failure: nobody knows that it is right. */
 function unreadable(servers: readonly Monitored[], peers: readonly string[]): CheckResult[] {
   const open =
     'Open the monitoring port in the configuration of each server ("http: 127.0.0.1:8222", reachable from here and closed to the internet), ' +
@@ -92,19 +92,19 @@ function unreadable(servers: readonly Monitored[], peers: readonly string[]): Ch
       : [
           fail(
             'monitor',
-            `Cannot read ${url}: ${fault}. Whether that server keeps what it acknowledges is not known.`,
+            `Cannot read ${url}: ${fault}. So it is unknown whether that server keeps what it acknowledges.`,
             open,
           ),
         ],
   );
   const unseen = peers.filter((peer) => !servers.some(({ name }) => name === peer));
-  // Those that could not be read are told above, and where none is named `sync` says so.
+  // Servers that could not be read are reported above, and `sync` says so where none is named.
   if (servers.length > 0 && unseen.length > results.length) {
     const which = unseen.length === 1 ? `the server ${unseen[0]}` : `the servers ${unseen.join(', ')}`;
     results.push(
       fail(
         'monitor',
-        `The monitoring port of ${which} has not been named, so its sync_interval is not known: what it acknowledges could be lost.`,
+        `The monitoring port of ${which} was not given, so its sync_interval is unknown: what it acknowledges could be lost.`,
         open,
       ),
     );
@@ -154,7 +154,7 @@ function sync(servers: readonly Monitored[]): CheckResult {
   }
   return ok(
     'sync',
-    `${read.length - without.length} of ${servers.length} servers named sync before they acknowledge (sync_interval: always).`,
+    `${read.length - without.length} of ${servers.length} servers given sync before they acknowledge (sync_interval: always).`,
   );
 }
 
@@ -165,7 +165,7 @@ function replicas(log: Found, peers: number): CheckResult {
   if (num_replicas < REPLICAS) {
     return warn(
       'replicas',
-      `The log has ${num_replicas === 1 ? 'one copy' : `${num_replicas} copies`}: when its disk dies, what boxes have pruned is gone.`,
+      `The log has ${num_replicas === 1 ? 'one copy' : `${num_replicas} copies`}: if its disk fails, the events that boxes have pruned are lost.`,
       'Run three servers as a cluster, and "courtd fleet init" again: it adds the copies.',
     );
   }
@@ -173,8 +173,8 @@ function replicas(log: Found, peers: number): CheckResult {
     const names = late.map(({ name, offline }) => `${name} is ${offline ? 'offline' : 'behind'}`).join(', ');
     return warn(
       'replicas',
-      `${names}: until it has caught up, the log bears the loss of one server less.`,
-      'Look whether that server runs and reaches the others.',
+      `${names}: until it catches up, the log survives the loss of one server fewer.`,
+      'Check that this server is running and reaches the others.',
     );
   }
   return ok('replicas', `The log has ${num_replicas} copies, all of them current, on ${peers} servers.`);
@@ -182,7 +182,7 @@ function replicas(log: Found, peers: number): CheckResult {
 
 function shape(plan: StreamPlan, info: Found): CheckResult {
   const name = plan === LOG ? 'stream' : 'status_stream';
-  if ('fault' in info) return fail(name, info.fault, 'Run "courtd fleet init": it makes the streams.');
+  if ('fault' in info) return fail(name, info.fault, 'Run "courtd fleet init": it creates the streams.');
   const found = differences(plan, info);
   const isAsync = info.config.persist_mode === 'async';
   if (found.length === 0 && !isAsync) return ok(name, `${plan.name} is as it should be.`);
@@ -213,11 +213,11 @@ function limits({ info }: NatsConnection, log: Found): CheckResult {
     const percent = Math.floor((100 * log.state.bytes) / log.config.max_bytes);
     return warn(
       'limits',
-      `The log is ${percent} % full (max_bytes ${log.config.max_bytes}): when it is full it refuses what comes, and boxes wait.`,
-      'Give it more room, or a max_bytes of -1.',
+      `The log is ${percent} % full (max_bytes ${log.config.max_bytes}): when it is full, it refuses new events and boxes wait.`,
+      'Raise max_bytes, or set it to -1.',
     );
   }
-  return ok('limits', `Messages may have ${payload} bytes, and nothing bounds the log but its disk.`);
+  return ok('limits', `Messages may have up to ${payload} bytes, and only the disk limits the log.`);
 }
 
 async function chains(
@@ -225,8 +225,7 @@ async function chains(
   log: Found,
   progress: (chunks: number) => void,
 ): Promise<CheckResult[]> {
-  if ('fault' in log)
-    return [fail('chain', 'There is no log that could be read.', 'Run "courtd fleet init".')];
+  if ('fault' in log) return [fail('chain', 'There is no log to read.', 'Run "courtd fleet init".')];
   const chains = new Chains();
   const breaks: Break[] = [];
   let count = 0;
@@ -243,7 +242,7 @@ async function chains(
       fail(
         'chain',
         `The log could not be read to its end. ${error.message}`,
-        'Mend that, and run this again.',
+        'Fix that, and run this again.',
       ),
     ];
   }
@@ -267,7 +266,7 @@ async function chains(
         fail(
           'chain',
           `${more} more places are broken. In all: ${size}.`,
-          'Begin with the first of each box.',
+          'Start with the first one of each box.',
         ),
       ];
 }

@@ -3,7 +3,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { PermissionViolationError } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
 
-/** How long an election, or a third server that is being started, is waited for. */
+/** How long to wait for an election, or for a third server to start. */
 const WAIT_MS = 60_000;
 const RETRY_MS = 500;
 
@@ -11,7 +11,7 @@ const RETRY_MS = 500;
 export const NO_STREAM = 10059;
 export const NOT_CLUSTERED = 10074;
 export const NO_PEERS = 10005;
-/** No leader yet, no quorum, a cluster that is incomplete. */
+/** No leader yet, no quorum, an incomplete cluster. */
 const FOR_NOW = [10004, 10008, 10009];
 const NOT_ENABLED = [10039, 10076];
 
@@ -20,13 +20,13 @@ export function codeOf(error: unknown): number | undefined {
   return error instanceof JetStreamApiError ? error.code : undefined;
 }
 
-/** Servers that are electing a leader answer nothing, or not now: they are asked again, for a minute in all. */
+/** Retries for up to a minute: servers that are electing a leader do not answer, or answer with an error. */
 export class ElectionRetry {
   readonly #end = performance.now() + WAIT_MS;
   readonly #tell: (sentence: string) => void;
   #told = false;
 
-  /** @param tell that it waits, once. */
+  /** @param tell called once, where it has to wait. */
   constructor(tell: (sentence: string) => void = () => {}) {
     this.#tell = tell;
   }
@@ -54,7 +54,7 @@ function isForbidden(error: unknown): boolean {
   return [error, (error as Error).cause].some((one) => one instanceof PermissionViolationError);
 }
 
-/** Whether it may be otherwise in a moment. An answer that does not come is what an election looks like, too. */
+/** Whether the error may go away. During an election, requests may stay unanswered, too. */
 function passes(error: unknown): boolean {
   const code = codeOf(error);
   return code === undefined || code === NO_PEERS || FOR_NOW.includes(code);
@@ -64,12 +64,12 @@ function sentenceOf(error: unknown): string {
   const code = codeOf(error);
   const { message } = error as Error;
   if (code === NO_PEERS)
-    return `There are not three servers that can take a stream (${message}). Look whether all of them run, with JetStream, and see one another.`;
+    return `There are not three servers that can take a stream (${message}). Check that all of them are running with JetStream and can reach one another.`;
   if (code !== undefined && NOT_ENABLED.includes(code))
     return 'JetStream is not enabled for this account: the guide FLEET.md has a configuration.';
   if (code !== undefined && !FOR_NOW.includes(code)) return `The servers refuse: ${message}.`;
   return (
-    `The servers did not answer for JetStream within ${WAIT_MS / 1000} s (${message}). Look whether it is enabled, and whether more ` +
-    'than half of the servers run and see one another.'
+    `JetStream did not answer within ${WAIT_MS / 1000} s (${message}). Check that it is enabled, and that more than ` +
+    'half of the servers are running and can reach one another.'
   );
 }

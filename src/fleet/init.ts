@@ -1,10 +1,10 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
-import { codeOf, NO_PEERS, NO_STREAM, NOT_CLUSTERED, ElectionRetry } from './electionRetry.ts';
+import { codeOf, ElectionRetry, NO_PEERS, NO_STREAM, NOT_CLUSTERED } from './electionRetry.ts';
 import { differences, inWords, PLANS, type StreamPlan } from './streams.ts';
 
-/** What became of a stream. */
+/** What was done with a stream. */
 export interface MadeStream {
   readonly name: string;
   readonly outcome: 'made' | 'was there' | 'has more replicas now';
@@ -12,15 +12,15 @@ export interface MadeStream {
 }
 
 const REPLICAS = 3;
-/** How long two servers that are no more are given to become three. */
+/** How long to wait for a third server where there are two. */
 const TWO_SERVERS_MS = 10_000;
 
 /**
- * Makes the streams where they are not there: with three replicas where there are three servers, else one. Run again it
+ * Creates the streams that do not exist: with three replicas where there are three servers, else one. Run again it
  * changes nothing, except that a stream made on one server gets its replicas once there are three.
- * @param tell that it waits, once.
- * @throws {OperatorError} where a stream is there in another shape, or the servers do not come to a decision.
- * @throws {PermissionViolationError} where this user may not make streams.
+ * @param tell called once, where it has to wait.
+ * @throws {OperatorError} where a stream exists with other settings, or the servers do not agree in time.
+ * @throws {PermissionViolationError} where this user may not create streams.
  */
 export async function makeStreams(
   nc: NatsConnection,
@@ -39,7 +39,7 @@ export async function makeStreams(
   return made;
 }
 
-/** @returns the replicas of the stream; undefined where it is not there. */
+/** @returns the replicas of the stream; undefined where it does not exist. */
 async function refuseOther(jsm: JetStreamManager, plan: StreamPlan): Promise<number | undefined> {
   const info = await jsm.streams.info(plan.name).catch((error) => {
     if (codeOf(error) === NO_STREAM) return undefined;
@@ -49,8 +49,8 @@ async function refuseOther(jsm: JetStreamManager, plan: StreamPlan): Promise<num
   const found = differences(plan, info);
   if (found.length === 0) return info.config.num_replicas;
   throw new OperatorError(
-    `There is a stream ${plan.name} already, and it is another one: ${inWords(found)}. It is left as it is. Change it with ` +
-      `"nats stream edit ${plan.name}", or make the fleet's streams in an account of their own.`,
+    `There is already a stream ${plan.name} with other settings: ${inWords(found)}. It was not changed. Change it with ` +
+      `"nats stream edit ${plan.name}", or create the fleet's streams in another account.`,
   );
 }
 

@@ -1,6 +1,6 @@
-/** What a server says of itself on its monitoring port. */
+/** What a server reports on its monitoring port. */
 export interface Monitored {
-  /** As it was named. */
+  /** As it was given. */
   readonly url: string;
   /** `server_name`; undefined where it could not be read. */
   readonly name?: string;
@@ -14,7 +14,7 @@ export interface Monitored {
 
 const ANSWER_MS = 10_000;
 
-/** Reads `/varz` of each server, at once. Never fails: what cannot be read says why. */
+/** Reads `/varz` of all servers at once. Never fails: what cannot be read says why. */
 export function readMonitors(urls: readonly string[]): Promise<Monitored[]> {
   return Promise.all(urls.map(readMonitor));
 }
@@ -27,7 +27,7 @@ async function readMonitor(url: string): Promise<Monitored> {
     if (!response.ok) return { url, fault: `it answers ${response.status}` };
     const { server_name, version, jetstream } = (await response.json()) as Varz;
     if (typeof server_name !== 'string' || typeof version !== 'string') {
-      return { url, fault: 'it is no NATS server' };
+      return { url, fault: 'it is not a NATS server' };
     }
     // Left out where it is false.
     const config = jetstream?.config;
@@ -45,7 +45,7 @@ async function readMonitor(url: string): Promise<Monitored> {
       name === 'TimeoutError'
         ? 'it does not answer'
         : name === 'SyntaxError'
-          ? 'it is no NATS server'
+          ? 'it is not a NATS server'
           : (code ?? reason ?? message);
     return { url, fault: why };
   }

@@ -7,7 +7,7 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
-import { codeOf, NO_STREAM, ElectionRetry } from './electionRetry.ts';
+import { codeOf, ElectionRetry, NO_STREAM } from './electionRetry.ts';
 
 export interface ReadOptions {
   readonly stream: string;
@@ -19,20 +19,20 @@ export interface ReadOptions {
   readonly last?: boolean;
   /** Only headers, no data. */
   readonly headersOnly?: boolean;
-  /** Goes on with what comes, for ever. */
+  /** Goes on with new messages, for ever. */
   readonly follow?: boolean;
 }
 
-/** Messages under way: a chunk is at most half a megabyte. */
+/** Messages in flight: a chunk is at most half a megabyte. */
 const AHEAD = 32;
 /** A pull that is not answered is renewed after twice this. */
 const HEARTBEAT_MS = 5_000;
-/** What nobody answers to for so long is given up, unless it follows. */
+/** Gives up after this long without an answer, unless it follows. */
 const STALLED_MS = 60_000;
 
 /**
  * Reads a stream in order, from its first message to the last one that was there when it began. Lost connections and
- * elections are passed over; no message is left out or given twice.
+ * elections do not matter: no message is left out or given twice.
  * @throws {OperatorError} where there is no such stream, or its servers stop answering.
  */
 export async function* readStream(nc: NatsConnection, options: ReadOptions): AsyncGenerator<JsMsg> {
@@ -63,7 +63,7 @@ export async function* readStream(nc: NatsConnection, options: ReadOptions): Asy
 }
 
 const LOST =
-  'The servers stopped answering before everything was read. Look whether they run, and try again.';
+  'The servers stopped answering before everything was read. Check that they are running, and try again.';
 
 async function lastSeqOf(nc: NatsConnection, stream: string): Promise<number> {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
@@ -71,7 +71,7 @@ async function lastSeqOf(nc: NatsConnection, stream: string): Promise<number> {
     return (await jsm.streams.info(stream)).state.last_seq;
   } catch (error) {
     if (codeOf(error) !== NO_STREAM) throw error;
-    throw new OperatorError(`There is no stream ${stream} here. "courtd fleet init" makes it.`);
+    throw new OperatorError(`There is no stream ${stream} here: "courtd fleet init" creates it.`);
   }
 }
 

@@ -7,7 +7,7 @@ import {
 } from '@nats-io/jetstream';
 import { STATUS_STREAM, STATUS_SUBJECTS, STREAM, SUBJECTS } from '../nats/fleetLog.ts';
 
-/** What the streams of a fleet must be. */
+/** How the streams of a fleet must be configured. */
 
 type Settings = Pick<
   StreamConfig,
@@ -31,7 +31,7 @@ export interface StreamPlan {
   readonly settings: Settings;
 }
 
-/** Nothing bounds what is kept, and nobody takes away from it: a full disk refuses what comes, and boxes wait. */
+/** What is kept has no limit, and nothing is removed from it: a full disk refuses new events, and boxes wait. */
 export const LOG: StreamPlan = {
   name: STREAM,
   subjects: [SUBJECTS],
@@ -51,7 +51,7 @@ export const LOG: StreamPlan = {
   },
 };
 
-/** The last word of each box. `discard: old`, since `new` would refuse the next one. */
+/** The last status of each box. `discard: old`, since `new` would refuse the next one. */
 export const STATUS: StreamPlan = {
   name: STATUS_STREAM,
   subjects: [STATUS_SUBJECTS],
@@ -73,7 +73,7 @@ export interface Difference {
   readonly wanted: string;
 }
 
-/** @returns every setting of a stream that is there, but not as planned; replicas aside. */
+/** @returns every setting of an existing stream that differs from the plan, except replicas. */
 export function differences({ subjects, settings }: StreamPlan, { config }: StreamInfo): Difference[] {
   const found = { subjects: subjects.join(' '), ...settings };
   const actual = { ...config, subjects: (config.subjects ?? []).join(' ') };

@@ -48,8 +48,8 @@ export interface ServerContext extends IngestContext {
   /** Serve TLS with this key pair; without one, plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   /**
-   * Stands around each request, before anything of it has been checked, and calls `serve` once. The daemon has none: with it,
-   * `courtd conformance` sees requests as they come and go.
+   * Wraps each request before anything in it has been checked, and calls `serve` once. The daemon sets none; `courtd conformance`
+   * uses it to see requests come and go.
    */
   readonly around?: (req: IncomingMessage, res: ServerResponse, serve: () => void) => void;
 }

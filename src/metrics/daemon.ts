@@ -10,7 +10,7 @@ import { sourceFamilies } from './sources.ts';
 
 const ACCEPTED_STATUS = 202;
 
-/** What the metrics of a running daemon are made of, when somebody asks for them. */
+/** What the metrics of a running daemon are made from, on request. */
 export interface MetricSources {
   readonly data: string;
   readonly version: string;
@@ -42,7 +42,7 @@ function processFamilies({ version, loopDelay, certificateEndMs }: MetricSources
   const node = process.version;
   const endMs = certificateEndMs();
   return [
-    gauges('courtd_build_info', 'Always 1: what runs is in the labels.', [
+    gauges('courtd_build_info', 'Always 1: the labels say which version is running.', [
       { labels: { version, node }, value: 1 },
     ]),
     gauge('courtd_start_time_seconds', 'When the daemon was started.', performance.timeOrigin / 1_000),
@@ -74,7 +74,7 @@ function requestFamilies({ telemetry }: MetricSources): MetricFamily[] {
     ),
     counters(
       'courtd_events_total',
-      'Events of accepted requests, by type and by what became of them.',
+      'Events of accepted requests, by type and result.',
       EVENT_TYPES.flatMap((type, i) =>
         RESULTS.map((result) => ({ labels: { type, result }, value: events[result][i]! })),
       ),

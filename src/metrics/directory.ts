@@ -5,7 +5,7 @@ import { gauge, type ValueFamily } from './family.ts';
 
 /**
  * What the data directory says, whether the daemon runs or not: sizes by name, nothing of the database is opened.
- * @param isRunning whether the daemon says it.
+ * @param isRunning whether the daemon reports them.
  * @throws Node's error where the disk cannot be asked.
  */
 export async function directoryFamilies(data: string, isRunning: boolean): Promise<ValueFamily[]> {
@@ -17,7 +17,7 @@ export async function directoryFamilies(data: string, isRunning: boolean): Promi
   ]);
   const backupMs = lastBackupMs(data);
   return [
-    gauge('courtd_up', 'Whether the daemon runs.', Number(isRunning)),
+    gauge('courtd_up', 'Whether the daemon is running.', Number(isRunning)),
     gauge(
       'courtd_collected_timestamp_seconds',
       'When these metrics were collected, by the clock of the box.',

@@ -5,7 +5,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 /**
  * How late timers are, ten times a second: what a request waits for before anything is done for it. Node's own monitorEventLoopDelay
- * tells percentiles since it was reset, of which no two readers can each make their own.
+ * gives percentiles since its last reset, which two independent readers cannot share.
  */
 export class EventLoopDelay {
   readonly seconds = new Histogram(SECONDS);

@@ -36,7 +36,7 @@ export interface HistogramFamily extends Described {
 
 export type MetricFamily = ValueFamily | HistogramFamily;
 
-/** @param value null where it is not known: then there is no sample, and never a 0. */
+/** @param value null where it is unknown: then there is no sample, rather than a 0. */
 export function gauge(name: string, help: string, value: number | null): ValueFamily {
   return { type: 'gauge', name, help, samples: value === null ? [] : [{ labels: {}, value }] };
 }

@@ -7,14 +7,14 @@ import { cannotWrite } from '../base/operatorError.ts';
 
 /** How often the file is written. */
 export const METRICS_FILE_MS = 15_000;
-/** For others to read: node_exporter runs as a user of its own. */
+/** World-readable: node_exporter runs as another user. */
 const FILE_MODE = 0o644;
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
- * Writes the metrics to a file, for node_exporter's textfile collector: at once, then every METRICS_FILE_MS. Aside and renamed, so that
- * nobody reads a half of it; not synced, since after a power cut it says nothing true. It goes with the daemon: nobody then takes its
- * last words for the present. That it cannot be written keeps no event from being taken: the log says so once.
+ * Writes the metrics to a file, for node_exporter's textfile collector: at once, then every METRICS_FILE_MS. Through a temporary
+ * file and a rename, so that nobody reads half of it; not synced, since after a power cut it is out of date anyway. The daemon removes
+ * it when it ends, so that nobody takes it for current. A failure to write it never delays an event: it is logged once.
  */
 export class MetricsFile {
   readonly #file: string;
@@ -32,7 +32,7 @@ export class MetricsFile {
     this.#timer = setInterval(() => void this.write(), METRICS_FILE_MS).unref();
   }
 
-  /** Never throws. While a write is under way, it waits for that one: a disk may take its time. */
+  /** Never throws. If a write is under way, it waits for that one: a disk may be slow. */
   write(): Promise<void> {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;

@@ -2,13 +2,13 @@ import { Counter, Gauge, type Metric, Registry } from '@prometheus-io/client';
 import type { HistogramFamily, MetricFamily } from './family.ts';
 
 /**
- * @returns the metrics as Prometheus text, format 0.0.4, by the Prometheus project's own client. Whoever imports this file loads the
+ * @returns the metrics as Prometheus text, format 0.0.4, by the Prometheus project's own client. Importing this file loads the
  * client, which takes 50 ms and 18 MiB: the daemon does so before it serves, and only where it writes the metrics to a file.
  */
 export async function render(families: readonly MetricFamily[]): Promise<string> {
   const registry = new Registry();
   for (const family of families) register(family, registry);
-  // An empty line between two families is no fault of the format, and nothing that anyone needs.
+  // The format allows an empty line between two families, but nobody needs it.
   return (await registry.metrics()).replaceAll('\n\n', '\n');
 }
 

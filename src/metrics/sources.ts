@@ -1,7 +1,7 @@
 import type { SourceGauges } from '../telemetry/sourceTable.ts';
 import { counters, gauges, type Labels, type Sample, type ValueFamily } from './family.ts';
 
-/** Sources with labels of their own; the others are one, so that a camera that changes its name cannot flood who stores the metrics. */
+/** How many sources get their own labels; the others share `other`, so that a camera that keeps changing its name cannot flood the metrics store. */
 const NAMED_MAX = 200;
 const OTHER: Labels = { court_id: 'other', source: 'other' };
 
@@ -15,13 +15,13 @@ interface Shown {
   readonly events: number;
 }
 
-/** @param sources those first that keep their labels. @param nowMs by the box's clock. */
+/** @param sources those that keep their labels come first. @param nowMs by the box's clock. */
 export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number): ValueFamily[] {
   const all = sources.map((source): Shown => {
     const { court_id, source: name, state, quietS, clockOffsetS, events } = source;
     return {
       labels: { court_id, source: name },
-      // By the clock as it is now: it may have been set since.
+      // By the current clock: it may have been set since.
       lastS: quietS === null ? null : nowMs / 1_000 - quietS,
       clockOffsetS,
       isSilent: state === 'unknown' ? null : state === 'silent',
@@ -39,12 +39,12 @@ export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number):
     lastEventFamily(samples(({ lastS }) => lastS)),
     gauges(
       'courtd_source_clock_offset_seconds',
-      "The source's clock less that of the box.",
+      "The source's clock minus that of the box.",
       samples(({ clockOffsetS }) => clockOffsetS),
     ),
     gauges(
       'courtd_source_silent',
-      'Whether the source has stopped while its court goes on.',
+      'Whether the source has stopped while its court is still in use.',
       samples(({ isSilent }) => (isSilent === null ? null : Number(isSilent))),
     ),
     counters(
@@ -55,7 +55,7 @@ export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number):
   ];
 }
 
-/** Known without the daemon as well. */
+/** Known without the daemon, too. */
 export function lastEventFamily(samples: readonly Sample[]): ValueFamily {
   return gauges(
     'courtd_source_last_event_timestamp_seconds',
@@ -64,7 +64,7 @@ export function lastEventFamily(samples: readonly Sample[]): ValueFamily {
   );
 }
 
-/** @returns of each value the one that needs attention most. */
+/** @returns for each value the one that needs attention most. */
 function together(sources: readonly Shown[]): Shown {
   const known = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
   const offsets = known(sources.map(({ clockOffsetS }) => clockOffsetS));

@@ -64,7 +64,7 @@ export interface ProblemMembers {
 export interface LogFields {
   /** Why a token was not accepted: the client is not told. */
   readonly reason?: string;
-  /** Of the first event that is invalid; where none was found to be, of the first. */
+  /** Of the first invalid event, or else of the first event. */
   readonly source?: string;
   readonly court_id?: string;
   /** How many events the request held. */

@@ -1,6 +1,6 @@
 import type { ENVELOPE_FIELDS, PAYLOAD_FIELDS } from './event.ts';
 
-/** What each field of an event means, for whoever reads one: `courtd export --describe`, `courtd openapi`, the vendor's guide. */
+/** What each field of an event means, for every document that lists them: `courtd export --describe`, `courtd openapi`, the vendor's guide. */
 
 export interface Meaning {
   /** Absent where the value has none. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventFeed, Piece } from './feed/eventFeed.ts';
 import { CHUNK_LIMITS } from './sink/chunk.ts';
 
-/** A chunk goes when it is full, or when its first event has waited for so long (design 8). */
+/** A chunk goes when it is full, or when its first event has waited for so long. */
 const GATHER_MS = 2_000;
 /** How often the log is looked at while nothing comes. */
 const POLL_MS = 500;

@@ -122,7 +122,7 @@ export class Store {
     return this.#writer.queued;
   }
 
-  /** @returns the refused requests that were remembered, the oldest first; none where they cannot be read: events come first. */
+  /** @returns the stored rejections, the oldest first; none where they cannot be read, since events matter more. */
   rejections(): NumberedRejection[] {
     try {
       return readRejections(this.#db);

@@ -46,7 +46,7 @@ export class Lateness {
 
   /**
    * The source's clock less the box's, in milliseconds; undefined where it is not known.
-   * Network and detection only add to the lateness, so the least of the last minutes is the clock's (design 7). A camera that sends
+   * Network and detection only add to the lateness, so the least of the last minutes is the clock's. A camera that sends
    * what it has kept while it was cut off is late as well; but then each event is later than the one before by another amount.
    */
   clockOffsetMs(at: number): number | undefined {

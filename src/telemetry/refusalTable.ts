@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../protocol/errors.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 
-/** Kinds of refusals that are told apart: code, client, and which camera it was where that could be read. */
+/** How many kinds of refusals are tracked: code, client, and which camera it was where that could be read. */
 const KINDS_MAX = 500;
 const DAY_MS = 86_400_000;
 /** How often a table that is full is looked through for what is over. */

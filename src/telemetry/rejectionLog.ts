@@ -2,13 +2,13 @@ import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base
 import type { Problem } from '../protocol/errors.ts';
 import type { NumberedRejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
 
-/** What is freed at once where the bytes of all are too many. */
+/** How much is freed at once when the total is too large. */
 const ROOM_BYTES = REJECTIONS_BYTES / 16;
-/** What a rejection takes beside its texts and its body. */
+/** Memory of a rejection besides its texts and its body. */
 const OVERHEAD_BYTES = 300;
-/** Bodies of one kind that are copied within a second; of a flood, more of the same would tell nothing new. */
+/** Bodies of one kind that are copied within a second; in a flood, more of the same would add nothing. */
 const BODIES_PER_S = 100;
-/** Of one kind, the newest that a write takes, unless it is the last one before the end. */
+/** At most this many of one kind go into a write, the newest, except in the last write before the end. */
 const WRITTEN_OF_A_KIND = 20;
 
 type Kept = { -readonly [Name in keyof NumberedRejection]: NumberedRejection[Name] } & {
@@ -39,7 +39,7 @@ export interface RefusedRequest {
   readonly events: number | null;
   /** What was read of its body; undefined where nothing was. Its first bytes are copied. */
   readonly body: Buffer | undefined;
-  /** What its client showed: taken out of whatever is kept. */
+  /** The token that the client sent: removed from everything that is kept. */
   readonly token: string | undefined;
 }
 
@@ -47,12 +47,12 @@ const REMOVED = '(token removed)';
 
 /**
  * The last refused requests, in memory, at most REJECTIONS_KEPT. When it is full, the kind that has most gives up its oldest: a
- * flood of one kind pushes out nothing but itself. It stands in the path of every refusal: what it does there does not grow with
- * what it holds.
+ * flood of one kind pushes out nothing but itself. It is on the path of every refusal, so that the cost of a refusal does not grow
+ * with what it holds.
  */
 export class RejectionLog {
   readonly #kinds = new Map<string, Kind>();
-  /** Kinds by how many rejections they have; of those alike, the one that has had so many for longest comes first. */
+  /** Kinds by how many rejections they have; among equals, the one that has had that many for longest comes first. */
   readonly #bySize: Set<Kind>[] = [];
   #largest = 0;
   #count = 0;
@@ -61,7 +61,7 @@ export class RejectionLog {
   #gone: number[] = [];
   #isChanged = false;
 
-  /** @param before what was remembered when the last daemon ended, the oldest first. */
+  /** @param before the rejections that the last daemon left, the oldest first. */
   constructor(before: readonly NumberedRejection[] = []) {
     this.#turn = (before.at(-1)?.turn ?? 0) + 1;
     for (const { code, client, source, ...rest } of before)
@@ -93,7 +93,7 @@ export class RejectionLog {
     this.#keep(kind, kept, false);
   }
 
-  /** @returns the newest, that one first. */
+  /** @returns the newest ones, newest first. */
   newest(count: number): NumberedRejection[] {
     return this.#newestFirst().slice(0, count);
   }
@@ -102,14 +102,14 @@ export class RejectionLog {
     return this.#newestFirst().find((one) => one.id === id);
   }
 
-  /** Whether the database lacks anything that it was not offered. */
+  /** Whether there is anything that was not yet offered to the database. */
   get isChanged(): boolean {
     return this.#isChanged;
   }
 
   /**
    * @param maxBytes of what is to be written; infinite: all there is.
-   * @returns what the database lacks, the newest first, and what to call with whether it has that now.
+   * @returns what the database lacks, the newest first, and a callback for whether it was written.
    */
   changes(maxBytes: number): RejectionChanges & { readonly done: (isWritten: boolean) => void } {
     const isAll = maxBytes === Number.POSITIVE_INFINITY;
@@ -167,7 +167,7 @@ export class RejectionLog {
     if (this.#bytes > REJECTIONS_BYTES) this.#makeRoom();
   }
 
-  /** Takes from the kinds with most bytes, and some more than it must: it looks through all of them. */
+  /** Frees memory from the kinds with most bytes, more than it must, since it goes through all of them. */
   #makeRoom(): void {
     while (this.#bytes > REJECTIONS_BYTES - ROOM_BYTES) {
       let heaviest: Kind | undefined;
@@ -207,7 +207,7 @@ export class RejectionLog {
   }
 }
 
-/** Of a flood, not all bodies: copying them is what costs. */
+/** In a flood not all bodies are kept: copying them is the expensive part. */
 function mayCopy(kind: Kind, now: number): boolean {
   const second = Math.floor(now / 1_000);
   if (second !== kind.second) {
@@ -233,7 +233,7 @@ function without<Text extends string | null>(token: string | undefined, text: Te
   return token !== undefined && text?.includes(token) ? text.replaceAll(token, REMOVED) : text;
 }
 
-/** @returns a text that is no slice of a body: it would keep all of that in memory. */
+/** @returns a copy of a text: a slice of a body would keep the whole body in memory. */
 function ownText<Text extends string | null>(text: Text): Text | string {
   return text === null ? text : Buffer.from(text).toString();
 }

@@ -2,10 +2,10 @@ import { REJECTIONS_WRITE_BYTES, REJECTIONS_WRITE_MS } from '../base/limits.ts';
 import type { RejectionChanges } from '../store/rejections/storedRejections.ts';
 import type { RejectionLog } from './rejectionLog.ts';
 
-/** How soon a rejection is on disk, where none was for a while. */
+/** How soon a rejection is on disk if none was written for a while. */
 const CHECK_MS = 1_000;
 
-/** Keeps the rejections over a restart, and spares the flash: one small write a minute, where there is anything new. */
+/** Keeps the rejections over a restart, and spares the flash: at most one small write a minute, and only if there is anything new. */
 export class RejectionWriter {
   readonly #log: RejectionLog;
   readonly #write: (changes: RejectionChanges) => boolean;
@@ -27,7 +27,7 @@ export class RejectionWriter {
     this.#put(REJECTIONS_WRITE_BYTES);
   }
 
-  /** Writes all there is, once. */
+  /** Writes everything, once. */
   stop(): void {
     clearInterval(this.#timer);
     this.#put(Number.POSITIVE_INFINITY);

@@ -1,5 +1,5 @@
 /**
- * Whether a camera has fallen silent (design 7). A false alarm is worse than none: nobody looks a third time at a screen that was
+ * Whether a camera has fallen silent. A false alarm is worse than none: nobody looks a third time at a screen that was
  * wrong twice. All times are milliseconds of the monotonic clock, so that setting the box's clock changes nothing.
  */
 

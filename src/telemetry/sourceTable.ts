@@ -4,7 +4,7 @@ import { Pauses, SHORT_PAUSE_MS } from './pauses.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
-/** Sources that are told apart; a venue has a hundred. */
+/** How many sources are tracked; a venue has a hundred. */
 const SOURCES_MAX = 1_000;
 const DAY_MS = 86_400_000;
 /** A source without an event for so long is forgotten; where the table is full, after an hour. */
@@ -24,7 +24,7 @@ const SAMPLES_PER_REQUEST = 16;
 const OF_TYPE = new Uint32Array(EVENT_TYPES.length);
 const { compare } = new Intl.Collator('en', { numeric: true });
 
-/** What is told of a source, as in `courtd status --json` (design 7); what is beyond that is for the screen. */
+/** What is told of a source, as in `courtd status --json`; what is beyond that is for the screen. */
 export interface SourceReport {
   readonly source: string;
   readonly court_id: string;
@@ -53,7 +53,7 @@ export interface SourceGauges {
   /** Seconds since its last event; null where there was none. */
   readonly quietS: number | null;
   readonly clockOffsetS: number | null;
-  /** Events stored since it is known: it only grows. */
+  /** Events stored since the source is known; it only grows. */
   readonly events: number;
 }
 
@@ -311,7 +311,7 @@ export class SourceTable {
   }
 }
 
-/** @returns its place in EVENT_TYPES. By its length, where that tells: a fifth of the time that comparing texts takes. */
+/** @returns its place in EVENT_TYPES. By its length, where that is unique: this takes a fifth of the time of comparing texts. */
 export function kindOf(type: string): number {
   switch (type.length) {
     case 11:

@@ -14,7 +14,7 @@ const CLOCK_SET_MS = 1_000;
 const [EVENTS, REQUESTS, REFUSED] = [0, 1, 2];
 const RATES = 3;
 
-/** As in `courtd status --json` (design 7). */
+/** As in `courtd status --json`. */
 export interface RateReport {
   readonly events_last_minute: number;
   readonly events_last_hour: number;
@@ -35,7 +35,7 @@ export interface Moment {
   readonly wall: number;
 }
 
-/** What the daemon remembers of its traffic, in memory: for whoever looks. Only the rejections outlive the process. */
+/** What the daemon remembers of its traffic, in memory. Only the rejections outlive the process. */
 export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();

@@ -3,13 +3,13 @@ import { type CourtEvent, EVENT_TYPES } from '../protocol/event.ts';
 import type { Copies } from '../store/write/appender.ts';
 import { kindOf } from './sourceTable.ts';
 
-/** What became of an event: stored, there already, or there already with other content. Each event counts once. */
+/** The result for an event: stored, stored already, or stored already with different content. Each event counts once. */
 export const RESULTS = ['accepted', 'duplicate', 'conflict'] as const;
 export type Result = (typeof RESULTS)[number];
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
-/** Counters that only grow, in plain numbers: they stand beside the path of every event. */
+/** Counters that only grow, as plain numbers: every event passes them. */
 export class Totals {
   /** Answered requests, by the code of the problem; `accepted` is a 202. */
   readonly requests = Object.fromEntries(['accepted', ...CODES].map((code) => [code, 0])) as Record<
@@ -23,7 +23,7 @@ export class Totals {
     conflict: new Float64Array(EVENT_TYPES.length),
   };
 
-  /** @param copies those that had been stored before. */
+  /** @param copies those that were already stored. */
   accepted(events: readonly CourtEvent[], copies: Copies | undefined): void {
     const { accepted, duplicate, conflict } = this.events;
     this.requests.accepted++;

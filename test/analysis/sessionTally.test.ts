@@ -69,7 +69,7 @@ t.test('y counts from the net where nothing is beyond it, and from the base line
   t.end();
 });
 
-t.test('a landing outside of the frame is listed with its own place, and kept off no count', (t) => {
+t.test('a landing outside the frame is listed with its own position, and is in every count', (t) => {
   const tally = tallyOf([bounce(1, 10, 30), bounce(2, -5.01, 30), bounce(3, 10, 1e300, { eventId: 'far' })]);
   const { outside } = tally.frames.found();
   t.strictSame(

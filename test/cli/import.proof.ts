@@ -75,7 +75,7 @@ t.test('plain and gzip, once each however often, as the protocol would have them
   t.match(await run(packed, noEnd), {
     status: 0,
     stderr:
-      '1205 events of 2 files: 0 accepted, 1205 duplicates (1 with other content than what is stored).\n',
+      '1205 events of 2 files: 0 accepted, 1205 duplicates (1 with different content than what is stored).\n',
   });
   t.strictSame(await stored(), sent);
   const { stdout } = await courtd(['export', 'session-1', '--format', 'ndjson', '--data', data]);

@@ -124,7 +124,7 @@ t.test('on the command line, and after a restart, with the daemon and without', 
   t.equal(await daemon.stop(), 0);
 
   const all = await daemon.command('rejections', '--last', '5000', '--json');
-  t.match(all.stderr, /^The daemon does not run: these are the rejections that it has stored\.\n$/);
+  t.match(all.stderr, /^The daemon is not running: these are the stored rejections\.\n$/);
   const stored = JSON.parse(all.stdout) as RejectionReport[];
   t.equal(stored.length, REFUSED.length + 41);
   t.strictSame(stored.slice(0, 50), found);

@@ -97,7 +97,7 @@ t.test('sections stand in one order, also where there is nothing to show in them
   }
 });
 
-t.test('every figure has a name, and a landing outside of the maps is listed where it was', async (t) => {
+t.test('every figure has a name, and a landing outside the maps is listed where it was', async (t) => {
   const { page } = stored(t);
   const text = page(HOSTILE);
   const figures = text.match(/<svg [^>]*>/g) ?? [];

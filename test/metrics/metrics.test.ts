@@ -96,7 +96,7 @@ t.test('metrics of a box', async (t) => {
     t.strictSame(fs.readdirSync(folder), ['data']);
     t.match(await about(), { level: 'fail', message: 'is not there', advice: 'restart courtd' });
     box.settings.COURTD_METRICS_FILE = path.join(folder, 'none', METRICS);
-    t.match(await about(), { level: 'fail', message: 'is no directory' });
+    t.match(await about(), { level: 'fail', message: 'is not a directory' });
     t.match(
       await runCheck(check, { ...box, database: async () => ({ isServed: false }) } as unknown as Box),
       {
@@ -108,7 +108,7 @@ t.test('metrics of a box', async (t) => {
 
   t.test('while the daemon is down: what the database holds, and that it is', async (t) => {
     const down = await daemon.command('metrics');
-    t.match(down, { status: 0, stderr: 'courtd: the daemon does not run' });
+    t.match(down, { status: 0, stderr: 'courtd: the daemon is not running' });
     const stopped = parseMetrics(down.stdout);
     t.equal(stopped.series.get('courtd_up'), 0);
     t.equal(stopped.series.get('courtd_stored_events'), 3);

@@ -4,10 +4,10 @@ import { asCaller } from '../../base/processIdentity.ts';
 import { METRICS_FILE_MS } from '../../metrics/metricsFile.ts';
 import { type Check, type Finding, fail, ok, warn } from './check.ts';
 
-/** So often it may be missed: a disk stalls, a box is busy. */
+/** How many writes may be missed: a disk stalls, a box is busy. */
 const MISSED = 4;
 const RESTART = 'then "sudo systemctl restart courtd"';
-const LOOK_AT_LOG = 'Look at the log ("journalctl -u courtd") for why it is not written.';
+const SEE_LOG = 'The log ("journalctl -u courtd") says why it is not written.';
 
 /** Whether the metrics file, where one is set, is written and can be read by others. */
 export const metrics: Check = {
@@ -18,14 +18,14 @@ export const metrics: Check = {
     const folder = path.dirname(file);
     const isDirectory = stat(folder)?.isDirectory() === true;
     const { isServed } = await database();
-    // Below /run it comes and goes with the unit.
+    // A directory below /run exists only while the unit runs.
     if (!isDirectory && isServed) {
       return fail(
-        `${folder}, for COURTD_METRICS_FILE, is no directory.`,
-        `Make it, or write COURTD_METRICS_FILE=/run/courtd/courtd.prom, ${RESTART}.`,
+        `${folder}, for COURTD_METRICS_FILE, is not a directory.`,
+        `Create it, or set COURTD_METRICS_FILE=/run/courtd/courtd.prom, ${RESTART}.`,
       );
     }
-    if (!isServed) return ok(`The daemon does not run, so ${file} is not written.`);
+    if (!isServed) return ok(`The daemon is not running, so ${file} is not written.`);
     return aboutFile(file, Date.now());
   },
 };
@@ -40,13 +40,10 @@ function aboutFile(file: string, nowMs: number): Finding {
   }
   const ageS = Math.round((nowMs - seen.mtimeMs) / 1_000);
   if (ageS > (MISSED * METRICS_FILE_MS) / 1_000) {
-    return fail(`${file} was written ${ageS} s ago, and not since.`, LOOK_AT_LOG);
+    return fail(`${file} was last written ${ageS} s ago.`, SEE_LOG);
   }
   if ((seen.mode & 0o004) === 0) {
-    return warn(
-      `Others cannot read ${file}.`,
-      'The daemon gives it the mode 0644 when it writes it: restart it.',
-    );
+    return warn(`Others cannot read ${file}.`, 'The daemon writes it with mode 0644: restart the daemon.');
   }
   return ok(`The metrics are written to ${file}, ${Math.max(0, ageS)} s ago.`);
 }

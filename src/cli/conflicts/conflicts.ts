@@ -7,7 +7,7 @@ import { counted, isoTime, type JsonOption, say } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
 import { sideBySide } from './sideBySide.ts';
 
-/** `courtd conflicts [SESSION]`: events that came again with other content, the newest first. */
+/** `courtd conflicts [SESSION]`: events that were sent again with different content, the newest first. */
 export async function conflicts(
   session: string | undefined,
   { json, ...options }: DataOption & JsonOption,
@@ -28,7 +28,7 @@ export async function conflicts(
   });
   if (all > shown)
     say(`${counted(all - shown, 'more conflict')}: older ones, whose other version is no longer kept.`);
-  else if (all === 0 && !json) say('No event came again with other content.');
+  else if (all === 0 && !json) say('No event was sent again with different content.');
 }
 
 /** The events as text, because JSON.parse would round numbers that a double cannot hold. */
@@ -50,10 +50,10 @@ function textOf({ stored, other, times, lastMs }: Conflict): string {
   const often = times === 1 ? 'once' : `${times} times`;
   const head = [
     `${visible(eventId)} of ${visible(sessionId)}, revision ${revision}`,
-    `  from ${visible(source)} on ${visible(courtId)}; came again ${often} with other content, last at ${isoTime(lastMs)}`,
+    `  from ${visible(source)} on ${visible(courtId)}; sent again ${often} with different content, last at ${isoTime(lastMs)}`,
   ];
   const body = other === null ? [TOO_LARGE] : sideBySide(eventToJson(stored), other);
   return `${[...head, ...body.map((line) => `  ${visible(line)}`)].join('\n')}\n\n`;
 }
 
-const TOO_LARGE = 'What came last is too large to be kept: more than 64 KiB.';
+const TOO_LARGE = 'The latest version is too large to keep: more than 64 KiB.';

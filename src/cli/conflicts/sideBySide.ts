@@ -1,11 +1,11 @@
-/** Two values fit beside each other on a screen of 80 columns up to this; longer ones stand below each other. */
+/** Values up to this length fit side by side on 80 columns; longer ones are printed one below the other. */
 const BESIDE_CHARS = 25;
-/** Of a long value, its beginning. */
+/** How much of a long value is shown. */
 const SHOWN_CHARS = 200;
 
 /**
  * @param stored, other two events as JSON text.
- * @returns the fields in which they differ, with both values, for people. Those of the payload stand by themselves.
+ * @returns the fields in which they differ, with both values, for people. Fields of the payload have rows of their own.
  */
 export function sideBySide(stored: string, other: string): string[] {
   const [ours, theirs] = [fieldsOf(stored), fieldsOf(other)];

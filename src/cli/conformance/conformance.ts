@@ -17,7 +17,7 @@ export interface ConformanceOptions {
 const PROGRESS_MS = 1_000;
 
 /**
- * `courtd conformance`: a box that tests cameras until SIGINT or SIGTERM, and then says how they did.
+ * `courtd conformance`: a box that tests cameras until SIGINT or SIGTERM, and then prints the verdict.
  * @throws {OperatorError} where it cannot listen, or a verdict cannot be written.
  */
 export async function conformance({ host, port, output = [] }: ConformanceOptions): Promise<void> {
@@ -46,7 +46,7 @@ export async function conformance({ host, port, output = [] }: ConformanceOption
     );
   printData(verdictText(verdict));
   for (const file of output) await write(file, verdict);
-  // The server and the store are still there, and nothing of them is worth a shutdown.
+  // The server and the store are still open, but need no clean shutdown.
   const hasFailed = verdict.checks.some((check) => check.verdict === 'fail');
   process.stdout.write('', () => process.exit(hasFailed ? 1 : 0));
 }
@@ -75,7 +75,7 @@ async function write(file: string, verdict: Verdict): Promise<void> {
     file.endsWith('.html') ? verdictPage(verdict, new Date()) : `${JSON.stringify(verdict, null, 2)}\n`,
   );
   sink.commit();
-  say(`courtd: the verdict is in ${file}.`);
+  say(`courtd: verdict written to ${file}.`);
 }
 
 function verdictText({ certificate, checks }: Verdict): string {

@@ -17,7 +17,7 @@ Examples:
 export function addConformance(program: Command): void {
   program
     .command('conformance')
-    .description('be a box that tests the camera that is pointed at it, and certifies it')
+    .description('run a box that tests the cameras pointed at it, and certifies them')
     .addOption(
       new Option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty),
     )

@@ -1,9 +1,9 @@
 import type { InjectedFault } from './faultPlan.ts';
 
-/** What a run of `courtd conformance` records, and all that its judge sees. Times in milliseconds of the monotonic clock, unless said. */
+/** What a run of `courtd conformance` records, and all that its judge sees. Times are milliseconds of the monotonic clock unless stated otherwise. */
 
 export interface SentEvent {
-  /** Session, event_id and revision: what tells duplicates. */
+  /** Session, event_id and revision: what identifies a duplicate. */
   readonly key: string;
   /** Session and event_id. */
   readonly id: string;
@@ -32,7 +32,7 @@ export interface Exchange {
   bodyBytes?: number;
   /** It was an array. */
   isBatch?: boolean;
-  /** Its events, without those that are invalid in truth. */
+  /** Its events, without those that really are invalid. */
   events: readonly SentEvent[];
   /** Keys of events that a 400 named on purpose. */
   named: readonly string[];
@@ -54,7 +54,7 @@ export interface ConnectionRecord {
 }
 
 export interface Recording {
-  /** When it was looked at. */
+  /** When the recording ended. */
   readonly endedAt: number;
   readonly exchanges: readonly Exchange[];
   readonly connections: readonly ConnectionRecord[];

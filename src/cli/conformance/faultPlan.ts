@@ -1,8 +1,8 @@
-/** Which request gets which fault. Pure: the same requests get the same faults. */
+/** Fault injection: which request gets which fault. Pure: the same requests get the same faults. */
 
-/** In this order they come first: those that refuse an event for good come last. */
+/** The order of the first round: faults that refuse an event for good come last. */
 export const INJECTED_FAULTS = [
-  /** 503 without Retry-After, three times for the same events: whoever is not told has to slow down by himself. */
+  /** 503 without Retry-After, three times for the same events: a camera that gets no Retry-After has to back off by itself. */
   'busy',
   /** 503 with Retry-After. */
   'busy_told',
@@ -28,10 +28,10 @@ export interface Choice {
   readonly named: readonly string[];
 }
 
-/** Requests without fault between two with one, until each kind has come: within the first fifty requests, resends included. */
+/** Requests without a fault between two with one: few at first, so that each kind comes within fifty requests, resends included. */
 const QUIET_AT_FIRST = 2;
 const QUIET_LATER = 12;
-/** How often a camera that does not mend its ways is refused for the same reason, before it is let through. */
+/** How often a request is refused for the same reason before it is let through. */
 const BUSY_TIMES = 3;
 const TOO_LARGE_TIMES = 3;
 
@@ -41,7 +41,7 @@ export class FaultPlan {
   #quiet = 0;
   /** Events that were refused or got no answer, and have not been stored since: their next request has no new fault. */
   readonly #retrying = new Set<string>();
-  /** By an event of the request: how many more times it is refused. */
+  /** By the first event of a request: how many more times it is refused. */
   readonly #busy = new Map<string, number>();
   readonly #tooLarge = new Map<string, { readonly events: number; left: number }>();
   /** Events that are refused for good, whenever they come. */
@@ -73,7 +73,7 @@ export class FaultPlan {
     for (const key of keys) this.#retrying.delete(key);
   }
 
-  /** What began with an earlier request of these events goes on. */
+  /** Continues a fault that began with an earlier request of these events. */
   #goOn(keys: readonly string[]): InjectedFault | undefined {
     if (keys.some((key) => this.#condemned.has(key))) return 'invalid';
     for (const key of keys) {

@@ -6,13 +6,13 @@ import { Problem, retryLater } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 import type { Counts } from '../../store/write/appender.ts';
 import type { Exchange } from './exchange.ts';
-import type { Recorder } from './recorder.ts';
 import type { Choice } from './faultPlan.ts';
+import type { Recorder } from './recorder.ts';
 
-/** Seconds of Retry-After: longer than a camera waits at first that is not told. */
+/** Seconds of Retry-After: longer than the first wait of a camera that gets none. */
 const BUSY_S = 4;
 const RATE_LIMITED_S = 3;
-/** How late a slow answer is. */
+/** The delay of a slow answer. */
 const SLOW_MS = 3_000;
 const ON_PURPOSE = 'courtd conformance does this on purpose';
 
@@ -25,9 +25,9 @@ export interface Injection {
 }
 
 /**
- * Answers in the place of the store, or beside it.
+ * Answers instead of the store, or after it.
  * @returns what is stored, where the request is answered 202.
- * @throws {Problem} what it is answered with. @throws {ClientDisconnected} where its connection was ended instead.
+ * @throws {Problem} the answer. @throws {ClientDisconnected} where the connection was ended instead.
  */
 export async function injectFault(choice: Choice, request: Injection, recorder: Recorder): Promise<Counts> {
   const { exchange, res, append } = request;
@@ -49,13 +49,13 @@ export async function injectFault(choice: Choice, request: Injection, recorder: 
       return counts;
     }
     default:
-      // Before it is written: a camera that waits as long as it is told can never be too early.
+      // Before it is written, so that a camera that waits as long as Retry-After says is never too early.
       exchange.answeredAt = performance.now();
       throw problemOf(choice, request);
   }
 }
 
-/** Half of an answer, and a reset. Nothing is stored, and nothing says so. */
+/** Half an answer, and a reset. Nothing is stored, but the camera cannot know. */
 async function breakOff(res: ServerResponse): Promise<void> {
   const { socket } = res;
   const body = new Problem('storage_busy', `The box is busy: ${ON_PURPOSE}.`).body('-');
@@ -71,7 +71,11 @@ function problemOf({ fault, named }: Choice, { exchange, events }: Injection): P
   const { bodyBytes = 0 } = exchange;
   switch (fault) {
     case 'busy_told':
-      return retryLater('storage_busy', `The box is busy, and says for how long: ${ON_PURPOSE}.`, BUSY_S);
+      return retryLater(
+        'storage_busy',
+        `The box is busy for the time in Retry-After: ${ON_PURPOSE}.`,
+        BUSY_S,
+      );
     case 'rate_limited':
       return retryLater('rate_limited', `Too many requests: ${ON_PURPOSE}.`, RATE_LIMITED_S);
     case 'too_large':
@@ -83,7 +87,7 @@ function problemOf({ fault, named }: Choice, { exchange, events }: Injection): P
   }
 }
 
-/** In the form in which the real box names the events of a batch, or the faults of a single one. */
+/** As the real box names the invalid events of a batch, or the faults of a single event. */
 function invalidEvent(
   named: readonly string[],
   { events: sent, isBatch }: Exchange,

@@ -4,7 +4,7 @@ import { givesUpOn400, losesNothing, sameContent, sameEventId, splitsOn413 } fro
 import { raisesRevision, tokenNotInUrl, trueEot } from './sending.ts';
 import { Traffic } from './traffic.ts';
 
-/** What one judge says, and the requests that show it. */
+/** What one judge found, and the requests that show it. */
 export interface Finding {
   readonly verdict: 'pass' | 'fail' | 'not seen';
   readonly message: string;
@@ -29,7 +29,7 @@ export const JUDGES = {
   loses_nothing: losesNothing,
 } as const satisfies Record<string, Judge>;
 
-/** As it is shown beside a check. */
+/** A request as the verdict shows it beside a check. */
 export interface ShownRequest {
   readonly number: number;
   readonly connection: number;
@@ -41,7 +41,7 @@ export interface ShownRequest {
   /** Null where there was no whole answer. */
   readonly status: number | null;
   readonly retry_after_s: number | null;
-  /** What the box did on purpose. */
+  /** The fault that the box injected. */
   readonly trouble: string | null;
 }
 

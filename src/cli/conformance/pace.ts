@@ -5,7 +5,7 @@ import { endOf, type Traffic } from './traffic.ts';
 
 /** How fast, how often and over how many connections a camera sends. */
 
-/** Of a wait, so that a clock that ticks a little faster is not too early. */
+/** The share of a wait that is enough, so that a slightly fast clock is not too early. */
 const EARLY_SHARE = 0.95;
 
 export function waitsAsTold(traffic: Traffic): Finding {
@@ -23,7 +23,7 @@ export function waitsAsTold(traffic: Traffic): Finding {
   if (first !== undefined) {
     return {
       verdict: 'fail',
-      message: `Events came again after ${first.waitS.toFixed(1)} s, told to wait ${first.exchange.toldS} s: wait as long as Retry-After says.`,
+      message: `Events came again after ${first.waitS.toFixed(1)} s instead of ${first.exchange.toldS} s: wait as long as Retry-After says.`,
       shownBy: early.flatMap(({ exchange, next }) => [exchange, next]),
     };
   }
@@ -40,7 +40,7 @@ export function waitsAsTold(traffic: Traffic): Finding {
   };
 }
 
-/** A first wait that is shorter is none: this camera tries again at once. */
+/** A shorter first wait does not count: this camera retries at once. */
 const LEAST_WAIT_S = 0.4;
 /** After three refusals the wait must have grown by this, or be close to the 4 s of a camera that doubles it. */
 const GROWTH = 1.3;
@@ -71,7 +71,7 @@ export function backsOff(traffic: Traffic): Finding {
   if (first !== undefined) {
     return {
       verdict: 'fail',
-      message: `After 503 without Retry-After it waited ${words(first.waits)}: wait 1 s, and twice as long each time, up to 30 s.`,
+      message: `After 503s without Retry-After it waited ${words(first.waits)}: wait 1 s, and twice as long each time, up to 30 s.`,
       shownBy: first.run,
     };
   }
@@ -85,7 +85,7 @@ export function backsOff(traffic: Traffic): Finding {
     };
   return {
     verdict: 'pass',
-    message: `After 503 without Retry-After it waited ${words(whole.waits)}.`,
+    message: `After 503s without Retry-After it waited ${words(whole.waits)}.`,
     shownBy: whole.run,
   };
 }
@@ -96,7 +96,7 @@ function isFlat(waits: readonly number[]): boolean {
   return last < first * GROWTH && last < GROWN_S;
 }
 
-/** So many requests of one event each, within so long, each as soon as the one before was answered: it had others waiting. */
+/** This many requests of one event each in this time, each right after the previous answer: more events were waiting. */
 const SINGLES = 20;
 const SINGLES_MS = 10_000;
 const AT_ONCE_MS = 200;
@@ -116,7 +116,7 @@ export function batches(traffic: Traffic): Finding {
     if (singles.length === SINGLES && exchange.at - singles[0]!.at < SINGLES_MS) {
       return {
         verdict: 'fail',
-        message: `${SINGLES} requests within ${SINGLES_MS / 1000} s had one event each, one at once after the other: put what has gathered into one request.`,
+        message: `${SINGLES} requests within ${SINGLES_MS / 1000} s had one event each, one right after the other: put the waiting events into one request.`,
         shownBy: singles,
       };
     }
@@ -138,10 +138,10 @@ export function batches(traffic: Traffic): Finding {
   };
 }
 
-/** A kept connection has at least this many requests; fewer are nobody's habit below so many requests in all. */
+/** A connection counts as kept from this many requests on; it takes this many requests in all to judge. */
 const KEPT_REQUESTS = 3;
 const JUDGED_REQUESTS = 10;
-/** The share of connections that may end early for a reason of their own. */
+/** The share of connections that may end early for other reasons. */
 const SHORT_SHARE = 0.2;
 
 /** Only connections that the camera ended count: after a refusal, a reset or a long pause the box ends them. */

@@ -1,8 +1,8 @@
 import type { Check, ShownRequest, Verdict } from './judge.ts';
 
-/** The verdict as a page to print: one file, no script, nothing from elsewhere. */
+/** The verdict as a page to print: one file, without scripts or other resources. */
 
-/** What each check is called for people, in the order of the checks. */
+/** The title of each check, in the order of the checks. */
 const TITLES: Readonly<Record<Check['name'], string>> = {
   same_event_id: 'Resends with the same event_id',
   same_content: 'Resends the same content',
@@ -18,7 +18,7 @@ const TITLES: Readonly<Record<Check['name'], string>> = {
   loses_nothing: 'Loses nothing',
 };
 
-/** Told apart by more than colour. */
+/** Distinguished by more than colour. */
 const MARKS = { pass: '✓ pass', fail: '✗ fail', 'not seen': '– not seen' } as const;
 
 const STYLE = `

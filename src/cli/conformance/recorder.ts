@@ -2,11 +2,11 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { Socket } from 'node:net';
 import type { ConnectionRecord, Exchange, Recording } from './exchange.ts';
 
-/** What is recorded at most: some twenty minutes of a busy court, in fifty MiB. Later requests are served and not judged. */
+/** Limits of a recording: some twenty minutes of a busy court, in fifty MiB. Later requests are served but not judged. */
 const EXCHANGES_MAX = 10_000;
 const EVENTS_MAX = 200_000;
 
-/** Words in a query that stand before a token. */
+/** Names of query parameters that may hold a token. */
 const TOKEN_NAMES = /[?&][^=&]*(?:token|auth|bearer|secret|key)[^=&]*=/i;
 
 /** Records requests and what became of them. */
@@ -25,7 +25,7 @@ export class Recorder {
   }
 
   get recording(): Recording {
-    // What came after the last one that is recorded is not known.
+    // Nothing is known about what came after the last recorded one.
     const endedAt = this.isFull ? this.exchanges.at(-1)!.at : performance.now();
     const connections = [...this.#ended, ...this.#connections.values()];
     return { endedAt, exchanges: this.exchanges, connections };
@@ -36,8 +36,8 @@ export class Recorder {
   }
 
   /**
-   * A request has come.
-   * @param onAnswered called with its status when an answer has been written whole.
+   * A request has arrived.
+   * @param onAnswered called with its status when the whole answer has been written.
    */
   begin(req: IncomingMessage, res: ServerResponse, onAnswered: (exchange: Exchange) => void): Exchange {
     const connection = this.#connectionOf(req.socket);
@@ -63,7 +63,7 @@ export class Recorder {
       if (!res.shouldKeepAlive) connection.endedBy ??= isLastOfCamera ? 'camera' : 'box';
       onAnswered(exchange);
     };
-    // Headers that are given to writeHead alone cannot be asked for afterwards.
+    // Headers that are passed only to writeHead cannot be read afterwards.
     const writeHead = res.writeHead.bind(res) as (
       status: number,
       headers: OutgoingHttpHeaders,
@@ -75,19 +75,19 @@ export class Recorder {
       return writeHead(status, headers);
     }) as typeof res.writeHead;
     res.once('finish', answered);
-    // An answer after which the connection lingers has no end of its own.
+    // An answer before a lingering close emits no `finish`.
     res.once('close', () => {
       if (exchange.answeredAt === undefined && res.headersSent) answered();
     });
     return exchange;
   }
 
-  /** Counts its events against what is recorded at most. */
+  /** Counts its events towards the limit of the recording. */
   counted({ events }: Exchange): void {
     this.#events += events.length;
   }
 
-  /** This box ends the connection, in the place of an answer. */
+  /** This box ends the connection instead of answering. */
   cut(exchange: Exchange, socket: Socket | null): void {
     exchange.answeredAt = performance.now();
     const connection = socket === null ? undefined : this.#connections.get(socket);
@@ -104,7 +104,7 @@ export class Recorder {
     this.#connections.set(socket, connection);
     const byCamera = () => {
       const { fault, answeredAt } = this.#latest.get(socket) ?? {};
-      // It may give up on an answer that is late on purpose.
+      // The camera may give up on an answer that is delayed on purpose.
       connection.endedBy ??= fault !== undefined && answeredAt === undefined ? 'box' : 'camera';
     };
     socket.once('end', byCamera);

@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts';
 import type { Finding } from './judge.ts';
 import { endOf, type Sending, type Traffic } from './traffic.ts';
 
-/** What a camera does with events that it was not told to be stored. */
+/** What a camera does with events that it has no 202 for. */
 
 const NOTHING_FAILED = 'No request was refused or lost yet: let the camera send more.';
 
@@ -13,7 +13,7 @@ export function sameEventId(traffic: Traffic): Finding {
   if (first !== undefined) {
     return {
       verdict: 'fail',
-      message: `${counted(renamed.length, 'event')} came again under another event_id: make the id once, when the event is detected, and keep it.`,
+      message: `${counted(renamed.length, 'event')} came again under another event_id: create the id once, when the event is detected, and keep it.`,
       shownBy: renamed.flatMap(({ before, after }) => [before.exchange, after.exchange]),
     };
   }
@@ -26,14 +26,14 @@ export function sameEventId(traffic: Traffic): Finding {
   };
 }
 
-/** What differs after a 202 is a correction, and raises_revision looks at it. */
+/** Changes after a 202 are corrections, which raises_revision judges. */
 export function sameContent(traffic: Traffic): Finding {
   const again = resent(traffic);
   const changed = again.filter(({ before, after }) => !contentsOf(before).includes(after.event.content));
   if (changed.length > 0) {
     return {
       verdict: 'fail',
-      message: `${counted(changed.length, 'event')} had other content when sent again: resend what was sent, the eot included.`,
+      message: `${counted(changed.length, 'event')} had different content when sent again: resend exactly what was sent, including the eot.`,
       shownBy: changed.flatMap(({ before, after }) => [before.exchange, after.exchange]),
     };
   }
@@ -58,7 +58,7 @@ export function losesNothing(traffic: Traffic): Finding {
   if (lost.length > 0) {
     return {
       verdict: 'fail',
-      message: `${counted(lost.length, 'event')} never came again after a refusal or a lost answer: keep each until its 202.`,
+      message: `${counted(lost.length, 'event')} never came again after a refusal or a lost answer: keep each event until its 202.`,
       shownBy: lost.map(({ exchange }) => exchange),
     };
   }
@@ -83,7 +83,7 @@ export function givesUpOn400(traffic: Traffic): Finding {
   if (looped.length > 0) {
     return {
       verdict: 'fail',
-      message: `The same request came again after a 400: drop or mend the events that it names, and send the others.`,
+      message: `The same request came again after a 400: drop or correct the events that it names, and send the others.`,
       shownBy: looped,
     };
   }
@@ -125,7 +125,7 @@ export function splitsOn413(traffic: Traffic): Finding {
   };
 }
 
-/** Of an event in one request: two, where its correction is in it under the same revision, which raises_revision looks at. */
+/** The contents of an event in one request: two if it also has its correction under the same revision, which raises_revision judges. */
 function contentsOf({ event, exchange }: Sending): string[] {
   return exchange.events.flatMap(({ key, content }) => (key === event.key ? [content] : []));
 }
@@ -135,7 +135,7 @@ interface Pair {
   readonly after: Sending;
 }
 
-/** @returns sendings whose answer was no 202 and no reason to give up, each with the next one of the same event. */
+/** @returns sendings whose answer was neither a 202 nor a reason to give up, each with the next sending of the same event. */
 function resent({ byKey }: Traffic): Pair[] {
   return [...byKey.values()].flatMap((sendings) => {
     const pairs: Pair[] = [];
@@ -150,8 +150,8 @@ function resent({ byKey }: Traffic): Pair[] {
 }
 
 /**
- * @returns events that never came again, each with one that differs from it in nothing but the event_id. What is in one request
- * more than once does not count: some programs send events that say nothing else.
+ * @returns events that never came again, each with one that differs from it only in the event_id. Duplicates within
+ * one request do not count: some programs send events that are otherwise the same.
  */
 function renamings(traffic: Traffic): Pair[] {
   const byCore = new Map<string, Sending[]>();
@@ -197,7 +197,7 @@ function laterSame({ exchanges }: Traffic): (exchange: Exchange) => Exchange | u
     }
   }
   return (exchange) => {
-    // What was left out of the events of an invalid batch may make two of them alike.
+    // Without its invalid events, one batch may look the same as another.
     const names = namesOf(exchange).slice(0, exchange.named.length > 0 ? 2 : 1);
     const same = names.flatMap((name) => groups.get(name) ?? []);
     return same.find((other) => other !== exchange && other.at >= endOf(exchange));

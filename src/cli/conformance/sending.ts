@@ -4,9 +4,9 @@ import type { Exchange } from './exchange.ts';
 import type { Finding } from './judge.ts';
 import { endOf, type Sending, type Traffic } from './traffic.ts';
 
-/** What a camera's events and requests say. */
+/** Checks of the content of a camera's events and requests. */
 
-/** Conflicts: other content under a key that the camera was told to be stored, or twice in one request. */
+/** Conflicts: different content under a key that had its 202, or twice in one request. */
 export function raisesRevision({ byKey }: Traffic): Finding {
   const conflicts = [...byKey.values()].flatMap((sendings) => {
     const pair = conflictIn(sendings);
@@ -15,7 +15,7 @@ export function raisesRevision({ byKey }: Traffic): Finding {
   if (conflicts.length > 0) {
     return {
       verdict: 'fail',
-      message: `${counted(conflicts.length, 'event')} came again with other content and the same revision: a correction raises it. Or two cameras use the same event_id.`,
+      message: `${counted(conflicts.length, 'event')} came again with different content and the same revision: raise the revision in a correction. Or two cameras use the same event_id.`,
       shownBy: conflicts.flat().map(({ exchange }) => exchange),
     };
   }
@@ -44,17 +44,17 @@ function conflictIn(sendings: readonly Sending[]): [Sending, Sending] | undefine
   return undefined;
 }
 
-/** Requests of a camera that are enough to tell its clock. */
+/** How many requests of a camera it takes to judge its clock. */
 const CLOCK_REQUESTS = 5;
 
-/** Network and detection can only add to what lies between eot and receipt: the smallest tells the clock. */
+/** Network and detection only add to the time from eot to receipt: the smallest difference is the clock's. */
 export function trueEot({ exchanges }: Traffic): Finding {
   const faulty = exchanges.filter(({ isEotFaulty }) => isEotFaulty);
   if (faulty.length > 0) {
     return {
       verdict: 'fail',
       message:
-        'An eot broke a rule: it is a real date and time with an offset, such as 2026-03-14T15:09:26.535Z.',
+        'An eot broke a rule: it must be a real date and time with an offset, such as 2026-03-14T15:09:26.535Z.',
       shownBy: faulty,
     };
   }
@@ -76,7 +76,7 @@ export function trueEot({ exchanges }: Traffic): Finding {
     const by = `${(Math.abs(smallestMs) / 1000).toFixed(1)} s ${smallestMs > 0 ? 'behind' : 'ahead'}`;
     return {
       verdict: 'fail',
-      message: `The clock of ${source} is ${by}: set it by NTP, and send events soon after they happened.`,
+      message: `The clock of ${source} is ${by}: set it by NTP, and send events soon after they happen.`,
       shownBy: [shownBy],
     };
   }

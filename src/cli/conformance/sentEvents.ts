@@ -10,7 +10,7 @@ export function digestOf(data: string | Buffer): string {
 
 /**
  * @param body JSON text of an event or an array of events, which has been read by decodeBatch.
- * @param isInvalid whether the event at this position is not valid: it is left out.
+ * @param isInvalid whether the event at this position is invalid: it is left out.
  * @returns its events. Their content is compared as JSON values: the spelling of a number does not count.
  */
 export function sentEvents(body: Buffer, isInvalid: (index: number) => boolean = () => false): SentEvent[] {
@@ -19,7 +19,7 @@ export function sentEvents(body: Buffer, isInvalid: (index: number) => boolean =
   return all.flatMap((event, i) => (isInvalid(i) ? [] : sentEvent(event)));
 }
 
-/** Of a valid event the fields are there; of one that was not looked at, beyond the first fifty invalid ones, they may not be. */
+/** A valid event has all fields; an invalid one beyond the fifty that are listed may not. */
 function sentEvent(event: Record<string, unknown>): SentEvent[] {
   const { event_id, session_id, source, eot, revision = 0 } = event ?? {};
   const ns = typeof eot === 'string' ? eotToNs(eot) : undefined;

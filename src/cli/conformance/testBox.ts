@@ -17,13 +17,13 @@ import { Store, type StoreEvents } from '../../store/store.ts';
 import { rotateToken } from '../../store/tokens/tokens.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { say } from '../terminal/output.ts';
-import { type Injection, injectFault } from './injectFault.ts';
 import type { Exchange, Recording } from './exchange.ts';
+import { FaultPlan } from './faultPlan.ts';
+import { type Injection, injectFault } from './injectFault.ts';
 import { Recorder } from './recorder.ts';
 import { digestOf, sentEvents } from './sentEvents.ts';
-import { FaultPlan } from './faultPlan.ts';
 
-/** A box as cameras know it, with its validation and a store that goes away with it, and injects faults. */
+/** The box that cameras know, with its validation and a temporary store, which injects faults. */
 export class TestBox {
   readonly token: string;
   readonly port: number;

@@ -4,17 +4,17 @@ import type { Exchange, Recording, SentEvent } from './exchange.ts';
 export interface Sending {
   readonly event: SentEvent;
   readonly exchange: Exchange;
-  /** What the camera was told of it: `unknown` where it was neither stored nor refused for good. */
+  /** What the answer said about it: `unknown` where neither stored nor refused for good. */
   readonly outcome: 'stored' | 'named' | 'unknown';
 }
 
 /** By how much a camera may wait longer than it must. */
 const PATIENCE = { factor: 1.5, ms: 2_000 } as const;
-/** So many other requests of a camera show that it goes on without what it did not send again. */
+/** After this many other requests, a camera has given up on an event that it did not send again. */
 const WENT_ON_REQUESTS = 10;
 const LONGEST_WAIT_S = 30;
 
-/** A recording, by what its judges ask for. */
+/** A recording, indexed for its judges. */
 export class Traffic {
   readonly exchanges: readonly Exchange[];
   readonly connections: Recording['connections'];
@@ -48,7 +48,7 @@ export class Traffic {
     return this.byKey.get(event.key)?.find((one) => one.exchange !== exchange && one.exchange.at >= endedAt);
   }
 
-  /** @returns of each event that the camera was never told to be stored or refused, the last sending. */
+  /** @returns the last sending of each event that was never acknowledged nor refused for good. */
   open(): Sending[] {
     const sendings = [...this.byKey.values()];
     return sendings.flatMap((all) =>
@@ -56,7 +56,7 @@ export class Traffic {
     );
   }
 
-  /** Whether it was time to send this one again, and its camera went on with others. A camera that was switched off has not. */
+  /** Whether this one was due to be sent again while its camera went on with others. A camera that was switched off did not go on. */
   isForgotten({ event, exchange }: Sending): boolean {
     const tries = this.byKey.get(event.key)!.length;
     const waitMs = (exchange.toldS ?? Math.min(2 ** (tries - 1), LONGEST_WAIT_S)) * 1000;
@@ -66,7 +66,7 @@ export class Traffic {
   }
 }
 
-/** @returns when the camera could know what became of it; for what hangs, when it was sent. */
+/** @returns when the camera could know the result; without an answer, when it was sent. */
 export function endOf({ answeredAt, at }: Exchange): number {
   return answeredAt ?? at;
 }

@@ -62,7 +62,7 @@ export function addExport(program: Command): void {
         'the file to write, which appears when it is complete; with --day, a directory',
       ).argParser(notEmpty),
     )
-    .option('--describe', 'only print the columns: unit, origin and meaning of each; names no session')
+    .option('--describe', 'only print the columns, with unit, origin and meaning; takes no session')
     .addOption(new Option('--json', 'with --describe: print JSON, for programs'))
     .addHelpText('after', HELP)
     .action(async (session: string | undefined, _options, command: Command) => {
@@ -79,7 +79,7 @@ export function addExport(program: Command): void {
 function misuseOf(session: string | undefined, options: CommandOptions): string | undefined {
   const { day, from, to, receivedFrom, receivedTo, output, describe, json } = options;
   if (describe === true) {
-    if (session !== undefined) return '--describe is about every session: leave out its name.';
+    if (session !== undefined) return '--describe takes no session: leave it out.';
     return output === undefined ? undefined : '--describe prints to standard output: leave out -o.';
   }
   if (json === true) return '--json goes with --describe: --format ndjson writes the events as JSON.';

@@ -14,12 +14,12 @@ export function addFleet(program: Command): void {
       .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas', parseUrl)
       .addOption(new Option('--creds <file>', 'a NATS credentials file').env('COURTD_FLEET_CREDS'))
       .addOption(
-        new Option('--ca <file>', 'the certificates that sign those of the servers').env('COURTD_FLEET_CA'),
+        new Option('--ca <file>', "the CA certificates for the servers' certificates").env('COURTD_FLEET_CA'),
       );
-  verb('init', "make the fleet's streams, where they are not there yet").action(
+  verb('init', "create the fleet's streams, where they do not exist yet").action(
     async (url, _options, command) => (await import('./init.ts')).init(url, command.optsWithGlobals()),
   );
-  verb('check', 'look whether headquarters keeps what it acknowledges, and whether every log is whole')
+  verb('check', 'check that headquarters keeps what it acknowledges, and that every log is complete')
     .addOption(
       new Option('--monitor <urls>', "the servers' monitoring ports, separated by commas").argParser(
         parseMonitors,
@@ -41,8 +41,8 @@ export function addFleet(program: Command): void {
         integer(0, Number.MAX_SAFE_INTEGER),
       ),
     )
-    .option('--follow', 'go on with those that come, until it is ended')
-    .addOption(new Option('--json', 'as it prints without this option, too'))
+    .option('--follow', 'keep printing new events, until it is ended')
+    .addOption(new Option('--json', 'the output without this option is the same'))
     .action(async (url, _options, command) =>
       (await import('./tail.ts')).tail(url, command.optsWithGlobals()),
     );
@@ -57,7 +57,7 @@ Example:
   $ courtd fleet status nats://hq-1.example:4222
 `;
 
-/** Not into its parts: what reads them is loaded when the command runs. */
+/** Not parsed further: the parser is loaded when the command runs. */
 function parseUrl(text: string): string {
   if (/^(nats|tls):\/\/[^\s,/]+\/?(,[^\s,]+)*$/.test(text)) return text;
   throw new InvalidArgumentError('Give nats://HOST:PORT or tls://HOST:PORT, several separated by commas.');

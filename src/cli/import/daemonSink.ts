@@ -11,11 +11,11 @@ import type { EventSink } from './eventSink.ts';
 const RETRY_MS = 250;
 
 /**
- * The running daemon: it checks every line again, by its own rules, and stores the batch as one of a camera. It may restart
+ * The running daemon: it checks every line again, by its own rules, and stores the batch like one from a camera. It may restart
  * meanwhile: a batch that was stored before its answer was lost is then counted as duplicates.
  */
 export class DaemonSink implements EventSink {
-  /** Small batches: a camera's request may come into the same commit. */
+  /** Small batches: a camera's request may share the commit. */
   readonly limits: BatchLimits = { events: 100, bytes: 256 * 1024 };
   readonly #directory: string;
 
@@ -38,7 +38,7 @@ export class DaemonSink implements EventSink {
         throw new OperatorError(`The disk of ${this.#directory} is full: make room and import again.`);
       if (code === 'storage_failed')
         throw new OperatorError(
-          `The database in ${this.#directory} is damaged: look at the log ("journalctl -u courtd"), and import again when that is mended.`,
+          `The database in ${this.#directory} is damaged: see the log ("journalctl -u courtd"), and import again when that is fixed.`,
         );
       if (performance.now() > giveUpAt) throw new OperatorError(this.#sentenceOf(answer));
       await sleep(RETRY_MS);
@@ -49,7 +49,7 @@ export class DaemonSink implements EventSink {
     return Promise.resolve();
   }
 
-  /** @returns undefined where it is not there, or does not answer now. */
+  /** @returns undefined where it is not running, or does not answer now. */
   async #ask(body: Buffer): Promise<Exclude<ImportAnswer, undefined> | undefined> {
     try {
       return await askDaemon<ImportAnswer>(this.#directory, IMPORT_PATH, 'POST', body);
@@ -61,8 +61,8 @@ export class DaemonSink implements EventSink {
 
   #sentenceOf(answer: ImportAnswer | undefined): string {
     if (answer === undefined)
-      return `The daemon of ${this.#directory} has ended, or does not answer: import again when it runs, or when it is stopped for good.`;
-    return `The daemon of ${this.#directory} has refused the events for ${START_BARRIER_MS / 1_000} s, it is too busy: import again.`;
+      return `The daemon of ${this.#directory} has stopped, or does not answer: import again when it is running, or after you have stopped it for good.`;
+    return `The daemon of ${this.#directory} has been too busy for the events for ${START_BARRIER_MS / 1_000} s: import again later.`;
   }
 }
 

@@ -26,7 +26,7 @@ export interface FileLine {
 
 export interface FileBatch {
   readonly events: readonly CourtEvent[];
-  /** Where each of them stands. */
+  /** The place of each of them. */
   readonly lines: readonly FileLine[];
 }
 
@@ -36,7 +36,7 @@ export interface BatchLimits {
   readonly bytes: number;
 }
 
-/** As large as a request can be. */
+/** As large as a request may be. */
 export const REQUEST_LIMITS: BatchLimits = { events: BATCH_EVENTS, bytes: BODY_BYTES };
 
 /**
@@ -113,7 +113,7 @@ function decodeLine(text: Buffer, number: number): CourtEvent[] {
   }
 }
 
-/** @returns of a line, what a client would be told of a body. */
+/** @returns for a line, the sentence that a client would get for a body. */
 export function sentenceOf({ message, members }: Pick<Problem, 'message' | 'members'>): string {
   const { details = [], details_total = details.length } = members;
   if (details.length === 0) {

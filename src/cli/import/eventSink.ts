@@ -86,7 +86,7 @@ function eventsOf(directory: string): StoreEvents {
     // The database is not closed: what it would still write cannot be trusted (design 5).
     fatal: (error) => {
       const reason = explain(error, directory);
-      say(`courtd: ${reason instanceof Error ? reason.message : reason} Import again when that is mended.`);
+      say(`courtd: ${reason instanceof Error ? reason.message : reason} Import again when that is fixed.`);
       process.exit(1);
     },
   };

@@ -74,7 +74,7 @@ async function importFile(one: ImportedFile, sink: EventSink | undefined, bar: B
     say(`${one.file}:${line === null ? '' : `${line}:`} ${message}`);
     if (sink === undefined) return;
     const stored = lastLine === 0 ? 'Nothing of it is' : `Its events up to line ${lastLine} are`;
-    say(`${one.file}: ${stored} stored. Mend it and import it again: what is stored is not stored twice.`);
+    say(`${one.file}: ${stored} stored. Correct it and import it again: what is stored is not stored twice.`);
   }
 }
 
@@ -90,7 +90,7 @@ function tell(imported: readonly ImportedFile[], { dryRun, json }: { dryRun: boo
   if (json) return printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files: imported });
   const of = `of ${counted(imported.length, 'file')}`;
   if (dryRun) return say(`${counted(events!, 'event')} ${of} checked; nothing was stored.`);
-  const note = conflicts === 0 ? '' : ` (${conflicts} with other content than what is stored)`;
+  const note = conflicts === 0 ? '' : ` (${conflicts} with different content than what is stored)`;
   say(
     `${counted(events!, 'event')} ${of}: ${accepted} accepted, ${counted(duplicates!, 'duplicate')}${note}.`,
   );

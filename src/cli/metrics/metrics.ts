@@ -14,7 +14,7 @@ export async function metrics({ data }: DataOption): Promise<void> {
   const families = await withDatabase({ data }, async (db) => {
     const running = await askDaemon<MetricFamily[]>(data, '/v1/metrics');
     if (running !== undefined) return running;
-    say('courtd: the daemon does not run: these metrics are what the database holds.');
+    say('courtd: the daemon is not running: these metrics come from the database.');
     return stoppedFamilies(db, data);
   });
   await stdoutSink().write(await render(families));

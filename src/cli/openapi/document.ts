@@ -21,7 +21,7 @@ export function openapiDocument(version: string) {
         description: 'The box on the network of the venue.',
         variables: {
           scheme: { default: 'http', enum: ['http', 'https'] },
-          box: { default: 'courtd.local', description: 'Its address, which the venue tells.' },
+          box: { default: 'courtd.local', description: "Its address, from the venue's operator." },
           port: { default: String(PORT) },
         },
       },
@@ -69,11 +69,11 @@ const POST = {
   },
   responses: {
     '202': {
-      description: 'Every event is on disk: forget them now, and not before.',
+      description: 'Every event is on disk: delete them from your buffer now, and not before.',
       headers: {
         'Courtd-Conflicts': {
           description:
-            'How many of the duplicates had other content than what is stored, and were not stored. Absent where none had.',
+            'How many of the duplicates had different content than what is stored, and were not stored. Absent if none had.',
           schema: { type: 'integer', minimum: 1 },
         },
       },

@@ -1,6 +1,6 @@
 import type { WireEvent } from '../../protocol/eventSchema.ts';
 
-/** Requests to start from, in the document. A test sends each to a courtd. */
+/** Example requests of the document. A test sends each to a courtd. */
 
 const SESSION = { session_id: 'match-17', venue_id: 'venue-1', court_id: 'court-7', schema_version: '1.0' };
 const CAMERA = { ...SESSION, source: 'court-7-cam-1' };
@@ -57,5 +57,5 @@ export const REQUEST_EXAMPLES: Readonly<
     summary: 'The ball was out after all: the same event_id, a higher revision',
     value: CORRECTION,
   },
-  nothing: { summary: 'Nothing: is the box there, and the token valid?', value: [] },
+  nothing: { summary: 'An empty array: checks the address and the token', value: [] },
 };

@@ -3,10 +3,10 @@ import { say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 import { openapiDocument } from './document.ts';
 
-/** `courtd openapi`. Needs no database, and nothing serves it. */
+/** `courtd openapi`. Needs no database; no server offers it. */
 export async function openapi({ output }: { readonly output?: string }): Promise<void> {
   const sink = output === undefined ? stdoutSink() : fileSink(output);
   await sink.write(`${JSON.stringify(openapiDocument(courtdVersion()), null, 2)}\n`);
   sink.commit();
-  if (output !== undefined) say(`The OpenAPI document is written to ${output}.`);
+  if (output !== undefined) say(`OpenAPI document written to ${output}.`);
 }

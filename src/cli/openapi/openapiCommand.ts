@@ -5,7 +5,7 @@ import { notEmpty } from '../options/optionParsers.ts';
 export function addOpenapi(program: Command): void {
   program
     .command('openapi')
-    .description('print the OpenAPI 3.1 document of POST /v1/events, as JSON, for whoever makes a camera')
+    .description('print the OpenAPI 3.1 document of POST /v1/events, as JSON, for camera vendors')
     .addOption(
       new Option('-o, --output <file>', 'write to a file; its name appears when it is complete').argParser(
         notEmpty,

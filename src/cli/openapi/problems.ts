@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemCode } from '../../protocol/errors.ts';
 
-/** The refusals of the document, by status, made from the one table of problems. */
+/** The error responses of the document, by status, made from the one table of problems. */
 
 type Status = (typeof PROBLEMS)[ProblemCode]['status'];
 
@@ -35,7 +35,7 @@ const HEADERS: Readonly<Partial<Record<Status, Readonly<Record<string, Header>>>
   503: { 'Retry-After': RETRY_AFTER },
 };
 
-const NO_STORE: Header = { ...fixed('No proxy may keep it.', 'no-store'), required: true };
+const NO_STORE: Header = { ...fixed('No proxy may cache it.', 'no-store'), required: true };
 
 /** @returns a response for each status, with the codes that have it. */
 export function problemResponses(): Record<string, object> {

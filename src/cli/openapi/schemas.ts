@@ -7,7 +7,7 @@ import { type Field, MEANINGS } from '../../protocol/meanings.ts';
 
 /** The schemas of the document (JSON Schema 2020-12). That of an event is the one that courtd validates with. */
 
-/** With what a field means before the rule that it must meet. */
+/** Puts the meaning of a field before its rule. */
 function described(name: Field, schema: TSchema): TSchema {
   const { meaning } = MEANINGS[name];
   return { ...schema, description: `${capital(meaning)}. It ${schema.description}.` };

@@ -27,7 +27,7 @@ export interface PruneOptions extends DataOption, JsonOption {
   readonly dryRun?: boolean;
   /** Deletes without asking, as the nightly unit does. */
   readonly yes?: boolean;
-  /** Seconds that events stay which are to be shipped and are not yet. */
+  /** Seconds for which events that have not been shipped yet are kept. */
   readonly shipHold: number;
 }
 
@@ -67,7 +67,7 @@ export async function prune(options: PruneOptions): Promise<void> {
   say(`Deleted ${what}, ${when}; ${mebibytes(bytes)} given back to the file system.`);
 }
 
-/** What is to be shipped stays until it is, where something is shipped from here at all. */
+/** Keeps events until they are shipped, where events are shipped from here at all. */
 async function holdOf(
   db: Database,
   { data, shipHold }: PruneOptions,

@@ -17,7 +17,7 @@ export function addPrune(program: Command): void {
     )
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
     .addOption(
-      option('--ship-hold <time>', 'how long events stay that are to be shipped and are not yet')
+      option('--ship-hold <time>', 'how long to keep events that have not been shipped yet')
         .default(SHIP_HOLD_S, '30d')
         .argParser(parseDuration),
     )

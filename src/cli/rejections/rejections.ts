@@ -74,7 +74,7 @@ function sizeOf(body: Buffer | null, bodyBytes: number | null): string {
     : counted(bodyBytes, 'byte');
 }
 
-/** @returns a body that may be cut within a character; null where it is no text. */
+/** @returns the text of a body, which may be cut within a character; null where it is not UTF-8. */
 function textOf(body: Buffer): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body, { stream: true });
@@ -83,16 +83,16 @@ function textOf(body: Buffer): string | null {
   }
 }
 
-/** Before the daemon is asked: there may be no database, and root becomes the owner of the directory there. */
+/** Before asking the daemon: there may be no database, and this is where root becomes the owner of the directory. */
 async function readStored(data: string): Promise<NumberedRejection[]> {
   return await withDatabase({ data }, (db) => readRejections(db).reverse());
 }
 
-/** @returns undefined where no daemon answers: what is stored is told then. */
+/** @returns undefined where no daemon answers: the caller then shows what is stored. */
 async function ask<Answer>(data: string, path: string): Promise<Answer | undefined> {
   try {
     const answer = await askDaemon<Answer>(data, path);
-    if (answer === undefined) say(`The daemon does not run: ${STORED}`);
+    if (answer === undefined) say(`The daemon is not running: ${STORED}`);
     return answer;
   } catch (error) {
     if (!(error instanceof DaemonHangs)) throw error;
@@ -101,4 +101,4 @@ async function ask<Answer>(data: string, path: string): Promise<Answer | undefin
   }
 }
 
-const STORED = 'these are the rejections that it has stored.';
+const STORED = 'these are the stored rejections.';

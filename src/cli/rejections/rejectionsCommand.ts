@@ -22,7 +22,7 @@ export function addRejections(program: Command): void {
     .command('rejections')
     .description('show the last refused requests, newest first: when, from which camera, and why')
     .addOption(
-      new Option('--last <n>', 'the newest n; a larger number shows all there are')
+      new Option('--last <n>', 'how many to show; a number larger than there are shows all')
         .argParser(integer(1, Number.MAX_SAFE_INTEGER))
         .default(REJECTIONS_LISTED),
     )
@@ -31,8 +31,8 @@ export function addRejections(program: Command): void {
     .action(async (_options, command) => (await import('./rejections.ts')).list(command.optsWithGlobals()));
   rejections
     .command('show')
-    .description('show one refused request, with its body as it came')
-    .argument('<id>', 'as "courtd rejections" shows it; the client was told it as request_id')
+    .description('show one refused request, with its body as received')
+    .argument('<id>', 'the id that "courtd rejections" shows: the request_id in the answer to the client')
     .addOption(json())
     .addHelpText('after', SHOW_HELP)
     .action(async (id, _options, command) =>

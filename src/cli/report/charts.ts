@@ -8,10 +8,10 @@ import { figure } from './figures.ts';
 import { count, type Html, html, number, percent } from './html.ts';
 import { shotName } from './maps.ts';
 
-/** Charts are drawn for a telephone, and a wide page puts them side by side: scaled down, their text would be too small. */
+/** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */
 const SIZE = { width: 328, height: 190, fontSize: 12 } as const;
 const ROW_PX = 24;
-/** Room for the labels of rows: on a telephone, bars must be left beside them. */
+/** Room for the labels of rows: on a phone there must be room for bars beside them. */
 const LABEL_PX = { ofCharacter: 7, most: 148 } as const;
 const LABEL_GAP_PX = 12;
 /** Width of a bar of the depth histogram, in feet. */
@@ -62,7 +62,7 @@ export function depthFigure(bars: readonly DepthBar[], frame: Frame): Html {
     marginLeft: 36,
     marginBottom: 36,
     name: `Landings by ${court === undefined ? 'y' : 'distance from the net'}: ${count(total, 'landing')}, most of them between ${deepest.from} and ${deepest.from + DEPTH_FT} ft`,
-    // Of one court always the same, so that two reports can be compared.
+    // Always the same for one court, so that two reports can be compared.
     x: {
       label: court === undefined ? 'y, ft' : 'feet from the net',
       ...(court === undefined
@@ -164,7 +164,7 @@ function ofJudged(counts: Readonly<Record<Verdict, number>>): string {
   return judged === 0 ? 'not judged' : `${percent(counts.in, judged)} of ${number(judged)}`;
 }
 
-/** What a type is called in a sentence. */
+/** The name of a type in a sentence. */
 export const TYPE_NAMES: Readonly<Record<string, string>> = {
   BALL_BOUNCE: 'Bounces',
   BALL_HIT: 'Hits',
@@ -173,7 +173,7 @@ export const TYPE_NAMES: Readonly<Record<string, string>> = {
   PLAYER_IDENTITY: 'Identities',
 };
 
-/** @returns how many balls were how fast, with the median and the 95th percentile. */
+/** @returns the distribution of ball speeds, with the median and the 95th percentile. */
 export function speedFigure(speeds: Bins): Html {
   const [median, high] = [speeds.quantile(0.5)!, speeds.quantile(0.95)!];
   const width = SPEED_WIDTHS.find((width) => (speeds.quantile(1) ?? 0) / width <= 40) ?? SPEED_WIDTHS.at(-1)!;

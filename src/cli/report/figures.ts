@@ -6,7 +6,7 @@ import { Html, html, type Part } from './html.ts';
 const { document } = parseHTML('<!doctype html><html></html>');
 
 export interface FigureOptions extends Omit<PlotOptions, 'marks'> {
-  /** What the figure shows, with its numbers, for those who do not see it. */
+  /** What the figure shows, with its numbers, for screen readers. */
   readonly name: string;
   readonly caption?: Part;
   readonly marks: readonly Markish[];
@@ -15,7 +15,7 @@ export interface FigureOptions extends Omit<PlotOptions, 'marks'> {
 /** @returns one figure as inline SVG. Its colours are variables of the page's style, so that they fit light, dark and paper. */
 export function figure({ name, caption, ...options }: FigureOptions): Html {
   const svg = plot({ ...options, marks: [...options.marks], figure: false, document } as PlotOptions);
-  // The page's one style sheet stands in for it: the policy of the page allows no other.
+  // The page's style sheet replaces it: the page's policy allows no other.
   svg.querySelector('style')?.remove();
   const drawn = rounded(svg.outerHTML).replace(/^<svg/, '');
   const image = html`<svg role="img" aria-label="${name}"${new Html(drawn)}`;
@@ -31,7 +31,7 @@ function rounded(svg: string): string {
 
 const COORDINATES = / (?:d|transform|x|y|x1|x2|y1|y2|r|width|height)="[^"]*"/g;
 
-/** @returns a sentence in the place of a figure that would be empty. */
+/** @returns a sentence instead of an empty figure. */
 export function nothing(sentence: string): Html {
   return html`<p class="nothing">${sentence}</p>\n`;
 }

@@ -3,7 +3,7 @@ import { visible } from '../../base/visibleText.ts';
 /** Characters of a name that the page shows: an id may have 256, and a shot type as many as a body. */
 const NAME_SHOWN = 40;
 
-/** Text that is markup already. Everything else is escaped where it meets markup. */
+/** Text that is already markup. Everything else is escaped when it is put into markup. */
 export class Html {
   readonly text: string;
 
@@ -54,7 +54,7 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
 }
 
 const NUMBER_CLASS = new Html(' class="number"');
-/** Columns that fit on a telephone; a wider table has its cells below each other there. */
+/** Columns that fit on a phone; there, a wider table shows its cells below each other. */
 const NARROW_COLUMNS = 4;
 const WIDE_CLASS = new Html(' class="wide"');
 const NUMERIC = /^(?:[-−+]?\d[\d,.]*(?:\s?(?:%|s|min|h|d|ft))?|–)$/;
@@ -91,7 +91,7 @@ export function utc(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** @returns a function that writes times in UTC: without the day where all of them are on one. */
+/** @returns a function that writes times in UTC: without the date if all of them are on the same day. */
 export function clock(fromMs: number, toMs: number): (ms: number) => string {
   const isOneDay = utc(fromMs).slice(0, 10) === utc(toMs).slice(0, 10);
   return isOneDay ? (ms) => utc(ms).slice(11) : utc;

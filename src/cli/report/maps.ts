@@ -12,11 +12,11 @@ const HEAT_FT = 2;
 /** Radius of a mark for one landing, in pixels: where they are few, and where they are many. */
 const RADIUS = { ofFew: 5, ofMany: 3.5 } as const;
 const MANY = 60;
-/** Squares that dense maps are made of, in feet, and how many of them a page has at most. */
+/** Sizes of the squares of dense maps, in feet, and how many squares a page has at most. */
 const SQUARES_FT = [1, 2, 4] as const;
 const SQUARES_MAX = 15_000;
 
-/** In is a filled disc, out a cross, and a ring is what no camera has judged: told apart without colour, too. */
+/** In is a filled disc, out a cross, and a ring is one that no camera has judged: they can be told from each other without colour, too. */
 const SYMBOLS: Readonly<Record<Verdict, object>> = {
   in: { symbol: 'circle', fill: 'var(--in)', stroke: 'var(--surface)', strokeWidth: 0.6 },
   out: { symbol: 'times', stroke: 'var(--out)', strokeWidth: 1.8 },
@@ -58,8 +58,8 @@ function lines(frame: Frame): Markish[] {
 }
 
 /**
- * @returns the side of the squares, in feet, that stand for the landings where a map has too many to draw each: so that all maps
- * together have few enough marks for a page of less than 3 MB.
+ * @returns the side of the squares, in feet, that represent the landings where a map has too many to draw each, so that all
+ * maps together have few enough marks for a page of less than 3 MB.
  */
 export function squareSize(maps: readonly LandingMap[], frame: Frame): number {
   const dense = maps.filter(({ points }) => points === undefined);
@@ -121,13 +121,13 @@ function squares(map: LandingMap, frame: Frame, size: number) {
   };
 }
 
-/** @returns where one player stood, as squares whose colour is the stronger the more often. */
+/** @returns a heat map of one player: the stronger the colour of a square, the more often the player was there. */
 export function playerFigure(player: string, grid: Grid, total: number, frame: Frame): Html {
   const cells = grid.cells(HEAT_FT, frame);
   const most = Math.max(...cells.map(({ count }) => count), 1);
   const outside = total - cells.reduce((sum, { count }) => sum + count, 0);
   const busiest = cells.find(({ count }) => count === most);
-  const note = outside === 0 ? '' : `; ${number(outside)} outside of the map`;
+  const note = outside === 0 ? '' : `; ${number(outside)} outside the map`;
   const peak =
     busiest === undefined
       ? ''

@@ -3,7 +3,7 @@ import { Html, html, number, utc } from './html.ts';
 import { type Content, SECTIONS } from './sections.ts';
 import { STYLE } from './style.ts';
 
-/** Nothing is loaded and nothing runs: the page is opened from a stick, and what it shows was sent by cameras. */
+/** Nothing is loaded and nothing runs: the page may be opened from a USB stick, and its content was sent by cameras. */
 const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`;
 
 /** @returns the report as one HTML document that needs no other file. @param version of courtd. */

@@ -19,7 +19,7 @@ export async function report(name: string, options: ReportOptions, version: stri
   await withDatabase(
     options,
     async (db) => {
-      // Before the session is read: a minute later is late to hear that the file cannot be written.
+      // Before the session is read, which may take a minute: an unwritable file is reported at once.
       const id = sessionId(db, name);
       const sink = output === undefined ? stdoutSink() : fileSink(output);
       await sink.write(reportOf(db, id, courtLines, version));

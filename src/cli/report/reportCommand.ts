@@ -8,7 +8,7 @@ Example:
 export function addReport(program: Command): void {
   program
     .command('report')
-    .description('write a session as a page to look at and to print: landings, speeds, where players stood')
+    .description('write a report of a session as one HTML page: landings, speeds, where players stood')
     .argument('<session>', 'the session_id')
     .addOption(
       new Option('--court-lines <court>', 'the lines that the maps show')

@@ -26,7 +26,7 @@ import { nothing } from './figures.ts';
 import { clock, count, duration, type Html, html, number, percent, shortName, table, utc } from './html.ts';
 import { landingFigure, playerFigure, shotName, squareSize } from './maps.ts';
 
-/** What the sections are made of. */
+/** What the sections use. */
 export interface Content {
   readonly line: SessionLine;
   readonly lines: CourtName;
@@ -41,7 +41,7 @@ export interface Section {
   readonly body: (content: Content) => Html | readonly Html[];
 }
 
-/** Always these, in this order, so that a report can be laid beside last week's. */
+/** Always these, in this order, so that reports can be compared. */
 export const SECTIONS: readonly Section[] = [
   { id: 'summary', heading: 'Summary', body: summary },
   { id: 'landings', heading: 'Where each shot landed', body: landings },
@@ -90,7 +90,7 @@ function summary({ line, tally }: Content): Html[] {
     ],
     [
       'Sent again',
-      `${number(line.duplicates)}${line.conflicts > 0 ? `; ${count(line.conflicts, 'event')} with other content` : ''}`,
+      `${number(line.duplicates)}${line.conflicts > 0 ? `; ${count(line.conflicts, 'event')} with different content` : ''}`,
     ],
   ];
   return [
@@ -99,7 +99,7 @@ function summary({ line, tally }: Content): Html[] {
   ];
 }
 
-/** @returns the key of the marks; the same everywhere. */
+/** @returns the legend of the marks; the same everywhere. */
 function legend(hasNotJudged: boolean): Html {
   return html`<p class="legend"><span class="in">in</span> <span class="out">out</span>${hasNotJudged ? html` <span class="ring">not judged</span>` : ''}</p>\n`;
 }
@@ -118,13 +118,13 @@ function landings({ tally, frame, outside, lines }: Content): Html[] {
     html`<div class="maps">${maps.map(([name, map]) => landingFigure(name, map, frame, size))}</div>\n`,
     html`<p class="note">${seen(frame, lines)} A landing belongs to the last hit before it, unless it names its own shot type.${
       names.includes(NO_SHOT_TYPE)
-        ? ` “${NO_SHOT_TYPE}” is what no hit explains: the second bounce of a ball is one.`
+        ? ` “${NO_SHOT_TYPE}” are bounces that follow no hit, such as the second bounce of a ball.`
         : ''
-    }${names.includes(OTHER_SHOT_TYPES) ? ` There are too many shot types for a map each: the last ones are in “${OTHER_SHOT_TYPES}”.` : ''}${
+    }${names.includes(OTHER_SHOT_TYPES) ? ` There are too many shot types for a map each: the rest are in “${OTHER_SHOT_TYPES}”.` : ''}${
       isDense
-        ? ` Where a map has more than ${POINTS_DRAWN} landings, a mark stands for all in a square of ${size} ft: the larger, the more.`
+        ? ` Where a map has more than ${POINTS_DRAWN} landings, a mark represents all landings in a square of ${size} ft: the larger the mark, the more.`
         : ''
-    }${tally.bouncesWithoutPlace > 0 ? ` ${count(tally.bouncesWithoutPlace, 'bounce')} came without a place and are counted only.` : ''}</p>\n`,
+    }${tally.bouncesWithoutPlace > 0 ? ` ${count(tally.bouncesWithoutPlace, 'bounce')} had no position and are only counted.` : ''}</p>\n`,
     ...outsideList(outside, clock(tally.firstMs ?? 0, tally.lastMs ?? 0)),
   ];
 }
@@ -136,11 +136,11 @@ function seen(frame: Frame, lines: CourtName): string {
   const { width, length } = frame.court;
   const size = `${lines[0]!.toUpperCase()}${lines.slice(1)} lines, ${number(width, width % 1 ? 1 : 0)} by ${number(length, length % 1 ? 1 : 0)} ft.`;
   return frame.isHalf
-    ? `${size} The positions fit on half a court, so y is taken as the distance from the net: both halves lie on each other, with the net on top.`
+    ? `${size} The positions fit on half a court, so y is taken as the distance from the net: both halves are drawn on top of each other, with the net at the top.`
     : `${size} x counts from the left side line, y from the near base line, which is at the bottom; the thick line is the net.`;
 }
 
-/** Landings up to which the list is open. */
+/** Up to this many landings the list is open. */
 const OUTSIDE_OPEN = 20;
 
 function outsideList({ frame, listed, total }: Outside, at: (ms: number) => string): Html[] {
@@ -298,7 +298,7 @@ function technician({ tally }: Content): Html[] {
     html`<p class="note">Late is the time from an event's eot to its receipt; below 0 the camera's clock is ahead of the box's. Times of day in UTC.</p>\n`,
     html`<h3>Gaps</h3>\n`,
     longest.length === 0
-      ? nothing(`No time of ${duration(PAUSE_LEAST_MS)} or more without an event.`)
-      : html`<p>${count(pauses.total, 'time')} of ${duration(PAUSE_LEAST_MS)} or more without an event${pauses.total > longest.length ? `; the longest ${longest.length}` : ''}:</p>\n${table(['From, UTC', 'to', 'length'], longest)}`,
+      ? nothing(`No gap of ${duration(PAUSE_LEAST_MS)} or more.`)
+      : html`<p>${count(pauses.total, 'gap')} of ${duration(PAUSE_LEAST_MS)} or more without an event${pauses.total > longest.length ? `; the longest ${longest.length}` : ''}:</p>\n${table(['From, UTC', 'to', 'length'], longest)}`,
   ];
 }

@@ -5,11 +5,11 @@ import { FeedServer } from '../../ship/feed/feedServer.ts';
 import { LocalFeed } from '../../ship/feed/localFeed.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 
-/** systemd starts it again when somebody asks. */
+/** systemd starts it again on the next connection. */
 const IDLE_MS = 60_000;
 const CHECK_MS = 5_000;
 
-/** `courtd ship feed`: serves the socket that systemd has passed, until a signal or until nobody has asked for a minute. */
+/** `courtd ship feed`: serves the socket that systemd has passed, until a signal, or after a minute without requests. */
 export async function feed({ data }: DataOption): Promise<void> {
   const socket = takeSocket();
   if (socket === undefined) {

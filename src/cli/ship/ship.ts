@@ -35,7 +35,7 @@ export async function ship(options: ShipOptions): Promise<void> {
   if (report.state === 'fenced') process.exitCode = 1;
 }
 
-/** Whoever asks how far it is asks this process. */
+/** Commands ask this process how far it is. */
 async function shipFromDatabase(options: ShipOptions, destination: Destination): Promise<ShipReport> {
   const feed = new LocalFeed(options.data);
   await feed.state();
@@ -57,7 +57,7 @@ async function run(
   const ending = new AbortController();
   const stop = () => {
     ending.abort();
-    // A sink that hangs does not keep the process.
+    // A sink that hangs must not keep the process alive.
     setTimeout(() => void feed.close().finally(() => process.exit(0)), END_MS).unref();
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);

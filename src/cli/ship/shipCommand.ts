@@ -13,23 +13,23 @@ export function addShip(program: Command): void {
   const ship = program
     .command('ship')
     .description('ship events onward to headquarters, in the order of arrival, each once')
-    .addOption(setting('url', 'url', 'where to: nats://, tls://, https:// or http://'))
+    .addOption(setting('url', 'url', 'the destination: nats://, tls://, https:// or http://'))
     .addOption(setting('box', 'name', 'the name of this box there: a to z, 0 to 9, "-"').argParser(parseBox))
     .addOption(setting('creds', 'file', "NATS credentials, or the other courtd's token"))
-    .addOption(setting('ca', 'file', 'the certificate of the authority to trust for TLS'))
-    .addOption(setting('feed', 'socket', 'have the events from this feed, and not from the database'))
-    .option('--once', 'end when everything that is stored has been shipped')
+    .addOption(setting('ca', 'file', 'the CA certificate to trust for TLS'))
+    .addOption(setting('feed', 'socket', 'read the events from this feed instead of the database'))
+    .option('--once', 'end when all stored events have been shipped')
     .addOption(json())
     .addHelpText('after', HELP)
     .action(async (_options, command) => (await import('./ship.ts')).ship(command.optsWithGlobals()));
   ship
     .command('status')
-    .description('show how far shipping is, whether it runs or not')
+    .description('show how far shipping has got, whether a shipper is running or not')
     .addOption(json())
     .action(async (_options, command) => (await import('./status.ts')).shipStatus(command.optsWithGlobals()));
   ship
     .command('epoch')
-    .description('show the identity of the log of this box, or begin a new one')
+    .description('show the epoch of the log of this box, or begin a new one')
     .option('--new', 'begin a new one: after a clone, or where this box is fenced')
     .action(async (_options, command) => (await import('./epoch.ts')).epoch(command.optsWithGlobals()));
   ship

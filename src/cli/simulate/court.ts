@@ -3,7 +3,7 @@ import type { EVENT_TYPES } from '../../protocol/event.ts';
 
 /** A match of two players, as its cameras see it: the same for the same seed, however its time is cut into steps. */
 
-/** Which of a court's cameras sees it: the ball, its speed, the players. */
+/** Which of a court's cameras detects it: the ball, its speed, the players. */
 export type View = 'ball' | 'radar' | 'players';
 
 export interface Detection {
@@ -26,7 +26,7 @@ export const EVENTS_PER_S = 22;
 const STEP_S = 0.1;
 const SHOTS = ['clear', 'drop', 'smash', 'lob', 'drive', 'net_shot', 'push'] as const;
 const SWINGS = ['forehand', 'backhand'] as const;
-/** Seconds of a camera's own work on a detection, and until a preliminary one is confirmed. */
+/** Seconds that a camera needs for a detection, and until a preliminary one is confirmed. */
 const DETECTING_S = 0.15;
 const CONFIRMING_S = 1.5;
 /** The share of detections that a camera sends late, and by how many seconds. */
@@ -59,7 +59,7 @@ export class Court {
       });
   }
 
-  /** @returns what cameras send up to that second of the match, in the order in which they do. */
+  /** @returns what cameras send up to that second of the match, in the order of sending. */
   until(matchS: number): Detection[] {
     // A step begins early enough for whatever becomes ready in it.
     while (this.#step * STEP_S <= matchS) this.#play(this.#step++ * STEP_S);
@@ -78,7 +78,7 @@ export class Court {
     if (atS >= this.#nextHitS) this.#hit(atS);
   }
 
-  /** Towards the middle of his half, and a little anywhere. */
+  /** Towards the middle of the player's half, with some noise. */
   #move(player: number): { x: number; y: number } {
     const at = this.#positions[player]!;
     const home = { x: COURT.width / 2, y: (COURT.length * (player === 0 ? 1 : 3)) / 4 };

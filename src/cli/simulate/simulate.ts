@@ -12,7 +12,7 @@ export interface SimulateOptions {
   readonly url: URL;
   readonly token?: string;
   readonly courts: number;
-  /** Events a second of the whole venue; without it, time passes as it does. */
+  /** Events a second of the whole venue; without it, matches run in real time. */
   readonly rate?: number;
   readonly seed: number;
   /** Seconds; without it, until a signal. */
@@ -22,24 +22,24 @@ export interface SimulateOptions {
   readonly print?: number;
 }
 
-/** How often the cameras look. */
+/** How often the cameras detect events. */
 const TICK_MS = 100;
-/** The longest step of a match: whatever stopped this process for longer is no part of it. */
+/** The longest step of a match: if this process was stopped for longer, the match skips that time. */
 const STEP_MAX_S = 5;
 /** How long the cameras may take to send what they still have: after `--for`; after a signal, or where no box has answered. */
 const DRAIN_MS = { long: 40_000, short: 5_000 } as const;
 /** One batch in fifty is sent again although it was stored. */
 const REPEATED_SHARE = 0.02;
-/** When a printed match begins: the same for ever, so that a seed always prints the same text. */
+/** When a printed match begins: a constant, so that a seed always prints the same text. */
 const PRINTED_AT_MS = Date.UTC(2026, 2, 14, 15, 0, 0);
-/** Of the positions, one in so many is printed: a hundred events shall show every type. */
+/** One position in this many is printed, so that a hundred events include every type. */
 const PRINTED_POSITIONS = 5;
 
 /** `courtd simulate`: a venue's cameras, until they are ended. @throws {OperatorError} where no event was stored. */
 export async function simulate(options: SimulateOptions): Promise<void> {
   if (options.print !== undefined) return printData(sampleEvents(options, options.print));
   if (options.token === undefined)
-    throw new OperatorError('There is no token: give it in the variable COURTD_TOKEN.');
+    throw new OperatorError('There is no token: set the variable COURTD_TOKEN.');
   const run = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const venue = new Venue({ ...options, run });
   const random = new Random(options.seed);
@@ -59,12 +59,10 @@ export async function simulate(options: SimulateOptions): Promise<void> {
   const total = totalOf([...senders.values()]);
   printData(`${sentence(total)}; the first court is session ${venue.sessionOf(0)}\n`);
   if (total.accepted + total.duplicates === 0)
-    throw new OperatorError(
-      `No event was stored at ${options.url.origin}: is the box there, and the token right?`,
-    );
+    throw new OperatorError(`No event was stored at ${options.url.origin}: check the address and the token.`);
 }
 
-/** @returns what aborts when it is time to end: with the reason 'signal' where somebody says so. */
+/** @returns a signal that aborts when it is time to end, with the reason 'signal' after SIGINT and the like. */
 function endOf({ for: seconds }: SimulateOptions): AbortSignal {
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -123,14 +121,14 @@ function totalOf(senders: readonly Sender[]): Total {
 }
 
 function sentence({ requests, accepted, duplicates, refused, overflowed, waiting }: Total): string {
-  const lost = overflowed > 0 ? `, ${overflowed} lost for want of room` : '';
+  const lost = overflowed > 0 ? `, ${overflowed} lost because a buffer was full` : '';
   return (
     `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +
     `${refused} refused, ${waiting} not delivered${lost}`
   );
 }
 
-/** @returns so many events of cameras that behave, a line each. The same for the same seed. */
+/** @returns that many events of cameras that behave, one a line. The same for the same seed. */
 export function sampleEvents(
   { courts, seed }: Pick<SimulateOptions, 'courts' | 'seed'>,
   count: number,

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { BATCH_EVENTS, PORT } from '../../base/limits.ts';
 import { integer, notEmpty, option, parseDuration } from '../options/optionParsers.ts';
 
-/** What one of Node's timers can wait. */
+/** The longest delay of a timer in Node. */
 const LENGTH_MAX_S = 24 * 86_400;
 
 const HELP = `
@@ -21,7 +21,7 @@ Examples:
 export function addSimulate(program: Command): void {
   program
     .command('simulate')
-    .description("send what a venue's cameras would send, so that a box can be tried before one is mounted")
+    .description("simulate a venue's cameras, to try out a box before any camera is mounted")
     .addOption(
       new Option('--url <url>', 'the box')
         .default(new URL(`http://127.0.0.1:${PORT}`), `http://127.0.0.1:${PORT}`)
@@ -47,9 +47,9 @@ export function addSimulate(program: Command): void {
         parseLength,
       ),
     )
-    .option('--clean', 'only cameras that behave')
+    .option('--clean', 'leave out the cameras that misbehave')
     .addOption(
-      new Option('--print [n]', 'print so many events as NDJSON, a hundred by default, and send nothing')
+      new Option('--print [n]', 'print n events as NDJSON, 100 by default, and send nothing')
         .preset('100')
         .argParser(integer(1, 1_000_000)),
     )

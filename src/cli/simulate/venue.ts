@@ -13,7 +13,7 @@ export interface Camera {
 
 /** A wrong clock is 4 min 12 s behind. */
 const CLOCK_BEHIND_S = 252;
-/** Seconds after which the silent camera stops: long enough to be missed. */
+/** Seconds after which the silent camera stops: long enough for the box to miss it. */
 const SILENT_AFTER_S = 45;
 
 const NAMES: Readonly<Record<View, string>> = { ball: 'cam-1', radar: 'radar', players: 'cam-2' };
@@ -23,7 +23,7 @@ export interface VenueOptions {
   readonly seed: number;
   /** Without cameras that misbehave. */
   readonly clean: boolean;
-  /** Tells this run from others with the same seed. */
+  /** Distinguishes this run from others with the same seed. */
   readonly run: string;
 }
 
@@ -54,7 +54,7 @@ export class Venue {
     );
   }
 
-  /** @returns what is sent up to that second of all matches, in the order in which it is. */
+  /** @returns what is sent up to that second of all matches, in the order of sending. */
   until(matchS: number): Sending[] {
     const all = this.#courts.flatMap((court, i) =>
       court.until(matchS).map((detection) => ({
@@ -81,9 +81,9 @@ export class Venue {
 }
 
 /**
- * @param eotMs when it happened, by a right clock.
+ * @param eotMs when it happened, by a correct clock.
  * @param elapsedS since the cameras began to send.
- * @returns the event as JSON text; undefined where this camera sends it no more.
+ * @returns the event as JSON text; undefined where this camera no longer sends.
  */
 export function eventText(
   { camera, detection, sessionId }: Sending,

@@ -1,6 +1,6 @@
-import { hasDatabase, readDaemonView, readStoreView } from './views.ts';
 import { makeReport } from './report.ts';
 import { drawStatus } from './screen.ts';
+import { hasDatabase, readDaemonView, readStoreView } from './views.ts';
 
 /**
  * @returns the status as a text without what a camera has sent: the last answer to a refused request may quote it.

@@ -10,8 +10,8 @@ import type { ShipView } from '../../ship/feed/shipStatus.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
 import { counted } from '../terminal/output.ts';
 import { bytesFor, span } from '../terminal/units.ts';
-import type { DaemonView, StoreView } from './views.ts';
 import type { StatusProblem } from './schema.ts';
+import type { DaemonView, StoreView } from './views.ts';
 
 /** What needs a person, each with what to do. A screen that cries wolf is read once: what mends itself is no problem. */
 

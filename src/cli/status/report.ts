@@ -1,8 +1,8 @@
 import { shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
-import type { DaemonView, StoreView } from './views.ts';
 import { findProblems } from './problems.ts';
 import type { Status } from './schema.ts';
+import type { DaemonView, StoreView } from './views.ts';
 
 /** The whole of what is known: `courtd status --json`, and for the screen what there is beyond that. */
 export interface StatusReport {

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { SHIP_STATES } from '../../ship/feed/shipNote.ts';
 
-/** `courtd status --json` (design 7), word for word: what is not known is null. */
+/** `courtd status --json`, word for word: what is not known is null. */
 
 const closed = { additionalProperties: false } as const;
 const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
@@ -19,7 +19,7 @@ const ProblemSchema = Type.Object(
   closed,
 );
 
-/** Design 8. */
+/** As `courtd ship status --json` prints it. */
 const ShipSchema = Type.Object(
   {
     box: nullable(Type.String()),

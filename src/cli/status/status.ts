@@ -1,9 +1,9 @@
 import type { DataOption } from '../options/withDatabase.ts';
 import { type JsonOption, printJson, say } from '../terminal/output.ts';
 import { canvasOf } from '../terminal/style.ts';
-import { hasDatabase, readDaemonView, readStoreView } from './views.ts';
 import { makeReport } from './report.ts';
 import { drawStatus } from './screen.ts';
+import { hasDatabase, readDaemonView, readStoreView } from './views.ts';
 import { watch } from './watch.ts';
 
 export interface StatusOptions extends DataOption, JsonOption {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../base/operatorError.ts';
 import { visible } from '../../base/visibleText.ts';
 import { canvasOf, cut } from '../terminal/style.ts';
-import { readDaemonView, readStoreView, type StoreView } from './views.ts';
 import { makeReport, type StatusReport } from './report.ts';
 import { drawStatus, scrollMax } from './screen.ts';
+import { readDaemonView, readStoreView, type StoreView } from './views.ts';
 
 /** How often the daemon is asked, and how often the database is looked at, which takes longer. */
 const ASK_MS = 1_000;

@@ -27,7 +27,7 @@ export interface SupportOptions extends BoxOptions {
 const LOG_LINES = 500;
 
 /**
- * `courtd support`: one text for whoever helps. Never a token, a payload or a key: what may hold one is left out, and what looks like a
+ * `courtd support`: one text file for support. Never a token, a payload or a key: what may hold one is left out, and what looks like a
  * token is taken out of all that is left.
  */
 export async function support(
@@ -83,7 +83,7 @@ async function checks(box: Box): Promise<string[]> {
   );
 }
 
-/** Without the sentences and the bodies, which have what a camera has sent. */
+/** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
   const stored = await withDatabase({ data }, (db) => readRejections(db).reverse());
   const asked = await askDaemon<RejectionReport[]>(data, `${REJECTIONS_PATH}?last=${REJECTIONS_KEPT}`);

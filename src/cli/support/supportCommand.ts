@@ -6,7 +6,7 @@ export function addSupport(program: Command, status: (data: string) => Promise<s
   program
     .command('support')
     .description(
-      'write one text file for whoever helps: versions, settings, checks, status, rejections, counts, the log; no token, no payload',
+      'write one text file for support: versions, settings, checks, status, rejections, counts, the log; no token, no payload',
     )
     .addOption(
       new Option('-o, --output <file>', 'write to a file; its name appears when it is complete').argParser(

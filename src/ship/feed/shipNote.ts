@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createPartial, publish } from '../../base/atomicFile.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 
-/** What a shipper is doing (design 8). */
+/** What a shipper is doing. */
 export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
 export type ShipState = (typeof SHIP_STATES)[number];
 
@@ -25,7 +25,7 @@ export interface ShipReport {
   readonly running: boolean;
 }
 
-/** At most one small write in this time (design 8), and one when a shipper ends. */
+/** At most one small write in this time, and one when a shipper ends. */
 const WRITE_MS = 60_000;
 /** A shipper that has not reported for so long has ended: it does at least every two seconds. */
 const SILENT_MS = 15_000;

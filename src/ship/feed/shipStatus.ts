@@ -4,7 +4,7 @@ import { readShipLag } from '../../store/read/shipLag.ts';
 import { askReport } from './feedClient.ts';
 import { knownShipped, readNote, type ShipReport, type ShipState } from './shipNote.ts';
 
-/** `courtd ship status --json`, and `ship` in `courtd status --json` (design 8); what is not known is null. */
+/** `courtd ship status --json`, and `ship` in `courtd status --json`; what is not known is null. */
 export interface ShipStatus {
   readonly box: string | null;
   readonly epoch: string | null;

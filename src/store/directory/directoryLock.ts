@@ -40,7 +40,7 @@ export function lockPrune(directory: string): Database.Database {
 }
 
 /**
- * One shipper at a time, or the feed of one: which of two would tell how far it is?
+ * One shipper at a time, or its feed: with two, nobody could say how far shipping is.
  * @see lockDirectory
  */
 export function lockShipper(directory: string): Database.Database {

@@ -1,15 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
 
-/** An event that came again with other content. */
+/** An event that was sent again with different content. */
 export interface Conflict {
   /** The one that is stored. */
   readonly stored: StoredEvent;
-  /** The last other one, as JSON text; null where it was too large to be kept. */
+  /** The latest different version, as JSON text; null where it was too large to keep. */
   readonly other: string | null;
-  /** How often another one came. */
+  /** How often a different version was sent. */
   readonly times: number;
-  /** When the last one came, milliseconds since 1970-01-01T00:00:00Z. */
+  /** When the latest one was received, milliseconds since 1970-01-01T00:00:00Z. */
   readonly lastMs: number;
 }
 

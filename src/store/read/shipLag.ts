@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
 
-/** Seqs up to which events are counted one by one: a third of a second. Beyond, their seqs say how many there are. */
+/** Up to this many seqs, events are counted one by one, which takes a third of a second; beyond, the count is estimated from the seqs. */
 const COUNTED_SEQS = 1_000_000;
 
 /** What is stored after a seq. */

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 
-/** A refused request, as it is remembered. */
+/** A refused request, as it is kept. */
 export interface Rejection {
   /** The request_id, which the client was told too. */
   readonly id: string;
@@ -30,7 +30,7 @@ export interface NumberedRejection extends Rejection {
 /** What has changed since the last write. */
 export interface RejectionChanges {
   readonly added: readonly NumberedRejection[];
-  /** The turns of those that have made room, among what is stored. */
+  /** The turns of stored rejections that were evicted. */
   readonly gone: readonly number[];
 }
 

@@ -15,7 +15,7 @@ export interface PruneSelection extends Age {
   readonly hold?: ShipHold;
 }
 
-/** Events that headquarters does not have yet stay for a while. */
+/** Events that headquarters does not have yet are kept for a while. */
 export interface ShipHold {
   /** Up to here it has them. */
   readonly afterSeq: number;
@@ -68,7 +68,7 @@ export class ExpiredEvents {
   #nextPlausibleTime = { after: 0, until: 0, ms: undefined as number | undefined };
   /** How many events have been considered. */
   events = 0;
-  /** How many are old and stay, because they are not shipped. */
+  /** How many old events are kept because they are not shipped. */
   held = 0;
 
   constructor(db: Database, selection: PruneSelection) {

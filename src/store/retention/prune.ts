@@ -21,7 +21,7 @@ export interface Pruned {
   readonly sessions: number;
   /** Returned to the file system. */
   readonly bytes: number;
-  /** Old events that stay for now, because headquarters does not have them. */
+  /** Old events that are kept for now, because headquarters does not have them yet. */
   readonly held: number;
 }
 

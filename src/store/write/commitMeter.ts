@@ -1,12 +1,12 @@
 import { Histogram } from '../../base/histogram.ts';
 
-/** In seconds: a disk whose sync takes 0.1 ms is told from one of 0.5 ms, one of 40 ms from one of 100 ms, and what stalls from both. */
+/** In seconds: the bounds distinguish disks whose sync takes 0.1 ms and 0.5 ms, 40 ms and 100 ms, and one that stalls. */
 const SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
 ] as const;
 const REQUESTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] as const;
 
-/** What the group commits of this process took, those that succeeded. */
+/** How long the successful group commits of this process took. */
 export class CommitMeter {
   /** From BEGIN to the end of COMMIT, in seconds. */
   readonly commitSeconds = new Histogram(SECONDS);

@@ -3,8 +3,8 @@ import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
 import { type CourtEvent, eventToJson } from '../../protocol/event.ts';
 
 /**
- * What an event in conflict came with when it came last, for `courtd conflicts`: of the newest CONFLICT_COPIES. It is written in
- * the transaction of the request that brought it, and costs nothing where there is no conflict.
+ * The latest other version of an event in conflict, for `courtd conflicts`: the newest CONFLICT_COPIES are kept. It is written in
+ * the transaction of its request, and costs nothing where there is no conflict.
  */
 export class ConflictCopies {
   readonly #put: Statement<[number, string | null]>;
@@ -28,7 +28,7 @@ export class ConflictCopies {
     this.#hasNew = true;
   }
 
-  /** Lets the oldest go. Call it before the commit. */
+  /** Deletes the oldest ones. Call it before the commit. */
   trim(): void {
     if (!this.#hasNew) return;
     this.#hasNew = false;

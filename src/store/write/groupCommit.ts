@@ -139,8 +139,8 @@ export class GroupCommit {
   }
 
   /**
-   * Commits a small write that is no event, in a transaction of its own: its failure is none of theirs.
-   * @returns whether it is on disk; it is not tried where events would be refused, nor on a full disk, whose last room is for them.
+   * Commits a small write that is not an event, in its own transaction, so that its failure does not affect events.
+   * @returns whether it is on disk; not tried where events would be refused, nor on a full disk, whose last space is for events.
    */
   aside(write: () => void): boolean {
     if (this.#isFailed || this.#isBackingOff || this.#holds.size > 0 || this.full.isFull) return false;

@@ -1,6 +1,6 @@
 import t from 'tap';
+import { type Choice, FaultPlan, INJECTED_FAULTS } from '../../../src/cli/conformance/faultPlan.ts';
 import { sentEvents } from '../../../src/cli/conformance/sentEvents.ts';
-import { type Choice, INJECTED_FAULTS, FaultPlan } from '../../../src/cli/conformance/faultPlan.ts';
 import { event } from '../../harness/events.ts';
 
 const FIRST = 50;
