@@ -90,7 +90,7 @@ t.test('metrics of a box', async (t) => {
     fs.chmodSync(copy, 0o640);
     t.match(await about(), { level: 'warn', message: 'Others cannot read' });
     fs.utimesSync(copy, 1, 1);
-    t.match(await about(), { level: 'fail', message: 'and not since', advice: 'journalctl' });
+    t.match(await about(), { level: 'fail', message: 'was last written', advice: 'journalctl' });
     await daemon.stop();
     fs.rmSync(copy);
     t.strictSame(fs.readdirSync(folder), ['data']);

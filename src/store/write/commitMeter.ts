@@ -10,7 +10,7 @@ const REQUESTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] as const;
 export class CommitMeter {
   /** From BEGIN to the end of COMMIT, in seconds. */
   readonly commitSeconds = new Histogram(SECONDS);
-  /** COMMIT alone: writing the log and syncing it, in seconds. */
+  /** COMMIT alone: writing and syncing the WAL, in seconds. */
   readonly syncSeconds = new Histogram(SECONDS);
   /** Requests in a commit. */
   readonly requests = new Histogram(REQUESTS);
