@@ -50,7 +50,7 @@ function textOf({ stored, other, times, lastMs }: Conflict): string {
   const often = times === 1 ? 'once' : `${times} times`;
   const head = [
     `${visible(eventId)} of ${visible(sessionId)}, revision ${revision}`,
-    `  from ${visible(source)} on ${visible(courtId)}; sent again ${often} with different content, last at ${isoTime(lastMs)}`,
+    `  from ${visible(source)} on ${visible(courtId)}; came again ${often} with other content, last at ${isoTime(lastMs)}`,
   ];
   const body = other === null ? [TOO_LARGE] : sideBySide(eventToJson(stored), other);
   return `${[...head, ...body.map((line) => `  ${visible(line)}`)].join('\n')}\n\n`;
