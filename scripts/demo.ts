@@ -8,16 +8,16 @@ import { text } from 'node:stream/consumers';
 import { parseArgs, promisify } from 'node:util';
 
 /**
- * `npm run demo`: a box of its own, a venue that sends to it, and `courtd status --watch`; at the end a report of a court. Nothing of it
- * stays but the report. It takes --for, --courts, --rate and --seed of `courtd simulate`, and -o for the report.
+ * `npm run demo`: a temporary box, a venue that sends to it, and `courtd status --watch`; at the end a report of one court. Only the
+ * report is kept. It takes --for, --courts, --rate and --seed of `courtd simulate`, and -o for the report.
  */
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const BIN = path.join(ROOT, 'bin/courtd');
 const REPORT = path.join(ROOT, 'data/demo-report.html');
-/** How long a part may take to end, before it is killed. */
+/** How long each process may take to end before it is killed. */
 const END_MS = 15_000;
-/** npm passes SIGTERM on and no SIGHUP: whether it is still there has to be looked at. */
+/** npm forwards SIGTERM but not SIGHUP: this script has to check whether npm is still there. */
 const PARENT_LOOK_MS = 500;
 
 const { output, flags } = options();
@@ -35,7 +35,7 @@ try {
   console.error(`demo: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
 }
-// The watch for the parent would keep it going.
+// The timer that watches the parent would keep the process alive.
 process.exit();
 
 async function demo(): Promise<void> {
@@ -44,7 +44,7 @@ async function demo(): Promise<void> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = `http://127.0.0.1:${await portOf(daemon)}`;
-  // Nobody reads its log any more, and it must not fill the pipe.
+  // Nobody reads its log any more, but it must not fill the pipe.
   daemon.stdout!.resume();
   const cameras = start(['simulate', '--url', url, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -65,7 +65,7 @@ async function demo(): Promise<void> {
 async function watch(url: string): Promise<void> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     console.log(
-      `A box listens at ${url}, and a venue sends to it. SIGTERM ends it; on a terminal you would see it at work.`,
+      `A box listens at ${url}, and a venue sends to it. SIGTERM ends the demo; on a terminal it shows the box at work.`,
     );
     return ended;
   }
@@ -120,7 +120,7 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** @returns what settles when somebody ends it, or npm is gone. */
+/** @returns a promise that settles on a signal, or when npm is gone. */
 function endOf(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { CONTENDERS } from './contest.ts';
 import { PEERS } from './peers/section.ts';
 
 /**
- * Starts one contender for a program that is not of the bench. argv: its name, and its directory, empty or as it left it.
+ * Starts one contender for a program outside the benchmark. argv: its name, and its directory, empty or as it left it.
  * Prints where to send events, as a line of JSON; then, for every line of input, the ids that it holds, as another. At the end
  * of its input it kills the contender.
  */

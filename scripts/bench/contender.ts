@@ -17,9 +17,9 @@ export interface Contender {
 }
 
 export interface Running {
-  /** What answers the requests. */
+  /** The process that answers the requests. */
   readonly child: Child;
-  /** What it stands on, such as a database server. */
+  /** What it depends on, such as a database server. */
   readonly servers?: readonly Child[];
   readonly target: Target;
   /** @returns how many events it holds; absent where it stores nothing. */

@@ -38,7 +38,7 @@ export const contest: Section = {
   },
 };
 
-/** @returns those that can take part on this machine and are asked for, running. */
+/** @returns the contenders that were asked for and can run on this machine, started. */
 export async function startAll(
   ground: Ground,
   contenders: readonly Contender[],

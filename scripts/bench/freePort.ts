@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 
-/** For a server that cannot choose one itself. @returns a TCP port of this machine that nobody listens on. */
+/** For a server that cannot choose one itself. @returns a free TCP port of this machine. */
 export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

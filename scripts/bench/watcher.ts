@@ -7,7 +7,7 @@ import { COURTD } from './courtd.ts';
 
 const LOOK_MS = 20;
 
-/** Somebody who looks at a running box, in processes of their own, until he is stopped. */
+/** An observer of a running box, in separate processes, until it is stopped. */
 export class Watcher {
   readonly title: string;
   readonly #child: Child;
@@ -19,7 +19,7 @@ export class Watcher {
     this.#pidFile = path.join(folder, 'pid');
     const input = path.join(folder, 'input');
     execFileSync('mkfifo', [input, path.join(folder, 'output')]);
-    // Its input is never at its end, as that of a terminal.
+    // Its input never ends, like that of a terminal.
     this.#child = new Child('sh', ['-c', `set -e; cd '${folder}'; exec 0<>input; ${script}`]);
   }
 

@@ -12,11 +12,11 @@ import type { Section } from './section.ts';
 import { VENUE } from './venue.ts';
 import { Watcher } from './watcher.ts';
 
-/** Ingest without anybody who looks, and beside three readers of all events, a status screen, and the metrics file: in turns. */
+/** Ingest alone, and beside three readers of all events, a status screen and the metrics file: in turns. */
 
 const TAILS = 3;
 const WARM_UP_S = 1;
-/** Until those who look have started, which takes more than looking. */
+/** Time for the observers to start, which costs more than observing. */
 const SETTLED_MS = 2_000;
 const LEAST_RATE = 0.95;
 const MOST = 1.05;
@@ -98,7 +98,7 @@ async function runVenue(ground: Ground, box: Box, seconds: number): Promise<Run>
   return { eventsPerS: events / seconds, p99Ms, ...look.seen };
 }
 
-/** Those who look during one run, and what CPU they and the daemon take meanwhile. */
+/** The observers of one run, and the CPU that they and the daemon use. */
 class Look {
   readonly #box: Box;
   readonly #watchers: readonly Watcher[];

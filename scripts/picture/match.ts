@@ -1,13 +1,13 @@
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 
-/** A made-up doubles match of pickleball, the same each time: what the picture of a report is made of. */
+/** A made-up doubles match of pickleball, the same each time, for the picture of a report. */
 
 export const SESSION = 'club-night-2026-03-14-court-2';
 const START_MS = Date.UTC(2026, 2, 14, 18, 30);
 const RALLIES = 150;
 const [WIDTH, LENGTH, NET] = [20, 44, 22];
 
-/** How a shot lands: how far behind the net, in feet, how exactly, and how fast it is, in km/h. */
+/** How a shot lands: distance behind the net in feet, its spread, and the speed in km/h. */
 interface Shot {
   readonly name: string;
   readonly depth: number;

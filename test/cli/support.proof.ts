@@ -6,7 +6,7 @@ import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 
-t.test('a file for whoever helps: no token that ever was, no payload, no key', async (t) => {
+t.test('a file for support: no token that ever was, no payload, no key', async (t) => {
   const folder = temporaryFolder(t);
   const { cert, key } = await makePair(folder, 'box');
   const tls = { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key };

@@ -44,7 +44,7 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
   await t.test('without streams every command says what to do, and init makes them, once', async (t) => {
     const early = await courtd(['fleet', 'status', url]);
     t.equal(early.status, 1);
-    t.match(early.stderr, /^courtd: There is no stream FLEET here\. "courtd fleet init" makes it\.\n$/);
+    t.match(early.stderr, /^courtd: There is no stream FLEET here: "courtd fleet init" creates it\.\n$/);
     t.match(bad((await check(servers)).results), [{ message: /no stream FLEET/, advice: /fleet init/ }]);
     const made = await courtd(['fleet', 'init', url]);
     t.strictSame(made, {
@@ -238,7 +238,10 @@ t.test('a stream of another shape is left as it is, and named with its differenc
   await jsm.streams.add({ name: 'FLEET', subjects: ['court.v1.*.*'], max_age: 3_600e9 });
   const { status, stdout, stderr } = await courtd(['fleet', 'init', servers.url]);
   t.strictSame([status, stdout], [1, '']);
-  t.match(stderr, /stream FLEET already, .*max_age is 3600000000000 \(wanted: 0\).*left as it is/);
+  t.match(
+    stderr,
+    /already a stream FLEET with other settings: .*max_age is 3600000000000 \(wanted: 0\).*not changed/,
+  );
   await t.rejects(jsm.streams.info('FLEET_STATUS'), 'nothing is made');
 
   t.test(

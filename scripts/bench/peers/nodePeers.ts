@@ -5,7 +5,7 @@ import { courtTarget } from '../courtd.ts';
 import { missingPostgres, startPostgres } from './postgres.ts';
 import { heldInSQLite, TOKEN } from './stored.ts';
 
-/** Servers of a file each. */
+/** Servers that are one file each. */
 
 const script = (name: string) => path.join(import.meta.dirname, '../servers', `${name}.ts`);
 

@@ -10,9 +10,9 @@ import { freePort } from '../freePort.ts';
 /** Debian's PostgreSQL on a data directory of its own, as its installer leaves it: fsync and synchronous_commit are on. */
 
 const VERSIONS = '/usr/lib/postgresql';
-/** It refuses to run as root; the package makes the user. */
+/** It refuses to run as root; the package creates the user. */
 const AS_POSTGRES = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
-/** A quarter of a small box's memory, and checkpoints that are not in the way of a run of seconds. */
+/** A quarter of a small box's memory, and checkpoints that do not disturb a run of a few seconds. */
 const SETTINGS = { shared_buffers: '256MB', max_wal_size: '2GB', listen_addresses: '127.0.0.1' };
 /** Those of a run: the contender's, the run's, and the one that both are in. */
 const FOLDERS_ABOVE = 3;

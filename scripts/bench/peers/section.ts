@@ -17,8 +17,8 @@ import { SLOWER_MS, slowDisk } from './slowDisk.ts';
 import { hasStrace, syncsPerAnswer } from './syncs.ts';
 
 /**
- * courtd beside what a good engineer would build in its place, all durable before the answer. Who answers faster than its
- * promise allows shows in the last table: syncs for each answer, and what is lost in a power cut.
+ * courtd beside what a good engineer would build in its place, all durable before the answer. The last table shows who answers faster than
+ * its promise allows: syncs for each answer, and what is lost in a power cut.
  */
 
 export const PEERS: readonly Contender[] = [
@@ -98,11 +98,11 @@ function table(load: Load, where: string, measured: readonly Measured[]): Table 
   };
 }
 
-/** The biggest venue, whose cameras send on schedule. */
+/** The largest venue, whose cameras send on schedule. */
 async function venues(ground: Ground): Promise<Table> {
   const rows: (string | number)[][] = [];
   for (const contender of PEERS) {
-    // It speaks a protocol of its own, which the cameras do not.
+    // It has a different protocol, which the cameras do not speak.
     if (contender === influxdb || !takesPart(contender, ground)) continue;
     const { target, child, servers = [] } = await contender.start(ground.empty(`${contender.name}-venue`));
     const all = [child, ...servers];
@@ -123,7 +123,7 @@ async function venues(ground: Ground): Promise<Table> {
   return { headings: [title, 'p50 ms', 'p99 ms', 'slowest ms', 'CPU us/event'], rows };
 }
 
-/** What each answer is worth. */
+/** How durable each answer is. */
 async function promises(ground: Ground, memory: ReadonlyMap<Contender, number>): Promise<Table> {
   const cuts = ground.options.powerCuts;
   const rows: (string | number)[][] = [];

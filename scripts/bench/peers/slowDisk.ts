@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Milliseconds that a sync takes longer: a small box's flash, or a disk that turns. */
+/** By how many milliseconds a sync is slowed down: like a small box's flash, or a spinning disk. */
 export const SLOWER_MS = 5;
 
 const SOURCE = `

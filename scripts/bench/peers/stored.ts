@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import type { Running } from '../contender.ts';
 
-/** What the peers share: their token, and how what they hold is read. */
+/** What the peers share: their token, and how to read what they hold. */
 
 export const TOKEN = 'a-token-of-the-bench';
 
