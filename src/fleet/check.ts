@@ -3,8 +3,8 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
 import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { type Break, Chains } from './chain.ts';
-import { codeOf, ElectionRetry, NO_STREAM } from './electionRetry.ts';
 import { type Monitored, readMonitors } from './monitor.ts';
+import { codeOf, NO_STREAM, Patience } from './patience.ts';
 import { readStream } from './readStream.ts';
 import { type Difference, differences, inWords, LOG, STATUS, type StreamPlan } from './streams.ts';
 
@@ -43,8 +43,8 @@ export async function checkFleet(
 ): Promise<CheckResult[]> {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const servers = await readMonitors(monitors);
-  const retry = new ElectionRetry();
-  const [log, status] = [await streamInfo(jsm, LOG, retry), await streamInfo(jsm, STATUS, retry)];
+  const patience = new Patience();
+  const [log, status] = [await streamInfo(jsm, LOG, patience), await streamInfo(jsm, STATUS, patience)];
   const peers = peersOf(nc, log);
   return [
     ...unreadable(servers, peers),
@@ -60,14 +60,14 @@ export async function checkFleet(
 
 type Found = StreamInfo | { readonly fault: string };
 
-async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, retry: ElectionRetry): Promise<Found> {
+async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, patience: Patience): Promise<Found> {
   const info = () =>
     jsm.streams.info(name).catch((error) => {
       if (codeOf(error) !== NO_STREAM) throw error;
       throw new OperatorError(`There is no stream ${name}.`);
     });
   try {
-    return await retry.run(info);
+    return await patience.until(info);
   } catch (error) {
     if (error instanceof OperatorError) return { fault: error.message };
     throw error;
@@ -242,7 +242,7 @@ async function chains(
       fail(
         'chain',
         `The log could not be read to its end. ${error.message}`,
-        'Fix that, and run this again.',
+        'Mend that, and run this again.',
       ),
     ];
   }

@@ -7,7 +7,7 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
-import { codeOf, ElectionRetry, NO_STREAM } from './electionRetry.ts';
+import { codeOf, NO_STREAM, Patience } from './patience.ts';
 
 export interface ReadOptions {
   readonly stream: string;
@@ -37,8 +37,8 @@ const STALLED_MS = 60_000;
  */
 export async function* readStream(nc: NatsConnection, options: ReadOptions): AsyncGenerator<JsMsg> {
   const { stream, filter, after = 0, last = false, headersOnly = false, follow = false } = options;
-  const retry = new ElectionRetry();
-  const lastSeq = await retry.run(() => lastSeqOf(nc, stream));
+  const patience = new Patience();
+  const lastSeq = await patience.until(() => lastSeqOf(nc, stream));
   const wanted = {
     ...(filter === undefined ? {} : { filter_subjects: filter }),
     ...(last
@@ -46,7 +46,7 @@ export async function* readStream(nc: NatsConnection, options: ReadOptions): Asy
       : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: after + 1 }),
     headers_only: headersOnly,
   };
-  const consumer = await retry.run(() => jetstream(nc).consumers.get(stream, wanted));
+  const consumer = await patience.until(() => jetstream(nc).consumers.get(stream, wanted));
   const { num_pending } = await consumer.info(true);
   if (num_pending === 0 && !follow) return;
   const messages = await consumer.consume({ max_messages: AHEAD, idle_heartbeat: HEARTBEAT_MS });

@@ -1,8 +1,8 @@
 const [FIRST_MS, MOST_MS] = [1_000, 60_000];
 
 /**
- * How long to wait after failures in a row: not at all after the first, then about 1 s, 2 s, 4 s, up to 60 s. Half of it is left to
- * chance, so that forty boxes do not come back in the same moment.
+ * How long to wait after failures in a row: not at all after the first, then about 1 s, 2 s, 4 s, up to 60 s. Half of it is
+ * random, so that forty boxes do not come back at the same moment.
  */
 export class Backoff {
   #failures = 0;

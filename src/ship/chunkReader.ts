@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventFeed, Piece } from './feed/eventFeed.ts';
 import { CHUNK_LIMITS } from './sink/chunk.ts';
 
-/** A chunk goes when it is full, or when its first event has waited for so long. */
+/** A chunk is sent when it is full, or when its first event has waited this long. */
 const GATHER_MS = 2_000;
-/** How often the log is looked at while nothing comes. */
+/** How often the log is read while nothing new comes. */
 const POLL_MS = 500;
 
-/** Gathers the events that the next chunk is made of. */
+/** Collects the events of the next chunk. */
 export class ChunkReader {
   readonly #feed: EventFeed;
   readonly #signal: AbortSignal;

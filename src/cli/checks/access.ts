@@ -5,7 +5,7 @@ import { type Token, tokenState } from '../../store/tokens/tokens.ts';
 import { isoTime } from '../terminal/output.ts';
 import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
 
-/** What cameras are let in with: the token, and the certificate that they see. */
+/** What a camera needs for access: the token, and the certificate that it sees. */
 
 const DAY_MS = 86_400_000;
 const REPLACE = 'Write a new pair in its place, then "sudo systemctl reload courtd".';

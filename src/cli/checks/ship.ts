@@ -5,7 +5,7 @@ import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
 import { type Check, type Finding, fail, ok, warn } from './check.ts';
 
-/** Events may be so old before shipping them is said to be behind, in seconds. */
+/** The age in seconds from which unshipped events count as behind. */
 const LATE_S = 3_600;
 const NOTHING = ok('Nothing is shipped from here: COURTD_SHIP_URL is not set.');
 const START = 'Start it: "sudo systemctl start courtd-ship", and look at "journalctl -u courtd-ship".';
@@ -27,7 +27,7 @@ export const ship: Check = {
     const late = `${behind_events} events are not shipped, the oldest came ${behind_s} s ago.`;
     if (!running && (behind_events ?? 0) > 0) return warn(`No shipper runs: ${late}`, START);
     if ((behind_s ?? 0) > LATE_S)
-      return warn(`${late} ${error ?? ''}`.trimEnd(), 'Look at the line to headquarters.');
+      return warn(`${late} ${error ?? ''}`.trimEnd(), 'Check the link to headquarters.');
     const upTo = shipped_seq === null ? 'nothing has been shipped yet' : `shipped up to seq ${shipped_seq}`;
     return ok(`Events are shipped to ${view.url}: ${upTo}.`);
   },

@@ -6,7 +6,7 @@ import type { ConnectionRecord, Exchange, Recording } from './exchange.ts';
 const EXCHANGES_MAX = 10_000;
 const EVENTS_MAX = 200_000;
 
-/** Names of query parameters that may hold a token. */
+/** Words in a query that stand before a token. */
 const TOKEN_NAMES = /[?&][^=&]*(?:token|auth|bearer|secret|key)[^=&]*=/i;
 
 /** Records requests and what became of them. */

@@ -16,10 +16,10 @@ export function addFleet(program: Command): void {
       .addOption(
         new Option('--ca <file>', "the CA certificates for the servers' certificates").env('COURTD_FLEET_CA'),
       );
-  verb('init', "create the fleet's streams, where they do not exist yet").action(
+  verb('init', "make the fleet's streams, where they are not there yet").action(
     async (url, _options, command) => (await import('./init.ts')).init(url, command.optsWithGlobals()),
   );
-  verb('check', 'check that headquarters keeps what it acknowledges, and that every log is complete')
+  verb('check', 'look whether headquarters keeps what it acknowledges, and whether every log is whole')
     .addOption(
       new Option('--monitor <urls>', "the servers' monitoring ports, separated by commas").argParser(
         parseMonitors,

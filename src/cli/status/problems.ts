@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 const ALIKE_S = 2;
 const BACKUP_MS = 7 * DAY_MS;
 const DAYS_LEFT = 14;
-/** A shipper that is restarted is no problem, and a line may be away for some hours, in seconds. */
+/** Seconds: a shipper may be restarted, and the link may be down for some hours. */
 const SHIP_STOPPED_S = 300;
 const SHIP_LATE_S = 6 * 3_600;
 /** A camera without a valid token tries every half minute: one that has not tried for so long, and was served since, has got its token. */
@@ -76,7 +76,7 @@ function problem(
   return { code, level, message, advice };
 }
 
-const FENCED = 'As it says; "courtd ship status" shows more.';
+const FENCED = 'Do what the message says; "courtd ship status" shows more.';
 const RESTART = 'If that lasts, restart it: "sudo systemctl restart courtd".';
 const STOPPED = problem(
   'daemon_stopped',
@@ -214,7 +214,7 @@ function certificateProblems({ certificate }: DaemonStatus, nowMs: number): Stat
   return [problem('certificate_expires', 'warn', message, advice)];
 }
 
-/** What a slow line or a night without one makes good by itself is no problem. */
+/** A slow link, or a night without one, is not a problem: it catches up by itself. */
 function shipProblems({ isSetUp, running, state, error, behind_s }: ShipView): StatusProblem[] {
   if (!isSetUp) return [];
   const sentence = error ?? 'Headquarters gets no events from this box.';
@@ -229,7 +229,7 @@ function shipProblems({ isSetUp, running, state, error, behind_s }: ShipView): S
   if (late <= SHIP_LATE_S) return [];
   const message = `Headquarters is ${span(late)} behind. ${error ?? ''}`.trimEnd();
   return [
-    problem('ship_behind', 'warn', message, 'Look at the line to headquarters; the box keeps its events.'),
+    problem('ship_behind', 'warn', message, 'Check the link to headquarters; the box keeps its events.'),
   ];
 }
 

@@ -34,7 +34,7 @@ export interface DaemonView {
   readonly hangs: DaemonHangs | undefined;
 }
 
-/** @returns whether there is a database at all; true where that cannot be told: whoever opens it is told why. */
+/** @returns whether there is a database at all; true where that is unknown: opening it will say why. */
 export function hasDatabase(directory: string): boolean {
   try {
     fs.accessSync(databaseFile(directory));
@@ -92,7 +92,7 @@ function viewOf(
   };
 }
 
-/** Look at the store first: root becomes the owner of the directory there. @throws {OperatorError} where the socket is closed to this user. */
+/** Read the store first: that is where root becomes the owner of the directory. @throws {OperatorError} where the socket is closed to this user. */
 export async function readDaemonView(data: string): Promise<DaemonView> {
   try {
     return { daemon: await askDaemon<DaemonStatus>(data, '/v1/status'), hangs: undefined };

@@ -4,7 +4,7 @@ import { forStdout } from './output.ts';
 
 /** What a pipe takes whole or not at all (POSIX, PIPE_BUF; pipe(7): 4096 on Linux). */
 const ATOMIC_BYTES = 4_096;
-/** Of what is no pipe: fewer calls of the system. */
+/** The buffer where standard output is not a pipe: fewer system calls. */
 const PIECE_BYTES = 64 * 1024;
 /** How long a line of which a part has been taken is waited for, after a signal. */
 const LAST_LINE_MS = 1_000;

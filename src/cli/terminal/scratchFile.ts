@@ -11,8 +11,8 @@ export interface Piece {
 }
 
 /**
- * Keeps on disk what is needed later and would not fit into memory. The file loses its name as soon as it is open, so that
- * nothing is left of it, whatever ends the process.
+ * Keeps on disk what is needed later and would not fit into memory. The file is unlinked as soon as it is open, so that
+ * nothing remains of it, however the process ends.
  */
 export class ScratchFile {
   readonly #folder: string;

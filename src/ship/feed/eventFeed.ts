@@ -2,7 +2,7 @@ import type { Epoch } from '../../store/layout/epochs.ts';
 import type { ShipReport } from './shipNote.ts';
 import type { ShipStatus } from './shipStatus.ts';
 
-/** What the box's side tells of its log. */
+/** The state of the box's log. */
 export interface LogState {
   /** The current one is the last. */
   readonly epochs: readonly Epoch[];
@@ -10,7 +10,7 @@ export interface LogState {
   readonly lastSeq: number;
   /** The highest seq whose event was pruned; 0: none. */
   readonly prunedSeq: number;
-  /** What was last reported of this log; undefined where nothing has been. */
+  /** The latest report about this log; undefined without one. */
   readonly report: ShipReport | undefined;
 }
 
@@ -33,20 +33,20 @@ export interface PieceLimits {
   readonly bytes: number;
 }
 
-/** Where a shipper has its events from, and where it leaves word of how far it is: the database, or the feed of another process. */
+/** Where a shipper reads events and reports its progress: the database, or the feed of another process. */
 export interface EventFeed {
   /** @throws {FeedAway} where it cannot be read now, and may be again. */
   state(): Promise<LogState>;
   /** @param after a seq; 0: from the beginning. @throws {FeedAway} */
   next(after: number, limits: PieceLimits): Promise<Piece>;
-  /** Never fails: what is not taken is reported again. */
+  /** Never fails: a report that is lost is followed by another. */
   report(report: ShipReport): Promise<void>;
-  /** What `courtd status --json` says; undefined where that cannot be told. */
+  /** What `courtd status --json` says; undefined where that is unknown. */
   status(): Promise<BoxStatus | undefined>;
   close(): Promise<void>;
 }
 
-/** Of `courtd status --json`, what headquarters is told. */
+/** The part of `courtd status --json` that headquarters gets. */
 export interface BoxStatus {
   readonly problems: readonly unknown[];
   readonly ship: ShipStatus | null;

@@ -12,7 +12,7 @@ import { isReport, type ShipReport } from './shipNote.ts';
 
 /** Longer than the feed waits for a database that is locked. */
 const FEED_MS = 30_000;
-/** Somebody waits for the answer. */
+/** A person waits for the answer. */
 const REPORT_MS = 2_000;
 
 interface Answer {
@@ -73,7 +73,7 @@ export class FeedClient implements EventFeed {
   }
 }
 
-/** @returns what the shipper of a data directory, or its feed, was told last; undefined where none runs there. */
+/** @returns the latest report of the shipper of a data directory, or of its feed; undefined where none is running. */
 export async function askReport(directory: string): Promise<ShipReport | undefined> {
   const answer = await new Promise<Answer | undefined>((resolve) => {
     const options = {

@@ -13,16 +13,16 @@ import { isReport } from './shipNote.ts';
 /** A report is a few hundred bytes. */
 const REPORT_BYTES = 16 * 1024;
 
-/** The socket on which commands of this box ask how far the shipper is. */
+/** The socket on which commands of this box ask for the shipper's progress. */
 export function shipSocket(directory: string): string {
   return path.join(directory, 'ship.sock');
 }
 
 /**
- * Serves a feed over unix sockets, as HTTP: on `ship.sock` of the data directory, and on one that systemd has passed.
+ * Serves a feed over unix sockets, as HTTP: on `ship.sock` of the data directory, and on one that systemd passes.
  *
  * - `GET /v1/state`: what EventFeed.state gives.
- * - `GET /v1/events?after=SEQ&events=N&bytes=N`: the lines of EventFeed.next; the rest of the piece stands in the header.
+ * - `GET /v1/events?after=SEQ&events=N&bytes=N`: the lines of EventFeed.next; the rest of the piece is in the headers.
  * - `GET /v1/status`: problems and shipping, of `courtd status`.
  * - `POST /v1/report`: takes a ShipReport. `GET /v1/report`: the latest.
  */
@@ -31,7 +31,7 @@ export class FeedServer {
   readonly #feed: LocalFeed;
   readonly #lock: Database;
   readonly #servers: http.Server[] = [];
-  /** When something was last asked, by performance.now. */
+  /** The time of the last request, by performance.now. */
   askedAt = performance.now();
 
   private constructor(directory: string, feed: LocalFeed, lock: Database) {

@@ -25,7 +25,7 @@ export class LocalFeed implements EventFeed {
   readonly #directory: string;
   readonly #log: ArrivalLog;
   readonly #notes: NoteKeeper;
-  /** What was read last, when nothing came after it: the database is opened again only when something may have come. */
+  /** The last piece, if nothing followed it: the database is opened again only when there may be something new. */
   #idle: { readonly after: number; readonly epoch: string } | undefined;
 
   constructor(directory: string) {
@@ -68,7 +68,7 @@ export class LocalFeed implements EventFeed {
     this.#notes.put(report);
   }
 
-  /** Asked of a process of its own, once a minute: what it loads and reads is gone again with it. */
+  /** Asked in a separate process, once a minute, so that its memory is freed again. */
   async status(): Promise<BoxStatus | undefined> {
     const args = [MAIN, 'status', '--json', '--data', this.#directory];
     const options = { timeout: STATUS_MS, maxBuffer: STATUS_BYTES, killSignal: 'SIGKILL' } as const;

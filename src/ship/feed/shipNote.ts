@@ -15,7 +15,7 @@ export interface ShipReport {
   readonly url: string;
   readonly epoch: string | null;
   readonly state: ShipState;
-  /** Headquarters has every event up to here, but for those that it refuses for good; null where that is not known. */
+  /** Headquarters has every event up to here, except those that it refuses for good; null where that is unknown. */
   readonly shipped_seq: number | null;
   /** ISO 8601; null: nothing has been acknowledged yet. */
   readonly last_ack_at: string | null;
@@ -27,7 +27,7 @@ export interface ShipReport {
 
 /** At most one small write in this time, and one when a shipper ends. */
 const WRITE_MS = 60_000;
-/** A shipper that has not reported for so long has ended: it does at least every two seconds. */
+/** A shipper that has not reported for this long has ended: it reports at least every two seconds. */
 const SILENT_MS = 15_000;
 const NOTE_BYTES_MAX = 16 * 1024;
 
@@ -35,7 +35,7 @@ export function noteFile(directory: string): string {
   return path.join(directory, 'courtd.ship');
 }
 
-/** @returns what was noted last; undefined where nothing was, or it cannot be read. */
+/** @returns the latest note; undefined without one, or where it cannot be read. */
 export function readNote(directory: string): ShipReport | undefined {
   try {
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
@@ -93,7 +93,7 @@ export class NoteKeeper {
     this.#written = JSON.stringify(this.#latest ?? null);
   }
 
-  /** The latest report: `running` is true only of a shipper that has been heard of just now. */
+  /** The latest report: `running` is true only if the shipper has reported recently. */
   get latest(): ShipReport | undefined {
     const isHeard = performance.now() - this.#reportedAt < SILENT_MS;
     return this.#latest && { ...this.#latest, running: this.#latest.running && isHeard };
@@ -107,7 +107,7 @@ export class NoteKeeper {
     else this.#timer ??= setTimeout(() => this.flush(), waitMs).unref();
   }
 
-  /** Writes what has not been written. That it cannot be, such as on a full disk, is no failure: it is only older then. */
+  /** Writes a report that has not been written. If it cannot, such as on a full disk, the note is only older. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -21,7 +21,7 @@ export interface ShipStatus {
   readonly error: string | null;
 }
 
-/** How far shipping is by what has been reported, and by what the database holds now. */
+/** How far shipping has got, by the latest report and the current database. */
 export interface ShipView extends ShipStatus {
   /** Whether a shipper runs. */
   readonly running: boolean;
@@ -30,7 +30,7 @@ export interface ShipView extends ShipStatus {
 }
 
 /**
- * True at the moment it is asked, also when no shipper runs: then the latest note counts.
+ * Current, also without a running shipper: then the latest note counts.
  * @param settings of this command; the shipper's own count for more.
  */
 export async function readShipView(
@@ -80,7 +80,7 @@ function behindSeconds(oldestMs: number | undefined, nowMs: number): number {
   return oldestMs === undefined ? 0 : Math.max(0, Math.round((nowMs - oldestMs) / 1_000));
 }
 
-/** @returns the members that are the contract's. */
+/** @returns the members that JSON output has. */
 export function shipStatusOf({ running: _running, isSetUp: _isSetUp, ...status }: ShipView): ShipStatus {
   return status;
 }

@@ -21,7 +21,7 @@ export function codeOf(error: unknown): number | undefined {
 }
 
 /** Retries for up to a minute: servers that are electing a leader do not answer, or answer with an error. */
-export class ElectionRetry {
+export class Patience {
   readonly #end = performance.now() + WAIT_MS;
   readonly #tell: (sentence: string) => void;
   #told = false;
@@ -35,7 +35,7 @@ export class ElectionRetry {
    * @throws {PermissionViolationError} where this user may not ask.
    * @throws {OperatorError} where the servers refuse, or do not answer in time.
    */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+  async until<Result>(work: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
         return await work();
@@ -70,6 +70,6 @@ function sentenceOf(error: unknown): string {
   if (code !== undefined && !FOR_NOW.includes(code)) return `The servers refuse: ${message}.`;
   return (
     `JetStream did not answer within ${WAIT_MS / 1000} s (${message}). Check that it is enabled, and that more than ` +
-    'half of the servers are running and can reach one another.'
+    'half of the servers run and can reach one another.'
   );
 }
