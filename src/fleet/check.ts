@@ -34,7 +34,7 @@ const GUIDE = 'The guide FLEET.md has a configuration that does.';
 /**
  * Checks that headquarters keeps what it acknowledges, and that the log of every box is complete.
  * @param monitors addresses of monitoring ports, `http://HOST:8222`.
- * @param progress called from time to time with the number of chunks read so far.
+ * @param progress called now and then with the chunks read so far.
  */
 export async function checkFleet(
   nc: NatsConnection,
