@@ -5,8 +5,11 @@ import type { Logger } from 'pino';
 import { OperatorError } from '../base/operatorError.ts';
 import { bindPrivately, controlFile, giveToGroup, removeStale } from './controlSocket.ts';
 
-/** Open connections: when all are taken, the oldest that is not being answered makes room. A person has a few. */
-const CONNECTIONS = 64;
+/**
+ * Open connections: when all are taken, the oldest that is not being answered makes room, or else the oldest: clients that send half
+ * a request, or read no answer, keep nobody out. A person has a few.
+ */
+export const CONNECTIONS = 64;
 /** A connection on which nothing moves, such as that of a client that does not read. */
 const IDLE_MS = 10_000;
 const HEADERS_MS = 5_000;
@@ -103,8 +106,8 @@ export class ControlServer {
 
   #arrive(socket: Socket): void {
     if (this.#sockets.size >= CONNECTIONS) {
-      const oldest = [...this.#sockets].find((open) => !BUSY.has(open));
-      if (oldest === undefined) return void socket.destroy();
+      const [first] = this.#sockets;
+      const oldest = [...this.#sockets].find((open) => !BUSY.has(open)) ?? first!;
       oldest.destroy();
       this.#sockets.delete(oldest);
     }
@@ -113,19 +116,21 @@ export class ControlServer {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    // No command pipelines: Node would make the answers to all that came, for a client that may never read them.
+    if (BUSY.has(req.socket)) return void req.socket.destroy();
     BUSY.add(req.socket);
     res.once('close', () => BUSY.delete(req.socket));
-    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://courtd');
-    const routes = this.#routes.filter((route) => route.path === pathname);
+    const { path, query } = targetOf(req);
+    const routes = this.#routes.filter((route) => route.path === path);
     const route = routes.find(({ method }) => method === req.method);
     if (route === undefined) {
       const error = routes.length === 0 ? 'There is nothing here.' : `Use ${routes[0]!.method}.`;
       return answerJson(res, { error }, routes.length === 0 ? 404 : 405);
     }
     try {
-      await route.answer(req, res, searchParams);
+      await route.answer(req, res, query);
     } catch (err) {
-      this.#log.error({ err, path: pathname }, 'a bug in courtd: please report it');
+      this.#log.error({ err, path }, 'a bug in courtd: please report it');
       if (res.headersSent) res.destroy();
       else answerJson(res, { error: 'Something went wrong here: the log has it.' }, 500);
     }
@@ -145,6 +150,12 @@ export class ControlServer {
 
 /** Those that are being answered. */
 const BUSY = new WeakSet<Socket>();
+
+/** @returns what a request asks for. URL would throw on some that Node lets through, such as `//`. */
+export function targetOf({ url = '' }: IncomingMessage): { path: string; query: URLSearchParams } {
+  const [path = '', ...query] = url.split('?');
+  return { path, query: new URLSearchParams(query.join('?')) };
+}
 
 /** Answers with one JSON value. */
 export function answerJson(res: ServerResponse, value: unknown, status = 200): void {

@@ -3,7 +3,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
-import { answerJson } from '../../control/controlServer.ts';
+import { answerJson, targetOf } from '../../control/controlServer.ts';
 import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
 import { lockShipper } from '../../store/directory/directoryLock.ts';
 import { FeedAway } from './eventFeed.ts';
@@ -79,9 +79,9 @@ export class FeedServer {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://courtd');
+    const { path, query } = targetOf(req);
     try {
-      switch (`${req.method} ${pathname}`) {
+      switch (`${req.method} ${path}`) {
         case 'GET /v1/report':
           return answerJson(res, this.#feed.latest ?? null);
         case 'GET /v1/state':
@@ -90,7 +90,7 @@ export class FeedServer {
         case 'GET /v1/status':
           return answerJson(res, (await this.#feed.status()) ?? null);
         case 'GET /v1/events':
-          return await this.#answerEvents(res, searchParams);
+          return await this.#answerEvents(res, query);
         case 'POST /v1/report':
           return await this.#takeReport(req, res);
         default:
