@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventFeed, Piece } from './feed/eventFeed.ts';
-import { CHUNK_LIMITS } from './sink/chunk.ts';
+import { CHUNK_LIMITS, type EventFeed, type Piece } from './feed/eventFeed.ts';
 
 /** A chunk is sent when it is full, or when its first event has waited this long. */
 const GATHER_MS = 2_000;

@@ -89,7 +89,7 @@ export function shownUrl(text: string): string {
     .map((one) =>
       one
         .trim()
-        .replace(/\/\/[^/@]*@/, '//')
+        .replace(/^([a-z]*:?[\\/]*)[^\\/?#]*@/i, '$1')
         .replace(/\/$/, ''),
     )
     .join(',');

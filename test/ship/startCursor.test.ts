@@ -90,5 +90,13 @@ t.test('the URL is several NATS servers or one courtd, and is shown without its 
     t.throws(() => parseUrls(wrong), { message: /COURTD_SHIP_URL has to be/ }, wrong);
   }
   t.equal(shownUrl('nats://u:p@a:1,tls://u:p@b/'), 'nats://a:1,tls://b');
+  for (const url of [
+    'https://u:SECRET@SECRET@hq',
+    'https:/u:SECRET@hq',
+    'nats//u:SECRET@hq',
+    'https:\\\\u:SECRET@hq',
+  ])
+    t.notMatch(shownUrl(url), 'SECRET', url);
+  t.equal(shownUrl('https://hq/a?b@c'), 'https://hq/a?b@c');
   t.end();
 });

@@ -27,6 +27,9 @@ export interface Piece {
 }
 
 /** How large a piece may be; one event always fits. */
+/** A chunk holds no more than this, but always one event (design 8). */
+export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
+
 export interface PieceLimits {
   readonly events: number;
   /** Of the lines, in UTF-8. */

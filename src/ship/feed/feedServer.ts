@@ -6,7 +6,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { answerJson, targetOf } from '../../control/controlServer.ts';
 import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
 import { lockShipper } from '../../store/directory/directoryLock.ts';
-import { FeedAway } from './eventFeed.ts';
+import { CHUNK_LIMITS, FeedAway } from './eventFeed.ts';
 import type { LocalFeed } from './localFeed.ts';
 import { isReport } from './shipNote.ts';
 
@@ -106,8 +106,12 @@ export class FeedServer {
   async #answerEvents(res: ServerResponse, query: URLSearchParams): Promise<void> {
     this.askedAt = performance.now();
     const number = (name: string) => Number(query.get(name));
-    const limits = { events: number('events'), bytes: number('bytes') };
-    if (![number('after'), limits.events, limits.bytes].every(Number.isSafeInteger)) {
+    const limits = {
+      events: Math.min(number('events'), CHUNK_LIMITS.events),
+      bytes: Math.min(number('bytes'), CHUNK_LIMITS.bytes),
+    };
+    const all = [number('after'), limits.events, limits.bytes];
+    if (!all.every((one) => Number.isSafeInteger(one) && one >= 0)) {
       return answerJson(res, { error: 'after, events and bytes are whole numbers.' }, 400);
     }
     const { epoch, lines, last, isLast } = await this.#feed.next(number('after'), limits);
@@ -128,9 +132,17 @@ export class FeedServer {
       text += chunk;
       if (text.length > REPORT_BYTES) return void res.destroy();
     }
-    const report: unknown = JSON.parse(text);
+    const report = parse(text);
     if (!isReport(report)) return answerJson(res, { error: 'That is no report.' }, 400);
     await this.#feed.report(report);
     answerJson(res, {});
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -28,6 +28,8 @@ export class LocalFeed implements EventFeed {
   /** The last piece, if nothing followed it: the database is opened again only when there may be something new. */
   #idle: { readonly after: number; readonly epoch: string } | undefined;
 
+  #asking: Promise<BoxStatus | undefined> | undefined;
+
   constructor(directory: string) {
     this.#directory = directory;
     this.#log = new ArrivalLog(directory);
@@ -68,8 +70,15 @@ export class LocalFeed implements EventFeed {
     this.#notes.put(report);
   }
 
-  /** Asked in a separate process, once a minute, so that its memory is freed again. */
-  async status(): Promise<BoxStatus | undefined> {
+  /** Asked in a separate process, once a minute, so that its memory is freed again; one at a time. */
+  status(): Promise<BoxStatus | undefined> {
+    this.#asking ??= this.#askStatus().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #askStatus(): Promise<BoxStatus | undefined> {
     const args = [MAIN, 'status', '--json', '--data', this.#directory];
     const options = { timeout: STATUS_MS, maxBuffer: STATUS_BYTES, killSignal: 'SIGKILL' } as const;
     const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error) => error);

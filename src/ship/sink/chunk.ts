@@ -9,8 +9,6 @@ export interface Chunk extends Piece {
   readonly after: number;
 }
 
-/** A chunk holds no more than this, but always one event (design 8). */
-export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
 /** What a message holds when it is unpacked, at most: one event may be as large as a body. */
 const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
 

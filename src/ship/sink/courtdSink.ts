@@ -13,7 +13,15 @@ import type { Cursor } from './startCursor.ts';
 
 /** Another courtd answers when the events are on its disk. */
 const ANSWER_MS = 30_000;
+/** Until an answer is whole, for whoever sends a byte now and then. */
+const WHOLE_ANSWER_MS = 2 * ANSWER_MS;
 const ANSWER_BYTES = 256 * 1024;
+/** Characters of an answer that are quoted: a report has a bound. */
+const QUOTED_CHARS = 300;
+/** No courtd asks for a longer rest. */
+const RETRY_MAX_S = 300;
+/** RFC 6750, section 2.1. */
+const TOKEN = /^[\w.~+/-]+=*$/;
 
 const gzip = promisify(zlib.gzip);
 
@@ -30,7 +38,10 @@ export interface CourtdTarget {
 interface Answer {
   readonly status: number;
   readonly retryMs: number;
+  /** Of a problem; empty where the answer is none. */
   readonly sentence: string;
+  /** How many events it says that it has. */
+  readonly events: number;
 }
 
 /** Another courtd. It takes each event once, however often it is sent, so the cursor may be old: it is the box's note. */
@@ -63,7 +74,8 @@ export class CourtdSink implements Sink {
 
   async send(chunk: Chunk, { epoch, expected }: Cursor): Promise<Cursor> {
     const answer = await this.#post(await gzip(`[${chunk.lines.map(eventOf).join(',')}]`));
-    if (answer.status !== 202) throw this.#troubleOf(answer);
+    // A 202 of something else, such as a proxy, is no acknowledgement.
+    if (answer.status !== 202 || answer.events !== chunk.lines.length) throw this.#troubleOf(answer);
     this.#cursor = { epoch, seq: chunk.last, expected };
     return this.#cursor;
   }
@@ -81,7 +93,7 @@ export class CourtdSink implements Sink {
 
   #troubleOf({ status, sentence, retryMs }: Answer): Trouble {
     const where = this.#target.url.host;
-    if (status === 400 || status === 413)
+    if ((status === 400 && sentence !== '') || status === 413)
       return new Trouble('poison', `headquarters answers ${status}: ${sentence}`);
     if (status === 401 || status === 403) {
       return new Trouble(
@@ -105,9 +117,16 @@ export class CourtdSink implements Sink {
   }
 
   async #post(body: Buffer): Promise<Answer> {
-    const { url, token } = this.#target;
+    const { url } = this.#target;
+    const token = this.#target.token.read()?.toString('utf8').trim() ?? '';
+    if (!TOKEN.test(token)) {
+      throw new Trouble(
+        'refused',
+        `Headquarters (${url.host}) was not asked: what stands where the token of this box belongs, in the file of COURTD_SHIP_CREDS, is no token. Put the current one there, alone.`,
+      );
+    }
     const headers = {
-      Authorization: `Bearer ${token.read()?.toString('utf8').trim()}`,
+      Authorization: `Bearer ${token}`,
       'Content-Type': 'application/json',
       'Content-Encoding': 'gzip',
       'Content-Length': body.length,
@@ -123,13 +142,13 @@ export class CourtdSink implements Sink {
         });
         response.once('error', (error) => reject(connectTrouble(error, url.host)));
         response.once('end', () => {
-          const retryMs = 1_000 * (Number(response.headers['retry-after']) || 0);
-          resolve({ status: response.statusCode ?? 0, retryMs, sentence: sentenceOf(text) });
+          const retryS = Math.min(Number(response.headers['retry-after']) || 0, RETRY_MAX_S);
+          resolve({ status: response.statusCode ?? 0, retryMs: 1_000 * retryS, ...read(text, token) });
         });
       });
-      request.once('timeout', () =>
-        request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })),
-      );
+      const giveUp = () => request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' }));
+      const timer = setTimeout(giveUp, WHOLE_ANSWER_MS);
+      request.once('timeout', giveUp).once('close', () => clearTimeout(timer));
       request.once('error', (error) => reject(connectTrouble(error, url.host)));
       request.end(body);
     });
@@ -144,13 +163,15 @@ export class CourtdSink implements Sink {
   }
 }
 
-/** @returns the sentence of a problem, with the first fault that it names. */
-function sentenceOf(text: string): string {
+/** @returns the sentence of a problem, with the first fault that it names and without the token, or the count of an acknowledgement. */
+function read(text: string, token: string): Pick<Answer, 'sentence' | 'events'> {
   try {
-    const { error, details, invalid } = JSON.parse(text);
+    const { accepted, duplicates, error, details, invalid } = JSON.parse(text);
     const issue = details?.[0] ?? invalid?.[0]?.issues?.[0];
-    return [error, issue && `${issue.path} ${issue.message}.`].filter(Boolean).join(' ');
+    const sentence = [error, issue && `${issue.path} ${issue.message}.`].filter(Boolean).join(' ');
+    const quoted = sentence.replaceAll(token, '(token removed)').slice(0, QUOTED_CHARS);
+    return { sentence: quoted, events: accepted + duplicates };
   } catch {
-    return '';
+    return { sentence: '', events: Number.NaN };
   }
 }

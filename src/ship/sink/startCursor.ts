@@ -1,6 +1,6 @@
 import type { Epoch } from '../../store/layout/epochs.ts';
-import type { EventFeed } from '../feed/eventFeed.ts';
-import { CHUNK_LIMITS, type StoredChunk, seqOf } from './chunk.ts';
+import { CHUNK_LIMITS, type EventFeed } from '../feed/eventFeed.ts';
+import { type StoredChunk, seqOf } from './chunk.ts';
 
 /** Where a log goes on. */
 export interface Cursor {
