@@ -16,7 +16,7 @@ import { type AdmissionControl, overloaded, type Permit } from './admission/admi
 import type { Connection } from './connection/connection.ts';
 import type { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
-import { shownToken } from './request/bearerAuth.ts';
+import { fieldsWithout, shownToken, withoutToken } from './request/bearerAuth.ts';
 import { ClientDisconnected, readBody } from './request/bodyReader.ts';
 import { gunzip } from './request/gunzip.ts';
 import { type BodyEncoding, checkPreconditions, type PreconditionContext } from './request/preconditions.ts';
@@ -95,7 +95,11 @@ export class IngestHandler {
     connection.respondRaw(problemResponse(problem, info.id));
   }
 
-  #recordRejection(connection: Connection, info: RequestInfo, problem: Problem, req?: IncomingMessage): void {
+  #recordRejection(connection: Connection, info: RequestInfo, told: Problem, req?: IncomingMessage): void {
+    // A 401 quotes nothing of its request, and what it has shown may be any text.
+    const token = req === undefined || told.code === 'unauthorized' ? undefined : shownToken(req);
+    const problem = token === undefined ? told : withoutToken(told, token);
+    if (token !== undefined && info.camera !== undefined) info.camera = fieldsWithout(info.camera, token);
     const isUnauthorized = problem.code === 'unauthorized' || !connection.isAuthenticated;
     // An idle connection that times out is no attempt to get in.
     if (isUnauthorized && problem.code !== 'request_timeout')
@@ -106,7 +110,6 @@ export class IngestHandler {
     telemetry.refused(info.client, problem, info.camera);
     const { source = null, court_id = null, events = null } = { ...info.camera, ...problem.logFields };
     const { id, client, body } = info;
-    const token = req && shownToken(req);
     const refused = { id, client, problem, source, courtId: court_id, events, body, token };
     telemetry.rejections.add(refused, Date.now(), performance.now());
   }

@@ -219,9 +219,13 @@ function mayCopy(kind: Kind, now: number): boolean {
 
 /** @returns a copy: what is read from a connection is a part of a larger buffer. */
 function headOf(body: Buffer, token: string | undefined): Buffer {
-  const head = body.subarray(0, REJECTION_BODY_BYTES + (token?.length ?? 0));
+  // A token that the end of what is kept would cut goes as a whole: what is taken out in front of it moves its first part up.
+  const reach = body.subarray(0, REJECTION_BODY_BYTES + (token?.length ?? 0));
+  const last = token === undefined ? -1 : reach.lastIndexOf(token, REJECTION_BODY_BYTES - 1);
+  const isCut = last >= 0 && last + token!.length > REJECTION_BODY_BYTES;
+  const head = reach.subarray(0, isCut ? last : REJECTION_BODY_BYTES);
   if (token === undefined || !head.includes(token)) {
-    const copy = Buffer.allocUnsafeSlow(Math.min(head.length, REJECTION_BODY_BYTES));
+    const copy = Buffer.allocUnsafeSlow(head.length);
     head.copy(copy);
     return copy;
   }

@@ -110,6 +110,24 @@ t.test('every refused request is there: when, who, which camera, why, and what w
   for (const secret of [daemon.token, 'Bearer wrong', 'secret']) t.notMatch(all, secret);
 });
 
+t.test('a token that a camera puts where an id belongs is in no log, no status and no metric', async (t) => {
+  const lost = event({ ...cam, source: daemon.token, court_id: `court ${daemon.token}`, type: daemon.token });
+  t.equal((await send(post(JSON_OF(lost)))).status, 400);
+  const [last] = await newest();
+  t.match(last, {
+    source: '(token removed)',
+    court_id: 'court (token removed)',
+    error: /"\(token removed\)"/,
+  });
+  const { stdout } = await daemon.command('status', '--json');
+  t.match(stdout, '(token removed)');
+  t.notMatch(`${stdout}${(await daemon.command('metrics')).stdout}`, daemon.token);
+  t.notMatch(JSON.stringify(daemon.log), daemon.token);
+  // Whatever is shown as a token is no reason to take letters out of our own words.
+  t.match(await send(post('{}', { authorization: 'Bearer e' })), { status: 401 });
+  t.match((await newest())[0]?.error, /^The token is not, or no longer, valid here/);
+});
+
 t.test('on the command line, and after a restart, with the daemon and without', async (t) => {
   t.equal((await send(post(JSON_OF({ ...event(cam), eot: 'noon' })))).status, 400);
   for (let i = 0; i < 40; i++) await daemon.post('{');
@@ -126,7 +144,7 @@ t.test('on the command line, and after a restart, with the daemon and without', 
   const all = await daemon.command('rejections', '--last', '5000', '--json');
   t.match(all.stderr, /^The daemon is not running: these are the stored rejections\.\n$/);
   const stored = JSON.parse(all.stdout) as RejectionReport[];
-  t.equal(stored.length, REFUSED.length + 41);
+  t.equal(stored.length, REFUSED.length + 43);
   t.strictSame(stored.slice(0, 50), found);
   t.equal((await daemon.command('rejections', 'show', id)).stdout, shown.stdout);
   const again = await Daemon.run(t, daemon.data, daemon.token);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import {
   REJECTION_BODY_BYTES,
@@ -84,6 +85,21 @@ t.test(
     t.end();
   },
 );
+
+t.test('of a token that comes again where the body is cut, nothing is kept', (t) => {
+  const log = new RejectionLog();
+  const token = randomBytes(32).toString('base64url');
+  for (let cut = 1; cut <= token.length + 28; cut += 7) {
+    const body = Buffer.from(`${token}${'x'.repeat(REJECTION_BODY_BYTES - cut)}${token}${token}`);
+    const one = refused({ token, body });
+    log.add(one, 0, 0);
+    const kept = String(log.find(one.id)?.body);
+    t.notMatch(kept, token.slice(0, 6), `${cut}`);
+    t.ok(kept.length <= REJECTION_BODY_BYTES);
+    t.ok(kept.startsWith('(token removed)xx'));
+  }
+  t.end();
+});
 
 t.test('the token that a client showed is in nothing of it', (t) => {
   const log = new RejectionLog();
