@@ -9,6 +9,9 @@ const SHEET_BYTES = 2 * 1024 ** 3;
 /** UTF-16 code units that a cell of Excel holds. */
 export const CELL_CHARS = 32_767;
 
+/** The largest number that Excel takes; a file with a larger one is damaged to it. */
+const NUMBER_MAX = 9.99999999999999e307;
+
 /** Indexes of cellXfs in xlsxWorkbook.ts. */
 export const STYLES = { general: 0, time: 1, header: 2, text: 3, wrapped: 4 } as const;
 
@@ -89,7 +92,10 @@ export const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 function cell(place: string, value: CellValue, textStyle: number): string {
   if (value === undefined) return '';
   if (typeof value === 'string') return textCell(place, value, textStyle);
-  if (typeof value === 'number') return `<c r="${place}"><v>${value}</v></c>`;
+  if (typeof value === 'number') {
+    if (Math.abs(value) > NUMBER_MAX) return textCell(place, `${value}`, textStyle);
+    return `<c r="${place}"><v>${value}</v></c>`;
+  }
   if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`;
   if (value.ms < FIRST_RIGHT_MS) return textCell(place, value.text, STYLES.text);
   return `<c r="${place}" s="${STYLES.time}"><v>${(value.ms - DAY_0_MS) / DAY_MS}</v></c>`;
