@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { linesOf } from '../../src/fleet/chain.ts';
 import { readStream } from '../../src/fleet/readStream.ts';
+import { eventOf, linesOf } from '../../src/nats/chunk.ts';
 import { connectTo } from '../../src/nats/connect.ts';
 import { chunkHead, STREAM, sha256Of, sourceOf } from '../../src/nats/fleetLog.ts';
 import { eotToNs } from '../../src/protocol/eot.ts';
@@ -65,10 +65,19 @@ const INSERT = `
 function rowOf(line: string): Row {
   const { seq, received_at, event } = JSON.parse(line);
   const { session_id, event_id, revision = 0, eot, type, court_id, source } = event;
-  // The event's own text: JSON.parse would round its long numbers.
-  const text = line.slice(line.indexOf('"event":') + '"event":'.length, -1);
   const eot_ns = `${eotToNs(eot)}`;
-  return { session_id, event_id, revision, eot_ns, type, court_id, source, received_at, seq, event: text };
+  return {
+    session_id,
+    event_id,
+    revision,
+    eot_ns,
+    type,
+    court_id,
+    source,
+    received_at,
+    seq,
+    event: eventOf(line),
+  };
 }
 
 const { values, positionals } = parseArgs({

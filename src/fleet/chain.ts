@@ -1,4 +1,4 @@
-import { gunzipSync } from 'node:zlib';
+import { linesOf, seqOf } from '../nats/chunk.ts';
 import type { ChunkHead } from '../nats/fleetLog.ts';
 import { sha256Of } from '../nats/fleetLog.ts';
 
@@ -11,10 +11,6 @@ export interface Break {
   /** What is wrong, in a sentence. */
   readonly what: string;
 }
-
-/** Of a chunk as it was sent: an event has up to 8 MiB. */
-const DECODED_BYTES = 64 * 1024 ** 2;
-const LINE_SEQ = /^\{"seq":(\d{1,15}),/;
 
 /** Follows the chain of every box through the stream: each chunk begins where the one before it has ended. */
 export class Chains {
@@ -79,27 +75,8 @@ function dataFault({ after, last, count, sha256 }: ChunkHead, data: Uint8Array):
   let seq = after;
   for (const line of lines) {
     const next = seqOf(line);
-    if (next === undefined || next <= seq)
-      return `its events are not in the order of their seq, after ${seq}`;
+    if (!(next > seq)) return `its events are not in the order of their seq, after ${seq}`;
     seq = next;
   }
   return seq === last ? '' : `its last event is seq ${seq}, and Courtd-Last says ${last}`;
-}
-
-/** @returns the events of a chunk, a line of JSON each, without line ends. @throws where the data is damaged. */
-export function linesOf(data: Uint8Array): string[] {
-  const text = gunzipSync(data, { maxOutputLength: DECODED_BYTES }).toString();
-  return text.split('\n').filter((line) => line !== '');
-}
-
-/** @returns the seq of an event's line; undefined where it is none. */
-export function seqOf(line: string): number | undefined {
-  const match = LINE_SEQ.exec(line);
-  if (match !== null) return Number(match[1]);
-  try {
-    const { seq } = JSON.parse(line);
-    return Number.isSafeInteger(seq) ? seq : undefined;
-  } catch {
-    return undefined;
-  }
 }

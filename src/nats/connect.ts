@@ -2,14 +2,14 @@ import fs from 'node:fs';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   type Authenticator,
-  AuthorizationError,
   type ConnectionOptions,
   connect,
   credsAuthenticator,
   type NatsConnection,
-  UserAuthenticationExpiredError,
 } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
+import { parseServers, type Servers, shownUrl } from './address.ts';
+import { faultOf } from './fault.ts';
 
 /** Where headquarters is, and how to get in. */
 export interface Headquarters {
@@ -25,7 +25,6 @@ export interface Headquarters {
   readonly forever?: boolean;
 }
 
-const PORT = 4222;
 /** Twice that without an answer, and the connection is made anew: two minutes, the library's own, are too long behind a bad line. */
 const PING_MS = 20_000;
 const HANDSHAKE_MS = 10_000;
@@ -33,91 +32,19 @@ const RECONNECT_MS = { least: 1_000, jitter: 1_000 };
 /** For one who waits: half a minute in which the servers may be started again. */
 const RECONNECTS = 15;
 
-interface Servers {
-  /** HOST:PORT. */
-  readonly servers: string[];
-  readonly hosts: string[];
-  readonly isTls: boolean;
-  readonly user?: string;
-  readonly pass?: string;
-}
-
-/**
- * Reads a list of servers.
- * @throws {OperatorError} where it is none, or mixes schemes or users.
- */
-export function parseServers(url: string): Servers {
-  const scheme = /^\w+:\/\//.exec(url.trim())?.[0] ?? '';
-  const whole = (one: string) => (one.includes('://') ? one : `${scheme}${one}`);
-  const parsed = url.split(',').map((one) => parseServer(whole(one.trim())));
-  const [first] = parsed;
-  if (first === undefined) throw wrongUrl(url);
-  const isOdd = (key: 'protocol' | 'username' | 'password') =>
-    parsed.some((one) => one[key] !== first[key] && !(key !== 'protocol' && one[key] === ''));
-  if (isOdd('protocol') || isOdd('username') || isOdd('password')) {
-    throw new OperatorError(
-      'The servers of one URL must all be nats:// or all tls://, with one user: they are one cluster.',
-    );
-  }
-  return {
-    servers: parsed.map(({ host, port }) => (port === '' ? `${host}:${PORT}` : host)),
-    hosts: parsed.map(({ hostname }) => hostname.replace(/^\[|\]$/g, '')),
-    isTls: first.protocol === 'tls:',
-    ...(first.username === ''
-      ? {}
-      : { user: decodeURIComponent(first.username), pass: decodeURIComponent(first.password) }),
-  };
-}
-
-function parseServer(one: string): URL {
-  let url: URL;
-  try {
-    url = new URL(one);
-  } catch {
-    throw wrongUrl(one);
-  }
-  if (!/^(nats|tls):$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname)) {
-    throw wrongUrl(one);
-  }
-  return url;
-}
-
-function wrongUrl(url: string): OperatorError {
-  return new OperatorError(
-    `"${withoutSecrets(url)}" is no address of NATS servers. Give nats://HOST:PORT, or tls://HOST:PORT, several separated by commas.`,
-  );
-}
-
-/** @returns the URL as it may be shown: without user and password. */
-export function withoutSecrets(url: string): string {
-  return url.replace(/\/\/[^/@,]*@/g, '//');
-}
-
 /**
  * Connects. Reconnecting, the ping and TLS are set here once, for every command.
  * @throws {OperatorError} what is wrong and what to do; not where it goes on for ever, unless a file cannot be read.
  */
 export async function connectTo(headquarters: Headquarters): Promise<NatsConnection> {
-  const { servers, hosts, isTls, ...login } = parseServers(headquarters.url);
-  const { creds, ca, name, forever = false } = headquarters;
-  const tls = {
-    // The library checks a server's certificate against a name, and knows none where the URL has an address.
-    checkServerIdentity: (_name: string, certificate: PeerCertificate) => identityFault(hosts, certificate),
-    ...(ca === undefined ? {} : { ca: readFile(ca, 'the certificates of headquarters').toString() }),
-  };
+  const { url, creds, ca, name, forever = false } = headquarters;
+  const authority = ca === undefined ? undefined : readFile(ca, 'the certificates of headquarters');
   const options: ConnectionOptions = {
-    servers,
-    name,
-    ...login,
+    ...optionsOf(parseServers(url), name, authority),
     ...(creds === undefined ? {} : { authenticator: credentials(creds) }),
-    ...(isTls || ca !== undefined ? { tls } : {}),
-    pingInterval: PING_MS,
-    timeout: HANDSHAKE_MS,
     waitOnFirstConnect: forever,
     maxReconnectAttempts: forever ? -1 : RECONNECTS,
     ignoreAuthErrorAbort: forever,
-    // What servers say of each other are addresses of their own network, which a venue need not reach, or may not.
-    ignoreClusterUpdates: true,
     reconnectTimeWait: RECONNECT_MS.least,
     reconnectJitter: RECONNECT_MS.jitter,
     reconnectJitterTLS: RECONNECT_MS.jitter,
@@ -125,8 +52,34 @@ export async function connectTo(headquarters: Headquarters): Promise<NatsConnect
   try {
     return await connect(options);
   } catch (error) {
-    throw new OperatorError(connectionFault(error as Error, headquarters));
+    throw new OperatorError(connectionFault(error, shownUrl(url)));
   }
+}
+
+/**
+ * What is the same for every connection of boxes and of headquarters.
+ * @param name what the servers' monitoring shows of it. @param ca the certificates that sign those of the servers.
+ */
+export function optionsOf(
+  { servers, hosts, isTls, ...login }: Servers,
+  name: string,
+  ca: Buffer | undefined,
+): ConnectionOptions {
+  const tls = {
+    // The library checks a server's certificate against a name, and knows none where the URL has an address.
+    checkServerIdentity: (_name: string, certificate: PeerCertificate) => identityFault(hosts, certificate),
+    ...(ca === undefined ? {} : { ca: ca.toString() }),
+  };
+  return {
+    servers,
+    name,
+    ...login,
+    ...(isTls || ca !== undefined ? { tls } : {}),
+    pingInterval: PING_MS,
+    timeout: HANDSHAKE_MS,
+    // What servers say of each other are addresses of their own network, which a venue need not reach, or may not.
+    ignoreClusterUpdates: true,
+  };
 }
 
 /** Read again for each connection, so that credentials which were renewed are used without a restart. */
@@ -144,11 +97,15 @@ function credentials(file: string): Authenticator {
 
 function readCredentials(file: string): Buffer {
   const bytes = readFile(file, 'the credentials');
-  const text = bytes.toString('latin1');
-  if (/BEGIN NATS USER JWT/.test(text) && /BEGIN USER NKEY SEED/.test(text)) return bytes;
+  if (isCredentials(bytes)) return bytes;
   throw new OperatorError(
     `${file} is no NATS credentials file: it must hold a user's JWT and its seed, as "nsc generate creds" writes them.`,
   );
+}
+
+/** Whether it is what `nsc generate creds` writes: a user's JWT and its seed. */
+export function isCredentials(bytes: Buffer): boolean {
+  return /BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(bytes.toString('latin1'));
 }
 
 function readFile(file: string, what: string): Buffer {
@@ -168,25 +125,23 @@ function identityFault(hosts: readonly string[], certificate: PeerCertificate): 
   return faults.includes(undefined) ? undefined : faults[0];
 }
 
-function isRefusal(error: Error): boolean {
-  return error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
-}
-
-/** @returns the sentence for a connection that did not come about, or was lost. */
-export function connectionFault(error: Error, { url }: Pick<Headquarters, 'url'>): string {
-  const where = withoutSecrets(url);
-  const chain = [error, ...(error.cause instanceof Error ? [error.cause] : [])];
-  const codes = chain.map((one) => (one as NodeJS.ErrnoException).code ?? '');
-  const text = chain.map(({ message }) => message).join(' ');
-  if (chain.some(isRefusal) || /user authentication/i.test(text))
-    return `${where} refuses this user: its credentials are missing, wrong, expired or revoked. Ask headquarters for new ones.`;
-  if (codes.includes('ERR_TLS_CERT_ALTNAME_INVALID'))
-    return `The certificate of ${where} is for another name. Give the name that it was made for in the URL, or a certificate with this one.`;
-  if (/CERT|ISSUER|SIGNATURE|SELF_SIGNED/.test(codes.join(' ')) || /certificate/i.test(text))
-    return `The certificate of ${where} is not trusted here (${codes.find((code) => code !== '') ?? text}). Name the file that signs it as the CA.`;
-  if (/tls/i.test(text))
-    return `${where} and this box do not agree on TLS: tls:// needs servers with a certificate.`;
-  if (codes.includes('ENOTFOUND') || codes.includes('EAI_AGAIN'))
-    return `No address is known for ${where}: look at the spelling, and at the name server of this machine.`;
-  return `Nothing answers at ${where}. Look whether the servers run, and whether a firewall is in between.`;
+/** @returns the sentence for a connection that did not come about. */
+function connectionFault(error: unknown, where: string): string {
+  const { fault, code } = faultOf(error);
+  switch (fault) {
+    case 'credentials':
+      return `${where} refuses this user: its credentials are missing, wrong, expired or revoked. Ask headquarters for new ones.`;
+    case 'name':
+      return `The certificate of ${where} is for another name. Give the name that it was made for in the URL, or a certificate with this one.`;
+    case 'validity':
+      return `The certificate of ${where} is not valid at this time (${code}). Look at the clock of this machine; if that is right, renew it.`;
+    case 'untrusted':
+      return `The certificate of ${where} is not trusted here (${code}). Name the file that signs it as the CA.`;
+    case 'tls':
+      return `${where} and this box do not agree on TLS: tls:// needs servers with a certificate.`;
+    default:
+      return code === 'ENOTFOUND' || code === 'EAI_AGAIN'
+        ? `No address is known for ${where}: look at the spelling, and at the name server of this machine.`
+        : `Nothing answers at ${where}. Look whether the servers run, and whether a firewall is in between.`;
+  }
 }

@@ -1,4 +1,5 @@
 import { OperatorError } from '../base/operatorError.ts';
+import { parseServers, type Servers, shownUrl } from '../nats/address.ts';
 import type { EventFeed } from './feed/eventFeed.ts';
 import type { Sink } from './sink/sink.ts';
 
@@ -30,9 +31,6 @@ export interface Destination {
   makeSink(feed: EventFeed): Sink;
 }
 
-const NATS = ['nats:', 'tls:'];
-const COURTD = ['http:', 'https:'];
-
 /**
  * Reads the files of the credentials, but connects to nobody.
  * @throws {OperatorError} where a setting is missing or wrong.
@@ -43,12 +41,12 @@ export async function destinationOf({ url, box, creds, ca }: ShipSettings): Prom
       'Shipping is off: set COURTD_SHIP_URL to where the events go, such as nats://hq.example.org or https://hq.example.org:4000.',
     );
   }
-  const urls = parseUrls(url);
+  const address = parseAddress(url);
   const shown = shownUrl(url);
   const { SecretFile } = await import('./sink/secrets.ts');
   const secret = new SecretFile(creds, 'the credentials (COURTD_SHIP_CREDS)');
   const authority = new SecretFile(ca, "the authority's certificate (COURTD_SHIP_CA)");
-  if (COURTD.includes(urls[0]!.protocol)) {
+  if ('courtd' in address) {
     const { CourtdSink } = await import('./sink/courtdSink.ts');
     const target = { url: new URL(shown), name: shown, token: secret, ca: authority };
     return { box: box ?? null, url: shown, makeSink: (feed) => new CourtdSink(target, feed) };
@@ -59,38 +57,27 @@ export async function destinationOf({ url, box, creds, ca }: ShipSettings): Prom
     );
   }
   const { NatsSink } = await import('./sink/natsSink.ts');
-  const target = { servers: urls, box, name: shown, creds: secret, ca: authority };
+  const target = { ...address, box, name: shown, creds: secret, ca: authority };
   return { box, url: shown, makeSink: (feed) => new NatsSink(target, feed) };
 }
 
-/** @returns several NATS servers, or one courtd. @throws {OperatorError} */
-export function parseUrls(text: string): URL[] {
-  const urls = text.split(',').map((one) => {
-    const url = URL.parse(one.trim());
-    if (url === null || ![...NATS, ...COURTD].includes(url.protocol) || url.hostname === '') throw wrongUrl();
-    return url;
-  });
-  const isNats = urls.every(({ protocol }) => NATS.includes(protocol));
-  if (!isNats && urls.length > 1) throw wrongUrl();
-  return urls;
-}
+/** NATS servers, or another courtd. */
+export type Address = { readonly servers: Servers } | { readonly courtd: URL };
 
-function wrongUrl(): OperatorError {
-  return new OperatorError(
-    'COURTD_SHIP_URL has to be nats:// or tls:// (several servers with commas between), or the address of one courtd with http:// or ' +
-      'https://.',
+/** @throws {OperatorError} where it is neither. */
+export function parseAddress(text: string): Address {
+  if (/^(nats|tls):/i.test(text.trim())) {
+    try {
+      return { servers: parseServers(text) };
+    } catch (error) {
+      throw new OperatorError(`COURTD_SHIP_URL is wrong. ${(error as Error).message}`);
+    }
+  }
+  // A comma may stand in a URL, and several courtds may not.
+  const courtd = text.includes(',') ? null : URL.parse(text.trim());
+  if (courtd !== null && /^https?:$/.test(courtd.protocol)) return { courtd };
+  throw new OperatorError(
+    'COURTD_SHIP_URL is wrong. Give nats:// or tls:// (several servers with commas between), or the address of one courtd with ' +
+      'http:// or https://.',
   );
-}
-
-/** @returns the URLs as they may be shown: without a name and password. */
-export function shownUrl(text: string): string {
-  return text
-    .split(',')
-    .map((one) =>
-      one
-        .trim()
-        .replace(/^([a-z]*:?[\\/]*)[^\\/?#]*@/i, '$1')
-        .replace(/\/$/, ''),
-    )
-    .join(',');
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventOf } from '../nats/chunk.ts';
 import { Backoff } from './backoff.ts';
 import { ChunkReader } from './chunkReader.ts';
 import { CHUNK_LIMITS, type EventFeed, FeedAway, type LogState, type Piece } from './feed/eventFeed.ts';
 import type { ShipReport, ShipState } from './feed/shipNote.ts';
-import { eventOf } from './sink/chunk.ts';
 import { type Sink, Trouble } from './sink/sink.ts';
 import type { Cursor } from './sink/startCursor.ts';
 

@@ -43,16 +43,19 @@ export function otherConnection(t: Test, folder: string): Database.Database {
 export class Committer {
   readonly appender: Appender;
   readonly #db: Database.Database;
+  readonly #now: () => number;
 
-  constructor(db: Database.Database) {
+  /** @param now the clock of the box. */
+  constructor(db: Database.Database, now = Date.now) {
     this.#db = db;
+    this.#now = now;
     this.appender = new Appender(db);
   }
 
   /** @throws what the appender throws, after the rollback. */
   append(...sent: CourtEvent[]): Counts {
     try {
-      const arrival = { events: sent, receivedMs: Date.now() };
+      const arrival = { events: sent, receivedMs: this.#now() };
       const [counts] = this.#db.transaction(() => this.appender.append([arrival])).immediate();
       this.appender.committed();
       return counts!;

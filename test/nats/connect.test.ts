@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseServers, withoutSecrets } from '../../src/nats/connect.ts';
+import { parseServers, shownUrl } from '../../src/nats/address.ts';
 
 t.test('a URL names one server or several of one cluster, with one user', async (t) => {
   t.strictSame(parseServers('nats://hq'), { servers: ['hq:4222'], hosts: ['hq'], isTls: false });
@@ -10,6 +10,7 @@ t.test('a URL names one server or several of one cluster, with one user', async 
     user: 'a@b',
     pass: 'c/d',
   });
+  t.match(parseServers('nats://secret@hq'), { token: 'secret' });
   for (const wrong of [
     '',
     'hq:4222',
@@ -24,7 +25,7 @@ t.test('a URL names one server or several of one cluster, with one user', async 
 });
 
 t.test('what is shown of a URL has no user and no password', async (t) => {
-  t.equal(withoutSecrets('tls://u:p@a:1,tls://v:q@b'), 'tls://a:1,tls://b');
+  t.equal(shownUrl('tls://u:p@a:1,tls://v:q@b/'), 'tls://a:1,tls://b');
   try {
     parseServers('http://u:secret@a');
   } catch (error) {

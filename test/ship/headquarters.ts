@@ -73,13 +73,17 @@ export class Headquarters {
   }
 
   /** @returns every message of a box, in the order of the stream. @throws {Error} where one is not as design 8 says. */
-  async messages(box: string): Promise<FleetMessage[]> {
-    const found: FleetMessage[] = [];
+  messages(box: string): Promise<FleetMessage[]> {
+    return Array.fromAsync(this.each(box));
+  }
+
+  /** The same, one after the other. */
+  async *each(box: string): AsyncGenerator<FleetMessage> {
     const filter = `court.v1.${box}.*`;
     for (let seq = 1; ; seq++) {
       const body = JSON.stringify({ seq, next_by_subj: filter });
       const answer = await this.#nc.request('$JS.API.DIRECT.GET.FLEET', body, { timeout: 20_000 });
-      if (answer.headers?.code === 404) return found;
+      if (answer.headers?.code === 404) return;
       const header = (name: string) => answer.headers?.get(name) ?? '';
       seq = Number(header('Nats-Sequence'));
       const sha = createHash('sha256').update(answer.data).digest('hex');
@@ -91,7 +95,7 @@ export class Headquarters {
       if (lines.length !== Number(header('Courtd-Count'))) throw new Error(`${seq}: Courtd-Count is wrong`);
       const subject = header('Nats-Subject');
       const [after, last] = [Number(header('Courtd-After')), Number(header('Courtd-Last'))];
-      found.push({ subject, epoch: subject.split('.')[3]!, after, last, lines });
+      yield { subject, epoch: subject.split('.')[3]!, after, last, lines };
     }
   }
 

@@ -1,12 +1,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
+import { eventOf, seqOf } from '../../src/nats/chunk.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { CHUNK_LIMITS } from '../../src/ship/feed/eventFeed.ts';
 import { LocalFeed } from '../../src/ship/feed/localFeed.ts';
 import { readNote, type ShipReport } from '../../src/ship/feed/shipNote.ts';
 import { Shipper } from '../../src/ship/shipper.ts';
-import { type Chunk, chunkOf, eventOf, messageOf, seqOf } from '../../src/ship/sink/chunk.ts';
+import { type Chunk, chunkOf, messageOf } from '../../src/ship/sink/chunk.ts';
 import { type Sink, Trouble } from '../../src/ship/sink/sink.ts';
 import { type Cursor, hasChunk } from '../../src/ship/sink/startCursor.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -109,14 +110,14 @@ t.test('a chunk as a message, and back; what is damaged is none', async (t) => {
     const all: Record<string, string> = { ...headers, ...changes };
     return chunkOf(data, { get: (name) => all[name] ?? '' });
   };
-  t.strictSame(await read({}), { after: 0, last: 2, lines: piece.lines });
+  t.strictSame(read({}), { after: 0, last: 2, lines: piece.lines });
   for (const wrong of [
     { 'Courtd-Last': '3' },
     { 'Courtd-Count': '1' },
     { 'Courtd-SHA256': 'f'.repeat(64) },
     { 'Courtd-After': '' },
   ]) {
-    t.equal(await read(wrong), undefined, JSON.stringify(wrong));
+    t.equal(read(wrong), undefined, JSON.stringify(wrong));
   }
   t.equal(JSON.parse(eventOf(piece.lines[0]!)).note, '"event":');
 });

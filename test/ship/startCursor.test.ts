@@ -1,7 +1,8 @@
 import t from 'tap';
+import { shownUrl } from '../../src/nats/address.ts';
 import { Backoff } from '../../src/ship/backoff.ts';
 import { knownShipped } from '../../src/ship/feed/shipNote.ts';
-import { parseUrls, shownUrl } from '../../src/ship/settings.ts';
+import { parseAddress } from '../../src/ship/settings.ts';
 import type { StoredChunk } from '../../src/ship/sink/chunk.ts';
 import { Fenced, startCursor } from '../../src/ship/sink/startCursor.ts';
 
@@ -83,11 +84,20 @@ t.test('pauses grow from 1 s to 60 s after the first failure, with half of each 
   t.end();
 });
 
-t.test('the URL is several NATS servers or one courtd, and is shown without its password', (t) => {
-  t.equal(parseUrls('nats://a, tls://b:4333').length, 2);
-  t.equal(parseUrls('https://hq.example.org:4000')[0]!.port, '4000');
-  for (const wrong of ['', 'hq', 'ftp://hq', 'https://a,https://b', 'nats://a,http://b', 'nats://']) {
-    t.throws(() => parseUrls(wrong), { message: /COURTD_SHIP_URL has to be/ }, wrong);
+t.test('the URL is several NATS servers or one courtd', (t) => {
+  const servers = { servers: ['a:4222', 'b:4333'], user: 'u', pass: 'p' };
+  t.match(parseAddress('tls://u:p@a, tls://b:4333'), { servers }, 'a user counts for all servers');
+  t.match(parseAddress('https://hq.example.org:4000'), { courtd: { port: '4000' } });
+  for (const wrong of [
+    '',
+    'hq',
+    'ftp://hq',
+    'https://a,https://b',
+    'nats://a,http://b',
+    'nats://a,tls://b',
+    'nats://',
+  ]) {
+    t.throws(() => parseAddress(wrong), { message: /COURTD_SHIP_URL is wrong/ }, wrong);
   }
   t.equal(shownUrl('nats://u:p@a:1,tls://u:p@b/'), 'nats://a:1,tls://b');
   for (const url of [

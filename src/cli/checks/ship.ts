@@ -1,6 +1,7 @@
+import { shownUrl } from '../../nats/address.ts';
 import { readNote } from '../../ship/feed/shipNote.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
-import { parseUrls, shownUrl } from '../../ship/settings.ts';
+import { parseAddress } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
 import { type Check, type Finding, fail, ok, warn } from './check.ts';
@@ -36,7 +37,7 @@ export const ship: Check = {
 function wrongSettings(url: string, box: string | undefined): Finding | undefined {
   const restart = 'then "sudo systemctl restart courtd-ship".';
   try {
-    if (!/^(nats|tls):/.test(parseUrls(url)[0]!.protocol)) return undefined;
+    if ('courtd' in parseAddress(url)) return undefined;
   } catch (error) {
     return fail((error as Error).message, `Correct it, ${restart}`);
   }

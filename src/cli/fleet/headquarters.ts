@@ -7,7 +7,8 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { connectTo, withoutSecrets } from '../../nats/connect.ts';
+import { shownUrl } from '../../nats/address.ts';
+import { connectTo } from '../../nats/connect.ts';
 
 export interface FleetOptions {
   readonly creds?: string;
@@ -36,7 +37,7 @@ export async function withHeadquarters<Result>(
 }
 
 function explained(error: unknown, url: string): unknown {
-  const where = withoutSecrets(url);
+  const where = shownUrl(url);
   const chain = [error, (error as Error).cause];
   const refusal = chain.find((one) => one instanceof PermissionViolationError);
   if (refusal !== undefined) {

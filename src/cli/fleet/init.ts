@@ -1,5 +1,5 @@
 import { makeStreams } from '../../fleet/init.ts';
-import { parseServers } from '../../nats/connect.ts';
+import { parseServers } from '../../nats/address.ts';
 import { say } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 

@@ -1,6 +1,6 @@
 import { OperatorError } from '../../base/operatorError.ts';
-import { linesOf, seqOf } from '../../fleet/chain.ts';
 import { readStream } from '../../fleet/readStream.ts';
+import { linesOf, seqOf } from '../../nats/chunk.ts';
 import { chunkHead, STREAM, sha256Of, sourceOf, subjectOf } from '../../nats/fleetLog.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
@@ -41,6 +41,6 @@ function eventLines(subject: string, data: Uint8Array, after: number): string[] 
   const { box, epoch } = sourceOf(subject);
   const start = `{"box":${JSON.stringify(box)},"epoch":${JSON.stringify(epoch)},`;
   return linesOf(data)
-    .filter((line) => (seqOf(line) ?? 0) > after)
+    .filter((line) => seqOf(line) > after)
     .map((line) => `${start}${line.slice(1)}\n`);
 }

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { linesOf, seqOf } from '../../nats/chunk.ts';
 import { AFTER, COUNT, chunkHead, type Headers, LAST, SHA256, sha256Of } from '../../nats/fleetLog.ts';
 import type { Piece } from '../feed/eventFeed.ts';
 
@@ -9,11 +10,7 @@ export interface Chunk extends Piece {
   readonly after: number;
 }
 
-/** What a message holds when it is unpacked, at most: one event may be as large as a body. */
-const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
-
 const gzip = promisify(zlib.gzip);
-const gunzip = promisify(zlib.gunzip);
 
 /** A chunk as a message. */
 export interface Message {
@@ -41,29 +38,15 @@ export interface StoredChunk {
 }
 
 /** @returns undefined where the message is not one of courtd's, or is damaged. */
-export async function chunkOf(data: Uint8Array, headers?: Headers): Promise<StoredChunk | undefined> {
+export function chunkOf(data: Uint8Array, headers?: Headers): StoredChunk | undefined {
   const head = chunkHead(headers);
   if (head === undefined || head.sha256 !== sha256Of(data)) return undefined;
   const { after, last, count } = head;
   try {
-    const text = (await gunzip(data, { maxOutputLength: UNPACKED_BYTES_MAX })).toString();
-    const lines = text
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => `${line}\n`);
+    const lines = linesOf(data).map((line) => `${line}\n`);
     const isWhole = lines.length === count && count > 0 && seqOf(lines.at(-1)!) === last && after < last;
     return isWhole ? { after, last, lines } : undefined;
   } catch {
     return undefined;
   }
-}
-
-/** @returns the seq of a line of `tail --json`. */
-export function seqOf(line: string): number {
-  return Number(/^\{"seq":(\d+),/.exec(line)?.[1] ?? Number.NaN);
-}
-
-/** @returns the event of a line of `tail --json`, as JSON text. */
-export function eventOf(line: string): string {
-  return line.slice(line.indexOf('"event":') + '"event":'.length, -2);
 }

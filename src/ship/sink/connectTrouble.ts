@@ -1,3 +1,4 @@
+import { faultOf } from '../../nats/fault.ts';
 import { Trouble } from './sink.ts';
 
 const NETWORK: Readonly<Record<string, string>> = {
@@ -13,49 +14,60 @@ const NETWORK: Readonly<Record<string, string>> = {
   EACCES: 'this machine does not let the connection out (IPAddressAllow= of courtd-ship.service)',
 };
 
-const UNTRUSTED =
-  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?))$/;
-
-/** @returns what keeps a connection to headquarters from being made, with what to do about it. @param where its address. */
+/** @returns what keeps headquarters from being connected to, or from answering, with what to do about it. @param where its address. */
 export function connectTrouble(error: unknown, where: string): Trouble {
-  const code = codeOf(error);
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return new Trouble(
-      'refused',
-      `The certificate of ${where} is for another name: is that the right address? Correct COURTD_SHIP_URL, or have headquarters ` +
-        'renew the certificate with this name.',
-    );
+  const { fault, code } = faultOf(error);
+  const hq = `Headquarters (${where})`;
+  switch (fault) {
+    case 'credentials':
+      return new Trouble(
+        'refused',
+        `${hq} does not accept the credentials of this box: put new ones where COURTD_SHIP_CREDS says, and restart ` +
+          'the shipper ("sudo systemctl restart courtd-ship").',
+      );
+    case 'permissions':
+      return new Trouble(
+        'refused',
+        `${hq} does not let this box do what it has to: give its credentials the permissions of the fleet guide, for ` +
+          'this COURTD_SHIP_BOX.',
+      );
+    case 'name':
+      return new Trouble(
+        'refused',
+        `The certificate of ${where} is for another name: is that the right address? Correct COURTD_SHIP_URL, or have headquarters ` +
+          'renew the certificate with this name.',
+      );
+    case 'untrusted':
+      return new Trouble(
+        'refused',
+        `The certificate of ${where} is signed by nobody that this box trusts: name the authority's certificate with COURTD_SHIP_CA.`,
+      );
+    case 'validity':
+      return new Trouble(
+        'refused',
+        `The certificate of ${where} is not valid at this time: look at the clock of the box ("timedatectl"); if that is right, have ` +
+          'headquarters renew it.',
+      );
+    case 'tls':
+      return new Trouble(
+        'refused',
+        `${where} does not speak TLS as this box does (${code || (error as Error).message}): look at the scheme and the port of ` +
+          'COURTD_SHIP_URL.',
+      );
+    case 'unready':
+      return new Trouble(
+        'waiting',
+        `${hq} has no stream for these events, or it is not ready: "courtd fleet check" there says which, and ` +
+          '"courtd fleet init" makes it.',
+      );
+    case 'silent':
+      return new Trouble('connecting', `${hq} does not answer. The box keeps its events and goes on trying.`);
+    case 'away': {
+      const reason = NETWORK[code] ?? (error as Error).message;
+      return new Trouble(
+        'connecting',
+        `${hq} cannot be reached: ${reason}. The box keeps its events and goes on trying.`,
+      );
+    }
   }
-  if (UNTRUSTED.test(code)) {
-    return new Trouble(
-      'refused',
-      `The certificate of ${where} is signed by nobody that this box trusts: name the authority's certificate with COURTD_SHIP_CA.`,
-    );
-  }
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return new Trouble(
-      'refused',
-      `The certificate of ${where} is not valid at this time: look at the clock of the box ("timedatectl"); if that is right, have ` +
-        'headquarters renew it.',
-    );
-  }
-  if (/^ERR_(SSL|TLS)_/.test(code) || code === 'EPROTO') {
-    return new Trouble(
-      'refused',
-      `${where} does not speak TLS as this box does (${code}): look at the scheme and the port of COURTD_SHIP_URL.`,
-    );
-  }
-  const reason = NETWORK[code] ?? (error as Error).message;
-  return new Trouble(
-    'connecting',
-    `Headquarters (${where}) cannot be reached: ${reason}. The box keeps its events and goes on trying.`,
-  );
-}
-
-/** Libraries put the system's error into theirs. */
-function codeOf(error: unknown): string {
-  for (let one = error as NodeJS.ErrnoException | undefined; one != null; one = one.cause as typeof one) {
-    if (typeof one.code === 'string') return one.code;
-  }
-  return '';
 }

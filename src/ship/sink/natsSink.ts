@@ -1,8 +1,9 @@
-import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import { type Msg, headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
 import { type Chunk, chunkOf, messageOf } from './chunk.ts';
-import { connectToNats, type NatsTarget, natsTrouble } from './natsConnection.ts';
+import { connectTrouble } from './connectTrouble.ts';
+import { connectToNats, type NatsTarget } from './natsConnection.ts';
 import { type Sink, Trouble } from './sink.ts';
 import { type Cursor, Fenced, hasChunk, type LastMessage, startCursor } from './startCursor.ts';
 
@@ -106,7 +107,7 @@ export class NatsSink implements Sink {
       throw new Trouble('waiting', `Headquarters does not say what it has: ${answer.headers.description}.`);
     }
     const expected = Number(answer.headers?.get('Nats-Sequence'));
-    return { expected, chunk: await chunkOf(answer.data, answer.headers) };
+    return { expected, chunk: chunkOf(answer.data, answer.headers) };
   }
 
   async #ask(
@@ -116,12 +117,11 @@ export class NatsSink implements Sink {
   ): Promise<Msg> {
     const nc = await this.#connected();
     try {
-      const { headers: makeHeaders } = await import('@nats-io/transport-node');
       const all = makeHeaders();
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
       return await nc.request(subject, data, { timeout: ANSWER_MS, headers: all });
     } catch (error) {
-      const trouble = natsTrouble(error, this.#target.name);
+      const trouble = connectTrouble(error, this.#target.name);
       // What does not answer may be a connection that nobody is at the other end of any more.
       if (trouble.kind !== 'waiting') await this.close();
       throw trouble;

@@ -1,6 +1,7 @@
+import { seqOf } from '../../nats/chunk.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import { CHUNK_LIMITS, type EventFeed } from '../feed/eventFeed.ts';
-import { type StoredChunk, seqOf } from './chunk.ts';
+import type { StoredChunk } from './chunk.ts';
 
 /** Where a log goes on. */
 export interface Cursor {
