@@ -35,15 +35,16 @@ const GUIDE = 'The guide FLEET.md has a configuration that does.';
  * Checks that headquarters keeps what it acknowledges, and that the log of every box is complete.
  * @param monitors addresses of monitoring ports, `http://HOST:8222`.
  * @param progress called now and then with the chunks read so far.
+ * @param patience with servers that are electing, or have no quorum.
  */
 export async function checkFleet(
   nc: NatsConnection,
   monitors: readonly string[],
   progress: (chunks: number) => void = () => {},
+  patience = new Patience(),
 ): Promise<CheckResult[]> {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const servers = await readMonitors(monitors);
-  const patience = new Patience();
   const [log, status] = [await streamInfo(jsm, LOG, patience), await streamInfo(jsm, STATUS, patience)];
   const peers = peersOf(nc, log);
   return [
@@ -58,18 +59,23 @@ export async function checkFleet(
   ];
 }
 
-type Found = StreamInfo | { readonly fault: string };
+type Found = StreamInfo | { readonly fault: string; readonly advice: string };
 
 async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, patience: Patience): Promise<Found> {
+  const none = {
+    fault: `There is no stream ${name}.`,
+    advice: 'Run "courtd fleet init": it makes the streams.',
+  };
   const info = () =>
     jsm.streams.info(name).catch((error) => {
-      if (codeOf(error) !== NO_STREAM) throw error;
-      throw new OperatorError(`There is no stream ${name}.`);
+      if (codeOf(error) === NO_STREAM) return none;
+      throw error;
     });
   try {
-    return await patience.until(info);
+    return await patience.until<Found>(info);
   } catch (error) {
-    if (error instanceof OperatorError) return { fault: error.message };
+    if (error instanceof OperatorError)
+      return { fault: error.message, advice: 'Mend that, and run this again.' };
     throw error;
   }
 }
@@ -159,7 +165,7 @@ function sync(servers: readonly Monitored[]): CheckResult {
 }
 
 function replicas(log: Found, peers: number): CheckResult {
-  if ('fault' in log) return fail('replicas', log.fault, 'Run "courtd fleet init", and this again.');
+  if ('fault' in log) return fail('replicas', log.fault, log.advice);
   const { num_replicas } = log.config;
   const late = (log.cluster?.replicas ?? []).filter(({ current, offline }) => !current || offline);
   if (num_replicas < REPLICAS) {
@@ -182,7 +188,7 @@ function replicas(log: Found, peers: number): CheckResult {
 
 function shape(plan: StreamPlan, info: Found): CheckResult {
   const name = plan === LOG ? 'stream' : 'status_stream';
-  if ('fault' in info) return fail(name, info.fault, 'Run "courtd fleet init": it creates the streams.');
+  if ('fault' in info) return fail(name, info.fault, info.advice);
   const found = differences(plan, info);
   const isAsync = info.config.persist_mode === 'async';
   if (found.length === 0 && !isAsync) return ok(name, `${plan.name} is as it should be.`);
@@ -225,7 +231,7 @@ async function chains(
   log: Found,
   progress: (chunks: number) => void,
 ): Promise<CheckResult[]> {
-  if ('fault' in log) return [fail('chain', 'There is no log to read.', 'Run "courtd fleet init".')];
+  if ('fault' in log) return [fail('chain', 'There is no log that could be read.', log.advice)];
   const chains = new Chains();
   const breaks: Break[] = [];
   let count = 0;

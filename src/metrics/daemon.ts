@@ -6,6 +6,7 @@ import { RESULTS } from '../telemetry/totals.ts';
 import { directoryFamilies } from './directory.ts';
 import type { EventLoopDelay } from './eventLoopDelay.ts';
 import { counter, counters, gauge, gauges, histogram, type MetricFamily } from './family.ts';
+import { type ShipGauges, shippingFamilies } from './shipping.ts';
 import { sourceFamilies } from './sources.ts';
 
 const ACCEPTED_STATUS = 202;
@@ -23,17 +24,20 @@ export interface MetricSources {
   damageReports(): number;
   /** When the TLS certificate expires, in milliseconds since 1970-01-01T00:00:00Z; undefined without TLS. */
   certificateEndMs(): number | undefined;
+  /** How far shipping is; undefined where that cannot be told. */
+  shipping(): Promise<ShipGauges | undefined>;
 }
 
 /** @returns every metric of the daemon, in the order in which they are printed. @throws Node's error where the disk cannot be asked. */
 export async function daemonFamilies(of: MetricSources): Promise<MetricFamily[]> {
-  const directory = await directoryFamilies(of.data, true);
+  const [directory, ship] = await Promise.all([directoryFamilies(of.data, true), of.shipping()]);
   return [
     ...directory,
     ...processFamilies(of),
     ...requestFamilies(of),
     ...storeFamilies(of),
     ...sourceFamilies(of.telemetry.sourceGauges(), Date.now()),
+    ...shippingFamilies(ship),
   ];
 }
 

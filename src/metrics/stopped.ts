@@ -3,10 +3,11 @@ import { recentSources, summarizeStore } from '../store/read/storeSummary.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
 import { directoryFamilies } from './directory.ts';
 import { gauge, type MetricFamily } from './family.ts';
+import { type ShipGauges, shippingFamilies } from './shipping.ts';
 import { lastEventFamily } from './sources.ts';
 
 /** @returns what the database holds while no daemon runs. @throws SQLite's and Node's errors. */
-export async function stoppedFamilies(db: Database, data: string): Promise<MetricFamily[]> {
+export async function stoppedFamilies(db: Database, data: string, ship: ShipGauges): Promise<MetricFamily[]> {
   const nowMs = Date.now();
   const { events, sessions } = summarizeStore(db, nowMs);
   const isOpen = listTokens(db).some((token) => ['active', 'retiring'].includes(tokenState(token, nowMs)));
@@ -20,5 +21,6 @@ export async function stoppedFamilies(db: Database, data: string): Promise<Metri
     gauge('courtd_stored_sessions', 'Sessions with events in the database.', sessions),
     gauge('courtd_token_valid', 'Whether there is a token that is accepted.', Number(isOpen)),
     lastEventFamily(sources),
+    ...shippingFamilies(ship),
   ];
 }

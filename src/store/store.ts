@@ -12,6 +12,7 @@ import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
+import { type Lag, readShipLag, type ShippedOf } from './read/shipLag.ts';
 import {
   type NumberedRejection,
   type RejectionChanges,
@@ -35,6 +36,9 @@ export interface StoreOptions extends GroupCommitOptions {
   /** For a command: the database exists and is of this layout, and root stays root under the owner that it acts as. */
   readonly exists?: boolean;
 }
+
+/** Requests wait meanwhile: it takes a few milliseconds. */
+const SHIP_SEQS_COUNTED = 10_000;
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
 export class Store {
@@ -131,6 +135,11 @@ export class Store {
       else this.#on.unexpected(error);
       return [];
     }
+  }
+
+  /** How far shipping is behind. @throws SQLite's errors. */
+  shipLag(shippedOf: ShippedOf): Lag {
+    return readShipLag(this.#db, shippedOf, SHIP_SEQS_COUNTED);
   }
 
   /** @returns whether they are on disk. */

@@ -1,7 +1,10 @@
 import readline from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
+import { checkFleet } from '../../src/fleet/check.ts';
+import { Patience } from '../../src/fleet/patience.ts';
 import { connectTo } from '../../src/nats/connect.ts';
 import { BIN, type Cleanup, courtd, start } from '../harness/daemon.ts';
 import { NatsServers } from '../harness/nats.ts';
@@ -311,6 +314,26 @@ t.test(
         .slice(0, -1)
         .map((line) => JSON.parse(line)),
       sent.map((line) => ({ box: 'venue-a', epoch: 'e1', ...JSON.parse(line) })),
+    );
+
+    // One of three is left: no quorum, and a sentence after some patience, which is a minute for a person.
+    const [left, other] = servers.servers.filter(({ pid }) => pid !== undefined);
+    await other!.stop();
+    const alone = await connectTo({ url: `nats://127.0.0.1:${left!.port}`, name: 'test' });
+    t.teardown(() => alone.close());
+    // A leader takes a while to see that nobody follows.
+    const last = await jetstreamManager(alone, { checkAPI: false });
+    for (const stream of ['FLEET', 'FLEET_STATUS']) {
+      while (await last.streams.info(stream).catch(() => undefined)) await sleep(200);
+    }
+    const found = await checkFleet(alone, [left!.monitor], undefined, new Patience(undefined, 1_000));
+    t.match(
+      found.filter(({ level }) => level === 'fail').map(({ name }) => name),
+      ['replicas', 'stream', 'status_stream', 'chain'],
+    );
+    t.match(
+      found.find(({ name }) => name === 'stream'),
+      { message: /did not answer.*more than half of the servers run/, advice: /Mend that/ },
     );
   },
 );

@@ -1,18 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { makeStreams } from '../../src/fleet/init.ts';
+import { eventOf } from '../../src/nats/chunk.ts';
 import { connectTo } from '../../src/nats/connect.ts';
-import { courtd } from '../harness/daemon.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
+import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import { BIN, cleanEnvironment, courtd, start, temporaryFolder } from '../harness/daemon.ts';
 import { NatsServers } from '../harness/nats.ts';
+import { Committer } from '../harness/scratchStore.ts';
 import { chunkOf, SimulatedBox } from '../harness/simulatedBox.ts';
 
 /**
  * What headquarters does while boxes catch up: `node test/fleet/measure.ts [--boxes 10] [--events 100000] [--chunk 500]
- * [--servers 3] [--sync always]`. Boxes and servers share one machine and its disk, so a rate is that of all of them
- * together; processor time and bytes per event are the servers' own.
+ * [--servers 3] [--sync always] [--real]`. Boxes and servers share one machine and its disk, so a rate is that of all of them
+ * together; processor time and bytes per event are the servers' own. With `--real` each box is a `courtd ship` on a database.
  */
 
 const { values } = parseArgs({
@@ -24,6 +29,7 @@ const { values } = parseArgs({
     chunk: { type: 'string', default: '500' },
     servers: { type: 'string', default: '3' },
     sync: { type: 'string', default: 'always' },
+    real: { type: 'boolean', default: false },
   },
 });
 const [boxes, events, chunk] = [values.boxes, values.events, values.chunk].map(Number) as [
@@ -66,24 +72,40 @@ function cameraLine(seq: number, box: number): string {
   return `{"seq":${seq},"received_at":"${new Date(receivedMs).toISOString()}","event":${JSON.stringify(event)}}`;
 }
 
+/** @returns the data directory of a box that has so many events, the lines of `tail` above. */
+function databaseWith(count: number): string {
+  const data = temporaryFolder(cleanup);
+  const db = openDatabase(data, { create: true });
+  const committer = new Committer(db);
+  for (let seq = 1; seq <= count; seq += chunk) {
+    const lines = Array.from({ length: Math.min(chunk, count - seq + 1) }, (_, i) => cameraLine(seq + i, 1));
+    committer.append(...decodeBatch(Buffer.from(`[${lines.map(eventOf).join(',')}]`)));
+  }
+  committer.sealAll();
+  db.close();
+  return data;
+}
+
 const undo: (() => unknown)[] = [];
+const cleanup = { teardown: (end: () => unknown) => void undo.push(end) };
 try {
-  const servers = await NatsServers.start(
-    { teardown: (end) => void undo.push(end) },
-    { servers: count, syncInterval: values.sync },
-  );
+  const servers = await NatsServers.start(cleanup, { servers: count, syncInterval: values.sync });
   const nc = await connectTo({ url: servers.url, name: 'measure' });
   undo.push(() => nc.close());
   await makeStreams(nc, count, () => {});
   const pids = servers.servers.map(({ pid }) => pid!);
   const cpu = () => pids.map(cpuOf).reduce((a, b) => a + b);
 
+  const first = values.real ? databaseWith(events) : '';
+  const copies = values.real ? Array.from({ length: boxes }, () => temporaryFolder(cleanup)) : [];
+  for (const copy of copies) fs.cpSync(first, copy, { recursive: true });
+
   const before = cpu();
   const own = process.cpuUsage();
   const startedAt = performance.now();
   let [bytes, lineBytes, messages] = [0, 0, 0];
   const waits: number[] = [];
-  const catchUp = async (number: number) => {
+  const simulated = async (number: number) => {
     const box = new SimulatedBox(nc, `venue-${number}`);
     for (let after = 0; after < events; after += chunk) {
       const last = Math.min(after + chunk, events);
@@ -97,13 +119,35 @@ try {
       waits.push(performance.now() - sentAt);
     }
   };
-  await Promise.all(Array.from({ length: boxes }, (_, i) => catchUp(i + 1)));
+  const jsm = await jetstreamManager(nc);
+  /** @returns processor seconds of the shippers, once everything is there. */
+  const real = async () => {
+    const shippers = copies.map((data, i) => {
+      const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: `venue-${i + 1}` };
+      const child = start(BIN, ['ship', '--data', data], { env: cleanEnvironment(env) });
+      undo.push(() => child.kill('SIGKILL'));
+      child.stdout.resume();
+      child.stderr.resume();
+      return child.pid!;
+    });
+    messages = boxes * Math.ceil(events / chunk);
+    while ((await jsm.streams.info('FLEET')).state.messages < messages) await sleep(250);
+    memory = Math.max(...shippers.map(residentMiB));
+    return shippers.map(cpuOf).reduce((a, b) => a + b);
+  };
+  let memory = Number.NaN;
+  let boxesSpent: number;
+  if (values.real) boxesSpent = await real();
+  else {
+    await Promise.all(Array.from({ length: boxes }, (_, i) => simulated(i + 1)));
+    const { user, system } = process.cpuUsage(own);
+    boxesSpent = (user + system) / 1e6;
+  }
   const seconds = (performance.now() - startedAt) / 1_000;
   const spent = cpu() - before;
-  const { user, system } = process.cpuUsage(own);
   const total = boxes * events;
   waits.sort((a, b) => a - b);
-  const { state } = await (await jetstreamManager(nc)).streams.info('FLEET');
+  const { state } = await jsm.streams.info('FLEET');
   const checkedAt = performance.now();
   const check = await courtd(['fleet', 'check', servers.url, '--monitor', servers.monitors, '--json']);
   const checkS = (performance.now() - checkedAt) / 1_000;
@@ -116,18 +160,20 @@ try {
     'boxes x events, events a message': `${boxes} x ${events}, ${chunk}`,
     'events/s in all': Math.round(total / seconds),
     'messages/s in all': Math.round(messages / seconds),
-    'ms until an ack, p50 and p99': [0.5, 0.99]
-      .map((p) => waits[Math.floor(p * (waits.length - 1))]!.toFixed(1))
-      .join(', '),
+    ...(values.real
+      ? { 'MiB of memory of a box, at most': Math.round(memory) }
+      : {
+          'ms until an ack, p50 and p99': [0.5, 0.99]
+            .map((p) => waits[Math.floor(p * (waits.length - 1))]!.toFixed(1))
+            .join(', '),
+          'bytes an event: as lines, sent': [lineBytes, bytes]
+            .map((sum) => (sum / total).toFixed(0))
+            .join(', '),
+        }),
     'processor seconds of all servers, per million events': ((spent / total) * 1e6).toFixed(1),
     'processor ms of all servers, per message': ((spent / messages) * 1e3).toFixed(2),
-    'processor seconds of the boxes, per million events (making events included)': (
-      ((user + system) / 1e6 / total) *
-      1e6
-    ).toFixed(1),
-    'bytes an event: as lines, sent, on each server': [lineBytes, bytes, state.bytes]
-      .map((sum) => (sum / total).toFixed(0))
-      .join(', '),
+    'processor seconds of the boxes, per million events': ((boxesSpent / total) * 1e6).toFixed(1),
+    'bytes an event on each server': (state.bytes / total).toFixed(0),
     'MiB of memory of a server, at most': Math.round(Math.max(...pids.map(residentMiB))),
     'fleet check': `${checkS.toFixed(1)} s, ${chain.level}: ${chain.message}`,
     'fleet status, s': ((performance.now() - statusAt) / 1_000).toFixed(1),

@@ -76,6 +76,20 @@ t.test('metrics of a box', async (t) => {
     for (const secret of ['a-session', 'an-event', daemon.token]) t.notMatch(stdout, secret);
   });
 
+  t.test('shipping: off, or how far it is, by what the shipper has noted', async (t) => {
+    t.equal(value('courtd_ship_state{state="off"}'), 1);
+    t.equal(value('courtd_ship_behind_events'), undefined);
+    const epoch = (await daemon.command('ship', 'epoch')).stdout.trim();
+    const note = { box: 'venue-7', url: 'nats://hq', epoch, state: 'refused', shipped_seq: 1 };
+    const rest = { last_ack_at: null, error: null, running: true };
+    fs.writeFileSync(path.join(data, 'courtd.ship'), JSON.stringify({ ...note, ...rest }));
+    const { series } = parseMetrics((await daemon.command('metrics')).stdout);
+    t.equal(series.get('courtd_ship_state{state="refused"}'), 1);
+    t.equal(series.get('courtd_ship_shipped_seq'), 1);
+    t.equal(series.get('courtd_ship_behind_events'), 2);
+    t.ok(series.get('courtd_ship_behind_seconds')! >= 0);
+  });
+
   t.test('the file says the same, for everybody to read, and goes with the daemon', async (t) => {
     const names = (text: string) => [...parseMetrics(text).types.keys()];
     t.strictSame(names(fs.readFileSync(file, 'utf8')), names(stdout));
@@ -113,6 +127,7 @@ t.test('metrics of a box', async (t) => {
     t.equal(stopped.series.get('courtd_up'), 0);
     t.equal(stopped.series.get('courtd_stored_events'), 3);
     t.equal(stopped.series.get('courtd_stored_sessions'), 1);
+    t.equal(stopped.series.get('courtd_ship_behind_events'), 2);
     t.ok(stopped.series.has('courtd_source_last_event_timestamp_seconds{court_id="court-1",source="cam-1"}'));
     const all = new Map([...running.types, ...stopped.types]);
 

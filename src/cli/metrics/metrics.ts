@@ -2,6 +2,8 @@ import { askDaemon } from '../../control/controlClient.ts';
 import type { MetricFamily } from '../../metrics/family.ts';
 import { render } from '../../metrics/render.ts';
 import { stoppedFamilies } from '../../metrics/stopped.ts';
+import { readShipView } from '../../ship/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../ship/settings.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { say } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
@@ -15,7 +17,7 @@ export async function metrics({ data }: DataOption): Promise<void> {
     const running = await askDaemon<MetricFamily[]>(data, '/v1/metrics');
     if (running !== undefined) return running;
     say('courtd: the daemon is not running: these metrics come from the database.');
-    return stoppedFamilies(db, data);
+    return stoppedFamilies(db, data, await readShipView(data, db, shipSettingsOf(process.env)));
   });
   await stdoutSink().write(await render(families));
 }

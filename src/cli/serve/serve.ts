@@ -18,7 +18,10 @@ import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
 import { CourtServer } from '../../http/server.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
+import { type ShipView, viewShip } from '../../ship/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../ship/settings.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
+import type { ShippedOf } from '../../store/read/shipLag.ts';
 import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
 import { RejectionLog } from '../../telemetry/rejectionLog.ts';
@@ -110,6 +113,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     isFull: () => health.isFull,
     damageReports: () => health.damageReports,
     certificateEndMs: () => certificate && Date.parse(certificate.validity.expires_at),
+    shipping: () => shippingOf(store, options.data),
   };
   const metrics = await ServeMetrics.start(options.metricsFile, sources, logger);
   const { address, port } = await listen(server, store, options, socket);
@@ -172,6 +176,12 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   await disk.check();
   if (!store.tokens.isOpen) tokenTimer = warnOfMissingToken(store, logger);
   return port;
+}
+
+/** @returns undefined where the database cannot be read now: events come first, and others say so. */
+function shippingOf(store: Store, data: string): Promise<ShipView | undefined> {
+  const readLag = (shippedOf: ShippedOf) => store.shipLag(shippedOf);
+  return viewShip(data, readLag, shipSettingsOf(process.env)).catch(() => undefined);
 }
 
 /** Warns that there is no token. @returns the timer that checks for one, until it has logged that there is one. */

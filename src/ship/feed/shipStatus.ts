@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Epoch } from '../../store/layout/epochs.ts';
-import { readShipLag } from '../../store/read/shipLag.ts';
+import { type Lag, readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { askReport } from './feedClient.ts';
 import { knownShipped, readNote, type ShipReport, type ShipState } from './shipNote.ts';
 
@@ -29,21 +29,37 @@ export interface ShipView extends ShipStatus {
   readonly isSetUp: boolean;
 }
 
+/** Of the command, or of the daemon. */
+interface Settings {
+  readonly url?: string | undefined;
+  readonly box?: string | undefined;
+}
+
 /**
  * Current, also without a running shipper: then the latest note counts.
  * @param settings of this command; the shipper's own count for more.
  */
-export async function readShipView(
+export function readShipView(
   directory: string,
   db: Database,
-  settings: { readonly url?: string | undefined; readonly box?: string | undefined } = {},
+  settings: Settings = {},
+  nowMs = Date.now(),
+): Promise<ShipView> {
+  return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf), settings, nowMs);
+}
+
+/** The same, where the database is open already. @param readLag reads what readShipLag gives. */
+export async function viewShip(
+  directory: string,
+  readLag: (shippedOf: ShippedOf) => Lag,
+  settings: Settings,
   nowMs = Date.now(),
 ): Promise<ShipView> {
   const note = readNote(directory);
   const report = (await askReport(directory)) ?? (note && { ...note, running: false });
   const isSetUp = report !== undefined || settings.url !== undefined;
   const from = (all: readonly Epoch[]) => (isSetUp ? (knownShipped(report, all) ?? 0) : undefined);
-  const { epochs, newestSeq, behind } = readShipLag(db, from);
+  const { epochs, newestSeq, behind } = readLag(from);
   const shipped = knownShipped(report, epochs);
   const epoch = epochs.at(-1)?.name ?? null;
   const running = report?.running ?? false;

@@ -19,8 +19,11 @@ export interface Lag {
     | undefined;
 }
 
-/** @param shippedOf up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
-export function readShipLag(db: Database, shippedOf: (epochs: readonly Epoch[]) => number | undefined): Lag {
+/** Up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
+export type ShippedOf = (epochs: readonly Epoch[]) => number | undefined;
+
+/** @param countedSeqs up to which events are counted one by one. Beyond, their seqs say how many there are. */
+export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = COUNTED_SEQS): Lag {
   const number = (sql: string) => db.prepare<number[], number | null>(sql).pluck();
   return db.transaction(() => {
     const epochs = readEpochs(db);
@@ -34,7 +37,7 @@ export function readShipLag(db: Database, shippedOf: (epochs: readonly Epoch[]) 
       .get(shipped);
     const seqs = oldest === undefined ? 0 : newestSeq - oldest.seq + 1;
     const count = number('SELECT count(*) FROM event WHERE seq > ?');
-    const events = seqs > COUNTED_SEQS ? seqs : count.get(shipped)!;
+    const events = seqs > countedSeqs ? seqs : count.get(shipped)!;
     return { epochs, newestSeq, behind: { events, oldestMs: oldest?.ms } };
   })();
 }
