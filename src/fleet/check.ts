@@ -35,14 +35,15 @@ const GUIDE = 'The guide FLEET.md has a configuration that does.';
  * Checks that headquarters keeps what it acknowledges, and that the log of every box is complete.
  * @param monitors addresses of monitoring ports, `http://HOST:8222`.
  * @param progress called now and then with the chunks read so far.
- * @param patience with servers that are electing, or have no quorum.
+ * @param waitMs for servers that are electing, or have no quorum.
  */
 export async function checkFleet(
   nc: NatsConnection,
   monitors: readonly string[],
   progress: (chunks: number) => void = () => {},
-  patience = new Patience(),
+  waitMs?: number,
 ): Promise<CheckResult[]> {
+  const patience = new Patience(undefined, waitMs);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const servers = await readMonitors(monitors);
   const [log, status] = [await streamInfo(jsm, LOG, patience), await streamInfo(jsm, STATUS, patience)];
@@ -55,7 +56,7 @@ export async function checkFleet(
     shape(LOG, log),
     shape(STATUS, status),
     limits(nc, log),
-    ...(await chains(nc, log, progress)),
+    ...(await chains(nc, log, progress, waitMs)),
   ];
 }
 
@@ -230,13 +231,14 @@ async function chains(
   nc: NatsConnection,
   log: Found,
   progress: (chunks: number) => void,
+  waitMs: number | undefined,
 ): Promise<CheckResult[]> {
   if ('fault' in log) return [fail('chain', 'There is no log that could be read.', log.advice)];
   const chains = new Chains();
   const breaks: Break[] = [];
   let count = 0;
   try {
-    for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM })) {
+    for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM }, waitMs)) {
       const found = chains.add(sourceOf(subject), seq, chunkHead(headers), data);
       count += found.length;
       if (breaks.length < BREAKS_TOLD) breaks.push(...found);
