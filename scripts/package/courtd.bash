@@ -69,7 +69,7 @@ _courtd() {
     ' prune '*) options='--older-than --type --ship-hold --dry-run --yes --json' ;;
     ' ship ') commands='status epoch feed' options='--url --box --creds --ca --feed --once --json' ;;
     ' ship status '*) options='--json' ;;
-    ' ship epoch '*) options='--new' ;;
+    ' ship epoch '*) options='--new --json' ;;
   esac
 
   if [[ $current == -* ]]; then

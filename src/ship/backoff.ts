@@ -14,6 +14,10 @@ export class Backoff {
     return Math.min(MOST_MS, FIRST_MS * 2 ** doublings) * (0.5 + chance / 2);
   }
 
+  get isFailing(): boolean {
+    return this.#failures > 0;
+  }
+
   reset(): void {
     this.#failures = 0;
   }

@@ -128,7 +128,8 @@ export class Shipper {
       if (isOld || !this.#sink.isOpen()) this.#cursor = undefined;
       return true;
     }
-    if (!piece.isLast) this.#tell('behind', null);
+    // While it fails, what is wrong stays said until headquarters has acknowledged something.
+    if (!piece.isLast && !this.#backoff.isFailing) this.#tell('behind', null);
     try {
       this.#cursor = await this.#sink.send({ ...piece, after: seq }, this.#cursor);
     } catch (error) {

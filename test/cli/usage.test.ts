@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Command } from 'commander';
 import t from 'tap';
 import { knownVariables } from '../../src/cli/options/environmentVariables.ts';
 import { makeProgram } from '../../src/cli/program.ts';
@@ -102,6 +103,20 @@ t.test(
     t.match(flat, /--data [^)]*default: "\/var\/lib\/courtd"/);
   },
 );
+
+t.test('the help of each command has an example of it', async (t) => {
+  const without: string[] = [];
+  const look = async (command: Command, name: string): Promise<void> => {
+    const inner = command.commands.filter((one) => one.name() !== 'help');
+    await Promise.all(inner.map((one) => look(one, `${name} ${one.name()}`.trim())));
+    if (inner.length > 0 || name === 'version') return;
+    const { stdout } = await courtd([...name.split(' '), '--help']);
+    const example = new RegExp(`^ {2}.*courtd ${name}`, 'm');
+    if (!example.test(stdout.slice(stdout.indexOf('Global Options:')))) without.push(name);
+  };
+  await look(makeProgram(), '');
+  t.strictSame(without, []);
+});
 
 t.test('version and help are commands, too', async (t) => {
   const same = async (command: string, option: string) => {

@@ -174,6 +174,26 @@ t.test('whatever is not an acknowledgement is answered by asking where to go on'
   );
 });
 
+t.test(
+  'while headquarters cannot be reached, that is the state until it has acknowledged something',
+  async (t) => {
+    const { feed } = boxWith(t, ...events(CHUNK_LIMITS.events + 1));
+    const sink = new MemorySink();
+    sink.refuses = (_chunk, tries) =>
+      tries < 2 ? new Trouble('connecting', 'the line is down.') : undefined;
+    const { reports } = await shipOnce(feed, sink);
+    t.strictSame(
+      reports.map(({ state, shipped_seq }) => [state, shipped_seq]),
+      [
+        ['behind', 0],
+        ['connecting', 0],
+        ['behind', CHUNK_LIMITS.events],
+        ['current', CHUNK_LIMITS.events + 1],
+      ],
+    );
+  },
+);
+
 t.test('who is fenced stops, and stays so until there is a new epoch', async (t) => {
   const { box, feed } = boxWith(t, ...events(3));
   const sink = new MemorySink();
@@ -184,6 +204,15 @@ t.test('who is fenced stops, and stays so until there is a new epoch', async (t)
   t.strictSame(sink.chunks, [], 'it asks nobody');
   box.sql("INSERT INTO epoch (name, from_seq) VALUES ('next', 3)");
   t.match((await shipOnce(feed, sink)).report, { state: 'current', epoch: 'next', shipped_seq: 3 });
+});
+
+t.test('without a database: one sentence, status 1, and nothing is made', async (t) => {
+  const data = path.join(temporaryFolder(t), 'none');
+  const settings = { COURTD_SHIP_URL: 'nats://127.0.0.1:9', COURTD_SHIP_BOX: 'venue-7' };
+  const { status, stdout, stderr } = await courtd(['ship', '--once', '--data', data], settings);
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+  t.match(stderr, /^courtd: There is no courtd database in [^\n]+\n$/);
+  t.notOk(fs.existsSync(data));
 });
 
 t.test('another courtd gets every event once, and the box says how far it is', async (t) => {

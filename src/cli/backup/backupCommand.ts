@@ -17,6 +17,10 @@ export function addBackup(program: Command): void {
         .argParser(integer(1, BACKUPS_KEPT_MAX)),
     )
     .addOption(json())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sudo courtd backup /mnt/usb/\n  sudo courtd backup before-the-final.db',
+    )
     .action(async (place, _options, command) =>
       (await import('./backup.ts')).backup(place, command.optsWithGlobals()),
     );

@@ -9,6 +9,7 @@ export function addEvent(program: Command): void {
     .argument('<session>', 'the session_id')
     .argument('<event>', 'the event_id')
     .addOption(json())
+    .addHelpText('after', '\nExample:\n  courtd event show match-17 bounce-0042')
     .action(async (session, id, _options, command) =>
       (await import('./event.ts')).show(session, id, command.optsWithGlobals()),
     );

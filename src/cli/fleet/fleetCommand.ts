@@ -7,19 +7,28 @@ export function addFleet(program: Command): void {
     .command('fleet')
     .description('at headquarters: the log of every box, in NATS JetStream')
     .addHelpText('after', HELP);
-  const verb = (name: string, description: string) =>
+  const verb = (name: string, description: string, example: string) =>
     fleet
       .command(name)
       .description(description)
+      .addHelpText('after', `\nExample:\n  courtd fleet ${name} ${example}`)
       .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas', parseUrl)
       .addOption(new Option('--creds <file>', 'a NATS credentials file').env('COURTD_FLEET_CREDS'))
       .addOption(
         new Option('--ca <file>', "the CA certificates for the servers' certificates").env('COURTD_FLEET_CA'),
       );
-  verb('init', "make the fleet's streams, where they are not there yet").action(
-    async (url, _options, command) => (await import('./init.ts')).init(url, command.optsWithGlobals()),
+  verb(
+    'init',
+    "make the fleet's streams, where they are not there yet",
+    'nats://hq-1.example:4222,nats://hq-2.example:4222,nats://hq-3.example:4222',
+  ).action(async (url, _options, command) =>
+    (await import('./init.ts')).init(url, command.optsWithGlobals()),
   );
-  verb('check', 'look whether headquarters keeps what it acknowledges, and whether every log is whole')
+  verb(
+    'check',
+    'look whether headquarters keeps what it acknowledges, and whether every log is whole',
+    'nats://hq-1.example:4222 --monitor http://hq-1.example:8222',
+  )
     .addOption(
       new Option('--monitor <urls>', "the servers' monitoring ports, separated by commas").argParser(
         parseMonitors,
@@ -29,12 +38,20 @@ export function addFleet(program: Command): void {
     .action(async (url, _options, command) =>
       (await import('./check.ts')).check(url, command.optsWithGlobals()),
     );
-  verb('status', 'show every box, the worst first: its last status, how far behind, silent since when')
+  verb(
+    'status',
+    'show every box, the worst first: its last status, how far behind, silent since when',
+    'nats://hq-1.example:4222',
+  )
     .addOption(json())
     .action(async (url, _options, command) =>
       (await import('./status.ts')).status(url, command.optsWithGlobals()),
     );
-  verb('tail', 'print the events of every box, in the order of its log, one JSON object a line')
+  verb(
+    'tail',
+    'print the events of every box, in the order of its log, one JSON object a line',
+    'nats://hq-1.example:4222 --box venue-7 --after 123456',
+  )
     .addOption(new Option('--box <name>', 'only the events of this box').argParser(parseBox))
     .addOption(
       new Option('--after <seq>', 'only events after this one of their box').argParser(

@@ -27,5 +27,9 @@ export function addPrune(program: Command): void {
       'delete more than half of all events without asking, as the nightly unit does; refused for a day after the clock has jumped',
     )
     .addOption(json())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  courtd prune --older-than 90d --dry-run\n  sudo courtd prune --older-than 30d --type PLAYER_POSITION',
+    )
     .action(async (_options, command) => (await import('./prune.ts')).prune(command.optsWithGlobals()));
 }

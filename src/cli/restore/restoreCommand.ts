@@ -7,6 +7,7 @@ export function addRestore(program: Command): void {
     .description('replace the database with a backup and keep the old one; the daemon must be stopped')
     .argument('<file>', 'the backup; it is not changed', notEmpty)
     .addOption(json())
+    .addHelpText('after', '\nExample:\n  sudo courtd restore /mnt/usb/courtd-20260314T031500Z.db')
     .action(async (file, _options, command) =>
       (await import('./restore.ts')).restore(file, command.optsWithGlobals()),
     );

@@ -63,6 +63,10 @@ export function addServe(program: Command): void {
         'write the metrics to this file every 15 s, as Prometheus text; its name ends in .prom',
       ).argParser(parseMetricsFile),
     )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  courtd serve --data ./data --host 127.0.0.1 --port 4001\n  COURTD_DATA=./data COURTD_VENUE=venue-17 courtd serve',
+    )
     .action(async ({ tlsCert, tlsKey }, command) => {
       if ((tlsCert === undefined) !== (tlsKey === undefined)) {
         const message =

@@ -9,12 +9,17 @@ export function addSession(program: Command): void {
     .description('show every session, newest first, by when the first event was received')
     .addOption(new Option('--last <n>', 'only the newest n').argParser(integer(1, SESSIONS_LISTED_MAX)))
     .addOption(json())
+    .addHelpText(
+      'after',
+      `\nExamples:\n  courtd session list --last 10\n  courtd session list --json | jq -r '.[].session_id'`,
+    )
     .action(async (_options, command) => (await import('./session.ts')).list(command.optsWithGlobals()));
   session
     .command('show')
     .description('show one session: events by type and court, revisions, duplicates, conflicts, lateness')
     .argument('<session>', 'the session_id')
     .addOption(json())
+    .addHelpText('after', '\nExample:\n  courtd session show match-17')
     .action(async (name, _options, command) =>
       (await import('./session.ts')).show(name, command.optsWithGlobals()),
     );

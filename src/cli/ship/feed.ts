@@ -20,7 +20,7 @@ export async function feed({ data }: DataOption): Promise<void> {
   const local = new LocalFeed(data);
   const ending = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.abort());
-  await local.state();
+  await local.open();
   const server = await FeedServer.start(data, local, socket.fd);
   try {
     while (!ending.signal.aborted && performance.now() - server.askedAt < IDLE_MS) {

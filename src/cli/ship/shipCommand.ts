@@ -26,15 +26,22 @@ export function addShip(program: Command): void {
     .command('status')
     .description('show how far shipping has got, whether a shipper is running or not')
     .addOption(json())
+    .addHelpText('after', '\nExample:\n  courtd ship status --json | jq .behind_events')
     .action(async (_options, command) => (await import('./status.ts')).shipStatus(command.optsWithGlobals()));
   ship
     .command('epoch')
     .description('show the epoch of the log of this box, or begin a new one')
     .option('--new', 'begin a new one: after a clone, or where this box is fenced')
+    .addOption(json())
+    .addHelpText('after', '\nExample:\n  sudo courtd ship epoch --new')
     .action(async (_options, command) => (await import('./epoch.ts')).epoch(command.optsWithGlobals()));
   ship
     .command('feed')
     .description('serve events to a shipper that cannot read the database, as courtd-feed.service does')
+    .addHelpText(
+      'after',
+      '\nExample:\n  sudo systemctl start courtd-feed.socket     it starts "courtd ship feed" when it is asked',
+    )
     .action(async (_options, command) => (await import('./feed.ts')).feed(command.optsWithGlobals()));
 }
 

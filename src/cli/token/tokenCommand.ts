@@ -12,11 +12,16 @@ export function addToken(program: Command): void {
         .default(TOKEN_GRACE_S, '24h')
         .argParser(parseDuration),
     )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sudo courtd token rotate\n  sudo courtd token rotate --grace 0     the older ones end at once',
+    )
     .action(async (_options, command) => (await import('./token.ts')).rotate(command.optsWithGlobals()));
   token
     .command('list')
     .description('show the tokens: their state and last use, never the secret')
     .addOption(json())
+    .addHelpText('after', '\nExample:\n  sudo courtd token list')
     .action(async (_options, command) => (await import('./token.ts')).list(command.optsWithGlobals()));
   token
     .command('revoke')
@@ -24,6 +29,7 @@ export function addToken(program: Command): void {
     .addArgument(
       new Argument('<id>', 'as "courtd token list" shows it').argParser(integer(1, Number.MAX_SAFE_INTEGER)),
     )
+    .addHelpText('after', '\nExample:\n  sudo courtd token revoke 3')
     .action(async (id, _options, command) =>
       (await import('./token.ts')).revoke(id, command.optsWithGlobals()),
     );

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, NotNow } from '../../store/arrivalLog.ts';
 import {
@@ -40,7 +41,15 @@ export class LocalFeed implements EventFeed {
     return this.#notes.latest;
   }
 
-  /** @throws {OperatorError} the first time, where it cannot be read. */
+  /** Opens it for the first time. @throws {OperatorError} where it cannot be read, now or ever. */
+  async open(): Promise<void> {
+    try {
+      await this.state();
+    } catch (error) {
+      throw error instanceof FeedAway ? new OperatorError(error.message) : error;
+    }
+  }
+
   async state(): Promise<LogState> {
     const { epochs, lastSeq, prunedSeq } = await this.#read(Number.MAX_SAFE_INTEGER, 1);
     return { epochs, lastSeq, prunedSeq, report: this.latest };
@@ -102,7 +111,7 @@ export class LocalFeed implements EventFeed {
         return this.#log.after(after, limit);
       } catch (error) {
         if (!(error instanceof NotNow)) throw error;
-        if (performance.now() > giveUpAt) throw new FeedAway(error.message);
+        if (!error.isLocked || performance.now() > giveUpAt) throw new FeedAway(error.message);
       }
       await sleep(FOLLOW_POLL_MS);
     }
