@@ -99,7 +99,9 @@ function makeSender({ source }: Camera, { url, token = '' }: SimulateOptions, ra
     random: Math.random,
     repeats: () => random.chance(REPEATED_SHARE),
     onTrouble: (what) => {
-      if (what !== '') say(`courtd: ${source}: ${visible(what)}`);
+      // A server that is not courtd may quote the token that it was sent.
+      const quotable = token === '' ? what : what.replaceAll(token, '(token removed)');
+      if (what !== '') say(`courtd: ${source}: ${visible(quotable)}`);
     },
   });
 }
