@@ -63,7 +63,8 @@ export class Measured {
       p50Ms: outcome.p50Us / 1000,
       p99Ms: outcome.p99Us / 1000,
       writtenBytes: written / answered,
-      cpuUs: (cpuS * 1e6) / answered,
+      // What a process that has ended meanwhile had used is not known any more.
+      cpuUs: cpuS < 0 ? Number.NaN : (cpuS * 1e6) / answered,
     };
   }
 

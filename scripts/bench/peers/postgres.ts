@@ -33,6 +33,8 @@ export function missingPostgres(): string | undefined {
 export async function startPostgres(directory: string, under: readonly string[] = []): Promise<Postgres> {
   const data = path.join(directory, 'postgres');
   if (!fs.existsSync(path.join(data, 'PG_VERSION'))) makeCluster(data);
+  // After a power cut no process has the number in it; here the one that was killed may not have been waited for yet.
+  fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
   const port = await freePort();
   const settings = { ...SETTINGS, port, unix_socket_directories: data };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

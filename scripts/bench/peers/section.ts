@@ -83,7 +83,10 @@ function table(load: Load, where: string, measured: readonly Measured[]): Table 
       const ratios = one
         .samples(load)
         .map(({ eventsPerS }, i) => eventsPerS / first.samples(load)[i]!.eventsPerS);
-      const value = (name: keyof Sample, digits: number) => Number(one.median(load, name).toFixed(digits));
+      const value = (name: keyof Sample, digits: number) => {
+        const seen = one.median(load, name);
+        return Number.isNaN(seen) ? '-' : Number(seen.toFixed(digits));
+      };
       return [
         one.contender.title,
         value('eventsPerS', 0),

@@ -18,7 +18,7 @@ export function hasStrace(): boolean {
 export async function syncsPerAnswer(contender: Contender, ground: Ground): Promise<number> {
   const trace = path.join(ground.directory, `${contender.name}.strace`);
   const directory = ground.empty(`${contender.name}-syncs`);
-  const running = await contender.start(directory, ['strace', '-f', '-qq', '-e', CALLS, '-o', trace]);
+  const running = await contender.start(directory, ['strace', '-D', '-f', '-qq', '-e', CALLS, '-o', trace]);
   const { target, child, servers = [] } = running;
   const order = { target, ...ALONE, seconds: 2, run: 'syncs' };
   const warmUp = await ground.send({ ...order, seconds: 1, before: 0 });

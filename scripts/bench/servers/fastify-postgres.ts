@@ -10,7 +10,7 @@ import { listenAndAnnounce } from './announce.ts';
  */
 const [connectionString, token] = process.argv.slice(2) as [string, string];
 /** Of 8, 16 and 32 connections the fastest with 64 clients, on two cores. */
-const pool = new pg.Pool({ connectionString, max: 16 });
+const pool = new pg.Pool({ connectionString, max: 16, idleTimeoutMillis: 0 });
 await pool.query(`
   CREATE TABLE IF NOT EXISTS event (
     session_id text NOT NULL, event_id text NOT NULL, revision int NOT NULL, venue_id text NOT NULL, court_id text NOT NULL,

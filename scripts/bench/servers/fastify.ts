@@ -13,7 +13,7 @@ const db = new Database(file);
 db.pragma('journal_mode = WAL');
 db.pragma('synchronous = FULL');
 db.exec(`
-  CREATE TABLE event (
+  CREATE TABLE IF NOT EXISTS event (
     id INTEGER PRIMARY KEY, event_id TEXT NOT NULL, session_id TEXT NOT NULL, venue_id TEXT NOT NULL,
     court_id TEXT NOT NULL, eot TEXT NOT NULL, type TEXT NOT NULL, confidence REAL NOT NULL, source TEXT NOT NULL,
     schema_version TEXT NOT NULL, revision INTEGER NOT NULL, payload TEXT NOT NULL, received_ms INTEGER NOT NULL,
