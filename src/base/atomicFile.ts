@@ -86,7 +86,7 @@ export function explainWriteErrors<Result>(file: string, work: () => Result): Re
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(
-      `${cannotWrite(file, error as NodeJS.ErrnoException)} Mend that, or choose another place.`,
+      `${cannotWrite(file, error as NodeJS.ErrnoException)} Fix that, or choose another place.`,
     );
   }
 }

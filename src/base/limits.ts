@@ -28,7 +28,7 @@ export const REVISION_MAX = 2_147_483_647;
 /** Bytes of a request's body, both as sent and as decoded, unless `--body-limit` says otherwise. */
 export const BODY_BYTES = 8 * MIB;
 /** Bytes that `--body-limit` accepts: one event must fit, and the bodies in flight must still fit into memory. */
-export const BODY_LIMIT_BYTES = { least: 4 * KIB, most: 64 * MIB } as const;
+export const BODY_LIMIT_BYTES = { least: KIB, most: 64 * MIB } as const;
 
 // What a problem response shows.
 
@@ -159,6 +159,11 @@ export const BACKUPS_KEPT_MAX = 100_000;
 /** Conflicts whose other copy is kept, the newest; and the bytes of a copy above which it is only counted. */
 export const CONFLICT_COPIES = 1_000;
 export const CONFLICT_COPY_BYTES = 64 * KIB;
+
+// Sources (src/telemetry/sourceTable.ts).
+
+/** Sources that are known at a time, the ones that sent last: a venue has a hundred. */
+export const SOURCES_KNOWN = 1_000;
 
 // Refused requests (src/telemetry/rejectionLog.ts).
 

@@ -18,3 +18,6 @@ export function visibleLines(text: string): string {
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
+
+/** The order of names for people: camera 2 before camera 10. */
+export const byName = new Intl.Collator('en', { numeric: true }).compare;

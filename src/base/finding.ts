@@ -1,0 +1,33 @@
+export type Level = 'ok' | 'warn' | 'fail';
+
+/** What a check of a box or of headquarters has found. */
+export interface Finding {
+  readonly level: Level;
+  /** What is, in a sentence. */
+  readonly message: string;
+  /** What to do; empty where there is nothing to do. */
+  readonly advice: string;
+}
+
+/** As `courtd check --json` and `courtd fleet check --json` print it. */
+export interface CheckResult extends Finding {
+  readonly name: string;
+}
+
+/** What needs a person, as `courtd status --json` prints it. */
+export interface StatusProblem extends Finding {
+  readonly code: string;
+  readonly level: 'warn' | 'fail';
+}
+
+export function ok(message: string): Finding {
+  return { level: 'ok', message, advice: '' };
+}
+
+export function warn(message: string, advice: string): Finding {
+  return { level: 'warn', message, advice };
+}
+
+export function fail(message: string, advice: string): Finding {
+  return { level: 'fail', message, advice };
+}

@@ -1,0 +1,41 @@
+import fs from 'node:fs';
+import { getSystemErrorMessage } from 'node:util';
+import { OperatorError } from './operatorError.ts';
+import { asCaller } from './processIdentity.ts';
+
+/**
+ * A file that may be renewed while it is in use, such as credentials: read again for each connection. An empty one is none, so that
+ * a unit can name a credential that may not be set.
+ */
+export class SecretFile {
+  readonly #file: string | undefined;
+  #content: Buffer | undefined;
+
+  /** @param what names it, as in "the credentials". @throws {OperatorError} where it cannot be read. */
+  constructor(file: string | undefined, what: string) {
+    this.#file = file;
+    try {
+      this.#content = this.#fresh();
+    } catch (error) {
+      const { errno, message } = error as NodeJS.ErrnoException;
+      const reason = errno === undefined ? message : getSystemErrorMessage(errno);
+      throw new OperatorError(`Cannot read ${what} in ${file}: ${reason}. Correct the path, or its rights.`);
+    }
+  }
+
+  /** @returns its content now, or the last one that could be read; undefined where there is none. */
+  read(): Buffer | undefined {
+    try {
+      this.#content = this.#fresh();
+    } catch {
+      // Root may have become another user, who reads the data and not this.
+    }
+    return this.#content;
+  }
+
+  #fresh(): Buffer | undefined {
+    if (this.#file === undefined) return undefined;
+    const content = asCaller(() => fs.readFileSync(this.#file!));
+    return content.toString('latin1').trim() === '' ? undefined : content;
+  }
+}
