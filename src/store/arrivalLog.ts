@@ -14,7 +14,7 @@ import { failureKind } from './sqlite/errors.ts';
 const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 
 /** The database cannot be read now, and may be again: it is locked, or it is not there. */
-export class NotNow extends OperatorError {
+export class TemporarilyUnreadable extends OperatorError {
   readonly isLocked: boolean;
 
   constructor(error: OperatorError) {
@@ -66,7 +66,7 @@ export class ArrivalLog {
   /**
    * @param seq what was read last; 0: nothing.
    * @param limit events at the most.
-   * @throws {NotNow}, and {OperatorError} where it will not be read by trying again.
+   * @throws {TemporarilyUnreadable}, and {OperatorError} where it will not be read by trying again.
    */
   after(seq: number, limit: number): Arrivals {
     return this.#explained(() => {
@@ -107,7 +107,7 @@ export class ArrivalLog {
   }
 
   /** Whether it may be worth to look again: a few system calls, which open nothing of the database. */
-  hasNews(): boolean {
+  mayHaveNew(): boolean {
     return this.#open !== undefined || lookOf(this.#directory) !== this.#seen;
   }
 
@@ -155,7 +155,7 @@ export class ArrivalLog {
       if (!(explained instanceof OperatorError)) throw explained;
       // One that has no cause is said before SQLite is asked: there is none, it is older or newer, or not set up.
       const isPassing = explained.cause === undefined ? !isOpened : failureKind(explained.cause) === 'busy';
-      throw isPassing ? new NotNow(explained) : explained;
+      throw isPassing ? new TemporarilyUnreadable(explained) : explained;
     }
   }
 }

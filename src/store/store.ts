@@ -30,6 +30,18 @@ import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './
 /** What the daemon logs about the store. */
 export type StoreEvents = GroupCommitEvents & WalEvents & UpgradeEvents;
 
+const ignore = () => {};
+/** For whoever has no log: each member may be replaced. */
+export const UNLOGGED = {
+  full: ignore,
+  healed: ignore,
+  damaged: ignore,
+  unexpected: ignore,
+  walLarge: ignore,
+  walSmall: ignore,
+  upgrading: ignore,
+} satisfies Partial<StoreEvents>;
+
 /** Other bounds, for tests and benchmarks. */
 export interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;

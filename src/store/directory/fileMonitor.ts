@@ -36,7 +36,6 @@ export class FileMonitor {
     this.#timer = setInterval(() => this.#check(), FILES_CHECK_MS).unref();
   }
 
-  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }

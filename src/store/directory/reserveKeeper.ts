@@ -22,7 +22,6 @@ export class ReserveKeeper {
     this.#check();
   }
 
-  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }

@@ -1,5 +1,5 @@
-import os from 'node:os';
 import { OperatorError } from '../../base/operatorError.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { openDatabase } from '../open/openDatabase.ts';
 import { explain } from '../open/openErrors.ts';
 import { checkConsistency, type Told } from './consistency.ts';
@@ -8,8 +8,6 @@ import { quickLook } from './quickLook.ts';
 
 /** The process of inspect.ts. */
 
-/** Less urgent than the daemon. */
-const PRIORITY = 10;
 const TELL_MS = 200;
 
 type Work = { readonly [Name in keyof Inspections]: (directory: string, told: Told) => unknown };
@@ -38,7 +36,7 @@ function say(answer: Answer): Promise<void> {
 
 // Whoever has asked is gone.
 process.once('disconnect', () => process.exit(1));
-if (os.getPriority() < PRIORITY) os.setPriority(PRIORITY);
+yieldToIngest();
 const [name = '', directory = ''] = process.argv.slice(2);
 let toldAt = performance.now();
 const told: Told = (done, of) => {

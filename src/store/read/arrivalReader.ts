@@ -11,10 +11,10 @@ const READ_CACHE_KIB = 2_000;
 
 /** Which events; absent: all. */
 export interface ArrivalFilter {
-  readonly session?: string;
-  readonly type?: string;
-  readonly court?: string;
-  readonly source?: string;
+  readonly session?: string | undefined;
+  readonly type?: string | undefined;
+  readonly court?: string | undefined;
+  readonly source?: string | undefined;
 }
 
 export type ArrivedEvent = Omit<StoredEvent, 'eotNs'>;

@@ -13,18 +13,18 @@ const READ_CACHE_KIB = 4_000;
 
 /** Which events to read; an absent member does not restrict them. */
 export interface EventFilter {
-  readonly type?: string;
-  readonly court?: string;
+  readonly type?: string | undefined;
+  readonly court?: string | undefined;
   /** Nanoseconds since 1970-01-01T00:00:00Z, inclusive. */
-  readonly fromNs?: bigint;
+  readonly fromNs?: bigint | undefined;
   /** Nanoseconds since 1970-01-01T00:00:00Z, exclusive. */
-  readonly toNs?: bigint;
+  readonly toNs?: bigint | undefined;
   /** Time of receipt, milliseconds since 1970-01-01T00:00:00Z, inclusive. */
-  readonly receivedFromMs?: number;
+  readonly receivedFromMs?: number | undefined;
   /** Time of receipt, milliseconds since 1970-01-01T00:00:00Z, exclusive. */
-  readonly receivedToMs?: number;
+  readonly receivedToMs?: number | undefined;
   /** Only the highest revision of each event. */
-  readonly currentOnly?: boolean;
+  readonly currentOnly?: boolean | undefined;
 }
 
 /** An event as readers get it. */

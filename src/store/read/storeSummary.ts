@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { SOURCES_KNOWN } from '../../base/limits.ts';
 
 const DAY_MS = 86_400_000;
 /** The days by which growth is told, at most and at least: less says nothing of the next ones. */
@@ -76,7 +77,7 @@ export interface RecentSource {
   readonly lastMs: number;
 }
 
-/** @returns the sources of the newest events: of the last month, or of as many events as can be looked at in passing. */
+/** @returns the sources of the newest events, at most SOURCES_KNOWN: of the last month, or of as many as can be looked at in passing. */
 export function recentSources(db: Database, nowMs: number): RecentSource[] {
   const chunk = db.prepare<[number, number], { origin: number; lastMs: number; seq: number }>(`
     SELECT origin, max(received_ms) AS lastMs, min(seq) AS seq
@@ -100,5 +101,5 @@ export function recentSources(db: Database, nowMs: number): RecentSource[] {
     const key = JSON.stringify([name.court, name.source]);
     if ((found.get(key)?.lastMs ?? 0) < lastMs) found.set(key, { ...name, lastMs });
   }
-  return [...found.values()];
+  return [...found.values()].sort((a, b) => b.lastMs - a.lastMs).slice(0, SOURCES_KNOWN);
 }

@@ -38,6 +38,11 @@ export function tokenState(token: Token, nowMs: number): TokenState {
   return expires_ms > nowMs ? 'retiring' : 'expired';
 }
 
+/** Whether requests with it are accepted. */
+export function isValid(token: Token, nowMs: number): boolean {
+  return ['active', 'retiring'].includes(tokenState(token, nowMs));
+}
+
 /** @returns when the token ends or ended; null where it has no end. */
 export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
   if (expires_ms === null || revoked_ms === null) return expires_ms ?? revoked_ms;
@@ -67,7 +72,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
   const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM token WHERE id = ?');
   const rotate = db.transaction(() => {
-    const before = listTokens(db).filter((old) => ['active', 'retiring'].includes(tokenState(old, nowMs)));
+    const before = listTokens(db).filter((old) => isValid(old, nowMs));
     for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), old.id);
     return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
   });
@@ -122,12 +127,14 @@ export function tokenFinder(db: Database): (token: string) => Token | undefined 
   return (token) => find.get(hashOf(token));
 }
 
-/** @returns the one that `token` is, compared in constant time; undefined if none. */
+/**
+ * @param presented of a token, as `hashOf` returns it.
+ * @returns the one that it is, compared in constant time; undefined if none.
+ */
 export function matchToken<Known extends TokenHash>(
   hashes: readonly Known[],
-  token: string,
+  presented: Buffer,
 ): Known | undefined {
-  const presented = hashOf(token);
   let match: Known | undefined;
   for (const known of hashes) {
     if (timingSafeEqual(known.hash, presented)) match = known;
@@ -135,6 +142,7 @@ export function matchToken<Known extends TokenHash>(
   return match;
 }
 
-function hashOf(token: string): Buffer {
+/** @returns the SHA-256 of a token. */
+export function hashOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import { WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
 import type { Checkpointer } from './checkpointer.ts';
 
-/** How often the size is checked. */
 const WAL_CHECK_MS = 1_000;
 
 /** What the daemon logs about the size of the WAL. */
@@ -43,7 +42,6 @@ export class WalMonitor {
   #isLarge = false;
   #isOver = false;
 
-  /** @param file the path of the database. */
   constructor(
     checkpoints: Checkpointer,
     file: string,
@@ -58,7 +56,6 @@ export class WalMonitor {
     this.#timer = setInterval(() => this.check(), checkMs).unref();
   }
 
-  /** Checks the size now. */
   check(): void {
     let bytes = this.#size();
     if (bytes > this.#warnBytes) {
@@ -77,7 +74,6 @@ export class WalMonitor {
     this.#isOver = isOver;
   }
 
-  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }

@@ -24,31 +24,28 @@ const noFailure = (error: unknown) => {
   throw error;
 };
 
-t.test(
-  'a request is compared with the tokens that may be accepted, not with years of old ones',
-  async (t) => {
-    const { db } = scratch(t);
-    let token = '';
-    db.transaction(() => {
-      for (let day = 0; day < 1_825; day++) token = rotateToken(db, 0, Date.now()).token;
-    })();
-    const older = token;
-    token = rotateToken(db, 86_400, Date.now()).token;
-    const guard = new TokenVerifier(db, noFailure);
-    for (const [presented, isAccepted] of [
-      [token, true],
-      [older, true],
-      ['wrong', false],
-    ] as const) {
-      compared = 0;
-      t.equal(guard.accepts(presented, '127.0.0.1'), isAccepted);
-      t.equal(compared, 2, 'the newest, and the one in its grace');
-    }
+t.test('a request is compared with the tokens that may be accepted, not with all the old ones', async (t) => {
+  const { db } = scratch(t);
+  let token = '';
+  db.transaction(() => {
+    for (let day = 0; day < 100; day++) token = rotateToken(db, 0, Date.now()).token;
+  })();
+  const older = token;
+  token = rotateToken(db, 86_400, Date.now()).token;
+  const guard = new TokenVerifier(db, noFailure);
+  for (const [presented, isAccepted] of [
+    [token, true],
+    [older, true],
+    ['wrong', false],
+  ] as const) {
     compared = 0;
-    t.equal(guard.whyInvalid('wrong'), 'unknown token');
-    t.equal(compared, 0, 'the reason is looked up by an index');
-  },
-);
+    t.equal(guard.accepts(presented, '127.0.0.1'), isAccepted);
+    t.equal(compared, 2, 'the newest, and the one in its grace');
+  }
+  compared = 0;
+  t.equal(guard.whyInvalid('wrong'), 'unknown token');
+  t.equal(compared, 0, 'the reason is looked up by an index');
+});
 
 t.test('last uses are written again after a commit that failed', async (t) => {
   const { db } = scratch(t);
