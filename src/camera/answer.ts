@@ -1,3 +1,5 @@
+import { membersOf } from '../base/json.ts';
+
 /** How a camera reacts to an answer: the rules of the vendor's guide (src/http/README.md, "Retrying"). */
 
 /** The answer to one attempt. */
@@ -27,7 +29,8 @@ const QUOTED_CHARS = 300;
 
 /** @param count events in the request, which was an array. */
 export function decide({ status, retryAfter, body }: Answer, count: number): Decision {
-  const answer = objectOf(body);
+  // Without members, it came from something in between, not from courtd.
+  const answer = membersOf(body);
   const { accepted, duplicates, retryable, error } = answer;
   if (status === 202 && Number(accepted) + Number(duplicates) === count)
     return { kind: 'stored', duplicates: Number(duplicates) };
@@ -39,16 +42,6 @@ export function decide({ status, retryAfter, body }: Answer, count: number): Dec
   }
   const seconds = /^[0-9]{1,3}$/.test(retryAfter) ? Number(retryAfter) : undefined;
   return { kind: 'again', toldS: seconds ?? (status === 401 ? UNAUTHORIZED_WAIT_S : undefined), why };
-}
-
-/** Not a JSON object: the answer came from something in between, not from courtd. */
-function objectOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }
 
 function namedIn(invalid: unknown, count: number): Set<number> {

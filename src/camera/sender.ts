@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { BATCH_EVENTS } from '../base/limits.ts';
+import { pause } from '../base/pause.ts';
 import { Backoff, decide } from './answer.ts';
-import type { Line } from './line.ts';
+import type { BoxConnection } from './boxConnection.ts';
 
 /** Events that a camera buffers, ten minutes of a player tracker's. When the buffer is full, new ones are lost. */
 const BUFFERED_EVENTS = 20_000;
@@ -14,7 +14,7 @@ export interface SenderOptions {
   /** Whether a batch that was just stored is sent once more, as by a camera that missed the answer. */
   readonly repeats?: () => boolean;
   /** Called with what is wrong, whenever that changes; with an empty text when it is over. */
-  readonly onTrouble?: (what: string) => void;
+  readonly onProblem?: (what: string) => void;
 }
 
 export interface SenderCounts {
@@ -30,7 +30,7 @@ export interface SenderCounts {
 /** A camera that sends as the vendor's guide says: what it has seen stays in its buffer until it is stored. */
 export class Sender {
   readonly counts: SenderCounts = { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0 };
-  readonly #line: Line;
+  readonly #connection: BoxConnection;
   readonly #options: SenderOptions;
   /** JSON texts: an event is the same bytes whenever it is sent. */
   #buffer: string[] = [];
@@ -39,8 +39,8 @@ export class Sender {
   readonly #abort = new AbortController();
   #problem = '';
 
-  constructor(line: Line, options: SenderOptions) {
-    this.#line = line;
+  constructor(connection: BoxConnection, options: SenderOptions) {
+    this.#connection = connection;
     this.#options = options;
   }
 
@@ -63,9 +63,9 @@ export class Sender {
       if (texts.length > 0) await this.#deliver(texts);
       else if (this.#isEnding) break;
       const hasBacklog = this.#buffer.length >= BATCH_EVENTS;
-      if (!this.#isEnding && !hasBacklog) await this.#pause(SEND_EVERY_MS);
+      if (!this.#isEnding && !hasBacklog) await pause(SEND_EVERY_MS, this.#abort.signal);
     }
-    this.#line.close();
+    this.#connection.close();
   }
 
   /** Takes no more events. @param withinMs how long it may go on sending what is left. */
@@ -79,7 +79,7 @@ export class Sender {
     const backoff = new Backoff(this.#options.random);
     while (!this.#abort.signal.aborted) {
       this.counts.requests++;
-      const decision = decide(await this.#line.post(body, this.#abort.signal), texts.length);
+      const decision = decide(await this.#connection.post(body, this.#abort.signal), texts.length);
       switch (decision.kind) {
         case 'stored':
           this.#tell('');
@@ -92,7 +92,7 @@ export class Sender {
         case 'again':
           if (this.#abort.signal.aborted) return;
           this.#tell(decision.why);
-          await this.#pause(backoff.wait(decision.toldS) * 1000);
+          await pause(backoff.wait(decision.toldS) * 1000, this.#abort.signal);
           break;
         case 'split': {
           const half = Math.ceil(texts.length / 2);
@@ -118,10 +118,6 @@ export class Sender {
   #tell(what: string): void {
     if (what === this.#problem) return;
     this.#problem = what;
-    this.#options.onTrouble?.(what);
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#abort.signal }).catch(() => {});
+    this.#options.onProblem?.(what);
   }
 }

@@ -1,20 +1,34 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { SUMMARY_MS } from '../base/limits.ts';
 import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { ClientTallies } from './clientTallies.ts';
 
+/** Characters of a request id: the first 48 bits of a random UUID. A counter would tell a client how many requests there are. */
+const REQUEST_ID_CHARS = 13;
+
 /** What the log says of one request, besides its outcome. */
-export interface RequestInfo {
-  readonly id: string;
+export class RequestInfo {
   /** The client's address. */
   readonly client: string;
   /** Milliseconds of the monotonic clock. */
-  readonly startedAt: number;
+  readonly startedAt = performance.now();
   /** Source and court of the request's first event, and how many there are, once they have been parsed. */
-  camera?: LogFields;
+  camera: LogFields | undefined;
   /** What has been read of its body, unpacked where that was possible. */
-  body?: Buffer;
+  body: Buffer | undefined;
+  #id: string | undefined;
+
+  constructor(client: string) {
+    this.client = client;
+  }
+
+  /** The id that the log and a problem response share. Made when it is needed: of most requests neither speaks. */
+  get id(): string {
+    this.#id ??= randomUUID().slice(0, REQUEST_ID_CHARS);
+    return this.#id;
+  }
 }
 
 function emptySummary() {
@@ -57,18 +71,18 @@ export class AccessLog {
       sum.duplicates += duplicates;
       sum.conflicts += conflicts;
     }
-    const line = { request_id: info.id, client: info.client, accepted, duplicates, conflicts, ms };
+    const line = () => ({ request_id: info.id, client: info.client, accepted, duplicates, conflicts, ms });
     if (firstConflict !== undefined) {
       const { sessionId, eventId, source, courtId } = firstConflict;
       const first = { session_id: sessionId, event_id: eventId, source, court_id: courtId };
       const isShared = sharedIds > 0;
-      const fields = { ...line, ...(isShared && { shared_ids: sharedIds }), ...first };
+      const fields = { ...line(), ...(isShared && { shared_ids: sharedIds }), ...first };
       const kind = `${isShared ? 'shared_ids' : 'conflicts'} ${source}`;
       this.#warnWithinQuota(info.client, kind, fields, isShared ? SHARED_ID : CONFLICT);
     } else if (this.#clients.markKnown(info.client)) {
-      this.#log.info(line, 'first events from this client');
-    } else {
-      this.#log.debug(line, 'stored');
+      this.#log.info(line(), 'first events from this client');
+    } else if (this.#log.isLevelEnabled('debug')) {
+      this.#log.debug(line(), 'stored');
     }
   }
 
@@ -95,8 +109,11 @@ export class AccessLog {
     this.#log.debug({ request_id: info.id, client: info.client, ms }, 'the client disconnected');
   }
 
-  /** @param failure Node's error code; undefined where the client just closed the connection. */
-  handshakeFailed({ client }: RequestInfo, failure: string | undefined): void {
+  /**
+   * @param client its address.
+   * @param failure Node's error code; undefined where the client just closed the connection.
+   */
+  handshakeFailed(client: string, failure: string | undefined): void {
     if (failure === undefined) {
       this.#log.debug(
         { client },

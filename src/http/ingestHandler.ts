@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -10,13 +9,13 @@ import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { PROBE_HEADER } from '../telemetry/ownProbes.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { AccessLog, RequestInfo } from './accessLog.ts';
+import { type AccessLog, RequestInfo } from './accessLog.ts';
 import type { AcceptBurst } from './admission/acceptBurst.ts';
 import { type AdmissionControl, overloaded, type Permit } from './admission/admissionControl.ts';
 import type { Connection } from './connection/connection.ts';
 import type { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
-import { fieldsWithout, shownToken, withoutToken } from './request/bearerAuth.ts';
+import { authenticate, fieldsWithout, shownToken, withoutToken } from './request/bearerAuth.ts';
 import { ClientDisconnected, readBody } from './request/bodyReader.ts';
 import { gunzip } from './request/gunzip.ts';
 import { type BodyEncoding, checkPreconditions, type PreconditionContext } from './request/preconditions.ts';
@@ -41,8 +40,6 @@ export interface IngestContext {
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
 
-/** Characters of a request id: the first 48 bits of a random UUID. A counter would tell a client how many requests there are. */
-const REQUEST_ID_CHARS = 13;
 const NO_EVENTS: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
 
 /** The ingest path: from the head of a request to its response. */
@@ -66,14 +63,9 @@ export class IngestHandler {
     this.#acceptBurst = acceptBurst;
   }
 
-  /** @returns a new request id, which the log and a problem response share, with what the log says of the request. */
-  requestInfo({ client }: Connection): RequestInfo {
-    return { id: randomUUID().slice(0, REQUEST_ID_CHARS), client, startedAt: performance.now() };
-  }
-
   /** Answers a request: 202 once its events are on disk, a problem otherwise. Never throws. */
   async handle(connection: Connection, req: PacedRequest, res: ServerResponse): Promise<void> {
-    const info = this.requestInfo(connection);
+    const info = new RequestInfo(connection.client);
     try {
       const counts = await this.#ingest(connection, req, res, info);
       connection.respond(acceptedResponse(counts), false);
@@ -90,7 +82,7 @@ export class IngestHandler {
 
   /** Rejects input that never became a request, or one that Node does not answer; closes the connection. */
   rejectRaw(connection: Connection, problem: Problem): void {
-    const info = this.requestInfo(connection);
+    const info = new RequestInfo(connection.client);
     this.#recordRejection(connection, info, problem);
     connection.respondRaw(problemResponse(problem, info.id));
   }
@@ -100,10 +92,7 @@ export class IngestHandler {
     const token = req === undefined || told.code === 'unauthorized' ? undefined : shownToken(req);
     const problem = token === undefined ? told : withoutToken(told, token);
     if (token !== undefined && info.camera !== undefined) info.camera = fieldsWithout(info.camera, token);
-    const isUnauthorized = problem.code === 'unauthorized' || !connection.isAuthenticated;
-    // An idle connection that times out is no attempt to get in.
-    if (isUnauthorized && problem.code !== 'request_timeout')
-      this.#connections.countUnauthorized(connection.network);
+    if (this.#lacksToken(connection, problem, req)) this.#connections.countUnauthorized(connection.network);
     const { telemetry } = this.#context;
     if (problem.code === 'unauthorized' && telemetry.probes.take(req?.headers[PROBE_HEADER])) return;
     this.#context.accessLog.rejected(info, problem);
@@ -112,6 +101,19 @@ export class IngestHandler {
     const { id, client, body } = info;
     const refused = { id, client, problem, source, courtId: court_id, events, body, token };
     telemetry.rejections.add(refused, Date.now(), performance.now());
+  }
+
+  /** Malformed HTTP is refused before its token is looked at; an idle connection that times out is no attempt to get in. */
+  #lacksToken(connection: Connection, { code }: Problem, req?: IncomingMessage): boolean {
+    if (code === 'unauthorized') return true;
+    if (connection.isAuthenticated || code === 'request_timeout') return false;
+    if (req === undefined) return true;
+    try {
+      authenticate(req, this.#context.preconditions.tokens, connection.client);
+      return false;
+    } catch {
+      return true;
+    }
   }
 
   async #ingest(
@@ -129,8 +131,10 @@ export class IngestHandler {
         info.body = part;
       });
       info.body = body;
-      await this.#acceptBurst.ended();
-      const events = await this.#parse(body, encoding, permit, info);
+      const burst = this.#acceptBurst.ended();
+      if (burst !== undefined) await burst;
+      const isSmall = encoding === 'identity' && body.length <= SMALL_BODY_BYTES;
+      const events = isSmall ? this.#decode(body) : await this.#parseInTurn(body, encoding, permit, info);
       const [first] = events;
       const received = { monotonic: performance.now(), wall: Date.now() };
       if (first !== undefined)
@@ -144,16 +148,15 @@ export class IngestHandler {
   }
 
   /**
-   * Parses small bodies at once, and large or compressed ones one after the other: for LARGE_BODY_MS a turn, and for half of the
-   * time at most, so that other requests are served in between. Batches parsed in the same turn share a commit.
+   * Parses large or compressed bodies one after the other: for LARGE_BODY_MS a turn, and for half of the time at most, so that
+   * other requests are served in between. Batches parsed in the same turn share a commit.
    */
-  async #parse(
+  async #parseInTurn(
     body: Buffer,
     encoding: BodyEncoding,
     permit: Permit,
     info: RequestInfo,
   ): Promise<CourtEvent[]> {
-    if (encoding === 'identity' && body.length <= SMALL_BODY_BYTES) return this.#decode(body);
     const queuedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<number>();
     const previous = this.#lastLargeBody;

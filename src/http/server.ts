@@ -87,8 +87,7 @@ export class CourtServer {
       this.#handshakes = new TlsHandshakes(
         this.#server,
         (connection, socket) => this.#connections.useTls(connection, socket),
-        (connection, failure) =>
-          context.accessLog.handshakeFailed(this.#ingest.requestInfo(connection), failure),
+        (connection, failure) => context.accessLog.handshakeFailed(connection.client, failure),
       );
     }
     // One more than is allowed: Node drops the rest silently, and preconditions.ts must see that there are too many.

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 
-/** The header in which a request shows its mark. */
 export const PROBE_HEADER = 'courtd-probe';
 
 /** A `courtd check` uses its mark at once; those of commands that were ended before make room. */
@@ -13,7 +12,6 @@ const OPEN_MAX = 8;
 export class OwnProbes {
   readonly #open = new Set<string>();
 
-  /** @returns a mark, for one request. */
   issue(): string {
     const [oldest] = this.#open;
     if (oldest !== undefined && this.#open.size >= OPEN_MAX) this.#open.delete(oldest);

@@ -14,7 +14,6 @@ export class Pauses {
   #halvedAt: number;
   #usualMs = 0;
 
-  /** @param now milliseconds of the monotonic clock. */
   constructor(now: number) {
     this.#halvedAt = now;
   }

@@ -1,4 +1,5 @@
 import type { ProblemCode } from '../protocol/errors.ts';
+import { ownText } from './rejectionLog.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 
 /** How many kinds of refusals are tracked: code, client, and which camera it was where that could be read. */
@@ -16,7 +17,6 @@ export interface RefusalReport {
   readonly court_id: string | null;
   readonly requests: number;
   readonly last_at: string;
-  /** Seconds since the last one. */
   readonly ago_s: number;
   /** Whether this client has had events stored since. */
   readonly is_over: boolean;
@@ -43,7 +43,7 @@ export class RefusalTable {
     if (kind === undefined) return;
     kind.day.add(now, ALL, 1);
     kind.lastAt = now;
-    kind.error = error;
+    if (kind.error !== error) kind.error = ownText(error);
   }
 
   /**
@@ -73,7 +73,8 @@ export class RefusalTable {
       for (const [old, { lastAt }] of this.#kinds) if (now - lastAt > DAY_MS) this.#kinds.delete(old);
     }
     if (this.#kinds.size >= KINDS_MAX) return undefined;
-    const made = { ...what, day: new SlidingCounts(1, 24, 3_600_000), lastAt: now, error: '' };
+    const names = { source: ownText(what.source), court_id: ownText(what.court_id) };
+    const made = { ...what, ...names, day: new SlidingCounts(1, 24, 3_600_000), lastAt: now, error: '' };
     this.#kinds.set(key, made);
     return made;
   }

@@ -29,7 +29,6 @@ interface Kind {
   copied: number;
 }
 
-/** What is known of a refused request. */
 export interface RefusedRequest {
   readonly id: string;
   readonly client: string;
@@ -238,7 +237,7 @@ function without<Text extends string | null>(token: string | undefined, text: Te
 }
 
 /** @returns a copy of a text: a slice of a body would keep the whole body in memory. */
-function ownText<Text extends string | null>(text: Text): Text | string {
+export function ownText<Text extends string | null>(text: Text): Text | string {
   return text === null ? text : Buffer.from(text).toString();
 }
 

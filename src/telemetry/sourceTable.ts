@@ -1,11 +1,11 @@
+import { SOURCES_KNOWN } from '../base/limits.ts';
+import { byName } from '../base/visibleText.ts';
 import { type CourtEvent, EVENT_TYPES } from '../protocol/event.ts';
 import { Lateness } from './lateness.ts';
 import { Pauses, SHORT_PAUSE_MS } from './pauses.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
-/** How many sources are tracked; a venue has a hundred. */
-const SOURCES_MAX = 1_000;
 const DAY_MS = 86_400_000;
 /** A source without an event for so long is forgotten; where the table is full, after an hour. */
 const FORGOTTEN_MS = { usually: 30 * DAY_MS, ifFull: 3_600_000 } as const;
@@ -22,7 +22,6 @@ const ALL = 0;
 const SAMPLES_PER_REQUEST = 16;
 /** Written over by each request. */
 const OF_TYPE = new Uint32Array(EVENT_TYPES.length);
-const { compare } = new Intl.Collator('en', { numeric: true });
 
 /** What is told of a source, as in `courtd status --json`; what is beyond that is for the screen. */
 export interface SourceReport {
@@ -57,7 +56,6 @@ export interface SourceGauges {
   readonly events: number;
 }
 
-/** One camera on one court. */
 class Source implements Rhythm {
   readonly name: string;
   readonly court: Court;
@@ -88,7 +86,6 @@ class Source implements Rhythm {
     return this.pauses.usualMs;
   }
 
-  /** It has sent something. */
   heard(client: string, now: number): void {
     this.client = client;
     this.seenAt = now;
@@ -264,7 +261,7 @@ export class SourceTable {
   /** @param nowMs by the box's clock. @returns every source, by court and name. */
   report(now: number, nowMs: number): SourceReport[] {
     return [...this.#all()]
-      .sort((a, b) => compare(a.court.name, b.court.name) || compare(a.name, b.name))
+      .sort((a, b) => byName(a.court.name, b.court.name) || byName(a.name, b.name))
       .map((source) => source.report(now, nowMs));
   }
 
@@ -287,18 +284,18 @@ export class SourceTable {
   }
 
   #make(name: string, courtName: string, now: number): Source | undefined {
-    if (this.#count >= SOURCES_MAX) return undefined;
+    if (this.#count >= SOURCES_KNOWN) return undefined;
     const court = this.#courts.get(courtName) ?? new Court(courtName);
     this.#courts.set(courtName, court);
     const source = new Source(name, court, now);
     court.sources.set(name, source);
     this.#count++;
-    if (this.#count >= SOURCES_MAX) this.#sweepAt = now;
+    if (this.#count >= SOURCES_KNOWN) this.#sweepAt = now;
     return source;
   }
 
   #sweep(now: number): void {
-    const isFull = this.#count >= SOURCES_MAX;
+    const isFull = this.#count >= SOURCES_KNOWN;
     const forgottenMs = isFull ? FORGOTTEN_MS.ifFull : FORGOTTEN_MS.usually;
     for (const { name, court, seenAt } of this.#all()) {
       if (now - seenAt <= forgottenMs) continue;
@@ -307,7 +304,7 @@ export class SourceTable {
       this.#count--;
     }
     this.#last = undefined;
-    this.#sweepAt = now + (this.#count >= SOURCES_MAX ? SWEEP_MS.ifFull : SWEEP_MS.usually);
+    this.#sweepAt = now + (this.#count >= SOURCES_KNOWN ? SWEEP_MS.ifFull : SWEEP_MS.usually);
   }
 }
 

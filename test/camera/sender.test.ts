@@ -1,23 +1,23 @@
 import t from 'tap';
-import { Line } from '../../src/camera/line.ts';
+import { BoxConnection } from '../../src/camera/boxConnection.ts';
 import { Sender } from '../../src/camera/sender.ts';
 import { events } from '../harness/events.ts';
-import { answer, HostileBox, type Trouble } from '../harness/faultyServer.ts';
+import { answer, type Fault, FaultyServer } from '../harness/faultyServer.ts';
 
 const PROBLEM = 'Content-Type: application/problem+json';
 
 function senderTo(port: number): Sender {
-  return new Sender(new Line(new URL(`http://127.0.0.1:${port}`), 'x'), { random: () => 0 });
+  return new Sender(new BoxConnection(new URL(`http://127.0.0.1:${port}`), 'x'), { random: () => 0 });
 }
 
 t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as it is', async (t) => {
   const named = JSON.stringify({ status: 400, retryable: false, invalid: [{ index: 1, issues: [] }] });
-  const troubles: Trouble[] = [
+  const faults: Fault[] = [
     { name: 'one is invalid', bytes: answer(400, named, PROBLEM) },
     { name: 'too large', bytes: answer(413, '{"retryable":false}', PROBLEM) },
     { name: 'stored, and no answer', isStored: true, how: 'reset' },
   ];
-  const box = await HostileBox.start(t, troubles);
+  const box = await FaultyServer.start(t, faults);
   const sender = senderTo(box.port);
   const seen = events(5);
   for (const one of seen) sender.offer(JSON.stringify(one));
@@ -33,7 +33,7 @@ t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as i
 });
 
 t.test('the buffer is bounded, and what is left at the end is counted', async (t) => {
-  const box = await HostileBox.start(t, [{ name: 'no answer', how: 'hang' }]);
+  const box = await FaultyServer.start(t, [{ name: 'no answer', how: 'hang' }]);
   const sender = senderTo(box.port);
   const text = JSON.stringify(events(1)[0]);
   for (let i = 0; i < 20_010; i++) sender.offer(text);
@@ -44,8 +44,8 @@ t.test('the buffer is bounded, and what is left at the end is counted', async (t
 
 t.test('an answer without end is no answer', async (t) => {
   const endless = `HTTP/1.1 503 Busy\r\nContent-Length: 9999999\r\n\r\n${'x'.repeat(2_000_000)}`;
-  const box = await HostileBox.start(t, [{ name: 'endless', bytes: endless }]);
-  const line = new Line(new URL(`http://127.0.0.1:${box.port}`), 'x');
+  const box = await FaultyServer.start(t, [{ name: 'endless', bytes: endless }]);
+  const line = new BoxConnection(new URL(`http://127.0.0.1:${box.port}`), 'x');
   t.strictSame(await line.post(Buffer.from('[]')), { status: 0, retryAfter: '', body: '' });
   line.close();
 });

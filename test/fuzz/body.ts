@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { BATCH_EVENTS, EVENT_DEPTH_LEVELS, SMALL_BODY_BYTES } from '../../src/base/limits.ts';
 import { jsonObject, jsonValue, numberText } from '../harness/arbitraryJson.ts';
+import { character } from '../harness/character.ts';
 import { FUZZ_BODY_LIMIT_BYTES, PACKINGS, packed, type Rendered } from './packing.ts';
 
 /** Bodies that were valid once: events with odd fields, odd texts around them, odd packing. All of it is data, to be shrunk. */
@@ -131,7 +132,7 @@ const edit: fc.Arbitrary<Edit> = fc.tuple(
         '\r\n',
       ],
     ),
-    fc.string({ unit: 'binary', maxLength: 6 }),
+    fc.string({ unit: character, maxLength: 6 }),
   ),
 );
 

@@ -61,10 +61,14 @@ t.test('the status says that there is no token, and when there is one', async (t
 });
 
 t.test('the watchdog is fed several times in its period, as long as the daemon runs', async (t) => {
-  const systemd = new FakeSystemd(t);
-  const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
-  const daemon = await Daemon.start(t, [], undefined, env);
+  const seen = path.join(temporaryFolder(t), 'seen');
+  const systemd = new FakeSystemd(t, `env >>'${seen}'`);
+  const env = { ...systemd.env, WATCHDOG_USEC: '600000', LISTEN_FDS: '1', LISTEN_PID: '1' };
+  const daemon = await Daemon.start(t, [], undefined, { ...env, SECRET_OF_THE_BOX: 'x' });
   await systemd.messages.find((message) => message.includes('WATCHDOG=1'));
+  const text = fs.readFileSync(seen, 'utf8');
+  t.match(text, /^NOTIFY_SOCKET=/m);
+  t.notMatch(text, /WATCHDOG|LISTEN_|SECRET/, 'what systemd has put into the environment is not handed on');
   const from = systemd.messages.all.length;
   await systemd.messages.find((message) => message.endsWith('|WATCHDOG=1'), from);
   t.equal(await daemon.stop(), 0);
@@ -103,12 +107,15 @@ t.test(
   },
 );
 
-t.test('a watchdog that is meant for another process is not fed', async (t) => {
+t.test('a watchdog that is meant for another process is not fed, and SIGHUP changes nothing', async (t) => {
   const systemd = new FakeSystemd(t);
   const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: '1' };
   const daemon = await Daemon.start(t, [], undefined, env);
   await systemd.messages.find((message) => message.includes('READY=1'));
   for (let i = 0; i < 20; i++) t.equal((await daemon.post(event())).status, 202);
+  daemon.child.kill('SIGHUP');
+  await logged(daemon, /^SIGHUP/);
+  t.equal((await daemon.post(event())).status, 202);
   t.equal(await daemon.stop(), 0);
   await systemd.messages.find((message) => message.includes('STOPPING=1'));
   t.notOk(systemd.messages.all.some((message) => message.includes('WATCHDOG')));
@@ -129,26 +136,6 @@ t.test('where systemd-notify fails, or is not there, that is logged once and eve
     t.equal(await daemon.stop(), 0);
     t.equal(daemon.log.filter(({ msg }) => CANNOT_NOTIFY.test(msg)).length, 1);
   }
-});
-
-t.test('SIGHUP from systemd, without anything to read again, changes nothing', async (t) => {
-  const systemd = new FakeSystemd(t);
-  const daemon = await Daemon.start(t, [], undefined, systemd.env);
-  daemon.child.kill('SIGHUP');
-  await logged(daemon, /^SIGHUP/);
-  t.equal((await daemon.post(event())).status, 202);
-  t.equal(await daemon.stop(), 0);
-});
-
-t.test('what systemd has put into the environment is not handed on', async (t) => {
-  const seen = path.join(temporaryFolder(t), 'seen');
-  const systemd = new FakeSystemd(t, `env >>'${seen}'`);
-  const env = { ...systemd.env, WATCHDOG_USEC: '600000', LISTEN_FDS: '1', LISTEN_PID: '1' };
-  await Daemon.start(t, [], undefined, { ...env, SECRET_OF_THE_BOX: 'x' });
-  await systemd.messages.find((message) => message.includes('READY=1'));
-  const text = fs.readFileSync(seen, 'utf8');
-  t.match(text, /^NOTIFY_SOCKET=/m);
-  t.notMatch(text, /WATCHDOG|LISTEN_|SECRET/);
 });
 
 t.test('a status that has changed is told within a second', async (t) => {

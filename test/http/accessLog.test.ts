@@ -2,7 +2,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import t from 'tap';
-import { AccessLog } from '../../src/http/accessLog.ts';
+import { AccessLog, RequestInfo } from '../../src/http/accessLog.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -24,9 +24,10 @@ function recorded(t: { teardown(end: () => unknown): void }) {
   const lines: Line[] = [];
   const write = (level: string) => (fields: object, msg: string) => lines.push({ level, msg, ...fields });
   const levels = ['debug', 'info', 'warn'].map((level) => [level, write(level)]);
-  const accessLog = new AccessLog(Object.fromEntries(levels) as unknown as Logger);
+  const log = { ...Object.fromEntries(levels), isLevelEnabled: () => true };
+  const accessLog = new AccessLog(log as unknown as Logger);
   t.teardown(() => accessLog.stop());
-  const mark = (client: string) => ({ id: 'r', client, startedAt: performance.now() });
+  const mark = (client: string) => new RequestInfo(client);
   return {
     accessLog,
     refuse: (client: string, code: ProblemCode, logged = {}) =>

@@ -21,9 +21,10 @@ t.test('501 events are too many, whatever they are', async (t) => {
   await table.isRefused(t, `[${'0,'.repeat(500)}0]`, 'too_many_events', '501 zeros');
 });
 
-t.test('JSON cut off at any byte is refused', async (t) => {
+// At any byte: jsonReader.test.ts.
+t.test('JSON cut off is refused', async (t) => {
   const text = Buffer.from(badText({ source: '"café"' }));
-  for (let end = 0; end < text.length; end++) {
+  for (let end = 0; end < text.length; end += 5) {
     checkProblem(t, await table.post(text.subarray(0, end)), 400, 'invalid_json', `${end} bytes`);
     checkProblem(
       t,

@@ -3,6 +3,9 @@ import t from 'tap';
 import { BATCH_EVENTS, BODY_BYTES } from '../../src/base/limits.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 /** @returns the bytes that a process has read so far, from its files and connections, out of the page cache or not. */
 function bytesRead(pid: number): number {

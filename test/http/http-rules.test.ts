@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { show } from '../harness/badRequests.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { logged } from '../harness/logged.ts';
 import { type Asserts, checkProblem } from '../harness/problem.ts';
 import {
   type Answer,
@@ -28,6 +30,18 @@ type Cleanup = Parameters<typeof RawClient.ask>[0];
 
 /** Asks with a body of one good event. */
 const askGood = (t: Cleanup, parts: RequestParts) => ask(t, { body: body(), ...parts });
+
+t.test(
+  'a client whose connection is reset in the middle of its request is logged as that, and not as a refusal',
+  async (t) => {
+    const client = await RawClient.connect(t, daemon);
+    client.send(request(daemon, { headers: { 'content-length': '100', expect: '100-continue' }, body: '[' }));
+    await once(client.socket, 'data');
+    client.socket.resetAndDestroy();
+    t.equal((await logged(daemon, 'the client disconnected')).level, 'debug');
+    t.notOk(daemon.log.some(({ msg }) => /^refused|bug/.test(msg)));
+  },
+);
 
 t.test('of several faults the first in the order of the design is told', async (t) => {
   // Each row is a fault, and what it is answered while all those below it are there too.

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -16,7 +15,7 @@ import { AdmissionControl } from '../../src/http/admission/admissionControl.ts';
 import { RateLimit } from '../../src/http/admission/rateLimit.ts';
 import type { Connection, HttpResponse } from '../../src/http/connection/connection.ts';
 import type { Connections } from '../../src/http/connection/connections.ts';
-import type { PacedRequest } from '../../src/http/connection/pacedRequest.ts';
+import type { BodySink, PacedRequest } from '../../src/http/connection/pacedRequest.ts';
 import { IngestHandler } from '../../src/http/ingestHandler.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
@@ -82,19 +81,20 @@ async function ask(handler: IngestHandler, body: Buffer, more: Record<string, st
     'content-length': `${body.length}`,
     ...more,
   };
-  const head = {
+  const req = {
     headers,
     rawHeaders: Object.entries(headers).flat(),
     url: '/v1/events',
     method: 'POST',
     httpVersion: '1.1',
     countChunk: () => {},
+    readInto(sink: BodySink) {
+      sink.add(body);
+      sink.end();
+    },
   };
-  const req = Object.assign(new EventEmitter(), head);
   const { connection, given } = connect();
   const handled = handler.handle(connection, req as unknown as PacedRequest, {} as ServerResponse);
-  req.emit('data', body);
-  req.emit('end');
   await handled;
   return { status: given.response?.status, body: given.response?.body, closes: given.closes };
 }
@@ -178,7 +178,7 @@ t.test('a refusal ends the connection where its body may not follow, or its toke
 
 t.test(
   'what counts against an address: all that comes without a valid token, but for an idle connection',
-  (t) => {
+  async (t) => {
     const { handler, unauthorized } = make();
     const counts = (code: ProblemCode, isAuthenticated: boolean) => {
       const { connection, given } = connect(isAuthenticated);
@@ -190,6 +190,12 @@ t.test(
     t.equal(counts('malformed_request', false), 1);
     t.equal(counts('malformed_request', true), 0);
     t.equal(counts('request_timeout', false), 0);
-    t.end();
+    for (const [authorization, counted] of [
+      ['Bearer good', 0],
+      ['Bearer wrong', 1],
+    ] as const) {
+      await ask(handler, small(), { host: 'no host', authorization });
+      t.equal(unauthorized.splice(0).length, counted, `malformed, with ${authorization}`);
+    }
   },
 );

@@ -7,7 +7,10 @@ import { openapiDocument } from '../../src/cli/openapi/document.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { type Answer, answerOf, RawClient, request } from '../harness/rawClient.ts';
+
+runInProcess();
 
 /** The OpenAPI document against the real daemon: what it says of requests and of answers. */
 

@@ -71,7 +71,7 @@ t.test('a camera that sent several times a second for 20 s and stops is silent w
   t.end();
 });
 
-t.test('no alarm on a day without trouble', (t) => {
+t.test('no alarm on an uneventful day', (t) => {
   const venue = new Venue();
   const all = { ball: 0.5, players: 0.25, slow: 60 };
   for (let match = 0; match < 3; match++) {

@@ -1,6 +1,7 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RESPONSE_WRITE_MS, SMALL_BODY_BYTES } from '../../base/limits.ts';
+import { http } from '../../base/nodeHttp.ts';
 import type { Problem } from '../../protocol/errors.ts';
 import type { AdmissionControl } from '../admission/admissionControl.ts';
 import { discardInput, lingeringClose, stopParser } from './lingeringClose.ts';
@@ -24,7 +25,7 @@ interface PendingRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** Set while the body is being read: called when the rest of it can never arrive. */
-  onBodyFailed?: (problem: Problem) => void;
+  onBodyFailed: ((problem: Problem) => void) | undefined;
 }
 
 /**
@@ -101,7 +102,7 @@ export class Connection {
       return;
     }
     if (this.#pending !== undefined) return this.#stopServing();
-    this.#pending = { req, res };
+    this.#pending = { req, res, onBodyFailed: undefined };
     // After an Upgrade the parser drops what it has already read; HTTP/1.0 has no chunked bodies (RFC 9112, 6.1).
     if (req.headers.upgrade !== undefined) {
       this.#isLastRequest = true;
@@ -117,8 +118,7 @@ export class Connection {
   /** @param onBodyFailed called when the rest of the body can never arrive; undefined once the body is complete. */
   setBodyFailureHandler(onBodyFailed: ((problem: Problem) => void) | undefined): void {
     if (this.#pending === undefined) return;
-    if (onBodyFailed === undefined) delete this.#pending.onBodyFailed;
-    else if (this.#bodyFailure !== undefined) onBodyFailed(this.#bodyFailure);
+    if (onBodyFailed !== undefined && this.#bodyFailure !== undefined) onBodyFailed(this.#bodyFailure);
     else this.#pending.onBodyFailed = onBodyFailed;
   }
 
@@ -195,7 +195,7 @@ export class Connection {
     this.#isFinished = true;
     const all = { Date: new Date().toUTCString(), ...headers, Connection: 'close' };
     const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
+    socket.write(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
     this.#closeLingering();
   }
 

@@ -1,5 +1,5 @@
-import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { http } from '../../base/nodeHttp.ts';
 
 /** Paused connections that are resumed in one turn of the event loop; each then gives one read, 64 KiB at most. */
 const READS_PER_TURN = 8;
@@ -38,10 +38,63 @@ export function resumeSoon(socket: Socket): void {
   });
 }
 
-/** A request that applies backpressure to a client that sends its body in very small chunks. */
-export class PacedRequest extends IncomingMessage {
+/** What takes a body, a piece at a time. */
+export interface BodySink {
+  /** @param bytes nobody else has them. */
+  add(bytes: Buffer): void;
+  /** The body is complete. */
+  end(): void;
+  /** The rest of it can never arrive: the connection is gone. */
+  disconnected(): void;
+}
+
+const NOWHERE: BodySink = { add() {}, end() {}, disconnected() {} };
+
+/**
+ * A request whose body goes straight from Node's parser to who reads it: with the events of a stream a small request took a tenth
+ * more CPU time. It applies backpressure to a client that sends its body in very small chunks.
+ */
+export class PacedRequest extends http.IncomingMessage {
+  #sink: BodySink | undefined;
   #chunks = 0;
   #isPaused = false;
+
+  /** Gives the body to `sink`: what has arrived at once, the rest as it comes. Call it once; after `discardBody` it does nothing. */
+  readInto(sink: BodySink): void {
+    if (this.#sink !== undefined) return;
+    this.#sink = sink;
+    // Node sees from `read` that the body is wanted, and does not discard it after the response.
+    for (let bytes = this.read(); bytes !== null; bytes = this.read()) this.#sink.add(bytes);
+    if (this.complete) this.#sink.end();
+    else if (this.destroyed) this.#sink.disconnected();
+  }
+
+  /** Lets go of the sink: what else arrives of the body is for nobody. */
+  discardBody(): void {
+    this.#sink = NOWHERE;
+  }
+
+  /** Node's parser calls this with each chunk of the body, and with null at its end. */
+  override push(bytes: Buffer | null): boolean {
+    const sink = this.#sink;
+    if (sink === undefined) return super.push(bytes);
+    if (bytes === null) {
+      this.discardBody();
+      sink.end();
+      super.push(null);
+      // The stream ends too, or Node would hold the request until the next one of its connection.
+      this.read();
+    } else {
+      sink.add(bytes);
+    }
+    return true;
+  }
+
+  /** Node calls this with an error where the connection closes before the response. */
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#sink?.disconnected();
+    super._destroy(error, callback);
+  }
 
   /** Counts a chunk of the body. At one byte each, a single read brings 11,000 chunks, which take 15 ms: a turn of their own. */
   countChunk(): void {

@@ -1,8 +1,9 @@
-import http, { type ServerOptions } from 'node:http';
+import type { Server, ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { HEADERS_TIMEOUT_MS } from '../../base/limits.ts';
+import { http } from '../../base/nodeHttp.ts';
 import type { Connection } from './connection.ts';
 import { PacedRequest } from './pacedRequest.ts';
 
@@ -17,7 +18,7 @@ function contextOptions({ cert, key }: KeyPair) {
   return { cert, key, minVersion: 'TLSv1.2' } as const;
 }
 
-export type HttpServer = http.Server<typeof PacedRequest> | https.Server<typeof PacedRequest>;
+export type HttpServer = Server<typeof PacedRequest> | https.Server<typeof PacedRequest>;
 
 /** @returns a server that is not listening yet: HTTPS (TLS 1.2 or newer) where there is a key pair, plain HTTP otherwise. */
 export function createServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {

@@ -24,33 +24,33 @@ export function readBody(
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(Number(req.headers['content-length'] ?? 0));
-    const settle = () => {
-      connection.setBodyFailureHandler(undefined);
-      req.off('data', onData).off('end', onEnd).off('close', onDisconnect).off('error', onDisconnect);
-    };
     const fail = (reason: Error, lastBytes?: Buffer) => {
-      settle();
+      connection.setBodyFailureHandler(undefined);
+      req.discardBody();
       if (body.sizeBytes > 0) onPart(body.contents());
       else if (lastBytes !== undefined) onPart(lastBytes);
       reject(reason);
     };
-    const onData = (bytes: Buffer) => {
-      try {
-        if (body.sizeBytes + bytes.length > limitBytes) throw bodyTooLarge(limitBytes);
-        permit.reserveBody(body.sizeBytes + bytes.length);
-      } catch (problem) {
-        return fail(problem as Error, bytes);
-      }
-      body.append(bytes);
-      req.countChunk();
-    };
-    const onEnd = () => {
-      settle();
-      resolve(body.contents());
-    };
-    const onDisconnect = () => fail(new ClientDisconnected());
     connection.setBodyFailureHandler((problem) => fail(problem));
-    req.on('data', onData).on('end', onEnd).on('close', onDisconnect).on('error', onDisconnect);
+    req.readInto({
+      add(bytes) {
+        try {
+          if (body.sizeBytes + bytes.length > limitBytes) throw bodyTooLarge(limitBytes);
+          permit.reserveBody(body.sizeBytes + bytes.length);
+        } catch (problem) {
+          return fail(problem as Error, bytes);
+        }
+        body.append(bytes);
+        req.countChunk();
+      },
+      end() {
+        connection.setBodyFailureHandler(undefined);
+        resolve(body.contents());
+      },
+      disconnected() {
+        fail(new ClientDisconnected());
+      },
+    });
   });
 }
 

@@ -73,6 +73,7 @@ function checkHttp(req: IncomingMessage): void {
 
 /** The query is ignored. A proxy may send the absolute form (RFC 9112, section 3.2.2). */
 function checkPath(url: string): void {
+  if (url === PATH) return;
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   if (path !== PATH) throw new Problem('not_found', `There is nothing here: send events to POST ${PATH}.`);
 }
@@ -83,6 +84,7 @@ function checkMethod(method: string): void {
 }
 
 function checkMediaType(header: string | undefined): void {
+  if (header === 'application/json') return;
   const parameters = JSON_TYPE.exec(header ?? '');
   const charset = charsetOf(parameters?.[1] ?? '');
   if (parameters !== null && (charset === undefined || charset === 'utf-8' || charset === 'utf8')) return;

@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
@@ -6,6 +6,7 @@ import { PacedRequest, resumeSoon } from '../../../src/http/connection/pacedRequ
 
 class FakeSocket extends EventEmitter {
   readonly readable = true;
+  readonly destroyed = true;
   isPaused = false;
   resumed = 0;
   readonly asSocket = this as unknown as Socket;
@@ -28,6 +29,62 @@ t.test('eight connections are resumed in one turn, and all of them in the end', 
     await nextTurn();
     t.equal(paused(), left);
   }
+});
+
+/** A request, and what its reader has been told. */
+function read(request: PacedRequest): string[] {
+  const told: string[] = [];
+  request.readInto({
+    add: (bytes) => told.push(`${bytes}`),
+    end: () => told.push('end'),
+    disconnected: () => told.push('disconnected'),
+  });
+  return told;
+}
+
+t.test('who reads a body gets what came before, and the rest as it comes', async (t) => {
+  const request = new PacedRequest(new FakeSocket().asSocket);
+  request.push(Buffer.from('one'));
+  request.push(Buffer.from('two'));
+  const told = read(request);
+  t.strictSame(told, ['one', 'two']);
+  t.ok(request.push(Buffer.from('three')));
+  const ended = once(request, 'end');
+  request.complete = true;
+  request.push(null);
+  t.strictSame(told, ['one', 'two', 'three', 'end']);
+  await ended;
+  t.ok(request.readableEnded, 'so that Node lets go of it');
+  await nextTurn();
+  t.equal(told.length, 4, 'and nothing is told twice');
+});
+
+t.test('a body that was complete before anybody read it', (t) => {
+  const request = new PacedRequest(new FakeSocket().asSocket);
+  request.push(Buffer.from('all'));
+  request.complete = true;
+  request.push(null);
+  t.strictSame(read(request), ['all', 'end']);
+  t.end();
+});
+
+t.test('of a body that is discarded nothing is told, and Node goes on reading it', (t) => {
+  const request = new PacedRequest(new FakeSocket().asSocket);
+  const told = read(request);
+  request.discardBody();
+  t.ok(request.push(Buffer.alloc(1_000_000)));
+  request.push(null);
+  t.strictSame(told, []);
+  t.end();
+});
+
+t.test('a connection that is gone, before or after somebody reads', (t) => {
+  const [before, after] = [1, 2].map(() => new PacedRequest(new FakeSocket().asSocket));
+  before!.destroy();
+  const told = read(after!);
+  after!.destroy();
+  t.strictSame([read(before!), told], [['disconnected'], ['disconnected']]);
+  t.end();
 });
 
 t.test('a body in very small chunks takes a turn of its own after each thousand of them', async (t) => {

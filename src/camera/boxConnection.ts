@@ -1,0 +1,46 @@
+import type { Agent } from 'node:http';
+import https from 'node:https';
+import { urlToHttpOptions } from 'node:url';
+import { requestAnswer } from '../base/httpAnswer.ts';
+import { http } from '../base/nodeHttp.ts';
+import type { Answer } from './answer.ts';
+
+/** A box answers within 30 s, or ends the connection, and names at most 50 invalid events: a longer answer is not courtd's. */
+const LIMITS = { wholeMs: 35_000, chars: 1024 * 1024 } as const;
+const LOST: Answer = { status: 0, retryAfter: '', body: '' };
+
+/** One kept connection to a box: a camera sends one request at a time over it. */
+export class BoxConnection {
+  readonly #agent: Agent;
+  readonly #endpoint: URL;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  /** @param box where it is, such as http://10.0.0.5:4000. */
+  constructor(box: URL, token: string) {
+    this.#endpoint = new URL('/v1/events', box);
+    const { Agent: KeptConnections } = this.#endpoint.protocol === 'https:' ? https : http;
+    this.#agent = new KeptConnections({ keepAlive: true, maxSockets: 1 });
+    this.#headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  }
+
+  /** One try. Never throws: any failure counts as no complete answer. */
+  async post(body: Buffer, signal?: AbortSignal): Promise<Answer> {
+    const options = {
+      ...urlToHttpOptions(this.#endpoint),
+      method: 'POST',
+      agent: this.#agent,
+      headers: { ...this.#headers, 'Content-Length': body.length },
+      ...(signal && { signal }),
+    };
+    try {
+      const { status, headers, body: text } = await requestAnswer(options, body, LIMITS);
+      return { status, retryAfter: headers['retry-after'] ?? '', body: text };
+    } catch {
+      return LOST;
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
