@@ -1,4 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
+import type { StatusProblem } from '../base/finding.ts';
+import { membersOf } from '../base/json.ts';
 import { chunkHead, STATUS_STREAM, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { readStream } from './readStream.ts';
 
@@ -20,14 +22,7 @@ export interface BoxRow {
   readonly behind_s: number | null;
   readonly last_chunk_at: string | null;
   readonly error: string | null;
-  readonly problems: readonly BoxProblem[];
-}
-
-export interface BoxProblem {
-  readonly code: string;
-  readonly level: 'warn' | 'fail';
-  readonly message: string;
-  readonly advice: string;
+  readonly problems: readonly StatusProblem[];
 }
 
 /** A status comes once a minute: two of them are missing, with some margin. */
@@ -59,20 +54,11 @@ export async function readBoxes(nc: NatsConnection, nowMs = Date.now()): Promise
   const told = new Map<string, Told>();
   for await (const message of readStream(nc, { stream: STATUS_STREAM })) {
     const { box } = sourceOf(message.subject);
-    told.set(box, { atMs: message.time.getTime(), status: parsed(message.string()) });
+    told.set(box, { atMs: message.time.getTime(), status: membersOf(message.string()) });
   }
   const boxes = new Set([...logs.keys(), ...told.keys()]);
   const rows = [...boxes].map((box) => rowOf(box, logs.get(box), told.get(box), nowMs));
   return rows.sort((a, b) => rank(b) - rank(a) || (a.box < b.box ? -1 : 1));
-}
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }
 
 /** The status is that of `courtd ship status --json` with `problems`; or that of `courtd status --json`, which has it in `ship`. */
@@ -100,19 +86,13 @@ export function rowOf(box: string, log: Log | undefined, told: Told | undefined,
   };
 }
 
-function problemsOf(value: unknown): BoxProblem[] {
+function problemsOf(value: unknown): StatusProblem[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((one) => {
     const { code, level, message, advice } = (one ?? {}) as Record<string, unknown>;
     if (typeof message !== 'string') return [];
-    return [
-      {
-        code: text(code) ?? '',
-        level: level === 'fail' ? ('fail' as const) : ('warn' as const),
-        message,
-        advice: text(advice) ?? '',
-      },
-    ];
+    const [own, what] = [level === 'fail' ? 'fail' : 'warn', text(advice) ?? ''] as const;
+    return [{ code: text(code) ?? '', level: own, message, advice: what }];
   });
 }
 

@@ -18,8 +18,12 @@ export class Chains {
   readonly #epochs = new Map<string, number>();
   /** The highest seq of each box, in whatever epoch. */
   readonly #boxes = new Map<string, number>();
+  /** The epoch that each box began last. */
+  readonly #current = new Map<string, string>();
   chunks = 0;
   events = 0;
+  /** Boxes whose epochs take turns: two machines ship under one name. */
+  readonly doubles = new Set<string>();
 
   get boxes(): number {
     return this.#boxes.size;
@@ -37,8 +41,10 @@ export class Chains {
     data: Uint8Array,
   ): Break[] {
     this.chunks++;
-    if (head === undefined) return [{ box, epoch, at, what: 'it has not the headers of a chunk' }];
+    if (head === undefined) return [{ box, epoch, at, what: 'it does not have the headers of a chunk' }];
     this.events += head.count;
+    if (!this.#epochs.has(`${box}.${epoch}`)) this.#current.set(box, epoch);
+    else if (this.#current.get(box) !== epoch) this.doubles.add(box);
     const what = [this.#linkFault(box, epoch, head), dataFault(head, data)].filter((fault) => fault !== '');
     this.#epochs.set(`${box}.${epoch}`, head.last);
     this.#boxes.set(box, Math.max(head.last, this.#boxes.get(box) ?? 0));

@@ -1,22 +1,13 @@
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { type CheckResult, type Finding, fail, ok, warn } from '../base/finding.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { type Break, Chains } from './chain.ts';
 import { type Monitored, readMonitors } from './monitor.ts';
-import { codeOf, NO_STREAM, Patience } from './patience.ts';
 import { readStream } from './readStream.ts';
+import { codeOf, NO_STREAM, Retries } from './retries.ts';
 import { type Difference, differences, inWords, LOG, STATUS, type StreamPlan } from './streams.ts';
-
-/** As `courtd fleet check --json` prints it: the shape of `courtd check`. */
-export interface CheckResult {
-  readonly name: string;
-  readonly level: 'ok' | 'warn' | 'fail';
-  /** What was found, in a sentence. */
-  readonly message: string;
-  /** What to do; empty where there is nothing to do. */
-  readonly advice: string;
-}
 
 /** Before it, compare-and-set was not serial in a cluster: two chunks could get the same place in the chain. */
 const VERSION_LEAST = [2, 11] as const;
@@ -43,26 +34,27 @@ export async function checkFleet(
   progress: (chunks: number) => void = () => {},
   waitMs?: number,
 ): Promise<CheckResult[]> {
-  const patience = new Patience(undefined, waitMs);
+  const retries = new Retries(undefined, waitMs);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const servers = await readMonitors(monitors);
-  const [log, status] = [await streamInfo(jsm, LOG, patience), await streamInfo(jsm, STATUS, patience)];
+  const [log, status] = [await streamInfo(jsm, LOG, retries), await streamInfo(jsm, STATUS, retries)];
   const peers = peersOf(nc, log);
-  return [
-    ...unreadable(servers, peers),
-    version(nc, servers),
-    sync(servers),
-    replicas(log, peers.length),
-    shape(LOG, log),
-    shape(STATUS, status),
-    limits(nc, log),
-    ...(await chains(nc, log, progress, waitMs)),
+  const found: readonly (readonly [name: string, findings: readonly Finding[]])[] = [
+    ['monitor', unreadable(servers, peers)],
+    ['version', [version(nc, servers)]],
+    ['sync', [sync(servers)]],
+    ['replicas', [replicas(log, peers.length)]],
+    ['stream', [shape(LOG, log)]],
+    ['status_stream', [shape(STATUS, status)]],
+    ['limits', [limits(nc, log)]],
+    ['chain', await chains(nc, log, progress, waitMs)],
   ];
+  return found.flatMap(([name, findings]) => findings.map((finding) => ({ name, ...finding })));
 }
 
 type Found = StreamInfo | { readonly fault: string; readonly advice: string };
 
-async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, patience: Patience): Promise<Found> {
+async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, retries: Retries): Promise<Found> {
   const none = {
     fault: `There is no stream ${name}.`,
     advice: 'Run "courtd fleet init": it makes the streams.',
@@ -73,10 +65,10 @@ async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, patience:
       throw error;
     });
   try {
-    return await patience.until<Found>(info);
+    return await retries.until<Found>(info);
   } catch (error) {
     if (error instanceof OperatorError)
-      return { fault: error.message, advice: 'Mend that, and run this again.' };
+      return { fault: error.message, advice: 'Fix that, and run this again.' };
     throw error;
   }
 }
@@ -89,7 +81,7 @@ function peersOf({ info }: NatsConnection, log: Found): string[] {
 }
 
 /** What cannot be read is a failure: nobody knows that it is right. */
-function unreadable(servers: readonly Monitored[], peers: readonly string[]): CheckResult[] {
+function unreadable(servers: readonly Monitored[], peers: readonly string[]): Finding[] {
   const open =
     'Open the monitoring port in the configuration of each server ("http: 127.0.0.1:8222", reachable from here and closed to the internet), ' +
     'and name all of them: --monitor http://HOST:8222,…';
@@ -98,7 +90,6 @@ function unreadable(servers: readonly Monitored[], peers: readonly string[]): Ch
       ? []
       : [
           fail(
-            'monitor',
             `Cannot read ${url}: ${fault}. So it is unknown whether that server keeps what it acknowledges.`,
             open,
           ),
@@ -110,7 +101,6 @@ function unreadable(servers: readonly Monitored[], peers: readonly string[]): Ch
     const which = unseen.length === 1 ? `the server ${unseen[0]}` : `the servers ${unseen.join(', ')}`;
     results.push(
       fail(
-        'monitor',
         `The monitoring port of ${which} was not given, so its sync_interval is unknown: what it acknowledges could be lost.`,
         open,
       ),
@@ -119,17 +109,16 @@ function unreadable(servers: readonly Monitored[], peers: readonly string[]): Ch
   return results;
 }
 
-function version({ info }: NatsConnection, servers: readonly Monitored[]): CheckResult {
+function version({ info }: NatsConnection, servers: readonly Monitored[]): Finding {
   const all = [
     { name: info?.server_name, version: info?.version },
     ...servers.filter(({ fault }) => fault === undefined),
   ];
   const old = all.filter(({ version = '0' }) => isOlder(version, VERSION_LEAST));
   const least = VERSION_LEAST.join('.');
-  if (old.length === 0) return ok('version', `Every server is ${least} or newer (${info?.version}).`);
+  if (old.length === 0) return ok(`Every server is ${least} or newer (${info?.version}).`);
   const which = [...new Set(old.map(({ name, version }) => `${name} (${version})`))].join(', ');
   return fail(
-    'version',
     `Too old: ${which}. Before ${least} two chunks of one box can get the same place in a cluster, and what was acknowledged is lost.`,
     `Upgrade to ${least} or newer.`,
   );
@@ -140,38 +129,34 @@ function isOlder(version: string, [major, minor]: readonly [number, number]): bo
   return ownMajor < major || (ownMajor === major && ownMinor < minor);
 }
 
-function sync(servers: readonly Monitored[]): CheckResult {
+function sync(servers: readonly Monitored[]): Finding {
   const read = servers.filter(({ fault }) => fault === undefined);
   const without = read.filter(({ hasJetStream }) => !hasJetStream);
   const lax = read.filter(({ hasJetStream, syncAlways }) => hasJetStream && !syncAlways);
   if (lax.length > 0) {
     const names = lax.map(({ name }) => name).join(', ');
     return fail(
-      'sync',
       `${names} acknowledges before it syncs: sync_interval is not "always". When the power goes, what was acknowledged is lost.`,
       `Set "sync_interval: always" in the jetstream block of each server, and restart them one after another. ${GUIDE}`,
     );
   }
   if (read.length === without.length) {
     return fail(
-      'sync',
       'No server says what its sync_interval is: what was acknowledged could be lost when the power goes.',
       'Name the monitoring port of every server with JetStream: --monitor http://HOST:8222,…',
     );
   }
   return ok(
-    'sync',
     `${read.length - without.length} of ${servers.length} servers given sync before they acknowledge (sync_interval: always).`,
   );
 }
 
-function replicas(log: Found, peers: number): CheckResult {
-  if ('fault' in log) return fail('replicas', log.fault, log.advice);
+function replicas(log: Found, peers: number): Finding {
+  if ('fault' in log) return fail(log.fault, log.advice);
   const { num_replicas } = log.config;
   const late = (log.cluster?.replicas ?? []).filter(({ current, offline }) => !current || offline);
   if (num_replicas < REPLICAS) {
     return warn(
-      'replicas',
       `The log has ${num_replicas === 1 ? 'one copy' : `${num_replicas} copies`}: if its disk fails, the events that boxes have pruned are lost.`,
       'Run three servers as a cluster, and "courtd fleet init" again: it adds the copies.',
     );
@@ -179,26 +164,24 @@ function replicas(log: Found, peers: number): CheckResult {
   if (late.length > 0) {
     const names = late.map(({ name, offline }) => `${name} is ${offline ? 'offline' : 'behind'}`).join(', ');
     return warn(
-      'replicas',
       `${names}: until it catches up, the log survives the loss of one server fewer.`,
       'Check that this server is running and reaches the others.',
     );
   }
-  return ok('replicas', `The log has ${num_replicas} copies, all of them current, on ${peers} servers.`);
+  return ok(`The log has ${num_replicas} copies, all of them current, on ${peers} servers.`);
 }
 
-function shape(plan: StreamPlan, info: Found): CheckResult {
-  const name = plan === LOG ? 'stream' : 'status_stream';
-  if ('fault' in info) return fail(name, info.fault, info.advice);
+function shape(plan: StreamPlan, info: Found): Finding {
+  if ('fault' in info) return fail(info.fault, info.advice);
   const found = differences(plan, info);
   const isAsync = info.config.persist_mode === 'async';
-  if (found.length === 0 && !isAsync) return ok(name, `${plan.name} is as it should be.`);
+  if (found.length === 0 && !isAsync) return ok(`${plan.name} is as it should be.`);
   const advice = `Set it with "nats stream edit ${plan.name}", and run this again.`;
   const words = [inWords(found), ...(isAsync ? ['persist_mode is async'] : [])].filter(Boolean).join(', ');
   const losing = plan === LOG && (isAsync || found.some((one) => isLosing(one, found)));
   return losing
-    ? fail(name, `${plan.name} loses what was acknowledged: ${words}.`, advice)
-    : warn(name, `${plan.name} is not as "courtd fleet init" makes it: ${words}.`, advice);
+    ? fail(`${plan.name} loses what was acknowledged: ${words}.`, advice)
+    : warn(`${plan.name} is not as "courtd fleet init" makes it: ${words}.`, advice);
 }
 
 function isLosing({ setting, is }: Difference, all: readonly Difference[]): boolean {
@@ -207,11 +190,10 @@ function isLosing({ setting, is }: Difference, all: readonly Difference[]): bool
   return setting === 'discard' && is === 'old' && isBounded;
 }
 
-function limits({ info }: NatsConnection, log: Found): CheckResult {
+function limits({ info }: NatsConnection, log: Found): Finding {
   const payload = info?.max_payload ?? 0;
   if (payload < PAYLOAD_LEAST) {
     return warn(
-      'limits',
       `max_payload is ${payload} bytes: chunks that are larger are split, and an event that is larger stays on its box.`,
       'Set "max_payload: 8MB" in the configuration of each server: an event has at most 8 MiB.',
     );
@@ -219,12 +201,11 @@ function limits({ info }: NatsConnection, log: Found): CheckResult {
   if (!('fault' in log) && log.config.max_bytes > 0 && log.state.bytes > NEARLY_FULL * log.config.max_bytes) {
     const percent = Math.floor((100 * log.state.bytes) / log.config.max_bytes);
     return warn(
-      'limits',
       `The log is ${percent} % full (max_bytes ${log.config.max_bytes}): when it is full, it refuses new events and boxes wait.`,
       'Raise max_bytes, or set it to -1.',
     );
   }
-  return ok('limits', `Messages may have up to ${payload} bytes, and only the disk limits the log.`);
+  return ok(`Messages may have up to ${payload} bytes, and only the disk limits the log.`);
 }
 
 async function chains(
@@ -232,8 +213,8 @@ async function chains(
   log: Found,
   progress: (chunks: number) => void,
   waitMs: number | undefined,
-): Promise<CheckResult[]> {
-  if ('fault' in log) return [fail('chain', 'There is no log that could be read.', log.advice)];
+): Promise<Finding[]> {
+  if ('fault' in log) return [fail('There is no log that could be read.', log.advice)];
   const chains = new Chains();
   const breaks: Break[] = [];
   let count = 0;
@@ -246,47 +227,31 @@ async function chains(
     }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return [
-      fail(
-        'chain',
-        `The log could not be read to its end. ${error.message}`,
-        'Mend that, and run this again.',
-      ),
-    ];
+    return [fail(`The log could not be read to its end. ${error.message}`, 'Fix that, and run this again.')];
   }
   const { boxes, chunks, events } = chains;
+  const doubles = [...chains.doubles].map((box) =>
+    warn(
+      `Two machines ship as ${box}: an epoch of it went on after a newer one had begun.`,
+      `Find the other one: a box that was replaced and still runs, or a venue with the same COURTD_SHIP_BOX. Each needs a name and credentials of its own.`,
+    ),
+  );
   const size = `${boxes} ${boxes === 1 ? 'box' : 'boxes'}, ${chunks} chunks, ${events} events`;
-  if (count === 0) return [ok('chain', `The chain of every box is whole: ${size}.`)];
+  if (count === 0) return [ok(`The chain of every box is whole: ${size}.`), ...doubles];
   const told = breaks
     .slice(0, BREAKS_TOLD)
     .map(({ box, epoch, at, what }) =>
       fail(
-        'chain',
         `The chain of the box ${box} is broken at message ${at} (epoch ${epoch}): ${what}.`,
         `Messages were deleted, or the servers' files were restored or damaged. The box has these events until it prunes them: keep them there ("courtd tail --json" on ${box}).`,
       ),
     );
   const more = count - told.length;
   return more <= 0
-    ? told
+    ? [...told, ...doubles]
     : [
         ...told,
-        fail(
-          'chain',
-          `${more} more places are broken. In all: ${size}.`,
-          'Start with the first one of each box.',
-        ),
+        ...doubles,
+        fail(`${more} more places are broken. In all: ${size}.`, 'Start with the first one of each box.'),
       ];
-}
-
-function ok(name: string, message: string): CheckResult {
-  return { name, level: 'ok', message, advice: '' };
-}
-
-function warn(name: string, message: string, advice: string): CheckResult {
-  return { name, level: 'warn', message, advice };
-}
-
-function fail(name: string, message: string, advice: string): CheckResult {
-  return { name, level: 'fail', message, advice };
 }

@@ -1,7 +1,7 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
-import { codeOf, NO_PEERS, NO_STREAM, NOT_CLUSTERED, Patience } from './patience.ts';
+import { codeOf, NO_PEERS, NO_STREAM, NOT_CLUSTERED, Retries } from './retries.ts';
 import { differences, inWords, PLANS, type StreamPlan } from './streams.ts';
 
 /** What was done with a stream. */
@@ -27,14 +27,14 @@ export async function makeStreams(
   servers: number,
   tell: (sentence: string) => void,
 ): Promise<MadeStream[]> {
-  const patience = new Patience(tell);
+  const retries = new Retries(tell);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   // Before anything is made: all of it, or nothing.
-  const found = await patience.until(() => Promise.all(PLANS.map((plan) => refuseOther(jsm, plan))));
+  const found = await retries.until(() => Promise.all(PLANS.map((plan) => refuseOther(jsm, plan))));
   const made: MadeStream[] = [];
   for (const [i, plan] of PLANS.entries()) {
     const known = Math.max(servers, nc.info?.connect_urls?.length ?? 0);
-    made.push(await makeStream(jsm, plan, found[i], known, patience));
+    made.push(await makeStream(jsm, plan, found[i], known, retries));
   }
   return made;
 }
@@ -59,21 +59,21 @@ async function makeStream(
   plan: StreamPlan,
   replicas: number | undefined,
   servers: number,
-  patience: Patience,
+  retries: Retries,
 ): Promise<MadeStream> {
   const { name, settings, description } = plan;
   const subjects = [...plan.subjects];
   if (replicas === undefined) {
     const add = (count: number) =>
       jsm.streams.add({ name, subjects, description, ...settings, num_replicas: count });
-    return { name, outcome: 'made', replicas: await asMany(add, servers, patience) };
+    return { name, outcome: 'made', replicas: await asMany(add, servers, retries) };
   }
   if (replicas >= REPLICAS) return { name, outcome: 'was there', replicas };
   const update = (count: number) =>
     count <= replicas
       ? Promise.resolve()
       : jsm.streams.update(name, { subjects, description, ...settings, num_replicas: count });
-  const now = Math.max(replicas, await asMany(update, servers, patience));
+  const now = Math.max(replicas, await asMany(update, servers, retries));
   return { name, outcome: now > replicas ? 'has more replicas now' : 'was there', replicas: now };
 }
 
@@ -81,10 +81,10 @@ async function makeStream(
 async function asMany(
   make: (replicas: number) => Promise<unknown>,
   servers: number,
-  patience: Patience,
+  retries: Retries,
 ): Promise<number> {
   const startedAt = performance.now();
-  return patience.until(async () => {
+  return retries.until(async () => {
     try {
       await make(REPLICAS);
       return REPLICAS;

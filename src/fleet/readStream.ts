@@ -7,12 +7,12 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
-import { codeOf, NO_STREAM, Patience } from './patience.ts';
+import { codeOf, NO_STREAM, Retries } from './retries.ts';
 
 export interface ReadOptions {
   readonly stream: string;
   /** Only these subjects. */
-  readonly filter?: string;
+  readonly filter?: string | undefined;
   /** Only messages after this one, by its number in the stream. */
   readonly after?: number;
   /** Only the last message of each subject. */
@@ -42,8 +42,9 @@ export async function* readStream(
   waitMs?: number,
 ): AsyncGenerator<JsMsg> {
   const { stream, filter, after = 0, last = false, headersOnly = false, follow = false } = options;
-  const patience = new Patience(undefined, waitMs);
-  const lastSeq = await patience.until(() => lastSeqOf(nc, stream));
+  const retries = new Retries(undefined, waitMs);
+  const lastSeq = await retries.until(() => lastSeqOf(nc, stream, filter));
+  if (lastSeq <= after && !follow) return;
   const wanted = {
     ...(filter === undefined ? {} : { filter_subjects: filter }),
     ...(last
@@ -51,14 +52,13 @@ export async function* readStream(
       : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: after + 1 }),
     headers_only: headersOnly,
   };
-  const consumer = await patience.until(() => jetstream(nc).consumers.get(stream, wanted));
-  const { num_pending } = await consumer.info(true);
-  if (num_pending === 0 && !follow) return;
+  const consumer = await retries.until(() => jetstream(nc).consumers.get(stream, wanted));
   const messages = await consumer.consume({ max_messages: AHEAD, idle_heartbeat: HEARTBEAT_MS });
   try {
     for await (const message of unlessStalled(messages, follow)) {
       yield message;
-      if (!follow && (message.info.pending === 0 || message.seq >= lastSeq)) return;
+      // Not when nothing is pending: the server that reads may be behind the others, as after a start.
+      if (!follow && message.seq >= lastSeq) return;
     }
   } finally {
     messages.stop();
@@ -70,10 +70,11 @@ export async function* readStream(
 const LOST =
   'The servers stopped answering before everything was read. Check that they are running, and try again.';
 
-async function lastSeqOf(nc: NatsConnection, stream: string): Promise<number> {
+/** @returns the number of the last message, as the leader has it; 0: there is none. */
+async function lastSeqOf(nc: NatsConnection, stream: string, filter = '>'): Promise<number> {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   try {
-    return (await jsm.streams.info(stream)).state.last_seq;
+    return (await jsm.streams.getMessage(stream, { last_by_subj: filter }))?.seq ?? 0;
   } catch (error) {
     if (codeOf(error) !== NO_STREAM) throw error;
     throw new OperatorError(`There is no stream ${stream} here: "courtd fleet init" creates it.`);

@@ -1,13 +1,12 @@
-import fs from 'node:fs';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
-  type Authenticator,
   type ConnectionOptions,
   connect,
   credsAuthenticator,
   type NatsConnection,
 } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
+import { SecretFile } from '../base/secretFile.ts';
 import { parseServers, type Servers, shownUrl } from './address.ts';
 import { faultOf } from './fault.ts';
 
@@ -16,9 +15,9 @@ export interface Headquarters {
   /** `nats://` or `tls://`, several servers separated by commas; each may carry `USER:PASSWORD@`. */
   readonly url: string;
   /** A NATS credentials file (a JWT and its seed). */
-  readonly creds?: string;
+  readonly creds?: string | undefined;
   /** A file with the certificates that sign those of the servers; absent: what this machine trusts. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** What the servers' monitoring shows of this connection. */
   readonly name: string;
   /** Whether to go on trying for ever, also before the first connection; absent: a person waits for the answer. */
@@ -32,16 +31,24 @@ const RECONNECT_MS = { least: 1_000, jitter: 1_000 };
 /** For one who waits: half a minute in which the servers may be started again. */
 const RECONNECTS = 15;
 
+// The library prints what it cannot read, as it came: in the middle of a command's output, if it were left to.
+console.log = () => {};
+
 /**
  * Connects. Reconnecting, the ping and TLS are set here once, for every command.
  * @throws {OperatorError} what is wrong and what to do; not where it goes on for ever, unless a file cannot be read.
  */
 export async function connectTo(headquarters: Headquarters): Promise<NatsConnection> {
   const { url, creds, ca, name, forever = false } = headquarters;
-  const authority = ca === undefined ? undefined : readFile(ca, 'the certificates of headquarters');
+  const authority = new SecretFile(ca, 'the certificates of headquarters').read();
   const options: ConnectionOptions = {
     ...optionsOf(parseServers(url), name, authority),
-    ...(creds === undefined ? {} : { authenticator: credentials(creds) }),
+    ...credentialsOf(
+      new SecretFile(creds, 'the credentials'),
+      new OperatorError(
+        `${creds} is no NATS credentials file: it must hold a user's JWT and its seed, as "nsc generate creds" writes them.`,
+      ),
+    ),
     waitOnFirstConnect: forever,
     maxReconnectAttempts: forever ? -1 : RECONNECTS,
     ignoreAuthErrorAbort: forever,
@@ -82,41 +89,17 @@ export function optionsOf(
   };
 }
 
-/** Read again for each connection, so that credentials which were renewed are used without a restart. */
-function credentials(file: string): Authenticator {
-  let bytes = readCredentials(file);
-  return (nonce) => {
-    try {
-      bytes = readCredentials(file);
-    } catch {
-      // It is being replaced: the next connection reads it again.
-    }
-    return credsAuthenticator(bytes)(nonce);
-  };
-}
-
-function readCredentials(file: string): Buffer {
-  const bytes = readFile(file, 'the credentials');
-  if (isCredentials(bytes)) return bytes;
-  throw new OperatorError(
-    `${file} is no NATS credentials file: it must hold a user's JWT and its seed, as "nsc generate creds" writes them.`,
-  );
-}
-
-/** Whether it is what `nsc generate creds` writes: a user's JWT and its seed. */
-export function isCredentials(bytes: Buffer): boolean {
-  return /BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(bytes.toString('latin1'));
-}
-
-function readFile(file: string, what: string): Buffer {
-  try {
-    return fs.readFileSync(file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT' ? 'there is no such file' : code === 'EACCES' ? 'this user may not read it' : code;
-    throw new OperatorError(`Cannot read ${what} in ${file}: ${why}.`);
-  }
+/**
+ * @returns the option that logs in with a credentials file, if there is one. It counts for more than the user of the URL, and is read
+ * again for each connection, so that credentials which were renewed are used without a restart.
+ * @throws `wrong` where the file holds something else.
+ */
+export function credentialsOf(file: SecretFile, wrong: Error): ConnectionOptions {
+  const bytes = file.read();
+  if (bytes === undefined) return {};
+  // As `nsc generate creds` writes it: a user's JWT and its seed.
+  if (!/BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(bytes.toString('latin1'))) throw wrong;
+  return { authenticator: (nonce) => credsAuthenticator(file.read() ?? bytes)(nonce) };
 }
 
 /** Each server that is named is trusted like the others, so a certificate for any of them will do. */

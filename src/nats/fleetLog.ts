@@ -7,11 +7,9 @@ import { createHash } from 'node:crypto';
 
 export const STREAM = 'FLEET';
 export const STATUS_STREAM = 'FLEET_STATUS';
-/** Every box, every epoch. */
 export const SUBJECTS = 'court.v1.*.*';
 export const STATUS_SUBJECTS = 'court-status.v1.*';
 
-/** Headers of a chunk. */
 export const AFTER = 'Courtd-After';
 export const LAST = 'Courtd-Last';
 export const COUNT = 'Courtd-Count';
@@ -31,13 +29,10 @@ export function sourceOf(subject: string): { box: string; epoch: string } {
   return { box, epoch };
 }
 
-/** What the headers of a chunk say of it. */
 export interface ChunkHead {
   /** The last seq before the chunk; 0 for the first of a box. Seqs between it and the first event were pruned. */
   readonly after: number;
-  /** The seq of its last event. */
   readonly last: number;
-  /** Events in it. */
   readonly count: number;
   /** Of the message's data, in lower-case hex. */
   readonly sha256: string;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../base/pause.ts';
 import { CHUNK_LIMITS, type EventFeed, type Piece } from './feed/eventFeed.ts';
 
 /** A chunk is sent when it is full, or when its first event has waited this long. */
@@ -6,7 +6,6 @@ const GATHER_MS = 2_000;
 /** How often the log is read while nothing new comes. */
 const POLL_MS = 500;
 
-/** Collects the events of the next chunk. */
 export class ChunkReader {
   readonly #feed: EventFeed;
   readonly #signal: AbortSignal;
@@ -20,20 +19,20 @@ export class ChunkReader {
 
   /**
    * @param after a seq. @param epoch that it is of.
-   * @param patience whether to wait for events, and for a chunk to fill.
+   * @param waits whether to wait for events, and for a chunk to fill.
    * @returns without events where there are none to wait for, where the epoch is another one by now, or after POLL_MS.
-   * @throws {FeedAway}
+   * @throws {FeedUnavailable}
    */
-  async next(after: number, epoch: string, patience: boolean): Promise<Piece> {
+  async next(after: number, epoch: string, waits: boolean): Promise<Piece> {
     const read = () => this.#feed.next(after, { events: this.most, bytes: CHUNK_LIMITS.bytes });
     let piece = await read();
-    if (!patience || piece.epoch !== epoch) return piece;
+    if (!waits || piece.epoch !== epoch) return piece;
     if (piece.lines.length === 0) {
-      await this.#pause(POLL_MS);
+      await pause(POLL_MS, this.#signal);
       return this.#signal.aborted ? piece : read();
     }
     for (let left = GATHER_MS; left > 0 && this.#mayGrow(piece); left -= POLL_MS) {
-      await this.#pause(POLL_MS);
+      await pause(POLL_MS, this.#signal);
       piece = await read();
     }
     return piece;
@@ -41,9 +40,5 @@ export class ChunkReader {
 
   #mayGrow({ isLast, lines }: Piece): boolean {
     return isLast && lines.length < this.most && !this.#signal.aborted;
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#signal }).catch(() => {});
   }
 }

@@ -1,13 +1,12 @@
 import { OperatorError } from '../base/operatorError.ts';
+import { SecretFile } from '../base/secretFile.ts';
 import { parseServers, type Servers, shownUrl } from '../nats/address.ts';
 import type { EventFeed } from './feed/eventFeed.ts';
 import type { Sink } from './sink/sink.ts';
 
 /** Where to ship to, as the settings say it. */
 export interface ShipSettings {
-  /** COURTD_SHIP_URL. */
   readonly url?: string | undefined;
-  /** COURTD_SHIP_BOX. */
   readonly box?: string | undefined;
   /** COURTD_SHIP_CREDS: a file. */
   readonly creds?: string | undefined;
@@ -43,7 +42,6 @@ export async function destinationOf({ url, box, creds, ca }: ShipSettings): Prom
   }
   const address = parseAddress(url);
   const shown = shownUrl(url);
-  const { SecretFile } = await import('./sink/secrets.ts');
   const secret = new SecretFile(creds, 'the credentials (COURTD_SHIP_CREDS)');
   const authority = new SecretFile(ca, "the authority's certificate (COURTD_SHIP_CA)");
   if ('courtd' in address) {

@@ -1,10 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../base/pause.ts';
 import { eventOf } from '../nats/chunk.ts';
 import { Backoff } from './backoff.ts';
 import { ChunkReader } from './chunkReader.ts';
-import { CHUNK_LIMITS, type EventFeed, FeedAway, type LogState, type Piece } from './feed/eventFeed.ts';
+import {
+  CHUNK_LIMITS,
+  type EventFeed,
+  FeedUnavailable,
+  type LogState,
+  type Piece,
+} from './feed/eventFeed.ts';
 import type { ShipReport, ShipState } from './feed/shipNote.ts';
-import { type Sink, Trouble } from './sink/sink.ts';
+import { type Sink, SinkError, type SinkErrorKind } from './sink/sink.ts';
 import type { Cursor } from './sink/startCursor.ts';
 
 /** How often it says how far it is, at least: what is older counts as ended (shipNote.ts). */
@@ -16,6 +22,13 @@ const ASK_AGAIN_MS = 60_000;
 const END_MS = 4_000;
 /** While the feed is away: its service is restarted, say. */
 const FEED_RETRY_MS = 1_000;
+
+/** What an error of the sink means for the state; any other is `connecting`. */
+const STATE_OF: Partial<Record<SinkErrorKind, ShipState>> = {
+  refused: 'refused',
+  waiting: 'behind',
+  moved: 'behind',
+};
 
 export interface ShipperOptions {
   readonly box: string | null;
@@ -101,9 +114,9 @@ export class Shipper {
       try {
         return await this.#feed.state();
       } catch (error) {
-        if (!(error instanceof FeedAway)) throw error;
+        if (!(error instanceof FeedUnavailable)) throw error;
         this.#tell('connecting', error.message);
-        await this.#pause(FEED_RETRY_MS);
+        await pause(FEED_RETRY_MS, this.#options.signal);
       }
     }
     return { report: undefined, epochs: [] };
@@ -111,7 +124,7 @@ export class Shipper {
 
   /** Ships the next chunk. @returns whether there is none. */
   async #step(): Promise<boolean> {
-    this.#cursor ??= await this.#whereToGoOn();
+    this.#cursor ??= await this.#resume();
     const { epoch, seq } = this.#cursor;
     const after = Math.max(seq, this.#leftOut);
     const piece = await this.#reader.next(after, epoch, !this.#options.once);
@@ -133,7 +146,7 @@ export class Shipper {
     try {
       this.#cursor = await this.#sink.send({ ...piece, after: seq }, this.#cursor);
     } catch (error) {
-      if (!(error instanceof Trouble) || error.kind !== 'poison') throw error;
+      if (!(error instanceof SinkError) || error.kind !== 'poison') throw error;
       this.#split(piece, error);
       return false;
     }
@@ -141,8 +154,8 @@ export class Shipper {
     return false;
   }
 
-  async #whereToGoOn(): Promise<Cursor> {
-    const cursor = await this.#sink.whereAreYou();
+  async #resume(): Promise<Cursor> {
+    const cursor = await this.#sink.readCursor();
     this.#askedAt = performance.now();
     if (cursor.epoch !== this.#report.epoch) this.#leftOut = 0;
     this.#report = {
@@ -165,7 +178,7 @@ export class Shipper {
   }
 
   /** What headquarters never takes is halved until the event is found that is to blame; the rest goes on without it. */
-  #split({ lines, last }: Piece, { message }: Trouble): void {
+  #split({ lines, last }: Piece, { message }: SinkError): void {
     if (lines.length > 1) {
       this.#reader.most = Math.ceil(lines.length / 2);
       return;
@@ -180,12 +193,12 @@ export class Shipper {
 
   /** @returns whether to go on. */
   async #survive(error: unknown): Promise<boolean> {
-    if (error instanceof FeedAway) {
+    if (error instanceof FeedUnavailable) {
       this.#tell(this.#report.state, error.message);
-      await this.#pause(FEED_RETRY_MS);
+      await pause(FEED_RETRY_MS, this.#options.signal);
       return true;
     }
-    if (!(error instanceof Trouble)) throw error;
+    if (!(error instanceof SinkError)) throw error;
     const { kind, message, retryMs } = error;
     // Nothing but an acknowledgement says what headquarters has: ask it.
     this.#cursor = undefined;
@@ -195,14 +208,14 @@ export class Shipper {
       this.#tell('fenced', message);
       return false;
     }
-    if (kind !== 'moved')
-      this.#tell(kind === 'refused' ? 'refused' : kind === 'waiting' ? 'behind' : 'connecting', message);
-    await this.#pause(Math.max(this.#backoff.next(), retryMs));
+    // It is asked, and nobody else need know; but not where asking has not helped.
+    if (kind !== 'moved' || this.#backoff.isFailing) this.#tell(STATE_OF[kind] ?? 'connecting', message);
+    await pause(Math.max(this.#backoff.next(), retryMs), this.#options.signal);
     return true;
   }
 
-  #tell(state: ShipState, trouble: string | null, isAck = false): void {
-    const error = trouble ?? this.#omission;
+  #tell(state: ShipState, problem: string | null, isAck = false): void {
+    const error = problem ?? this.#omission;
     const isNew = state !== this.#report.state || error !== this.#report.error;
     this.#report = { ...this.#report, state, error };
     if (isNew || isAck) this.#options.onReport(this.#report, isNew);
@@ -238,9 +251,5 @@ export class Shipper {
       behind_s: status?.ship?.behind_s ?? null,
       problems: status?.problems ?? [],
     };
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#options.signal }).catch(() => {});
   }
 }

@@ -42,6 +42,25 @@ t.test(
   },
 );
 
+t.test('two machines of one name are found, and no box that was replaced', async (t) => {
+  const doublesOf = (...messages: readonly Sent[]) => {
+    const chains = new Chains();
+    for (const [from, chunk] of messages) {
+      const [box, epoch] = from.split('.') as [string, string];
+      chains.add({ box, epoch }, 1, chunk, chunk.data);
+    }
+    return [...chains.doubles];
+  };
+  const replaced: Sent[] = [
+    ['a.1', all(0, 5)],
+    ['b.1', all(0, 2)],
+    ['a.2', all(0, 9)],
+    ['a.2', all(9, 10)],
+  ];
+  t.strictSame(doublesOf(...replaced), []);
+  t.strictSame(doublesOf(...replaced, ['b.1', all(2, 3)], ['a.1', all(5, 6)]), ['a']);
+});
+
 t.test('every break of a chain is found', async (t) => {
   const broken: readonly [Sent[], RegExp][] = [
     [
@@ -92,7 +111,7 @@ t.test('every break of a chain is found', async (t) => {
   ];
   for (const [messages, fault] of broken) t.match(faults(...messages)[0], fault);
   const [noHead] = new Chains().add({ box: 'a', epoch: '1' }, 1, undefined, all(0, 1).data);
-  t.match(noHead, { box: 'a', at: 1, what: 'it has not the headers of a chunk' });
+  t.match(noHead, { box: 'a', at: 1, what: 'it does not have the headers of a chunk' });
 });
 
 t.test('headers that are not those of a chunk are none', async (t) => {

@@ -201,6 +201,17 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
     });
   });
 
+  await t.test('two machines that ship under one name are a warning', async (t) => {
+    await new SimulatedBox(nc, 'venue-b', 'e2').ship(2);
+    await b.ship(1);
+    const { status, results } = await check(servers);
+    t.equal(status, 0);
+    t.match(bad(results), [
+      { name: 'replicas' },
+      { name: 'chain', level: 'warn', message: /^Two machines ship as venue-b:/, advice: /COURTD_SHIP_BOX/ },
+    ]);
+  });
+
   await t.test('a broken chain is named with its box and place', async (t) => {
     const c = new SimulatedBox(nc, 'venue-c');
     await c.ship(10);
@@ -326,6 +337,6 @@ t.test(
       failed.map(({ message }) => message).join('\n'),
       /did not answer.*more than half of the servers run/,
     );
-    t.match(failed.at(-1), { name: 'chain', advice: 'Mend that, and run this again.' });
+    t.match(failed.at(-1), { name: 'chain', advice: 'Fix that, and run this again.' });
   },
 );

@@ -25,7 +25,8 @@ const skip = await missingNats();
 
 /** @returns the guide's configuration, with addresses and files of this test. */
 function configuration(place: NatsPlace, cert: string, key: string): string {
-  fs.writeFileSync(path.join(place.folder, 'users.conf'), USERS);
+  fs.mkdirSync(path.join(place.folder, 'nats'));
+  fs.writeFileSync(path.join(place.folder, 'nats/users.conf'), USERS);
   return SERVER.replace('hq-1', place.name)
     .replace('0.0.0.0:4222', `127.0.0.1:${place.port}`)
     .replace('10.0.0.1:8222', `127.0.0.1:${place.monitorPort}`)

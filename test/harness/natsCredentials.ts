@@ -7,6 +7,14 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
+/** @returns what the fleet guide lets a box do. */
+export function permissionsOf(box: string): Permissions {
+  return {
+    publish: [`court.v1.${box}.*`, `court-status.v1.${box}`, `$JS.API.DIRECT.GET.FLEET.court.v1.${box}.*`],
+    subscribe: [`_INBOX.${box}.>`],
+  };
+}
+
 type Key = ReturnType<typeof nkeys.createUser>;
 
 const UNLIMITED = { subs: -1, data: -1, payload: -1 };

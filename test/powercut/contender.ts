@@ -6,7 +6,7 @@ import readline from 'node:readline';
 
 const CONTENDER = path.join(import.meta.dirname, '../../scripts/bench/contender-main.ts');
 
-const START_MS = 15_000;
+const START_MS = 60_000;
 
 interface Target {
   readonly port: number;
@@ -29,16 +29,24 @@ export class Contender {
     this.#target = target;
   }
 
-  /** @throws {Error} where it does not start within START_MS. */
-  static async start(name: string, data: string): Promise<Contender> {
+  /**
+   * @param repair beforehand, as its manual says.
+   * @throws {Error} where it does not start within START_MS, or is not to be repaired.
+   */
+  static async start(name: string, data: string, repair?: 'repair'): Promise<Contender> {
     fs.mkdirSync(data, { recursive: true });
-    const child = spawn(process.execPath, [CONTENDER, name, data], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const args = [CONTENDER, name, data, ...(repair === undefined ? [] : [repair])];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors += text;
+    });
     const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     // One that has lost what it needs may wait for it for ever.
     const timer = setTimeout(() => child.kill('SIGTERM'), START_MS);
     const first = await lines.next();
     clearTimeout(timer);
-    if (first.done === true) throw new Error(`${name} did not start`);
+    if (first.done === true) throw new Error(`${name} did not start. ${errors}`);
     return new Contender(name, child, lines, JSON.parse(first.value));
   }
 

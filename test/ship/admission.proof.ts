@@ -1,12 +1,13 @@
 import fs from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { credsAuthenticator } from '@nats-io/transport-node';
 import t from 'tap';
 import { makePair } from '../harness/certificates.ts';
-import { temporaryFolder } from '../harness/daemon.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { NatsServers } from '../harness/nats.ts';
-import { Authority, type Permissions } from '../harness/natsCredentials.ts';
+import { Authority, permissionsOf } from '../harness/natsCredentials.ts';
 import { missingNats } from '../harness/natsProgram.ts';
 import { Box } from './box.ts';
 import { gapsOf, Headquarters } from './headquarters.ts';
@@ -17,14 +18,6 @@ const skip = await missingNats();
 function withRevocations(before: string, now: string): string {
   const account = /^ {2}(A\w+): .*$/m;
   return before.replace(account, account.exec(now)![0]);
-}
-
-/** What the fleet guide lets a box do. */
-function permissionsOf(box: string): Permissions {
-  return {
-    publish: [`court.v1.${box}.*`, `court-status.v1.${box}`, `$JS.API.DIRECT.GET.FLEET.court.v1.${box}.*`],
-    subscribe: [`_INBOX.${box}.>`],
-  };
 }
 
 t.test(
@@ -92,7 +85,7 @@ t.test('TLS: the authority that is named, the name that is in the URL', { skip }
       { COURTD_SHIP_URL: servers.url.replace('127.0.0.1', 'localhost') },
       /is for another name.*COURTD_SHIP_URL/,
     ],
-    [{ COURTD_SHIP_CA: '' }, /signed by nobody that this box trusts.*COURTD_SHIP_CA/],
+    [{ COURTD_SHIP_CA: '' }, /not signed by an authority that this box trusts.*COURTD_SHIP_CA/],
   ] as const) {
     const refused = as(changes);
     await refused.state('refused');
@@ -102,4 +95,46 @@ t.test('TLS: the authority that is named, the name that is in the URL', { skip }
   t.strictSame(await hq.messages('venue-7'), []);
   t.match(await box.once(), { status: 0 });
   t.equal((await hq.messages('venue-7')).length, 1);
+});
+
+t.test('a certificate that has expired is refused, with a look at the clock', { skip }, async (t) => {
+  const folder = temporaryFolder(t);
+  const files = makePair(folder, 'hq', -1 / 86_400);
+  const config = `tls { cert_file: "${files.cert}", key_file: "${files.key}" }`;
+  const servers = await NatsServers.start(t, { config, scheme: 'tls' });
+  const https = makePair(folder, 'courtd', -1 / 86_400);
+  const daemon = await Daemon.start(t, ['--tls-cert', https.cert, '--tls-key', https.key]);
+  const token = path.join(folder, 'token');
+  fs.writeFileSync(token, daemon.token);
+  const box = new Box(t, temporaryFolder(t), {});
+  box.put(...events(3));
+  for (const env of [
+    { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CA: files.cert },
+    {
+      COURTD_SHIP_URL: `https://127.0.0.1:${daemon.port}`,
+      COURTD_SHIP_CREDS: token,
+      COURTD_SHIP_CA: https.cert,
+    },
+  ]) {
+    const shipper = new Box(t, box.data, env).ship();
+    const { error } = await shipper.state('refused');
+    t.match(error, /certificate of .* is not valid at this time: look at the clock/);
+    t.equal(await shipper.stop(), 0);
+  }
+});
+
+t.test('what is not NATS is no output of the shipper', async (t) => {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.write('INFO {"version":"2.15.1","headers":true,"max_payload":1048576}\r\nPONG\r\n');
+    socket.on('data', () => socket.write('x'.repeat(1_000)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const url = `nats://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const box = new Box(t, temporaryFolder(t), { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: 'venue-7' });
+  const shipper = box.ship();
+  // Every line of its output is read as JSON.
+  await shipper.report(({ error }) => error !== null);
+  t.equal(await shipper.stop(), 0);
 });

@@ -14,8 +14,8 @@ const LATE_MS = { ack: 400, chunk: 1_000 } as const;
 
 export interface BadLineOptions {
   readonly seed: number;
-  /** Of each kind of trouble, for each message. */
-  readonly trouble: number;
+  /** The probability of each kind of fault, for each message. */
+  readonly faultRate: number;
   /** Takes the condition out of every chunk, which then gets in whatever is there. */
   readonly unconditional?: boolean;
 }
@@ -83,7 +83,7 @@ export class BadLine {
   }
 
   #happens(what: string): boolean {
-    const isSo = this.#random.chance(this.#options.trouble);
+    const isSo = this.#random.chance(this.#options.faultRate);
     if (isSo) this.done[what] = (this.done[what] ?? 0) + 1;
     return isSo;
   }

@@ -42,7 +42,7 @@ t.test(
     for (const report of ['', '{', 'null', '{"url":1}']) {
       const [status, text] = await ask('/v1/report', report);
       t.equal(status, 400, report);
-      t.match(JSON.parse(text), { error: 'That is no report.' });
+      t.match(JSON.parse(text), { error: 'That is not a report.' });
     }
     t.equal((await ask('/v1/state'))[0], 200);
   },

@@ -5,20 +5,21 @@ import { NatsServers } from '../harness/nats.ts';
 import { Random } from '../harness/random.ts';
 import { BadLine } from './badLine.ts';
 import { Box, type RunningShipper } from './box.ts';
+import { Consumer, digestOfRows } from './consumer.ts';
 import { digestOf, gapsOf, Headquarters } from './headquarters.ts';
 
-/** A box and a server that are killed at random while events come, with a bad line between them. */
+/**
+ * A box, a server and the consumer behind it that are killed at random while events come, with a bad line between box and server.
+ */
 
 export interface KillOptions {
-  /** Of the box, and as many of a server. */
+  /** Of the box and of the consumer; a server is killed at 7 of 10. */
   readonly kills: number;
   readonly seed: number;
   readonly servers?: 1 | 3;
-  /** See BadLine. */
+  /** See BadLine. It ends when an event is at headquarters twice. */
   readonly unconditional?: boolean;
-  readonly trouble?: number;
-  /** Chunks that are kept back on the line before this ends. */
-  readonly keptBack?: number;
+  readonly faultRate?: number;
 }
 
 export interface KillResult {
@@ -30,6 +31,12 @@ export interface KillResult {
   readonly twice: number;
   /** Whether headquarters has what `tail` says, byte for byte. */
   readonly isWhole: boolean;
+  /** Events that the consumer had stored in PostgreSQL before it was let run to the end. */
+  readonly consumed: number;
+  /** Events in PostgreSQL at the end. */
+  readonly rows: number;
+  /** Whether PostgreSQL has the keys of the box, each once, with its event. */
+  readonly areKeysEqual: boolean;
   /** What the line has done. */
   readonly line: Readonly<Record<string, number>>;
 }
@@ -38,14 +45,18 @@ const BOX = 'venue-7';
 /** Between two kills, at most. */
 const LIFE_MS = 3_000;
 const REQUEST_EVENTS = 200;
+/** Between two requests. */
+const PAUSE_MS = 60;
+const LOOK_MS = 200;
 
 export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<KillResult> {
-  const { kills, seed, servers: count = 1, unconditional = false, trouble = 0.08, keptBack = 0 } = options;
+  const { kills, seed, servers: count = 1, unconditional = false, faultRate = 0.08 } = options;
   const random = new Random(seed);
   const servers = await NatsServers.start(t, { servers: count });
   const hq = await Headquarters.connect(t, servers.url);
   await hq.init({}, count);
-  const line = await BadLine.to(t, servers.url, { seed, trouble, unconditional });
+  const consumer = await Consumer.start(t, servers.url);
+  const line = await BadLine.to(t, servers.url, { seed, faultRate, unconditional });
   const env = { COURTD_SHIP_URL: line.url, COURTD_SHIP_BOX: BOX };
   let daemon = await Daemon.start(t, [], temporaryFolder(t));
   const box = new Box(t, daemon.data, env);
@@ -54,12 +65,13 @@ export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<Ki
   const sending = (async () => {
     while (isSending) {
       await daemon.post(events(REQUEST_EVENTS)).catch(() => sleep(50));
-      await sleep(20);
+      await sleep(PAUSE_MS);
     }
   })();
   for (let kill = 0; kill < kills; kill++) {
     await sleep(random.next() * LIFE_MS);
     const server = random.pick(servers.servers);
+    consumer.kill();
     await Promise.all([
       (async () => {
         await Promise.all([daemon.stop('SIGKILL'), shipper.stop('SIGKILL')]);
@@ -69,7 +81,8 @@ export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<Ki
       random.chance(0.7) ? server.restart() : Promise.resolve(),
     ]);
   }
-  while ((line.done['chunk kept back'] ?? 0) < keptBack) await sleep(50);
+  while ((await consumer.count()) === 0) await sleep(LOOK_MS);
+  while (unconditional && !(await isAnyTwice(hq))) await sleep(LOOK_MS);
   isSending = false;
   await sending;
   await daemon.stop();
@@ -78,6 +91,9 @@ export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<Ki
   // A new one, on a line that is good, until everything is there.
   const last = await new Box(t, box.data, { ...env, COURTD_SHIP_URL: servers.url }).once();
   if (last.status !== 0) throw new Error(last.stderr);
+  await consumer.end();
+  const consumed = await consumer.count();
+  await consumer.catchUp();
   const messages = await hq.messages(BOX);
   const shipped = messages.flatMap(({ lines }) => lines);
   const stored = await box.lines();
@@ -87,8 +103,20 @@ export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<Ki
     gaps: gapsOf(messages),
     twice: shipped.length - new Set(shipped).size,
     isWhole: digestOf(shipped) === digestOf(stored),
+    consumed,
+    rows: await consumer.count(),
+    areKeysEqual: (await consumer.digest()) === digestOfRows(stored),
     line: line.done,
   };
+}
+
+async function isAnyTwice(hq: Headquarters): Promise<boolean> {
+  const seen = new Set<string>();
+  for await (const { lines } of hq.each(BOX)) {
+    if (seen.has(lines[0]!)) return true;
+    seen.add(lines[0]!);
+  }
+  return false;
 }
 
 /** `npx node test/ship/kills.ts --kills 100 --servers 3 --seed 7` */
@@ -108,7 +136,8 @@ if (import.meta.main) {
     const servers = values.servers === '3' ? 3 : 1;
     const result = await killAtRandom(cleanup, { kills: Number(values.kills), servers, seed });
     console.log(JSON.stringify({ seed, ...result }));
-    if (!result.isWhole || result.gaps.length > 0 || result.twice > 0) process.exitCode = 1;
+    const isSound = result.isWhole && result.areKeysEqual && result.gaps.length === 0 && result.twice === 0;
+    if (!isSound) process.exitCode = 1;
   } finally {
     for (const end of ends.reverse()) await end();
   }

@@ -5,10 +5,10 @@ import { eventOf, seqOf } from '../../src/nats/chunk.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { CHUNK_LIMITS } from '../../src/ship/feed/eventFeed.ts';
 import { LocalFeed } from '../../src/ship/feed/localFeed.ts';
-import { readNote, type ShipReport } from '../../src/ship/feed/shipNote.ts';
+import { noteFile, readNote, type ShipReport } from '../../src/ship/feed/shipNote.ts';
 import { Shipper } from '../../src/ship/shipper.ts';
 import { type Chunk, chunkOf, messageOf } from '../../src/ship/sink/chunk.ts';
-import { type Sink, Trouble } from '../../src/ship/sink/sink.ts';
+import { type Sink, SinkError } from '../../src/ship/sink/sink.ts';
 import { type Cursor, hasChunk } from '../../src/ship/sink/startCursor.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
@@ -18,17 +18,17 @@ import { Box } from './box.ts';
 class MemorySink implements Sink {
   readonly chunks: Chunk[] = [];
   epoch = '';
-  refuses: (chunk: Chunk, tries: number) => Trouble | undefined = () => undefined;
+  refuses: (chunk: Chunk, tries: number) => SinkError | undefined = () => undefined;
   #tries = 0;
 
-  async whereAreYou(): Promise<Cursor> {
+  async readCursor(): Promise<Cursor> {
     return { epoch: this.epoch, seq: this.chunks.at(-1)?.last ?? 0, expected: this.chunks.length };
   }
 
   async send(chunk: Chunk, cursor: Cursor): Promise<Cursor> {
-    const trouble = this.refuses(chunk, this.#tries++);
-    if (trouble !== undefined) throw trouble;
-    if (cursor.expected !== this.chunks.length) throw new Trouble('moved', 'another one');
+    const failure = this.refuses(chunk, this.#tries++);
+    if (failure !== undefined) throw failure;
+    if (cursor.expected !== this.chunks.length) throw new SinkError('moved', 'another one');
     this.chunks.push(chunk);
     return { ...cursor, seq: chunk.last, expected: this.chunks.length };
   }
@@ -136,12 +136,26 @@ t.test('a chunk is of this log where every event is the same, or was pruned', as
   t.equal(await hasChunk(feed, own), true);
 });
 
+t.test('a chunk that claims to reach far does not have the whole log read', async () => {
+  let pieces = 0;
+  const line = (seq: number) => `{"seq":${seq},"event":{}}\n`;
+  const feed = {
+    state: async () => ({ epochs: [], lastSeq: 1_000_000, prunedSeq: 0, report: undefined }),
+    next: async (after: number) => {
+      pieces++;
+      return { epoch: 'e', lines: [line(after + 1), line(after + 2)], last: after + 2, isLast: false };
+    },
+  } as Partial<LocalFeed> as LocalFeed;
+  t.equal(await hasChunk(feed, { after: 0, last: 1_000_000, lines: [1, 1_000_000].map(line) }), false);
+  t.ok(pieces < 5, `${pieces} pieces were read`);
+});
+
 t.test('what headquarters never takes is found by halving, told, and left out', async (t) => {
   const { box, feed } = boxWith(t, ...events(20));
   const sink = new MemorySink();
   const bad = [7, 20];
   sink.refuses = (chunk) =>
-    seqs(chunk).some((seq) => bad.includes(seq)) ? new Trouble('poison', 'never.') : undefined;
+    seqs(chunk).some((seq) => bad.includes(seq)) ? new SinkError('poison', 'never.') : undefined;
   const { report, leftOut } = await shipOnce(feed, sink);
   t.match(report, { state: 'current', shipped_seq: 20, error: /seq 20 .* is not shipped: never/ });
   t.match(leftOut, [/^seq 7 \(event \w+ of session session-1\)/, /^seq 20 /]);
@@ -163,7 +177,7 @@ t.test('whatever is not an acknowledgement is answered by asking where to go on'
   sink.refuses = (chunk, tries) => {
     if (tries > 0) return undefined;
     sink.chunks.push(chunk);
-    return new Trouble('connecting', 'the line is down.');
+    return new SinkError('connecting', 'the line is down.');
   };
   const { report, reports } = await shipOnce(feed, sink);
   t.match(report, { state: 'current', shipped_seq: 3 });
@@ -180,7 +194,7 @@ t.test(
     const { feed } = boxWith(t, ...events(CHUNK_LIMITS.events + 1));
     const sink = new MemorySink();
     sink.refuses = (_chunk, tries) =>
-      tries < 2 ? new Trouble('connecting', 'the line is down.') : undefined;
+      tries < 2 ? new SinkError('connecting', 'the line is down.') : undefined;
     const { reports } = await shipOnce(feed, sink);
     t.strictSame(
       reports.map(({ state, shipped_seq }) => [state, shipped_seq]),
@@ -194,16 +208,40 @@ t.test(
   },
 );
 
+t.test('headquarters that goes on expecting another message is told of, and asked again', async (t) => {
+  const { feed } = boxWith(t, ...events(3));
+  const sink = new MemorySink();
+  sink.refuses = (_chunk, tries) => (tries < 2 ? new SinkError('moved', 'one is late.') : undefined);
+  const { reports } = await shipOnce(feed, sink);
+  t.strictSame(
+    reports.map(({ state, error }) => [state, error]),
+    [
+      ['behind', 'one is late.'],
+      ['current', null],
+    ],
+  );
+});
+
 t.test('who is fenced stops, and stays so until there is a new epoch', async (t) => {
   const { box, feed } = boxWith(t, ...events(3));
   const sink = new MemorySink();
-  sink.refuses = () => new Trouble('fenced', 'another box.');
+  sink.refuses = () => new SinkError('fenced', 'another box.');
   t.match((await shipOnce(feed, sink)).report, { state: 'fenced', error: 'another box.', running: false });
   sink.refuses = () => undefined;
   t.match((await shipOnce(feed, sink)).report, { state: 'fenced', running: false });
   t.strictSame(sink.chunks, [], 'it asks nobody');
   box.sql("INSERT INTO epoch (name, from_seq) VALUES ('next', 3)");
   t.match((await shipOnce(feed, sink)).report, { state: 'current', epoch: 'next', shipped_seq: 3 });
+});
+
+t.test('a note that cannot be written leaves nothing behind', async (t) => {
+  const { box, feed } = boxWith(t, event());
+  fs.mkdirSync(path.join(noteFile(box.data), 'in the way'), { recursive: true });
+  t.match((await shipOnce(feed, new MemorySink())).report, { state: 'current', shipped_seq: 1 });
+  t.strictSame(
+    fs.readdirSync(box.data).filter((name) => name.endsWith('.partial')),
+    [],
+  );
 });
 
 t.test('without a database: one sentence, status 1, and nothing is made', async (t) => {

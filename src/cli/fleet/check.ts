@@ -4,7 +4,6 @@ import { type JsonOption, Progress, printData, printJson } from '../terminal/out
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
 export interface CheckOptions extends FleetOptions, JsonOption {
-  /** Addresses of monitoring ports. */
   readonly monitor?: readonly string[];
 }
 

@@ -29,11 +29,7 @@ export function addFleet(program: Command): void {
     'look whether headquarters keeps what it acknowledges, and whether every log is whole',
     'nats://hq-1.example:4222 --monitor http://hq-1.example:8222',
   )
-    .addOption(
-      new Option('--monitor <urls>', "the servers' monitoring ports, separated by commas").argParser(
-        parseMonitors,
-      ),
-    )
+    .option('--monitor <urls>', "the servers' monitoring ports, separated by commas", parseMonitors)
     .addOption(json())
     .action(async (url, _options, command) =>
       (await import('./check.ts')).check(url, command.optsWithGlobals()),
@@ -52,14 +48,10 @@ export function addFleet(program: Command): void {
     'print the events of every box, in the order of its log, one JSON object a line',
     'nats://hq-1.example:4222 --box venue-7 --after 123456',
   )
-    .addOption(new Option('--box <name>', 'only the events of this box').argParser(parseBox))
-    .addOption(
-      new Option('--after <seq>', 'only events after this one of their box').argParser(
-        integer(0, Number.MAX_SAFE_INTEGER),
-      ),
-    )
+    .option('--box <name>', 'only the events of this box', parseBox)
+    .option('--after <seq>', 'only events after this one of their box', integer(0, Number.MAX_SAFE_INTEGER))
     .option('--follow', 'keep printing new events, until it is ended')
-    .addOption(new Option('--json', 'the output without this option is the same'))
+    .option('--json', 'the output without this option is the same')
     .action(async (url, _options, command) =>
       (await import('./tail.ts')).tail(url, command.optsWithGlobals()),
     );

@@ -25,8 +25,7 @@ export async function withHeadquarters<Result>(
   work: (nc: NatsConnection) => Promise<Result>,
   forever = false,
 ): Promise<Result> {
-  const files = { ...(creds === undefined ? {} : { creds }), ...(ca === undefined ? {} : { ca }) };
-  const nc = await connectTo({ url, ...files, name: 'courtd fleet', forever });
+  const nc = await connectTo({ url, creds, ca, name: 'courtd fleet', forever });
   try {
     return await work(nc);
   } catch (error) {

@@ -3,7 +3,6 @@ import { parseServers } from '../../nats/address.ts';
 import { say } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
-/** `courtd fleet init`. */
 export async function init(url: string, options: FleetOptions): Promise<void> {
   const { servers } = parseServers(url);
   const made = await withHeadquarters(url, options, (nc) =>

@@ -2,7 +2,7 @@ import { visible } from '../../base/visibleText.ts';
 import { type BoxRow, rank, readBoxes } from '../../fleet/boxes.ts';
 import { type JsonOption, printJson, tableLine } from '../terminal/output.ts';
 import { type Canvas, canvasOf, cut, type Style, styled } from '../terminal/style.ts';
-import { shortSpan } from '../terminal/units.ts';
+import { shortAgo, shortSpan } from '../terminal/units.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
 /** `courtd fleet status`: a line a box, the worst first. */
@@ -22,8 +22,8 @@ export function screen(rows: readonly BoxRow[], canvas: Canvas, nowMs: number): 
     row.box,
     stateOf(row),
     behind(row),
-    ago(row.last_status_at, nowMs),
-    ago(row.last_chunk_at, nowMs),
+    shortAgo(row.last_status_at, nowMs),
+    shortAgo(row.last_chunk_at, nowMs),
     visible(problem(row, nowMs)),
   ]);
   const toLine = tableLine([HEADINGS, ...cells]);
@@ -43,13 +43,8 @@ function behind({ behind_events, behind_s }: BoxRow): string {
   return behind_s === null ? `${behind_events}` : `${behind_events} (${shortSpan(behind_s)})`;
 }
 
-/** @returns how long ago, at most four characters: "12s", "3h". */
-function ago(time: string | null, nowMs: number): string {
-  return time === null ? '-' : shortSpan(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
-}
-
 function problem({ silent_since, error, problems }: BoxRow, nowMs: number): string {
-  const silent = silent_since === null ? [] : [`silent for ${ago(silent_since, nowMs)}`];
+  const silent = silent_since === null ? [] : [`silent for ${shortAgo(silent_since, nowMs)}`];
   const said = [...problems].sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'));
   return [...silent, ...(error === null ? [] : [error]), ...said.map(({ message }) => message)].join('; ');
 }

@@ -6,9 +6,7 @@ import { LineOutput } from '../terminal/lineOutput.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
 export interface TailOptions extends FleetOptions {
-  /** Only the events of this box. */
   readonly box?: string;
-  /** Only events after this seq of their box. */
   readonly after?: number;
   readonly follow?: boolean;
 }
@@ -16,12 +14,12 @@ export interface TailOptions extends FleetOptions {
 /** `courtd fleet tail`: ends when it has given what was there when it began, or never. */
 export function tail(url: string, options: TailOptions): Promise<void> {
   const { box, after = 0, follow = false } = options;
-  const filter = box === undefined ? {} : { filter: subjectOf(box, '*') };
+  const filter = box && subjectOf(box, '*');
   const print = async (nc: Parameters<typeof readStream>[0]) => {
     const output = new LineOutput();
     for await (const { subject, seq, headers, data } of readStream(nc, {
       stream: STREAM,
-      ...filter,
+      filter,
       follow,
     })) {
       const head = chunkHead(headers);

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../base/operatorError.ts';
+import { pause } from '../../base/pause.ts';
 import { takeSocket } from '../../host/socketActivation.ts';
 import { FeedServer } from '../../ship/feed/feedServer.ts';
 import { LocalFeed } from '../../ship/feed/localFeed.ts';
 import type { DataOption } from '../options/withDatabase.ts';
+import { abortOnSignal } from '../terminal/signals.ts';
 
 /** systemd starts it again on the next connection. */
 const IDLE_MS = 60_000;
@@ -18,13 +19,12 @@ export async function feed({ data }: DataOption): Promise<void> {
     );
   }
   const local = new LocalFeed(data);
-  const ending = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.abort());
+  const ending = abortOnSignal();
   await local.open();
   const server = await FeedServer.start(data, local, socket.fd);
   try {
-    while (!ending.signal.aborted && performance.now() - server.askedAt < IDLE_MS) {
-      await sleep(CHECK_MS, undefined, { signal: ending.signal }).catch(() => {});
+    while (!ending.aborted && performance.now() - server.askedAt < IDLE_MS) {
+      await pause(CHECK_MS, ending);
     }
   } finally {
     await server.close();

@@ -1,5 +1,5 @@
-import fs from 'node:fs';
-import os from 'node:os';
+import { courtdVersion } from '../../base/version.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { FeedClient } from '../../ship/feed/feedClient.ts';
 import { FeedServer } from '../../ship/feed/feedServer.ts';
 import { LocalFeed } from '../../ship/feed/localFeed.ts';
@@ -8,6 +8,7 @@ import { type Destination, destinationOf, type ShipSettings } from '../../ship/s
 import { Shipper } from '../../ship/shipper.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printData, printJson, say } from '../terminal/output.ts';
+import { abortOnSignal } from '../terminal/signals.ts';
 import { shipObject } from './status.ts';
 
 export interface ShipOptions extends DataOption, JsonOption, ShipSettings {
@@ -16,14 +17,12 @@ export interface ShipOptions extends DataOption, JsonOption, ShipSettings {
   readonly feed?: string;
 }
 
-/** Cameras go first. */
-const NICENESS = 10;
 /** From SIGTERM to the end, whatever is under way. */
 const END_MS = 8_000;
 
 /** `courtd ship`: the exit status is 1 where it ended because it was fenced. */
 export async function ship(options: ShipOptions): Promise<void> {
-  if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
+  yieldToIngest();
   const destination = await destinationOf(options);
   const report = await (options.feed === undefined
     ? shipFromDatabase(options, destination)
@@ -53,20 +52,17 @@ async function run(
   { box, url, makeSink }: Destination,
   feed: LocalFeed | FeedClient,
 ): Promise<ShipReport> {
-  const { version } = JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-  const ending = new AbortController();
-  const stop = () => {
-    ending.abort();
+  const ending = abortOnSignal();
+  ending.addEventListener('abort', () => {
     // A sink that hangs must not keep the process alive.
     setTimeout(() => void feed.close().finally(() => process.exit(0)), END_MS).unref();
-  };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
+  });
   const shipper = new Shipper(feed, makeSink(feed), {
     box,
     url,
-    version,
+    version: courtdVersion(),
     once: options.once === true,
-    signal: ending.signal,
+    signal: ending,
     onReport: (report, isChange) => tell(report, isChange, options),
     onLeftOut: (sentence) => say(`courtd: ${sentence}`),
   });

@@ -5,7 +5,6 @@ import type { ShipSettings } from '../../ship/settings.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printJson, printPairs } from '../terminal/output.ts';
 
-/** `courtd ship status`. */
 export async function shipStatus(options: DataOption & JsonOption & ShipSettings): Promise<void> {
   const status = await withDatabase(options, (db) => shipObject(db, options));
   if (options.json) return printJson(status);

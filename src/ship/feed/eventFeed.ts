@@ -2,7 +2,6 @@ import type { Epoch } from '../../store/layout/epochs.ts';
 import type { ShipReport } from './shipNote.ts';
 import type { ShipStatus } from './shipStatus.ts';
 
-/** The state of the box's log. */
 export interface LogState {
   /** The current one is the last. */
   readonly epochs: readonly Epoch[];
@@ -26,7 +25,6 @@ export interface Piece {
   readonly isLast: boolean;
 }
 
-/** How large a piece may be; one event always fits. */
 /** A chunk holds no more than this, but always one event (design 8). */
 export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
 
@@ -38,9 +36,9 @@ export interface PieceLimits {
 
 /** Where a shipper reads events and reports its progress: the database, or the feed of another process. */
 export interface EventFeed {
-  /** @throws {FeedAway} where it cannot be read now, and may be again. */
+  /** @throws {FeedUnavailable} where it cannot be read now, and may be again. */
   state(): Promise<LogState>;
-  /** @param after a seq; 0: from the beginning. @throws {FeedAway} */
+  /** @param after a seq; 0: from the beginning. @throws {FeedUnavailable} */
   next(after: number, limits: PieceLimits): Promise<Piece>;
   /** Never fails: a report that is lost is followed by another. */
   report(report: ShipReport): Promise<void>;
@@ -55,5 +53,4 @@ export interface BoxStatus {
   readonly ship: ShipStatus | null;
 }
 
-/** The events cannot be read for now. */
-export class FeedAway extends Error {}
+export class FeedUnavailable extends Error {}

@@ -1,8 +1,10 @@
-import http from 'node:http';
+import { type Answer, requestAnswer } from '../../base/httpAnswer.ts';
+import { membersOf } from '../../base/json.ts';
+import { http } from '../../base/nodeHttp.ts';
 import {
   type BoxStatus,
   type EventFeed,
-  FeedAway,
+  FeedUnavailable,
   type LogState,
   type Piece,
   type PieceLimits,
@@ -14,12 +16,6 @@ import { isReport, type ShipReport } from './shipNote.ts';
 const FEED_MS = 30_000;
 /** A person waits for the answer. */
 const REPORT_MS = 2_000;
-
-interface Answer {
-  readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
-  readonly body: string;
-}
 
 /** The feed of another process, over its socket. */
 export class FeedClient implements EventFeed {
@@ -61,60 +57,21 @@ export class FeedClient implements EventFeed {
   }
 
   async #ask(path: string, body?: string): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const method = body === undefined ? 'GET' : 'POST';
     const options = { socketPath: this.#socket, path, method, agent: this.#agent, timeout: FEED_MS };
-    exchange(options, body, resolve, (error) =>
-      reject(new FeedAway(`The feed behind ${this.#socket} does not answer: ${error.message}.`)),
-    );
-    const answer = await promise;
+    const answer = await requestAnswer(options, body).catch((error) => {
+      throw new FeedUnavailable(`The feed behind ${this.#socket} does not answer: ${error.message}.`);
+    });
     if (answer.status === 200) return answer;
-    throw new FeedAway(errorOf(answer));
+    throw new FeedUnavailable(`${membersOf(answer.body).error ?? `The feed answers ${answer.status}.`}`);
   }
 }
 
 /** @returns the latest report of the shipper of a data directory, or of its feed; undefined where none is running. */
 export async function askReport(directory: string): Promise<ShipReport | undefined> {
-  const answer = await new Promise<Answer | undefined>((resolve) => {
-    const options = {
-      socketPath: shipSocket(directory),
-      path: '/v1/report',
-      agent: false,
-      timeout: REPORT_MS,
-    };
-    exchange(options, undefined, resolve, () => resolve(undefined));
-  });
+  const options = { socketPath: shipSocket(directory), path: '/v1/report', agent: false, timeout: REPORT_MS };
+  const answer = await requestAnswer(options).catch(() => undefined);
   if (answer?.status !== 200) return undefined;
-  const report: unknown = JSON.parse(answer.body);
+  const report: unknown = membersOf(answer.body);
   return isReport(report) ? report : undefined;
-}
-
-function exchange(
-  options: http.RequestOptions,
-  body: string | undefined,
-  resolve: (answer: Answer) => void,
-  reject: (error: Error) => void,
-): void {
-  const request = http.request(options, (response) => {
-    let text = '';
-    response.setEncoding('utf8');
-    response.on('data', (chunk) => {
-      text += chunk;
-    });
-    response.once('error', reject);
-    response.once('end', () =>
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
-    );
-  });
-  request.once('timeout', () => request.destroy(new Error('no answer in time')));
-  request.once('error', reject);
-  request.end(body);
-}
-
-function errorOf({ status, body }: Answer): string {
-  try {
-    return JSON.parse(body).error;
-  } catch {
-    return `The feed answers ${status}.`;
-  }
 }

@@ -1,12 +1,14 @@
 import fs from 'node:fs';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { membersOf } from '../../base/json.ts';
+import { http } from '../../base/nodeHttp.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { answerJson, targetOf } from '../../control/controlServer.ts';
 import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
 import { lockShipper } from '../../store/directory/directoryLock.ts';
-import { CHUNK_LIMITS, FeedAway } from './eventFeed.ts';
+import { CHUNK_LIMITS, FeedUnavailable } from './eventFeed.ts';
 import type { LocalFeed } from './localFeed.ts';
 import { isReport } from './shipNote.ts';
 
@@ -30,7 +32,7 @@ export class FeedServer {
   readonly #directory: string;
   readonly #feed: LocalFeed;
   readonly #lock: Database;
-  readonly #servers: http.Server[] = [];
+  readonly #servers: Server[] = [];
   /** The time of the last request, by performance.now. */
   askedAt = performance.now();
 
@@ -69,7 +71,7 @@ export class FeedServer {
     this.#lock.close();
   }
 
-  async #listen(bind: (server: http.Server) => void): Promise<void> {
+  async #listen(bind: (server: Server) => void): Promise<void> {
     const server = http.createServer((req, res) => void this.#answer(req, res));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject).once('listening', resolve);
@@ -97,9 +99,9 @@ export class FeedServer {
           return answerJson(res, { error: 'There is nothing here.' }, 404);
       }
     } catch (error) {
-      const isKnown = error instanceof FeedAway || error instanceof OperatorError;
+      const isKnown = error instanceof FeedUnavailable || error instanceof OperatorError;
       const message = isKnown ? error.message : 'Something went wrong in the feed.';
-      answerJson(res, { error: message }, error instanceof FeedAway ? 503 : 500);
+      answerJson(res, { error: message }, error instanceof FeedUnavailable ? 503 : 500);
     }
   }
 
@@ -132,17 +134,9 @@ export class FeedServer {
       text += chunk;
       if (text.length > REPORT_BYTES) return void res.destroy();
     }
-    const report = parse(text);
-    if (!isReport(report)) return answerJson(res, { error: 'That is no report.' }, 400);
+    const report: unknown = membersOf(text);
+    if (!isReport(report)) return answerJson(res, { error: 'That is not a report.' }, 400);
     await this.#feed.report(report);
     answerJson(res, {});
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -2,14 +2,15 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
-import { ArrivalLog, type Arrivals, NotNow } from '../../store/arrivalLog.ts';
+import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import {
   type BoxStatus,
   type EventFeed,
-  FeedAway,
+  FeedUnavailable,
   type LogState,
   type Piece,
   type PieceLimits,
@@ -46,7 +47,7 @@ export class LocalFeed implements EventFeed {
     try {
       await this.state();
     } catch (error) {
-      throw error instanceof FeedAway ? new OperatorError(error.message) : error;
+      throw error instanceof FeedUnavailable ? new OperatorError(error.message) : error;
     }
   }
 
@@ -57,7 +58,7 @@ export class LocalFeed implements EventFeed {
 
   async next(after: number, limits: PieceLimits): Promise<Piece> {
     const idle = this.#idle;
-    if (idle?.after === after && !this.#log.hasNews()) {
+    if (idle?.after === after && !this.#log.mayHaveNew()) {
       return { epoch: idle.epoch, lines: [], last: after, isLast: true };
     }
     const { events, isLast, epochs } = await this.#read(after, limits.events);
@@ -91,12 +92,8 @@ export class LocalFeed implements EventFeed {
     const args = [MAIN, 'status', '--json', '--data', this.#directory];
     const options = { timeout: STATUS_MS, maxBuffer: STATUS_BYTES, killSignal: 'SIGKILL' } as const;
     const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error) => error);
-    try {
-      const { problems, ship } = JSON.parse(stdout);
-      return { problems, ship };
-    } catch {
-      return undefined;
-    }
+    const { problems, ship } = membersOf(stdout) as Partial<BoxStatus>;
+    return problems === undefined || ship === undefined ? undefined : { problems, ship };
   }
 
   /** Writes what was reported last. */
@@ -110,8 +107,8 @@ export class LocalFeed implements EventFeed {
       try {
         return this.#log.after(after, limit);
       } catch (error) {
-        if (!(error instanceof NotNow)) throw error;
-        if (!error.isLocked || performance.now() > giveUpAt) throw new FeedAway(error.message);
+        if (!(error instanceof TemporarilyUnreadable)) throw error;
+        if (!error.isLocked || performance.now() > giveUpAt) throw new FeedUnavailable(error.message);
       }
       await sleep(FOLLOW_POLL_MS);
     }

@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { createPartial, publish } from '../../base/atomicFile.ts';
+import { createPartial, partialNameOf, publish, removePartial } from '../../base/atomicFile.ts';
+import { membersOf } from '../../base/json.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 
-/** What a shipper is doing. */
 export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
 export type ShipState = (typeof SHIP_STATES)[number];
 
@@ -29,7 +29,6 @@ export interface ShipReport {
 const WRITE_MS = 60_000;
 /** A shipper that has not reported for this long has ended: it reports at least every two seconds. */
 const SILENT_MS = 15_000;
-const NOTE_BYTES_MAX = 16 * 1024;
 
 export function noteFile(directory: string): string {
   return path.join(directory, 'courtd.ship');
@@ -39,14 +38,9 @@ export function noteFile(directory: string): string {
 export function readNote(directory: string): ShipReport | undefined {
   try {
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
-    const fd = fs.openSync(noteFile(directory), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    try {
-      const bytes = Buffer.alloc(NOTE_BYTES_MAX);
-      const note = JSON.parse(bytes.toString('utf8', 0, fs.readSync(fd, bytes)));
-      return isReport(note) ? note : undefined;
-    } finally {
-      fs.closeSync(fd);
-    }
+    const flag = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+    const note: unknown = membersOf(fs.readFileSync(noteFile(directory), { encoding: 'utf8', flag }));
+    return isReport(note) ? note : undefined;
   } catch {
     return undefined;
   }
@@ -120,6 +114,7 @@ export class NoteKeeper {
       this.#written = text;
     } catch {
       // The next report tries again.
+      removePartial(partialNameOf(noteFile(this.#directory)));
     }
     this.#writtenAt = performance.now();
   }

@@ -23,7 +23,6 @@ export interface ShipStatus {
 
 /** How far shipping has got, by the latest report and the current database. */
 export interface ShipView extends ShipStatus {
-  /** Whether a shipper runs. */
   readonly running: boolean;
   /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
   readonly isSetUp: boolean;

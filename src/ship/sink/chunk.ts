@@ -12,7 +12,6 @@ export interface Chunk extends Piece {
 
 const gzip = promisify(zlib.gzip);
 
-/** A chunk as a message. */
 export interface Message {
   readonly data: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,7 +29,6 @@ export async function messageOf({ after, last, lines }: Chunk): Promise<Message>
   return { data, headers };
 }
 
-/** A chunk that headquarters has. */
 export interface StoredChunk {
   readonly after: number;
   readonly last: number;

@@ -1,22 +1,24 @@
-import http from 'node:http';
+import type { Agent } from 'node:http';
 import https from 'node:https';
+import { urlToHttpOptions } from 'node:url';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { requestAnswer } from '../../base/httpAnswer.ts';
+import { http } from '../../base/nodeHttp.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import type { SecretFile } from '../../base/secretFile.ts';
 import { eventOf } from '../../nats/chunk.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
 import { knownShipped } from '../feed/shipNote.ts';
 import type { Chunk } from './chunk.ts';
-import { connectTrouble } from './connectTrouble.ts';
-import type { SecretFile } from './secrets.ts';
-import { type Sink, Trouble } from './sink.ts';
+import { connectionError } from './connectionError.ts';
+import { type Sink, SinkError } from './sink.ts';
 import type { Cursor } from './startCursor.ts';
 
 /** Another courtd answers when the events are on its disk. */
 const ANSWER_MS = 30_000;
-/** Until an answer is whole, for whoever sends a byte now and then. */
-const WHOLE_ANSWER_MS = 2 * ANSWER_MS;
-const ANSWER_BYTES = 256 * 1024;
+/** For whoever sends a byte now and then. */
+const LIMITS = { wholeMs: 2 * ANSWER_MS, chars: 256 * 1024 } as const;
 /** Characters of an answer that are quoted: a report has a bound. */
 const QUOTED_CHARS = 300;
 /** No courtd asks for a longer rest. */
@@ -26,7 +28,6 @@ const TOKEN = /^[\w.~+/-]+=*$/;
 
 const gzip = promisify(zlib.gzip);
 
-/** What the connection needs. */
 export interface CourtdTarget {
   /** Without a name and password. */
   readonly url: URL;
@@ -41,6 +42,8 @@ interface Answer {
   readonly retryMs: number;
   /** Of a problem; empty where the answer is none. */
   readonly sentence: string;
+  /** Whether it names a fault of an event, as a courtd does; what stands in front of one may answer 400 to everything. */
+  readonly isFault: boolean;
   /** How many events it says that it has. */
   readonly events: number;
 }
@@ -50,7 +53,7 @@ export class CourtdSink implements Sink {
   readonly #target: CourtdTarget;
   readonly #feed: EventFeed;
   readonly #isTls: boolean;
-  #agent: http.Agent | undefined;
+  #agent: Agent | undefined;
   #cursor: Cursor | undefined;
 
   /** @throws {OperatorError} without a token. */
@@ -65,7 +68,7 @@ export class CourtdSink implements Sink {
     this.#isTls = target.url.protocol === 'https:';
   }
 
-  async whereAreYou(): Promise<Cursor> {
+  async readCursor(): Promise<Cursor> {
     const { epochs, report } = await this.#feed.state();
     const epoch = epochs.at(-1)!.name;
     if (this.#cursor?.epoch === epoch) return this.#cursor;
@@ -76,7 +79,7 @@ export class CourtdSink implements Sink {
   async send(chunk: Chunk, { epoch, expected }: Cursor): Promise<Cursor> {
     const answer = await this.#post(await gzip(`[${chunk.lines.map(eventOf).join(',')}]`));
     // A 202 of something else, such as a proxy, is no acknowledgement.
-    if (answer.status !== 202 || answer.events !== chunk.lines.length) throw this.#troubleOf(answer);
+    if (answer.status !== 202 || answer.events !== chunk.lines.length) throw this.#errorOf(answer);
     this.#cursor = { epoch, seq: chunk.last, expected };
     return this.#cursor;
   }
@@ -92,27 +95,27 @@ export class CourtdSink implements Sink {
     this.#agent = undefined;
   }
 
-  #troubleOf({ status, sentence, retryMs }: Answer): Trouble {
+  #errorOf({ status, sentence, isFault, retryMs }: Answer): SinkError {
     const where = this.#target.url.host;
-    if ((status === 400 && sentence !== '') || status === 413)
-      return new Trouble('poison', `headquarters answers ${status}: ${sentence}`);
+    if ((status === 400 && isFault) || status === 413)
+      return new SinkError('poison', `headquarters answers ${status}: ${sentence}`);
     if (status === 401 || status === 403) {
-      return new Trouble(
+      return new SinkError(
         'refused',
         `Headquarters (${where}) does not accept the token of this box: put the current one where COURTD_SHIP_CREDS says, and restart ` +
           'the shipper ("sudo systemctl restart courtd-ship").',
       );
     }
     if (status === 429 || status >= 500) {
-      return new Trouble(
+      return new SinkError(
         'waiting',
         `Headquarters (${where}) takes no events now (${status}): ${sentence} The box keeps them.`,
         retryMs,
       );
     }
-    return new Trouble(
+    return new SinkError(
       'refused',
-      `What answers at ${where} is no courtd (${status}): correct COURTD_SHIP_URL.`,
+      `What answers at ${where} is not courtd (${status}): correct COURTD_SHIP_URL.`,
       retryMs,
     );
   }
@@ -121,9 +124,9 @@ export class CourtdSink implements Sink {
     const { url } = this.#target;
     const token = this.#target.token.read()?.toString('utf8').trim() ?? '';
     if (!TOKEN.test(token)) {
-      throw new Trouble(
+      throw new SinkError(
         'refused',
-        `Headquarters (${url.host}) was not asked: what stands where the token of this box belongs, in the file of COURTD_SHIP_CREDS, is no token. Put the current one there, alone.`,
+        `Headquarters (${url.host}) was not asked: what stands where the token of this box belongs, in the file of COURTD_SHIP_CREDS, is not a token. Put the current one there, alone.`,
       );
     }
     const headers = {
@@ -134,28 +137,16 @@ export class CourtdSink implements Sink {
     };
     const place = new URL(`${url.pathname.replace(/\/(v1\/events\/?)?$/, '')}/v1/events`, url);
     const options = { method: 'POST', headers, agent: this.#connections(), timeout: ANSWER_MS };
-    return new Promise((resolve, reject) => {
-      const request = (this.#isTls ? https : http).request(place, options, (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (piece) => {
-          if (text.length < ANSWER_BYTES) text += piece;
-        });
-        response.once('error', (error) => reject(connectTrouble(error, url.host)));
-        response.once('end', () => {
-          const retryS = Math.min(Number(response.headers['retry-after']) || 0, RETRY_MAX_S);
-          resolve({ status: response.statusCode ?? 0, retryMs: 1_000 * retryS, ...read(text, token) });
-        });
-      });
-      const giveUp = () => request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' }));
-      const timer = setTimeout(giveUp, WHOLE_ANSWER_MS);
-      request.once('timeout', giveUp).once('close', () => clearTimeout(timer));
-      request.once('error', (error) => reject(connectTrouble(error, url.host)));
-      request.end(body);
-    });
+    const answer = await requestAnswer({ ...urlToHttpOptions(place), ...options }, body, LIMITS).catch(
+      (error) => {
+        throw connectionError(error, url.host);
+      },
+    );
+    const retryS = Math.min(Number(answer.headers['retry-after']) || 0, RETRY_MAX_S);
+    return { status: answer.status, retryMs: 1_000 * retryS, ...read(answer.body, token) };
   }
 
-  #connections(): http.Agent {
+  #connections(): Agent {
     const ca = this.#target.ca.read();
     this.#agent ??= this.#isTls
       ? new https.Agent({ keepAlive: true, ...(ca === undefined ? {} : { ca }) })
@@ -165,14 +156,15 @@ export class CourtdSink implements Sink {
 }
 
 /** @returns the sentence of a problem, with the first fault that it names and without the token, or the count of an acknowledgement. */
-function read(text: string, token: string): Pick<Answer, 'sentence' | 'events'> {
+function read(text: string, token: string): Pick<Answer, 'sentence' | 'isFault' | 'events'> {
   try {
-    const { accepted, duplicates, error, details, invalid } = JSON.parse(text);
+    const { type, accepted, duplicates, error, details, invalid } = JSON.parse(text);
     const issue = details?.[0] ?? invalid?.[0]?.issues?.[0];
+    const isFault = issue !== undefined || /^urn:courtd:problem:/.test(type);
     const sentence = [error, issue && `${issue.path} ${issue.message}.`].filter(Boolean).join(' ');
     const quoted = sentence.replaceAll(token, '(token removed)').slice(0, QUOTED_CHARS);
-    return { sentence: quoted, events: accepted + duplicates };
+    return { sentence: quoted, isFault, events: accepted + duplicates };
   } catch {
-    return { sentence: '', events: Number.NaN };
+    return { sentence: '', isFault: false, events: Number.NaN };
   }
 }

@@ -1,16 +1,10 @@
-import {
-  type ConnectionOptions,
-  connect,
-  credsAuthenticator,
-  type NatsConnection,
-} from '@nats-io/transport-node';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { SecretFile } from '../../base/secretFile.ts';
 import type { Servers } from '../../nats/address.ts';
-import { isCredentials, optionsOf } from '../../nats/connect.ts';
-import { connectTrouble } from './connectTrouble.ts';
-import type { SecretFile } from './secrets.ts';
-import { Trouble } from './sink.ts';
+import { credentialsOf, optionsOf } from '../../nats/connect.ts';
+import { connectionError } from './connectionError.ts';
+import { SinkError } from './sink.ts';
 
-/** What a connection needs. */
 export interface NatsTarget {
   readonly servers: Servers;
   readonly box: string;
@@ -23,33 +17,28 @@ export interface NatsTarget {
 /**
  * Connects to one of the servers, whichever answers first in a random order. The library's own reconnecting is off: it hides why a
  * connection cannot be made, and the shipper has to ask where to go on after each anyway. The shipper never gives up.
- * @throws {Trouble} of the last server that was tried; one that refuses this box counts for more than one that is not there.
+ * @throws {SinkError} of the last server that was tried; one that refuses this box counts for more than one that is not there.
  */
 export async function connectToNats({ servers: all, box, creds, ca }: NatsTarget): Promise<NatsConnection> {
   const common = {
     ...optionsOf(all, `courtd ${box}`, ca.read()),
-    ...credentialsOf(creds),
+    ...credentialsOf(
+      creds,
+      new SinkError(
+        'refused',
+        'COURTD_SHIP_CREDS does not hold NATS credentials: put the file there that headquarters made for this box ("nsc generate creds").',
+      ),
+    ),
     inboxPrefix: `_INBOX.${box}`,
     reconnect: false,
   };
-  let worst: Trouble | undefined;
+  let worst: SinkError | undefined;
   for (const server of all.servers.toSorted(() => Math.random() - 0.5)) {
     try {
       return await connect({ ...common, servers: [server] });
     } catch (error) {
-      if (worst?.kind !== 'refused') worst = connectTrouble(error, server);
+      if (worst?.kind !== 'refused') worst = connectionError(error, server);
     }
   }
   throw worst!;
-}
-
-/** A credentials file, which counts for more than the user of the URL. @throws {Trouble} where the file holds something else. */
-function credentialsOf(creds: SecretFile): ConnectionOptions {
-  const content = creds.read();
-  if (content === undefined) return {};
-  if (isCredentials(content)) return { authenticator: credsAuthenticator(content) };
-  throw new Trouble(
-    'refused',
-    'COURTD_SHIP_CREDS does not hold NATS credentials: put the file there that headquarters made for this box ("nsc generate creds").',
-  );
 }

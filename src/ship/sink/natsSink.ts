@@ -2,9 +2,9 @@ import { type Msg, headers as makeHeaders, type NatsConnection } from '@nats-io/
 import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
 import { type Chunk, chunkOf, messageOf } from './chunk.ts';
-import { connectTrouble } from './connectTrouble.ts';
+import { connectionError } from './connectionError.ts';
 import { connectToNats, type NatsTarget } from './natsConnection.ts';
-import { type Sink, Trouble } from './sink.ts';
+import { type Sink, SinkError } from './sink.ts';
 import { type Cursor, Fenced, hasChunk, type LastMessage, startCursor } from './startCursor.ts';
 
 /** A server that keeps what it acknowledges syncs its disk first, and a leader may have to be elected. */
@@ -15,11 +15,10 @@ const HEADER_BYTES = 1_024;
 const [WRONG_LAST_SEQUENCE, MESSAGE_TOO_LARGE] = [[10_071, 10_164], 10_054] as const;
 const NOT_FOUND = 404;
 
-/** What a stream answers to a message. */
 interface PublishAnswer {
   readonly stream?: string;
   readonly seq?: number;
-  readonly error?: { readonly err_code?: number; readonly description?: string };
+  readonly error?: { readonly err_code?: number; readonly description?: string } | null;
 }
 
 /**
@@ -37,14 +36,14 @@ export class NatsSink implements Sink {
     this.#feed = feed;
   }
 
-  async whereAreYou(): Promise<Cursor> {
+  async readCursor(): Promise<Cursor> {
     const { epochs } = await this.#feed.state();
     const lastOf = (epoch: string) => this.#last(this.#subject(epoch));
     try {
       return await startCursor(epochs, lastOf, (chunk) => hasChunk(this.#feed, chunk));
     } catch (error) {
       if (!(error instanceof Fenced)) throw error;
-      throw new Trouble(
+      throw new SinkError(
         'fenced',
         `Headquarters has events of ${this.#subject(epochs.at(-1)!.name)} that are not of this box: another box was made from a copy ` +
           'of it, or its database was put back without "courtd restore". Nothing more is shipped. Find the other box; then give this ' +
@@ -57,20 +56,26 @@ export class NatsSink implements Sink {
     const { data, headers } = await messageOf(chunk);
     const nc = await this.#connected();
     const limit = nc.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    if (!(limit >= 2 * HEADER_BYTES)) {
+      throw new SinkError(
+        'waiting',
+        `Headquarters takes messages of ${limit} bytes at most, which no event fits: have it set "max_payload: 8MB". The box keeps its events.`,
+      );
+    }
     if (data.length + HEADER_BYTES > limit) {
-      throw new Trouble(
+      throw new SinkError(
         'poison',
-        `packed it has ${data.length} bytes, and headquarters takes ${limit} in a message (max_payload).`,
+        `compressed, it has ${data.length} bytes, and headquarters accepts ${limit} in a message (max_payload).`,
       );
     }
     const answer = await this.#ask(this.#subject(epoch), data, {
       ...headers,
       'Nats-Expected-Last-Subject-Sequence': String(expected),
     });
-    const { seq, stream, error } = answer.json<PublishAnswer>();
-    if (error !== undefined) throw troubleOf(error);
+    const { seq, stream, error } = publishAnswerOf(answer);
+    if (error) throw sinkErrorOf(error);
     if (typeof seq !== 'number' || stream !== STREAM) {
-      throw new Trouble(
+      throw new SinkError(
         'waiting',
         `What answers for ${this.#subject(epoch)} is not the stream ${STREAM}: run "courtd fleet check" at headquarters.`,
       );
@@ -103,10 +108,17 @@ export class NatsSink implements Sink {
   async #last(subject: string): Promise<LastMessage | undefined> {
     const answer = await this.#ask(`$JS.API.DIRECT.GET.${STREAM}.${subject}`);
     if (answer.headers?.code === NOT_FOUND) return undefined;
-    if (answer.headers?.code) {
-      throw new Trouble('waiting', `Headquarters does not say what it has: ${answer.headers.description}.`);
-    }
+    const { code, description } = answer.headers ?? {};
     const expected = Number(answer.headers?.get('Nats-Sequence'));
+    // What is no message of the subject must not fence this box.
+    if (code || !(expected > 0) || answer.headers?.get('Nats-Subject') !== subject) {
+      const reason =
+        description || (code ? `error ${code}` : `what answers for ${subject} is not the stream ${STREAM}`);
+      throw new SinkError(
+        'waiting',
+        `Headquarters does not say what it has: ${reason}. The box keeps its events.`,
+      );
+    }
     return { expected, chunk: chunkOf(answer.data, answer.headers) };
   }
 
@@ -121,10 +133,10 @@ export class NatsSink implements Sink {
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
       return await nc.request(subject, data, { timeout: ANSWER_MS, headers: all });
     } catch (error) {
-      const trouble = connectTrouble(error, this.#target.name);
+      const failure = connectionError(error, this.#target.name);
       // What does not answer may be a connection that nobody is at the other end of any more.
-      if (trouble.kind !== 'waiting') await this.close();
-      throw trouble;
+      if (failure.kind !== 'waiting') await this.close();
+      throw failure;
     }
   }
 
@@ -134,16 +146,29 @@ export class NatsSink implements Sink {
   }
 }
 
-function troubleOf({
+/** @returns nothing where it is no answer of a stream. */
+function publishAnswerOf(answer: Msg): PublishAnswer {
+  try {
+    return answer.json<PublishAnswer | null>() ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function sinkErrorOf({
   err_code: code = 0,
   description = 'no reason given',
-}: NonNullable<PublishAnswer['error']>): Trouble {
+}: NonNullable<PublishAnswer['error']>): SinkError {
   if ((WRONG_LAST_SEQUENCE as readonly number[]).includes(code)) {
-    return new Trouble('moved', 'Headquarters has another last message than was expected.');
+    return new SinkError(
+      'moved',
+      'Headquarters has another last message than it says: one of its servers is late, or another box ships under this name. The box ' +
+        'keeps its events and goes on trying.',
+    );
   }
   if (code === MESSAGE_TOO_LARGE)
-    return new Trouble('poison', `headquarters does not take it: ${description}.`);
-  return new Trouble(
+    return new SinkError('poison', `headquarters does not take it: ${description}.`);
+  return new SinkError(
     'waiting',
     `Headquarters takes no events now: ${description}. The box keeps them; "courtd fleet check" at headquarters says what to do.`,
   );

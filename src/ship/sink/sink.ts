@@ -1,17 +1,16 @@
 import type { Chunk } from './chunk.ts';
 import type { Cursor } from './startCursor.ts';
 
-/** Where events go. */
 export interface Sink {
   /**
    * Asks headquarters up to where it has the log; connects first where there is no connection.
-   * @throws {Trouble}
+   * @throws {SinkError}
    */
-  whereAreYou(): Promise<Cursor>;
+  readCursor(): Promise<Cursor>;
   /**
    * Sends a chunk that goes on behind the cursor.
    * @returns the cursor behind it, once it is acknowledged.
-   * @throws {Trouble} where it is not: it may have been stored all the same, so ask where to go on.
+   * @throws {SinkError} where it is not: it may have been stored all the same, so ask where to go on.
    */
   send(chunk: Chunk, cursor: Cursor): Promise<Cursor>;
   /** Tells headquarters how the box is, where it wants to know. Best effort. */
@@ -30,15 +29,15 @@ export interface Sink {
  * - poison: it will never take this chunk as it is.
  * - fenced: another box ships under the same name.
  */
-export type TroubleKind = 'connecting' | 'refused' | 'waiting' | 'moved' | 'poison' | 'fenced';
+export type SinkErrorKind = 'connecting' | 'refused' | 'waiting' | 'moved' | 'poison' | 'fenced';
 
 /** Why something was not acknowledged: the message says what happened and what to do. */
-export class Trouble extends Error {
-  readonly kind: TroubleKind;
+export class SinkError extends Error {
+  readonly kind: SinkErrorKind;
   /** How long headquarters wants to be left alone, in milliseconds. */
   readonly retryMs: number;
 
-  constructor(kind: TroubleKind, message: string, retryMs = 0) {
+  constructor(kind: SinkErrorKind, message: string, retryMs = 0) {
     super(message);
     this.kind = kind;
     this.retryMs = retryMs;

@@ -3,7 +3,6 @@ import type { Epoch } from '../../store/layout/epochs.ts';
 import { CHUNK_LIMITS, type EventFeed } from '../feed/eventFeed.ts';
 import type { StoredChunk } from './chunk.ts';
 
-/** Where a log goes on. */
 export interface Cursor {
   /** The name of the epoch that is shipped. */
   readonly epoch: string;
@@ -67,7 +66,8 @@ export async function hasChunk(feed: EventFeed, { lines, last }: StoredChunk): P
   if (last > lastSeq) return false;
   const own = new Map<number, string>();
   const first = seqOf(lines[0]!);
-  for (let after = first - 1; after < last; ) {
+  // More events than the chunk has: it is not of this log, however far it claims to reach.
+  for (let after = first - 1; after < last && own.size <= lines.length; ) {
     const piece = await feed.next(after, CHUNK_LIMITS);
     for (const line of piece.lines) own.set(seqOf(line), line);
     if (piece.isLast) break;

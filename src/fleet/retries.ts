@@ -21,7 +21,7 @@ export function codeOf(error: unknown): number | undefined {
 }
 
 /** Retries for up to a minute: servers that are electing a leader do not answer, or answer with an error. */
-export class Patience {
+export class Retries {
   readonly #waitMs: number;
   readonly #end: number;
   readonly #tell: (sentence: string) => void;
