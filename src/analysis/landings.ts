@@ -1,7 +1,7 @@
+import { byName } from '../base/visibleText.ts';
 import { Bins, linear } from './bins.ts';
 import { type Frame, isInside } from './court.ts';
 import { Grid } from './grid.ts';
-import { byName } from './payload.ts';
 
 /** How a landing was judged: `is_in`, where it was sent. */
 export const VERDICTS = ['in', 'out', 'not judged'] as const;

@@ -14,9 +14,6 @@ export interface Payload {
 /** UTF-16 code units that are kept of a name in a payload, which may be as long as a body. */
 const NAME_CHARS = 256;
 
-/** The order of names for people: camera 2 before camera 10. */
-export const byName = new Intl.Collator('en', { numeric: true }).compare;
-
 /** @returns undefined where the text is damaged in the database. */
 export function payloadOf(json: string): Payload | undefined {
   try {

@@ -1,5 +1,5 @@
+import { byName } from '../base/visibleText.ts';
 import { Bins, LOGARITHMIC } from './bins.ts';
-import { byName } from './payload.ts';
 
 /** At most this many sources get a line each; the rest share one. */
 const SOURCES_MAX = 100;

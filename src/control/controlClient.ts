@@ -1,4 +1,5 @@
-import http, { type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { checkControlFile, controlFile } from './controlSocket.ts';
 

@@ -1,7 +1,8 @@
 import fs from 'node:fs';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { bindPrivately, controlFile, giveToGroup, removeStale } from './controlSocket.ts';
 
@@ -33,7 +34,7 @@ export class ControlServer {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   readonly #sockets = new Set<Socket>();
-  #server: http.Server | undefined;
+  #server: Server | undefined;
   /** Of the socket that it listens on. */
   #inode: number | undefined;
   #told = '';
@@ -157,7 +158,6 @@ export function targetOf({ url = '' }: IncomingMessage): { path: string; query: 
   return { path, query: new URLSearchParams(query.join('?')) };
 }
 
-/** Answers with one JSON value. */
 export function answerJson(res: ServerResponse, value: unknown, status = 200): void {
   const body = JSON.stringify(value);
   res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) });

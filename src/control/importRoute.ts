@@ -18,7 +18,6 @@ const BODY_MS = 10_000;
 /** Lines are checked for this long before anything else that has arrived is served. */
 const SLICE_MS = 2;
 
-/** The daemon's answer to a batch. */
 export type ImportAnswer =
   | { readonly counts: Pick<Counts, 'accepted' | 'duplicates' | 'conflicts'> }
   /** Nothing of the batch is stored. @see ImportFault */
@@ -33,7 +32,6 @@ export interface ImportFault {
   readonly members: ProblemMembers;
 }
 
-/** What the import depends on. */
 export interface ImportContext {
   readonly rules: EventRules;
   /** As for a request of a camera. */

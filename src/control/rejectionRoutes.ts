@@ -41,7 +41,6 @@ export function wholeOf(rejection: Rejection): WholeRejection {
 export const REJECTIONS_PATH = '/v1/rejections';
 export const REJECTION_PATH = '/v1/rejections/show';
 
-/** The refused requests that the daemon remembers. */
 interface Remembered {
   newest(count: number): Rejection[];
   find(id: string): Rejection | undefined;

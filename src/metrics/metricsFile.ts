@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 import { partialNameOf, removeLeftovers } from '../base/atomicFile.ts';
 import { cannotWrite } from '../base/operatorError.ts';
 
-/** How often the file is written. */
 export const METRICS_FILE_MS = 15_000;
 /** World-readable: node_exporter runs as another user. */
 const FILE_MODE = 0o644;
@@ -40,7 +39,6 @@ export class MetricsFile {
     return this.#writing;
   }
 
-  /** Removes the file. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { recentSources, summarizeStore } from '../store/read/storeSummary.ts';
-import { listTokens, tokenState } from '../store/tokens/tokens.ts';
+import { isValid, listTokens } from '../store/tokens/tokens.ts';
 import { directoryFamilies } from './directory.ts';
 import { gauge, type MetricFamily } from './family.ts';
 import { type ShipGauges, shippingFamilies } from './shipping.ts';
@@ -10,7 +10,7 @@ import { lastEventFamily } from './sources.ts';
 export async function stoppedFamilies(db: Database, data: string, ship: ShipGauges): Promise<MetricFamily[]> {
   const nowMs = Date.now();
   const { events, sessions } = summarizeStore(db, nowMs);
-  const isOpen = listTokens(db).some((token) => ['active', 'retiring'].includes(tokenState(token, nowMs)));
+  const isOpen = listTokens(db).some((token) => isValid(token, nowMs));
   const sources = recentSources(db, nowMs).map(({ source, court, lastMs }) => ({
     labels: { court_id: court, source },
     value: lastMs / 1_000,

@@ -97,6 +97,8 @@ t.test(
   },
 );
 
-t.test('SIGINT in the middle: nothing that looks like a backup, and the next one tidies up', async (t) =>
-  endsInTheMiddle(t, await stored(t, 20_000), 'SIGINT'),
-);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  t.test(`${signal} in the middle: nothing that looks like a backup, and the next one tidies up`, async (t) =>
+    endsInTheMiddle(t, await stored(t, 20_000), signal),
+  );
+}

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import type { CheckResult } from '../../src/base/finding.ts';
 import { CHECKS } from '../../src/cli/checks/allChecks.ts';
-import type { CheckResult } from '../../src/cli/checks/check.ts';
 import { checkConsistency } from '../../src/store/inspection/consistency.ts';
 import { inspect } from '../../src/store/inspection/inspect.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -102,7 +102,7 @@ t.test('--full: a damaged page is a failure with what to do, and nothing is chan
   const { level, message, advice } = await full(data);
   t.equal(level, 'fail');
   t.match(message, /integrity check finds|is damaged|cannot be read/);
-  t.match(advice, /restore|Mend/);
+  t.match(advice, /restore|Fix/);
   t.strictSame(fs.readFileSync(file), bytes);
 });
 
@@ -166,4 +166,12 @@ t.test('where it keeps the daemon from cutting its log off, the reading is calle
   fs.writeFileSync(log, '');
   fs.truncateSync(log, 65 * 1024 ** 2);
   t.equal(await reading, undefined);
+});
+
+t.test('programs of the system that hang are not waited for', async (t) => {
+  const system = new FakeSystemd(t);
+  for (const name of ['systemctl', 'timedatectl']) system.program(name, 'exec sleep 600');
+  const { stdout } = await system.courtd(['check', '--json', '--data', flushed(t)]);
+  const found = (JSON.parse(stdout) as CheckResult[]).map(({ name, level }) => [name, level]);
+  t.match(Object.fromEntries(found), { units: 'ok', clock: 'warn', chrony: 'ok' });
 });

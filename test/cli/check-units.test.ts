@@ -2,10 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
 import { CHECKS } from '../../src/cli/checks/allChecks.ts';
-import { lookAround } from '../../src/cli/checks/box.ts';
+import { inspectBox } from '../../src/cli/checks/box.ts';
 import { runCheck } from '../../src/cli/checks/check.ts';
-import { aboutAvahi, aboutChrony } from '../../src/cli/checks/examples.ts';
-import { SANDBOX } from '../../src/cli/checks/sandbox.ts';
+import { aboutChrony } from '../../src/cli/checks/clock.ts';
+import { aboutAvahi } from '../../src/cli/checks/port.ts';
+import { SANDBOX } from '../../src/cli/checks/units.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { FakeSystemd, sandboxOfUnit } from '../harness/fakeSystemd.ts';
@@ -20,7 +21,7 @@ async function booted(t: Test) {
   system.boot(data, 1);
   system.use(t);
   const find = async (name: string) =>
-    runCheck(CHECKS.find((check) => check.name === name)!, await lookAround({ data }, makeProgram()));
+    runCheck(CHECKS.find((check) => check.name === name)!, await inspectBox({ data }, makeProgram()));
   return { system, find };
 }
 

@@ -2,9 +2,10 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import t from 'tap';
+import type { CheckResult } from '../../src/base/finding.ts';
 import { CHECKS } from '../../src/cli/checks/allChecks.ts';
 import type { Box } from '../../src/cli/checks/box.ts';
-import { type CheckResult, runCheck } from '../../src/cli/checks/check.ts';
+import { runCheck } from '../../src/cli/checks/check.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { Progress } from '../../src/cli/terminal/output.ts';
 import type { QuickLook } from '../../src/store/inspection/inspect.ts';
@@ -12,6 +13,9 @@ import type { Token } from '../../src/store/tokens/tokens.ts';
 import { makePair, type PairFiles } from '../harness/certificates.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 /** What single checks find, each on a box of its own making; check.test.ts has all of them at the front door. */
 

@@ -6,7 +6,10 @@ import { sideBySide } from '../../src/cli/conflicts/sideBySide.ts';
 import { pruneEvents } from '../../src/store/retention/prune.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
+
+runInProcess();
 
 const isList = new Ajv().compile(
   Type.Array(

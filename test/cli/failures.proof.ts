@@ -2,9 +2,18 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { BIN, courtd, run, temporaryFolder } from '../harness/daemon.ts';
-import { MAKERS, READERS, rotated, snapshot, tryTroubles } from './troubles.ts';
+import { MAKERS, READERS, rotated, snapshot, tryDirectoryFaults, tryPipes } from './directoryFaults.ts';
 
-tryTroubles(t, 1);
+tryDirectoryFaults(t, 1);
+tryPipes(t, (backup) =>
+  ['courtd.db', 'courtd.db-journal', 'courtd.clock'].flatMap((name) =>
+    [
+      ['session', 'list'],
+      ['restore', backup],
+      ['prune', '--yes', '--older-than', '1d'],
+    ].map((args) => [name, args] as const),
+  ),
+);
 
 const NOBODY = 65_534;
 const asNobody = { uid: NOBODY, gid: NOBODY, cwd: '/' };

@@ -1,38 +1,20 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { rotated, snapshot, tryTroubles, withFile } from './troubles.ts';
+import { snapshot, tryDirectoryFaults, tryPipes, withFile } from './directoryFaults.ts';
 
 runInProcess();
 
 // A third of them in turn; failures.proof.ts tries all.
-tryTroubles(t, 3);
+tryDirectoryFaults(t, 3);
 
-t.test('a pipe in the place of a file: one sentence, and nobody waits for its other end', async (t) => {
-  const data = await rotated(temporaryFolder(t));
-  const backup = path.join(temporaryFolder(t), 'backup.db');
-  await courtd(['backup', backup, '--data', data]);
-  for (const name of ['courtd.db', 'courtd.db-journal', 'courtd.clock']) {
-    const [pipe, away] = [path.join(data, name), path.join(data, 'away')];
-    if (fs.existsSync(pipe)) fs.renameSync(pipe, away);
-    await run('mkfifo', ['-m', '660', pipe]);
-    for (const args of [
-      ['session', 'list'],
-      ['restore', backup],
-      ['prune', '--yes', '--older-than', '1d'],
-    ]) {
-      const { status, stderr } = await run('timeout', ['-s', 'KILL', '120', BIN, ...args, '--data', data]);
-      const what = `${args.join(' ')} over ${name}`;
-      t.equal(status, 1, what);
-      t.match(stderr, /^courtd: \S+ is a pipe, a socket or a device, [^\n]+: remove it\.\n$/, what);
-    }
-    fs.rmSync(pipe);
-    if (fs.existsSync(away)) fs.renameSync(away, pipe);
-  }
-});
+tryPipes(t, (backup) => [
+  ['courtd.db', ['restore', backup]],
+  ['courtd.db-journal', ['session', 'list']],
+  ['courtd.clock', ['prune', '--yes', '--older-than', '1d']],
+]);
 
 t.test('an empty file is set up by what makes a database', async (t) => {
   const data = withFile(temporaryFolder(t), '');

@@ -338,7 +338,7 @@ t.test(
 );
 
 t.test(
-  'a file that the daemon cannot open: who, and how to mend it, and it is mended by that',
+  'a file that the daemon cannot open: who, how to fix it, and that this fixes it',
   { skip },
   async (t) => {
     const { data } = await venue(t);

@@ -6,7 +6,10 @@ import { reportOf } from '../../src/cli/report/report.ts';
 import { sessionId } from '../../src/store/read/sessions.ts';
 import { courtd } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
+
+runInProcess();
 
 const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&\u202e`;
 const EMPTY = 'nothing but an identity';

@@ -52,30 +52,31 @@ t.test('a second serve on one data directory is refused in a sentence, and the f
   t.equal(await daemon.stop(), 0);
 });
 
-t.test('without any token it starts, warns, and answers 401 until there is one', async (t) => {
-  const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
-  t.equal((await daemon.post(event())).status, 401);
-  t.match(await daemon.command('token', 'list'), { status: 0, stdout: '', stderr: /There is no token yet/ });
-  const { stdout } = await daemon.command('token', 'rotate');
-  const headers = { Authorization: `Bearer ${stdout.trim()}` };
-  t.equal((await daemon.post(event(), headers)).status, 202);
-  await daemon.stop();
-  const warnings = daemon.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
-  t.ok(
-    warnings.some((msg) => /there is no token.*token rotate/.test(msg)),
-    warnings.join('\n'),
-  );
-});
-
-t.test('once there is a token, the log says that the warning is over, and says it once', async (t) => {
-  const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
-  const cured = () => daemon.log.filter(({ msg }) => msg.startsWith('there is a token now'));
-  await daemon.command('token', 'rotate');
-  while (cured().length === 0) await once(daemon.child.stdout, 'data');
-  await daemon.command('token', 'rotate');
-  t.equal(await daemon.stop(), 0);
-  t.equal(cured().length, 1);
-});
+t.test(
+  'without any token it starts, warns, answers 401 until there is one, and says once that there is',
+  async (t) => {
+    const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
+    t.equal((await daemon.post(event())).status, 401);
+    t.match(await daemon.command('token', 'list'), {
+      status: 0,
+      stdout: '',
+      stderr: /There is no token yet/,
+    });
+    const { stdout } = await daemon.command('token', 'rotate');
+    const headers = { Authorization: `Bearer ${stdout.trim()}` };
+    t.equal((await daemon.post(event(), headers)).status, 202);
+    const cured = () => daemon.log.filter(({ msg }) => msg.startsWith('there is a token now'));
+    while (cured().length === 0) await once(daemon.child.stdout, 'data');
+    await daemon.command('token', 'rotate');
+    t.equal(await daemon.stop(), 0);
+    t.equal(cured().length, 1);
+    const warnings = daemon.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+    t.ok(
+      warnings.some((msg) => /there is no token.*token rotate/.test(msg)),
+      warnings.join('\n'),
+    );
+  },
+);
 
 t.test(
   'every command works while the daemon runs, when it has stopped, and after it was killed',
@@ -111,3 +112,11 @@ t.test(
     await check(second, 'after it was killed');
   },
 );
+
+t.test('programs that wait for "listening" find it in a log of errors only', async (t) => {
+  const daemon = await Daemon.start(t, ['--log-level', 'error']);
+  t.strictSame(
+    daemon.log.map(({ msg }) => msg),
+    ['listening'],
+  );
+});

@@ -1,24 +1,24 @@
 import path from 'node:path';
 import t from 'tap';
 import { cleanEnvironment, courtd, run, temporaryFolder } from '../harness/daemon.ts';
-
+import { runInProcess } from '../harness/inProcess.ts';
 import { COMMAND, started } from '../harness/npmStart.ts';
 
-t.test('it listens on this machine alone, unless it is told otherwise', async (t) => {
-  for (const [told, host] of [
-    [{}, '127.0.0.1'],
-    [{ COURTD_HOST: '0.0.0.0' }, '0.0.0.0'],
-  ] as const) {
-    const { lines, child } = await started(t, path.join(temporaryFolder(t), 'data'), told);
-    const listening = lines.find((line) => line.includes('"listening"')) ?? '{}';
-    t.equal(JSON.parse(listening).host, host);
-    child.kill('SIGKILL');
-  }
+runInProcess();
+
+function hostOf(lines: readonly string[]): string {
+  return JSON.parse(lines.find((line) => line.includes('"listening"')) ?? '{}').host;
+}
+
+t.test('it listens where it is told', async (t) => {
+  const { lines } = await started(t, path.join(temporaryFolder(t), 'data'), { COURTD_HOST: '0.0.0.0' });
+  t.equal(hostOf(lines), '0.0.0.0');
 });
 
-t.test('a second one beside it says that there is one, and changes no token', async (t) => {
+t.test('untold, it listens on this machine alone; a second one says so, and changes no token', async (t) => {
   const data = path.join(temporaryFolder(t), 'data');
-  const { child, exited } = await started(t, data);
+  const { child, exited, lines } = await started(t, data);
+  t.equal(hostOf(lines), '127.0.0.1');
   const tokens = await courtd(['token', 'list', '--json', '--data', data]);
   const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0' });
   const { status, stdout, stderr } = await run(...COMMAND, { env });

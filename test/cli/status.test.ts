@@ -2,11 +2,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import t, { type Test } from 'tap';
-import { type Status, StatusSchema } from '../../src/cli/status/schema.ts';
+import { SOURCES_KNOWN } from '../../src/base/limits.ts';
+import type { Status } from '../../src/cli/status/statusJson.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { StatusSchema } from '../harness/statusSchema.ts';
 
 runInProcess();
 
@@ -71,6 +73,16 @@ t.test('a box whose cameras send is well: exit status 0', async (t) => {
     },
     { source: 'camera-9', court_id: 'court-2', state: 'sending', events_last_minute: 1 },
   ]);
+
+  await daemon.post(
+    Array.from({ length: 400 }, (_, i) => event({ source: 'kept', eot: ago(3_600 - i * 5) })),
+  );
+  const { status: later } = await statusOf(t, daemon.data);
+  t.strictSame(codes(later), [], 'a camera that sends what it has kept for an hour has no wrong clock');
+  t.match(
+    later.sources.find(({ source }) => source === 'kept'),
+    { clock_offset_s: null },
+  );
 });
 
 t.test('a box without a database: exit status 3, and a sentence', async (t) => {
@@ -105,8 +117,16 @@ t.test('while the daemon is down, and after it was killed, the database tells wh
   const again = await Daemon.run(t, daemon.data, daemon.token);
   const { status: started } = await statusOf(t, daemon.data);
   t.match(started, { state: 'ok', sources: [{ source: 'camera-1', state: 'unknown' }] });
+  for (const batch of [0, 1, 2]) {
+    const sent = Array.from({ length: 500 }, (_, i) =>
+      event({ eot: onTime(), source: `made-up-${batch}-${i}` }),
+    );
+    t.equal((await again.post(sent)).status, 202);
+  }
+  t.equal((await statusOf(t, daemon.data)).status.sources.length, SOURCES_KNOWN, 'whatever names are sent');
   await again.stop();
   t.notOk(fs.existsSync(path.join(daemon.data, 'control.sock')), 'it takes its socket away');
+  t.equal((await statusOf(t, daemon.data)).status.sources.length, SOURCES_KNOWN);
 });
 
 t.test('clocks: who is off is named, and where all are off alike it may be the box', async (t) => {
@@ -137,15 +157,6 @@ t.test('clocks: who is off is named, and where all are off alike it may be the b
   t.equal(alike.problems.length, 2);
 });
 
-t.test('a camera that sends what it has kept for an hour has no wrong clock', async (t) => {
-  const daemon = await Daemon.start(t);
-  const kept = Array.from({ length: 400 }, (_, i) => event({ eot: ago(3_600 - i * 5) }));
-  await daemon.post(kept);
-  const { status } = await statusOf(t, daemon.data);
-  t.strictSame(codes(status), []);
-  t.match(status.sources, [{ clock_offset_s: null }]);
-});
-
 t.test('refusals: the message names the source, or the address and who is known there', async (t) => {
   const daemon = await Daemon.start(t);
   await daemon.post(event({ source: 'good', eot: onTime() }));
@@ -166,18 +177,15 @@ t.test('refusals: the message names the source, or the address and who is known 
     },
   );
   t.match(status.rates, { requests_last_minute: 3, refused_last_minute: 2 });
-});
 
-t.test('a box without a token is failing', async (t) => {
-  const daemon = await Daemon.start(t);
   await daemon.command('token', 'revoke', '1');
-  const { exit, status } = await statusOf(t, daemon.data);
-  t.equal(exit, 1);
-  t.match(status, {
-    state: 'failing',
-    tokens: { active: 0 },
-    problems: [{ code: 'no_token', level: 'fail' }],
-  });
+  const { exit: failed, status: without } = await statusOf(t, daemon.data);
+  t.equal(failed, 1);
+  t.match(without, { state: 'failing', tokens: { active: 0 } }, 'a box without a token is failing');
+  t.match(
+    without.problems.find(({ code }) => code === 'no_token'),
+    { level: 'fail' },
+  );
 });
 
 t.test(

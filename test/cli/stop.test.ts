@@ -2,9 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, cleanEnvironment, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { RawClient, request } from '../harness/rawClient.ts';
+
+runInProcess();
+
+const REQUESTS = 1_000;
 
 /** Resolves when a line of the log starts with these words. */
 async function said(daemon: Daemon, words: string): Promise<void> {
@@ -25,8 +30,8 @@ t.test('a second signal changes nothing: a request that is half sent is still an
     daemon.child.kill(first);
     await said(daemon, 'stopping');
     daemon.child.kill(second);
-    // A command that runs from start to end gives the signal all the time it needs.
-    t.equal((await daemon.command('token', 'list')).status, 0);
+    // A program that runs from start to end gives the signal all the time it needs.
+    t.equal((await run(BIN, ['token', 'list', '--data', daemon.data])).status, 0);
     client.send(body);
     t.equal((await client.next()).status, 202, `${first} and ${second}`);
     t.equal(await daemon.exited, 0);
@@ -41,12 +46,12 @@ t.test('a log reader that has stopped reading holds up neither events nor the en
   const exited = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
   const [first] = await once(child.stdout, 'data');
-  // From here on nobody reads: a pipe holds 64 KiB, which is less than what is logged below.
+  // From here on nobody reads: the pipe and its reader hold 64 KiB each, and a request is more than 150 bytes of log.
   child.stdout.pause();
   const { port } = JSON.parse(String(first).split('\n')[0]!);
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   let answered = 0;
-  for (let i = 0; i < 1_500; i++) {
+  for (let i = 0; i < REQUESTS; i++) {
     const response = await fetch(`http://127.0.0.1:${port}/v1/events`, {
       method: 'POST',
       headers,
@@ -55,7 +60,7 @@ t.test('a log reader that has stopped reading holds up neither events nor the en
     if (response.status === 202) answered++;
     await response.arrayBuffer();
   }
-  t.equal(answered, 1_500);
+  t.equal(answered, REQUESTS);
   child.kill('SIGTERM');
   await exited;
   t.equal((await courtd(['session', 'list', '--data', data])).status, 0);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from '@sinclair/typebox';
@@ -17,7 +18,7 @@ const isLine = new Ajv().compile(
     {
       seq: Type.Integer({ minimum: 1 }),
       received_at: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
-      event: EventSchema,
+      event: Type.Unsafe(EventSchema),
     },
     { additionalProperties: false },
   ),
@@ -229,6 +230,16 @@ t.test('a database that goes away and comes back: said once each', async (t) => 
   await again.post(events(2));
   await tail.has(5);
   t.equal(tail.stderr.split('\n').length - 1, 2);
+});
+
+t.test('with --follow it is less urgent than the daemon, in each of its threads', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(events(3));
+  const tail = new Tail(t, daemon.data);
+  await tail.has(3);
+  const threads = fs.readdirSync(`/proc/${tail.child.pid}/task`).map(Number);
+  t.ok(threads.length > 1);
+  t.strictSame([...new Set(threads.map((id) => os.getPriority(id)))], [10]);
 });
 
 t.test('while nothing comes it holds nothing of the database, and takes next to no time', async (t) => {

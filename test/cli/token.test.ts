@@ -167,21 +167,6 @@ t.test(
   },
 );
 
-t.test('a running daemon obeys a rotation and a revocation at the next request', async (t) => {
-  const daemon = await Daemon.start(t);
-  const statusOf = async (token: string) =>
-    (await daemon.post([], { Authorization: `Bearer ${token}` })).status;
-  const second = await rotate(daemon.data);
-  t.strictSame([await statusOf(daemon.token), await statusOf(second)], [202, 202]);
-  const revoked = await daemon.command('token', 'revoke', '1');
-  t.strictSame([revoked.status, revoked.stdout], [0, '']);
-  t.strictSame([await statusOf(daemon.token), await statusOf(second)], [401, 202]);
-  const third = await rotate(daemon.data, '--grace', '0');
-  t.strictSame([await statusOf(second), await statusOf(third)], [401, 202]);
-  t.match((await daemon.command('token', 'revoke', '3')).stderr, /No token is left/);
-  t.equal(await statusOf(third), 401);
-});
-
 t.test('a revoked token stays revoked from its first revocation on, whatever is rotated later', async (t) => {
   const data = temporaryFolder(t);
   await rotate(data);

@@ -6,7 +6,7 @@ import { knownVariables } from '../../src/cli/options/environmentVariables.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { runInProcess } from '../harness/inProcess.ts';
+import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
 
@@ -61,7 +61,7 @@ t.test('wrong usage is told on standard error with status 2, and nothing is made
   const folder = temporaryFolder(t);
   const check = async (line: string) => {
     const env = { COURTD_DATA: path.join(folder, 'data') };
-    const { status, stdout, stderr } = await courtd(line.split(' '), env);
+    const { status, stdout, stderr } = await commandInProcess(line.split(' '), env);
     t.strictSame({ status, stdout }, { status: 2, stdout: '' }, line);
     t.match(stderr, line === 'token' ? /^Usage: courtd token/ : /^courtd: [^\n]+\n$/, line);
   };
@@ -79,7 +79,7 @@ t.test('a variable with a wrong value is wrong usage too, and is named', async (
   };
   const check = async ([name, value]: [string, string]) => {
     const data = path.join(temporaryFolder(t), 'data');
-    const { status, stderr } = await courtd(['serve', '--data', data], { [name]: value });
+    const { status, stderr } = await commandInProcess(['serve', '--data', data], { [name]: value });
     t.equal(status, 2, name);
     t.match(stderr, name);
     t.notOk(fs.existsSync(data));
@@ -90,7 +90,7 @@ t.test('a variable with a wrong value is wrong usage too, and is named', async (
 t.test(
   'help and version are no failure, and help shows each option of serve with its variable',
   async (t) => {
-    const [help, version] = await Promise.all([courtd(['serve', '--help']), courtd(['--version'])]);
+    const [help, version] = await Promise.all([commandInProcess(['serve', '--help']), courtd(['--version'])]);
     t.strictSame([help.status, help.stderr, version.status], [0, '', 0]);
     t.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
     const pairs = ['host', 'port', 'venue', 'rate-limit', 'body-limit', 'log-level', 'data'];
@@ -110,7 +110,7 @@ t.test('the help of each command has an example of it', async (t) => {
     const inner = command.commands.filter((one) => one.name() !== 'help');
     await Promise.all(inner.map((one) => look(one, `${name} ${one.name()}`.trim())));
     if (inner.length > 0 || name === 'version') return;
-    const { stdout } = await courtd([...name.split(' '), '--help']);
+    const { stdout } = await commandInProcess([...name.split(' '), '--help']);
     const example = new RegExp(`^ {2}.*courtd ${name}`, 'm');
     if (!example.test(stdout.slice(stdout.indexOf('Global Options:')))) without.push(name);
   };
@@ -206,14 +206,14 @@ t.test('an empty variable counts as unset', async (t) => {
 });
 
 t.test('every variable of serve does what its option does, and the option wins', async (t) => {
-  const set = { COURTD_VENUE: 'venue-1', COURTD_BODY_LIMIT: '4KiB', COURTD_LOG_LEVEL: 'debug' };
+  const set = { COURTD_VENUE: 'venue-1', COURTD_BODY_LIMIT: '1KiB', COURTD_LOG_LEVEL: 'debug' };
   const [daemon, limited] = await Promise.all([
     Daemon.start(t, [], temporaryFolder(t), set),
     Daemon.start(t, ['--venue', 'venue-2'], temporaryFolder(t), { ...set, COURTD_RATE_LIMIT: '1' }),
   ]);
   for (const sent of [event(), event()]) t.equal((await daemon.post(sent)).status, 202);
   t.equal((await daemon.post(event({ venue_id: 'venue-2' }))).status, 400);
-  t.equal((await daemon.post(' '.repeat(4097))).status, 413);
+  t.equal((await daemon.post(' '.repeat(1025))).status, 413);
   await daemon.stop();
   t.ok(daemon.log.some(({ level }) => level === 'debug'));
   const answers = await Promise.all([0, 1, 2].map(() => limited.post(event({ venue_id: 'venue-2' }))));

@@ -88,7 +88,7 @@ t.test('SIGTERM and Ctrl-C give the terminal back, and NO_COLOR has no colours',
   }
 });
 
-t.test('a hundred cameras scroll, those with trouble first', { skip }, async (t) => {
+t.test('a hundred cameras scroll, those with problems first', { skip }, async (t) => {
   const daemon = await Daemon.start(t);
   const eot = new Date().toISOString();
   const all = Array.from({ length: 100 }, (_, i) =>

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { askDaemon } from '../../src/control/controlClient.ts';
-import type { DaemonStatus } from '../../src/control/statusRoute.ts';
+import type { DaemonStatus } from '../../src/control/daemonStatus.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 

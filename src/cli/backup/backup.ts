@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import {
   explainWriteErrors,
@@ -10,20 +9,14 @@ import {
 } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { noteBackup } from '../../store/backup/lastBackup.ts';
 import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { cleanUpOnExit } from '../terminal/cleanup.ts';
-import {
-  counted,
-  isoTime,
-  type JsonOption,
-  mebibytes,
-  Progress,
-  printJson,
-  say,
-} from '../terminal/output.ts';
+import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { cleanUpOnExit } from '../terminal/signals.ts';
+import { bytesFor } from '../terminal/units.ts';
 
 export interface BackupOptions extends DataOption, JsonOption {
   /** How many backups a directory keeps. */
@@ -32,13 +25,9 @@ export interface BackupOptions extends DataOption, JsonOption {
 
 /** `backup` removes only files with such a name. */
 const BACKUP_NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
-/** The niceness of a backup: the daemon goes first. */
-const NICENESS = 10;
 
-/** `courtd backup FILE|DIR`. */
 export async function backup(place: string, options: BackupOptions): Promise<void> {
-  // A caller's higher niceness stays: lowering it may not be permitted.
-  if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
+  yieldToIngest();
   const startedAt = performance.now();
   const directory = isDirectory(place) ? place : undefined;
   const work = async () => {
@@ -74,7 +63,7 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
     });
   }
   say(
-    `Backup written to ${file}: ${mebibytes(copy.bytes)}, ${counted(copy.events, 'event')}, in ${seconds.toFixed(1)} s.`,
+    `Backup written to ${file}: ${bytesFor(copy.bytes)}, ${counted(copy.events, 'event')}, in ${seconds.toFixed(1)} s.`,
   );
   if (removed.length > 0) say(`Removed to keep ${counted(options.keep, 'backup')}: ${removed.join(', ')}.`);
 }
@@ -97,7 +86,7 @@ async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
   const cancelCleanup = cleanUpOnExit(() => asCaller(() => removePartial(partialNameOf(file))));
   try {
     return await copyDatabase(databaseFile(data), file, (bytes) =>
-      progress.show(() => `${mebibytes(bytes)} copied`),
+      progress.show(() => `${bytesFor(bytes)} copied`),
     );
   } finally {
     cancelCleanup();

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { integer, json, notEmpty } from '../options/optionParsers.ts';
 
@@ -11,10 +11,11 @@ export function addBackup(program: Command): void {
       'a directory, which keeps the newest backups, or a new file that ends in .db',
       notEmpty,
     )
-    .addOption(
-      new Option('--keep <number>', 'how many backups the directory keeps')
-        .default(BACKUPS_KEPT)
-        .argParser(integer(1, BACKUPS_KEPT_MAX)),
+    .option(
+      '--keep <number>',
+      'how many backups the directory keeps',
+      integer(1, BACKUPS_KEPT_MAX),
+      BACKUPS_KEPT,
     )
     .addOption(json())
     .addHelpText(

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { json } from '../options/optionParsers.ts';
 
-/** `courtd check`. */
 export function addCheck(program: Command): void {
   program
     .command('check')

@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { CERTIFICATE_WARN_DAYS } from '../../base/limits.ts';
 import { isOpenToAll, readKeyPair } from '../../host/tlsCertificate.ts';
 import { type Token, tokenState } from '../../store/tokens/tokens.ts';
 import { isoTime } from '../terminal/output.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, together } from './check.ts';
 
 /** What a camera needs for access: the token, and the certificate that it sees. */
 

@@ -1,19 +1,18 @@
+import type { CheckResult } from '../../base/finding.ts';
 import { certificate, token } from './access.ts';
 import { backup } from './backup.ts';
 import type { Box } from './box.ts';
-import { type Check, type CheckResult, runCheck } from './check.ts';
-import { clock } from './clock.ts';
+import { type Check, runCheck } from './check.ts';
+import { chrony, clock } from './clock.ts';
 import { configuration } from './configuration.ts';
 import { database } from './database.ts';
 import { disk } from './disk.ts';
-import { avahi, chrony } from './examples.ts';
 import { log } from './log.ts';
 import { metrics } from './metricsFile.ts';
 import { permissions } from './permissions.ts';
-import { port } from './port.ts';
-import { sandbox } from './sandbox.ts';
+import { avahi, port } from './port.ts';
 import { ship } from './ship.ts';
-import { units } from './units.ts';
+import { sandbox, units } from './units.ts';
 
 /** In the order in which they are run and told: one that needs another comes after it. systemd/CHECK.md has them all. */
 export const CHECKS: readonly Check[] = [

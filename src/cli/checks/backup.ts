@@ -1,10 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { readHeader } from '../../store/layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../../store/layout/schema.ts';
 import { isoTime } from '../terminal/output.ts';
-import { type Check, type Finding, fail, ok, warn } from './check.ts';
+import type { Check } from './check.ts';
 
 const DAY_MS = 86_400_000;
 /** Nightly, within 20 minutes, and later on a box that is off at night. */

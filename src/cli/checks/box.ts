@@ -7,14 +7,13 @@ import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { inspect, type QuickLook } from '../../store/inspection/inspect.ts';
 import { explain } from '../../store/open/openErrors.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { cleanUpOnExit } from '../terminal/cleanup.ts';
 import { Progress } from '../terminal/output.ts';
-import { SANDBOX_PROPERTIES } from './sandbox.ts';
+import { cleanUpOnExit } from '../terminal/signals.ts';
 import { filesOf, given, SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from './unitSettings.ts';
+import { SANDBOX_PROPERTIES } from './units.ts';
 
 const QUICK_LOOK_MS = 15_000;
 
-/** The box as the checks see it. */
 export interface Box {
   readonly data: string;
   /** The whole database is to be read. */
@@ -43,7 +42,7 @@ export interface BoxOptions extends DataOption {
  * Root is the owner of the data directory from here on, by its effective ids.
  * @throws {OperatorError} where there is no database.
  */
-export async function lookAround({ data, full = false }: BoxOptions, program: Command): Promise<Box> {
+export async function inspectBox({ data, full = false }: BoxOptions, program: Command): Promise<Box> {
   refuseMissing(data);
   const ending = new AbortController();
   cleanUpOnExit(() => ending.abort());

@@ -1,16 +1,8 @@
+import fs from 'node:fs';
+import { type CheckResult, type Finding, fail, type Level } from '../../base/finding.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { asCaller } from '../../base/processIdentity.ts';
 import type { Box } from './box.ts';
-
-export type Level = 'ok' | 'warn' | 'fail';
-
-/** What a check has found. */
-export interface Finding {
-  readonly level: Level;
-  /** What is, in a sentence. */
-  readonly message: string;
-  /** What to do; empty where there is nothing to do. */
-  readonly advice: string;
-}
 
 export interface Check {
   readonly name: string;
@@ -20,25 +12,8 @@ export interface Check {
   readonly isUnbounded?: (box: Box) => boolean;
 }
 
-/** As `courtd check --json` prints it. */
-export interface CheckResult extends Finding {
-  readonly name: string;
-}
-
 const CHECK_MS = 30_000;
 const RANK: Readonly<Record<Level, number>> = { ok: 0, warn: 1, fail: 2 };
-
-export function ok(message: string): Finding {
-  return { level: 'ok', message, advice: '' };
-}
-
-export function warn(message: string, advice: string): Finding {
-  return { level: 'warn', message, advice };
-}
-
-export function fail(message: string, advice: string): Finding {
-  return { level: 'fail', message, advice };
-}
 
 /** @returns several findings as one, the worst first; where all is well, `otherwise`. */
 export function together(findings: readonly Finding[], otherwise: Finding): Finding {
@@ -50,6 +25,16 @@ export function together(findings: readonly Finding[], otherwise: Finding): Find
     message: join(bad.map(({ message }) => message)),
     advice: join(bad.map(({ advice }) => advice)),
   };
+}
+
+/** @returns undefined where there is no such file. */
+export function readIfThere(file: string): string | undefined {
+  try {
+    return asCaller(() => fs.readFileSync(file, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** Runs one check; whatever happens to it is a result. */
@@ -76,7 +61,7 @@ async function look(check: Check, box: Box): Promise<Finding> {
     return await check.look(box);
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof OperatorError) return fail(message, 'Mend that, and run "courtd check" again.');
+    if (error instanceof OperatorError) return fail(message, 'Fix that, and run "courtd check" again.');
     const { code = '', path, syscall } = error as NodeJS.ErrnoException;
     if (/^(EACCES|EPERM)$/.test(code))
       return fail(`${path ?? 'Something'} is closed to this user.`, 'Use sudo.');

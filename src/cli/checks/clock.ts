@@ -1,8 +1,10 @@
+import fs from 'node:fs';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { isoTime } from '../terminal/output.ts';
 import type { Box } from './box.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, readIfThere, together } from './check.ts';
 
 /** What has been received is older than this, unless the clock has gone back. */
 const SLACK_MS = 60_000;
@@ -49,4 +51,48 @@ async function aboutServer(): Promise<Finding> {
     'Name one of the venue: NTP= in /etc/systemd/timesyncd.conf, then "sudo systemctl restart systemd-timesyncd". ' +
       'Without internet, /usr/share/doc/courtd/examples/chrony-courtd.conf has cameras follow the box.',
   );
+}
+
+interface ChronyPlaces {
+  /** Where somebody has put `systemd/examples/chrony-courtd.conf`. */
+  readonly file: string;
+  /** A directory that is there where the box has a clock that runs on a battery. */
+  readonly battery: string;
+}
+
+const CHRONY: ChronyPlaces = {
+  file: '/etc/chrony/conf.d/courtd.conf',
+  battery: '/sys/class/rtc/rtc0',
+};
+
+export const chrony: Check = { name: 'chrony', look: () => aboutChrony(CHRONY) };
+
+export async function aboutChrony({ file, battery }: ChronyPlaces): Promise<Finding> {
+  const text = readIfThere(file);
+  if (text === undefined) return ok('The box gives cameras no clock (no file of courtd below /etc/chrony).');
+  const lines = text.split('\n').map((line) => line.trim());
+  const gives = lines.some((line) => /^local\b/.test(line));
+  const allows = lines.some((line) => /^allow\b/.test(line));
+  const { stdout } = await askTool('systemctl', 'is-active', 'chrony.service');
+  const findings = [
+    !gives || fs.existsSync(battery)
+      ? ok('')
+      : warn(
+          'The box gives cameras its own clock, and has none that runs on a battery: after a power cut all of them follow a wrong one.',
+          `Take the line "local" out of ${file}, then "sudo systemctl restart chrony".`,
+        ),
+    allows
+      ? ok('')
+      : warn(
+          `${file} lets no camera ask.`,
+          `Write "allow" with the venue's network there, such as "allow 10.0.7.0/24".`,
+        ),
+    stdout.trim() === 'active'
+      ? ok('')
+      : warn(
+          'chrony does not run, so cameras get no clock.',
+          '"sudo apt install chrony", "sudo systemctl enable --now chrony".',
+        ),
+  ];
+  return together(findings, ok('chrony gives cameras the clock of the box.'));
 }

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { knownVariables, nearestVariable } from '../options/environmentVariables.ts';
 import { integer, parseDuration } from '../options/optionParsers.ts';
 import type { Box } from './box.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, together } from './check.ts';
 
 /** What the timers' units read; no option stands for them. */
 const TIMERS: Readonly<Record<string, (text: string) => unknown>> = {

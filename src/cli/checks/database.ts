@@ -1,7 +1,8 @@
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { type Consistency, inspect } from '../../store/inspection/inspect.ts';
 import { counted } from '../terminal/output.ts';
 import type { Box } from './box.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, together } from './check.ts';
 
 const RESTORE = 'Keep a copy of the database, check the disk, and restore a backup ("courtd restore").';
 const INTEGRITY_MS = 3_600_000;

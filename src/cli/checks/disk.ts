@@ -1,12 +1,13 @@
 import { constants, rmSync } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { MIN_FREE_BYTES, RESERVE_BYTES } from '../../base/limits.ts';
 import { parseSize } from '../options/optionParsers.ts';
-import { cleanUpOnExit } from '../terminal/cleanup.ts';
-import { mebibytes } from '../terminal/output.ts';
+import { cleanUpOnExit } from '../terminal/signals.ts';
+import { bytesFor } from '../terminal/units.ts';
 import type { Box } from './box.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, together } from './check.ts';
 
 const SYNCS = 9;
 /** A slow disk is measured with fewer. */
@@ -33,21 +34,21 @@ export const disk: Check = {
             `${told[0]!.toUpperCase()}${told.slice(1)}.`,
             'A worn SD card or a slow stick: cameras wait for it. Use an SSD, or have cameras send more events at once.',
           );
-    return together([room, speed], ok(`${gibibytes(free)} free; ${told}.`));
+    return together([room, speed], ok(`${bytesFor(free)} free; ${told}.`));
   },
 };
 
 function aboutRoom({ data, settings }: Box, free: number): Finding {
   if (free < RESERVE_BYTES) {
     return fail(
-      `The disk of ${data} is full: ${mebibytes(free)} free.`,
+      `The disk of ${data} is full: ${bytesFor(free)} free.`,
       'Make room: "sudo courtd prune --older-than 90d --dry-run" says what would go, and without --dry-run it goes.',
     );
   }
   const floor = floorOf(settings.COURTD_MIN_FREE);
   if (free >= floor) return ok('');
   return warn(
-    `Only ${mebibytes(free)} are free on the disk of ${data}, less than ${mebibytes(floor)} (COURTD_MIN_FREE).`,
+    `Only ${bytesFor(free)} are free on the disk of ${data}, less than ${bytesFor(floor)} (COURTD_MIN_FREE).`,
     'Make room with "courtd prune", or set COURTD_KEEP or COURTD_KEEP_POSITIONS, before cameras are refused.',
   );
 }
@@ -86,8 +87,4 @@ async function medianSync(handle: FileHandle): Promise<number> {
     times.push(performance.now() - startedAt);
   }
   return times.sort((a, b) => a - b)[Math.floor(times.length / 2)]!;
-}
-
-function gibibytes(bytes: number): string {
-  return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 }

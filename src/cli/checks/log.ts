@@ -1,6 +1,8 @@
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { membersOf } from '../../base/json.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { counted } from '../terminal/output.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, together } from './check.ts';
 
 /** Older ones are history: a box may run for years without a boot. */
 const SINCE = '-7d';
@@ -20,7 +22,7 @@ export const log: Check = {
         'Use sudo, or look where the log of courtd goes.',
       );
     }
-    const lines = own.flatMap((line) => parse(line) ?? []);
+    const lines = own.map(membersOf);
     const fatal = lines.filter(({ level }) => level === 'fatal');
     const errors = lines.filter(({ level }) => level === 'error');
     const findings = [
@@ -42,22 +44,7 @@ async function journal(...filter: string[]): Promise<string[] | undefined> {
   return stdout.split('\n').filter((line) => line !== '' && line !== '-- No entries --');
 }
 
-interface LogLine {
-  readonly level: string;
-  readonly time: string;
-  readonly msg: string;
-}
-
-function parse(line: string): LogLine | undefined {
-  try {
-    const { level, time, msg } = JSON.parse(line);
-    return { level, time, msg };
-  } catch {
-    return undefined;
-  }
-}
-
-function about(level: string, lines: readonly LogLine[], finding: typeof fail): Finding {
+function about(level: string, lines: readonly Record<string, unknown>[], finding: typeof fail): Finding {
   const newest = lines[0];
   if (newest === undefined) return ok('');
   const many =

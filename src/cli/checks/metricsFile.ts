@@ -1,8 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { METRICS_FILE_MS } from '../../metrics/metricsFile.ts';
-import { type Check, type Finding, fail, ok, warn } from './check.ts';
+import type { Check } from './check.ts';
 
 /** How many writes may be missed: a disk stalls, a box is busy. */
 const MISSED = 4;

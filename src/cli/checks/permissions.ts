@@ -1,11 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { isMember, permissionHint } from '../../store/directory/permissionHint.ts';
 import { explain } from '../../store/open/openErrors.ts';
 import type { Box } from './box.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, together } from './check.ts';
 
 const OPEN_TO_OTHERS = 0o007;
 

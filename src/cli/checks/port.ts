@@ -1,18 +1,18 @@
-import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { PORT } from '../../base/limits.ts';
+import { http } from '../../base/nodeHttp.ts';
 import { askDaemon } from '../../control/controlClient.ts';
+import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import { PROBE_PATH, type ProbeAnswer } from '../../control/probeRoute.ts';
-import type { DaemonStatus } from '../../control/statusRoute.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import { PROBE_HEADER } from '../../telemetry/ownProbes.ts';
 import type { Box } from './box.ts';
-import { type Check, fail, ok, warn } from './check.ts';
+import { type Check, readIfThere, together } from './check.ts';
 
 const ANSWER_MS = 5_000;
 
-/** Where the daemon listens. */
 interface Listening {
   readonly host: string;
   readonly port: number;
@@ -70,11 +70,8 @@ async function listening({ data, unit, settings }: Box): Promise<Listening> {
     return { host: reachable(told[1]!), port: Number(told[2]), isTls: daemon.tls, isKnown: true };
   }
   const isTls = settings.COURTD_TLS_CERT !== undefined;
-  if (unit !== undefined) {
-    const socket = (await showUnits(['courtd.socket'], ['Listen']))?.[0];
-    const match = /^(.*):(\d+) \(Stream\)$/m.exec(socket?.Listen ?? '');
-    if (match !== null) return { host: reachable(match[1]!), port: Number(match[2]), isTls, isKnown: true };
-  }
+  const socket = await unitSocket(unit);
+  if (socket !== undefined) return { ...socket, isTls, isKnown: true };
   const { COURTD_HOST = '0.0.0.0', COURTD_PORT } = settings;
   const port = Number(COURTD_PORT ?? PORT);
   const isUsable = Number.isInteger(port) && port > 0 && port < 65_536;
@@ -84,6 +81,13 @@ async function listening({ data, unit, settings }: Box): Promise<Listening> {
     isTls,
     isKnown: isUsable && COURTD_PORT !== undefined,
   };
+}
+
+/** Where courtd.socket listens, if the daemon is that of a unit. */
+async function unitSocket(unit: Box['unit']): Promise<Pick<Listening, 'host' | 'port'> | undefined> {
+  const socket = unit && (await showUnits(['courtd.socket'], ['Listen']))?.[0];
+  const match = /^(.*):(\d+) \(Stream\)$/m.exec(socket?.Listen ?? '');
+  return match === null ? undefined : { host: reachable(match[1]!), port: Number(match[2]) };
 }
 
 /** The address by which a program on this machine gets there. */
@@ -126,4 +130,41 @@ function ask({ host, port, isTls }: Listening, mark: string | undefined): Promis
     });
     request.end();
   });
+}
+
+/** Where somebody has put `systemd/examples/courtd.avahi.service`. */
+const AVAHI_FILE = '/etc/avahi/services/courtd.service';
+
+/** Whether what cameras are told by mDNS is true. */
+export const avahi: Check = { name: 'avahi', look: (box) => aboutAvahi(box, AVAHI_FILE) };
+
+export async function aboutAvahi(
+  { unit, settings }: Pick<Box, 'unit' | 'settings'>,
+  file: string,
+): Promise<Finding> {
+  const text = readIfThere(file);
+  if (text === undefined)
+    return ok('The box is not announced by mDNS (no file of courtd below /etc/avahi/services).');
+  const listening = (await unitSocket(unit))?.port ?? Number(settings.COURTD_PORT ?? PORT);
+  const announced = Number(/<port>\s*(\d+)\s*<\/port>/.exec(text)?.[1]);
+  const isTls = settings.COURTD_TLS_CERT !== undefined;
+  const saysTls = /<txt-record>\s*tls=(?:1|yes|true)\s*<\/txt-record>/.test(text);
+  const findings = [
+    /<type>\s*_courtd\._tcp\s*<\/type>/.test(text)
+      ? ok('')
+      : warn(`${file} does not announce _courtd._tcp.`, 'Copy the example anew.'),
+    announced === listening
+      ? ok('')
+      : warn(
+          `${file} announces ${Number.isNaN(announced) ? 'no port' : `port ${announced}`}, and courtd listens on ${listening}.`,
+          `Write <port>${listening}</port> there.`,
+        ),
+    isTls === saysTls
+      ? ok('')
+      : warn(
+          `${file} announces tls=${saysTls ? 'yes' : 'no'}, and courtd ${isTls ? 'speaks TLS' : 'speaks no TLS'}.`,
+          `Write tls=${isTls ? 'yes' : 'no'} there.`,
+        ),
+  ];
+  return together(findings, ok(`The box is announced by mDNS as _courtd._tcp, port ${listening}.`));
 }

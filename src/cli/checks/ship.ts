@@ -1,10 +1,11 @@
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { shownUrl } from '../../nats/address.ts';
 import { readNote } from '../../ship/feed/shipNote.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
 import { parseAddress } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
-import { type Check, type Finding, fail, ok, warn } from './check.ts';
+import type { Check } from './check.ts';
 
 /** The age in seconds from which unshipped events count as behind. */
 const LATE_S = 3_600;

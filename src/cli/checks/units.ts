@@ -1,5 +1,6 @@
+import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
-import { type Check, type Finding, fail, ok, together, warn } from './check.ts';
+import { type Check, together } from './check.ts';
 
 const UNITS = [
   'courtd.service',
@@ -62,4 +63,81 @@ function about(
     );
   }
   return found;
+}
+
+/**
+ * What systemd/courtd.service takes away, as `systemctl show` prints it: those values, or one that is as strict. A test holds it
+ * against the unit.
+ */
+export const SANDBOX: Readonly<Record<string, (value: string) => boolean>> = {
+  User: (value) => value !== '' && value !== 'root',
+  NoNewPrivileges: isYes,
+  CapabilityBoundingSet: isNothing,
+  AmbientCapabilities: isNothing,
+  RestrictSUIDSGID: isYes,
+  PrivateUsers: (value) => ['yes', 'self', 'identity'].includes(value),
+  ProtectSystem: (value) => value === 'strict',
+  ProtectHome: isYes,
+  PrivateMounts: isYes,
+  PrivateTmp: (value) => ['yes', 'disconnected'].includes(value),
+  TemporaryFileSystem: (value) => value.split(' ').some((place) => /^\/run(:|$)/.test(place)),
+  BindPaths: isNothing,
+  BindReadOnlyPaths: (value) =>
+    value.split(' ').every((place) => /^-?(\/run\/systemd\/notify(:|$)|$)/.test(place)),
+  PrivateIPC: isYes,
+  InaccessiblePaths: (value) =>
+    ['/dev/shm', '/dev/mqueue'].every((place) =>
+      value.split(' ').some((one) => one.replace('-', '') === place),
+    ),
+  PrivateDevices: isYes,
+  DevicePolicy: (value) => value === 'closed' || value === 'strict',
+  ProtectProc: (value) => value === 'invisible' || value === 'noaccess' || value === 'ptraceable',
+  ProcSubset: (value) => value === 'pid',
+  PrivateNetwork: isYes,
+  RestrictAddressFamilies: (value) => value === 'AF_UNIX' || value === 'none',
+  IPAddressDeny: (value) => value.includes('0.0.0.0/0') && value.includes('::/0'),
+  IPAddressAllow: isNothing,
+  ProtectKernelTunables: isYes,
+  ProtectKernelModules: isYes,
+  ProtectKernelLogs: isYes,
+  ProtectControlGroups: (value) => ['yes', 'private', 'strict'].includes(value),
+  ProtectClock: isYes,
+  ProtectHostname: (value) => ['yes', 'private'].includes(value),
+  RestrictNamespaces: isYes,
+  RestrictRealtime: isYes,
+  LockPersonality: isYes,
+  RemoveIPC: isYes,
+  SystemCallArchitectures: (value) => value === 'native',
+  // A list of what is allowed, without one that only administrators need.
+  SystemCallFilter: (value) =>
+    value !== '' && !value.startsWith('~') && !/(^| )(mount|reboot|setuid)( |$)/.test(value),
+};
+
+export const SANDBOX_PROPERTIES: readonly string[] = Object.keys(SANDBOX);
+
+export const sandbox: Check = {
+  name: 'sandbox',
+  look: ({ unit, noUnit }) => {
+    if (unit === undefined) return ok(`${noUnit}: nothing is looked at.`);
+    return together([aboutUnit(unit)], ok('courtd.service has the sandbox that it came with.'));
+  },
+};
+
+function aboutUnit(unit: UnitProperties): Finding {
+  // An older systemd does not know all of them.
+  const loose = SANDBOX_PROPERTIES.filter((name) => unit[name] !== undefined && !SANDBOX[name]!(unit[name]));
+  if (loose.length === 0) return ok('');
+  const overrides = unit.DropInPaths ? ` (${unit.DropInPaths})` : '';
+  return warn(
+    `An override${overrides} has loosened the sandbox of courtd.service: ${loose.join(', ')}.`,
+    'Look at "systemctl cat courtd.service", and take the line out of the override with "sudo systemctl edit courtd.service".',
+  );
+}
+
+function isYes(value: string): boolean {
+  return value === 'yes';
+}
+
+function isNothing(value: string): boolean {
+  return value === '';
 }

@@ -1,12 +1,14 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
-import { counted, Progress, printData, printNow, say } from '../terminal/output.ts';
+import { counted, exitWhenPrinted, Progress, printData, printNow, say } from '../terminal/output.ts';
+import { abortOnSignal } from '../terminal/signals.ts';
 import { fileSink } from '../terminal/sinks.ts';
 import { judge, type Verdict } from './judge.ts';
 import { verdictPage } from './page.ts';
-import { TestBox } from './testBox.ts';
+import { startTestBox, type TestBox } from './testBox.ts';
 
 export interface ConformanceOptions {
   readonly host: string;
@@ -22,9 +24,7 @@ const PROGRESS_MS = 1_000;
  */
 export async function conformance({ host, port, output = [] }: ConformanceOptions): Promise<void> {
   for (const file of output) assertWritable(file);
-  const ended = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
-  });
+  const ended = once(abortOnSignal(), 'abort');
   const box = await start(host, port);
   process.once('exit', () => box.remove());
   printNow(`${box.token}\n`);
@@ -33,27 +33,27 @@ export async function conformance({ host, port, output = [] }: ConformanceOption
   );
   const progress = new Progress();
   const timer = setInterval(
-    () => progress.show(() => `${counted(box.recording.exchanges.length, 'request')} so far`),
+    () => progress.show(() => `${counted(box.recorder.recording.exchanges.length, 'request')} so far`),
     PROGRESS_MS,
   );
   await ended;
   clearInterval(timer);
   progress.clear();
-  const verdict = judge(box.recording);
-  if (box.isFull)
+  const verdict = judge(box.recorder.recording);
+  if (box.recorder.isFull)
     say(
-      `courtd: only the first ${counted(box.recording.exchanges.length, 'request')} were judged: a run of two minutes is enough.`,
+      `courtd: only the first ${counted(box.recorder.recording.exchanges.length, 'request')} were judged: a run of two minutes is enough.`,
     );
   printData(verdictText(verdict));
   for (const file of output) await write(file, verdict);
   // The server and the store are still open, but need no clean shutdown.
   const hasFailed = verdict.checks.some((check) => check.verdict === 'fail');
-  process.stdout.write('', () => process.exit(hasFailed ? 1 : 0));
+  exitWhenPrinted(hasFailed ? 1 : 0);
 }
 
 async function start(host: string, port: number): Promise<TestBox> {
   try {
-    return await TestBox.start(host, port);
+    return await startTestBox(host, port);
   } catch (error) {
     throw listenFailure(error, host, port) ?? error;
   }

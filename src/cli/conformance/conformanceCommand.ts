@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { PORT } from '../../base/limits.ts';
 import { integer, notEmpty } from '../options/optionParsers.ts';
 
@@ -13,22 +13,16 @@ Examples:
   courtd conformance -o verdict.html -o verdict.json
   courtd conformance --port 0 --host 127.0.0.1`;
 
-/** `courtd conformance`. */
 export function addConformance(program: Command): void {
   program
     .command('conformance')
     .description('run a box that tests the cameras pointed at it, and certifies them')
-    .addOption(
-      new Option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty),
-    )
-    .addOption(
-      new Option('--port <number>', 'the port; 0 picks one').default(PORT).argParser(integer(0, 65_535)),
-    )
-    .addOption(
-      new Option(
-        '-o, --output <file>',
-        'write the verdict as JSON (.json) or as a page to print (.html); may be given twice',
-      ).argParser(parseOutput),
+    .option('--host <address>', 'the address to listen on', notEmpty, '0.0.0.0')
+    .option('--port <number>', 'the port; 0 picks one', integer(0, 65_535), PORT)
+    .option(
+      '-o, --output <file>',
+      'write the verdict as JSON (.json) or as a page to print (.html); may be given twice',
+      parseOutput,
     )
     .addHelpText('after', HELP)
     .action(async (options) => (await import('./conformance.ts')).conformance(options));

@@ -41,7 +41,6 @@ export interface Exchange {
   fault?: InjectedFault;
   /** Absent where there was no whole answer. */
   status?: number;
-  /** Seconds of Retry-After. */
   toldS?: number;
   /** When the answer was made, or the connection was cut. */
   answeredAt?: number;
@@ -54,7 +53,6 @@ export interface ConnectionRecord {
 }
 
 export interface Recording {
-  /** When the recording ended. */
   readonly endedAt: number;
   readonly exchanges: readonly Exchange[];
   readonly connections: readonly ConnectionRecord[];

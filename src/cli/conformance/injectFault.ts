@@ -12,7 +12,6 @@ import type { Recorder } from './recorder.ts';
 /** Seconds of Retry-After: longer than the first wait of a camera that gets none. */
 const BUSY_S = 4;
 const RATE_LIMITED_S = 3;
-/** The delay of a slow answer. */
 const SLOW_MS = 3_000;
 const ON_PURPOSE = 'courtd conformance does this on purpose';
 

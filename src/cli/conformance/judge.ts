@@ -1,17 +1,9 @@
 import type { Exchange, Recording } from './exchange.ts';
+import type { Judgement } from './judgement.ts';
 import { backsOff, batches, keepsConnections, waitsAsTold } from './pace.ts';
 import { givesUpOn400, losesNothing, sameContent, sameEventId, splitsOn413 } from './resending.ts';
 import { raisesRevision, tokenNotInUrl, trueEot } from './sending.ts';
 import { Traffic } from './traffic.ts';
-
-/** What one judge found, and the requests that show it. */
-export interface Finding {
-  readonly verdict: 'pass' | 'fail' | 'not seen';
-  readonly message: string;
-  readonly shownBy: readonly Exchange[];
-}
-
-export type Judge = (traffic: Traffic) => Finding;
 
 /** In the order of the contract. */
 export const JUDGES = {
@@ -27,7 +19,7 @@ export const JUDGES = {
   splits_on_413: splitsOn413,
   keeps_connections: keepsConnections,
   loses_nothing: losesNothing,
-} as const satisfies Record<string, Judge>;
+} as const satisfies Record<string, (traffic: Traffic) => Judgement>;
 
 /** A request as the verdict shows it beside a check. */
 export interface ShownRequest {
@@ -41,13 +33,12 @@ export interface ShownRequest {
   /** Null where there was no whole answer. */
   readonly status: number | null;
   readonly retry_after_s: number | null;
-  /** The fault that the box injected. */
-  readonly trouble: string | null;
+  readonly injected_fault: string | null;
 }
 
 export interface Check {
   readonly name: keyof typeof JUDGES;
-  readonly verdict: Finding['verdict'];
+  readonly verdict: Judgement['verdict'];
   readonly message: string;
   readonly requests: readonly ShownRequest[];
 }
@@ -79,6 +70,6 @@ function shown({ number, connection, wallMs, events, status, toldS, fault }: Exc
     events: events.length,
     status: status ?? null,
     retry_after_s: toldS ?? null,
-    trouble: fault ?? null,
+    injected_fault: fault ?? null,
   };
 }

@@ -1,6 +1,6 @@
 import { counted } from '../terminal/output.ts';
 import type { Exchange } from './exchange.ts';
-import type { Finding } from './judge.ts';
+import { fail, type Judgement, notSeen, pass } from './judgement.ts';
 import { endOf, type Traffic } from './traffic.ts';
 
 /** How fast, how often and over how many connections a camera sends. */
@@ -8,7 +8,7 @@ import { endOf, type Traffic } from './traffic.ts';
 /** The share of a wait that is enough, so that a slightly fast clock is not too early. */
 const EARLY_SHARE = 0.95;
 
-export function waitsAsTold(traffic: Traffic): Finding {
+export function waitsAsTold(traffic: Traffic): Judgement {
   const told = traffic.exchanges.filter(
     ({ toldS = 0, events, status }) => status !== 202 && toldS > 0 && events.length > 0,
   );
@@ -20,24 +20,17 @@ export function waitsAsTold(traffic: Traffic): Finding {
   });
   const early = pairs.filter(({ exchange, waitS }) => waitS < exchange.toldS! * EARLY_SHARE);
   const [first] = early;
-  if (first !== undefined) {
-    return {
-      verdict: 'fail',
-      message: `Events came again after ${first.waitS.toFixed(1)} s instead of ${first.exchange.toldS} s: wait as long as Retry-After says.`,
-      shownBy: early.flatMap(({ exchange, next }) => [exchange, next]),
-    };
-  }
+  if (first !== undefined)
+    return fail(
+      `Events came again after ${first.waitS.toFixed(1)} s instead of ${first.exchange.toldS} s: wait as long as Retry-After says.`,
+      early.flatMap(({ exchange, next }) => [exchange, next]),
+    );
   if (pairs.length === 0)
-    return {
-      verdict: 'not seen',
-      message: 'Nothing came again after a Retry-After yet: let the camera send more.',
-      shownBy: told,
-    };
-  return {
-    verdict: 'pass',
-    message: `Waited ${counted(pairs.length, 'time')} as long as Retry-After said.`,
-    shownBy: pairs.flatMap(({ exchange, next }) => [exchange, next]),
-  };
+    return notSeen('Nothing came again after a Retry-After yet: let the camera send more.', told);
+  return pass(
+    `Waited ${counted(pairs.length, 'time')} as long as Retry-After said.`,
+    pairs.flatMap(({ exchange, next }) => [exchange, next]),
+  );
 }
 
 /** A shorter first wait does not count: this camera retries at once. */
@@ -47,7 +40,7 @@ const GROWTH = 1.3;
 const GROWN_S = 3.5;
 
 /** Judged by 503 without Retry-After alone: after a lost connection, trying once more at once is common and harmless. */
-export function backsOff(traffic: Traffic): Finding {
+export function backsOff(traffic: Traffic): Judgement {
   const isBusy = ({ fault }: Exchange) => fault === 'busy';
   const runs = traffic.exchanges.filter(isBusy).flatMap((exchange) => {
     const event = exchange.events[0]!;
@@ -68,26 +61,18 @@ export function backsOff(traffic: Traffic): Finding {
   const hasty = judged.filter(({ waits }) => waits.some((wait) => wait < LEAST_WAIT_S) || isFlat(waits));
   const words = (waits: readonly number[]) => waits.map((wait) => `${wait.toFixed(1)} s`).join(', ');
   const [first] = hasty;
-  if (first !== undefined) {
-    return {
-      verdict: 'fail',
-      message: `After 503s without Retry-After it waited ${words(first.waits)}: wait 1 s, and twice as long each time, up to 30 s.`,
-      shownBy: first.run,
-    };
-  }
+  if (first !== undefined)
+    return fail(
+      `After 503s without Retry-After it waited ${words(first.waits)}: wait 1 s, and twice as long each time, up to 30 s.`,
+      first.run,
+    );
   const whole = judged.find(({ waits }) => waits.length >= 3);
   if (whole === undefined)
-    return {
-      verdict: 'not seen',
-      message:
-        'The same events did not come again after three 503 without Retry-After yet: let the camera send more.',
-      shownBy: judged.flatMap(({ run }) => run),
-    };
-  return {
-    verdict: 'pass',
-    message: `After 503s without Retry-After it waited ${words(whole.waits)}.`,
-    shownBy: whole.run,
-  };
+    return notSeen(
+      'The same events did not come again after three 503 without Retry-After yet: let the camera send more.',
+      judged.flatMap(({ run }) => run),
+    );
+  return pass(`After 503s without Retry-After it waited ${words(whole.waits)}.`, whole.run);
 }
 
 function isFlat(waits: readonly number[]): boolean {
@@ -101,7 +86,7 @@ const SINGLES = 20;
 const SINGLES_MS = 10_000;
 const AT_ONCE_MS = 200;
 
-export function batches(traffic: Traffic): Finding {
+export function batches(traffic: Traffic): Judgement {
   const cameras = new Map<string, { last: Exchange; singles: Exchange[] }>();
   for (const exchange of traffic.exchanges) {
     const source = exchange.events[0]?.source;
@@ -114,28 +99,18 @@ export function batches(traffic: Traffic): Finding {
     else if (exchange.at - endOf(last) < AT_ONCE_MS) singles.push(exchange);
     if (singles.length > SINGLES) singles.shift();
     if (singles.length === SINGLES && exchange.at - singles[0]!.at < SINGLES_MS) {
-      return {
-        verdict: 'fail',
-        message: `${SINGLES} requests within ${SINGLES_MS / 1000} s had one event each, one right after the other: put the waiting events into one request.`,
-        shownBy: singles,
-      };
+      return fail(
+        `${SINGLES} requests within ${SINGLES_MS / 1000} s had one event each, one right after the other: put the waiting events into one request.`,
+        singles,
+      );
     }
   }
   const largest = traffic.exchanges.reduce<Exchange | undefined>(
     (most, one) => (one.events.length > (most?.events.length ?? 1) ? one : most),
     undefined,
   );
-  if (largest === undefined)
-    return {
-      verdict: 'not seen',
-      message: 'No request with several events yet: make the camera send more.',
-      shownBy: [],
-    };
-  return {
-    verdict: 'pass',
-    message: `Up to ${largest.events.length} events in one request.`,
-    shownBy: [largest],
-  };
+  if (largest === undefined) return notSeen('No request with several events yet: make the camera send more.');
+  return pass(`Up to ${largest.events.length} events in one request.`, [largest]);
 }
 
 /** A connection counts as kept from this many requests on; it takes this many requests in all to judge. */
@@ -145,27 +120,24 @@ const JUDGED_REQUESTS = 10;
 const SHORT_SHARE = 0.2;
 
 /** Only connections that the camera ended count: after a refusal, a reset or a long pause the box ends them. */
-export function keepsConnections({ connections, exchanges }: Traffic): Finding {
+export function keepsConnections({ connections, exchanges }: Traffic): Judgement {
   const short = connections.filter(
     ({ endedBy, requests }) => endedBy === 'camera' && requests < KEPT_REQUESTS,
   );
   const isHabit = short.length >= KEPT_REQUESTS && short.length > exchanges.length * SHORT_SHARE;
   const of = (numbers: readonly { readonly number: number }[]) =>
     exchanges.filter(({ connection }) => numbers.some(({ number }) => number === connection));
-  if (isHabit) {
-    return {
-      verdict: 'fail',
-      message: `The camera ended ${counted(short.length, 'connection')} after one or two requests: keep one open and use it again.`,
-      shownBy: of(short.slice(0, 3)),
-    };
-  }
+  if (isHabit)
+    return fail(
+      `The camera ended ${counted(short.length, 'connection')} after one or two requests: keep one open and use it again.`,
+      of(short.slice(0, 3)),
+    );
   const kept = connections.find(({ requests }) => requests >= KEPT_REQUESTS);
   if (kept === undefined || exchanges.length < JUDGED_REQUESTS)
-    return { verdict: 'not seen', message: 'Too few requests yet: let the camera send more.', shownBy: [] };
+    return notSeen('Too few requests yet: let the camera send more.');
   const most = connections.reduce((best, one) => (one.requests > best.requests ? one : best));
-  return {
-    verdict: 'pass',
-    message: `${counted(exchanges.length, 'request')} over ${counted(connections.length, 'connection')}, up to ${most.requests} over one.`,
-    shownBy: of([most]).slice(-2),
-  };
+  return pass(
+    `${counted(exchanges.length, 'request')} over ${counted(connections.length, 'connection')}, up to ${most.requests} over one.`,
+    of([most]).slice(-2),
+  );
 }

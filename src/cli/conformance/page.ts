@@ -74,17 +74,18 @@ ${requests.length === 0 ? '' : tableOf(requests)}</section>`;
 function tableOf(requests: readonly ShownRequest[]): string {
   const cells = (tag: string, values: readonly (string | number)[]) =>
     `<tr>${values.map((value) => `<${tag}>${escaped(`${value}`)}</${tag}>`).join('')}</tr>`;
-  const rows = requests.map(({ number, connection, at, source, events, status, retry_after_s, trouble }) =>
-    cells('td', [
-      number,
-      at.slice(11, 23),
-      connection,
-      source ?? '',
-      events,
-      status ?? 'none',
-      retry_after_s ?? '',
-      trouble?.replaceAll('_', ' ') ?? '',
-    ]),
+  const rows = requests.map(
+    ({ number, connection, at, source, events, status, retry_after_s, injected_fault }) =>
+      cells('td', [
+        number,
+        at.slice(11, 23),
+        connection,
+        source ?? '',
+        events,
+        status ?? 'none',
+        retry_after_s ?? '',
+        injected_fault?.replaceAll('_', ' ') ?? '',
+      ]),
   );
   const head = cells('th', [
     'request',

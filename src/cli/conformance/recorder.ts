@@ -9,7 +9,6 @@ const EVENTS_MAX = 200_000;
 /** Names in a query that stand before a token. */
 const TOKEN_NAMES = /token|auth|bearer|secret|key/i;
 
-/** Records requests and what became of them. */
 export class Recorder {
   readonly exchanges: Exchange[] = [];
   readonly #connections = new Map<Socket, ConnectionRecord>();

@@ -1,36 +1,33 @@
 import { CLOCK_OFF_S } from '../../base/limits.ts';
 import { counted } from '../terminal/output.ts';
 import type { Exchange } from './exchange.ts';
-import type { Finding } from './judge.ts';
+import { fail, type Judgement, notSeen, pass } from './judgement.ts';
 import { endOf, type Sending, type Traffic } from './traffic.ts';
 
 /** Checks of the content of a camera's events and requests. */
 
 /** Conflicts: different content under a key that had its 202, or twice in one request. */
-export function raisesRevision({ byKey }: Traffic): Finding {
+export function raisesRevision({ byKey }: Traffic): Judgement {
   const conflicts = [...byKey.values()].flatMap((sendings) => {
     const pair = conflictIn(sendings);
     return pair === undefined ? [] : [pair];
   });
-  if (conflicts.length > 0) {
-    return {
-      verdict: 'fail',
-      message: `${counted(conflicts.length, 'event')} came again with different content and the same revision: raise the revision in a correction. Or two cameras use the same event_id.`,
-      shownBy: conflicts.flat().map(({ exchange }) => exchange),
-    };
-  }
+  if (conflicts.length > 0)
+    return fail(
+      `${counted(conflicts.length, 'event')} came again with different content and the same revision: raise the revision in a correction. Or two cameras use the same event_id.`,
+      conflicts.flat().map(({ exchange }) => exchange),
+    );
   const first = new Map<string, Sending>();
   for (const [sending] of byKey.values()) {
     const known = first.get(sending!.event.id);
     if (known === undefined) first.set(sending!.event.id, sending!);
     else if (known.event.revision !== sending!.event.revision)
-      return {
-        verdict: 'pass',
-        message: 'A correction had a higher revision of the same event_id.',
-        shownBy: [known.exchange, sending!.exchange],
-      };
+      return pass('A correction had a higher revision of the same event_id.', [
+        known.exchange,
+        sending!.exchange,
+      ]);
   }
-  return { verdict: 'not seen', message: 'No event was corrected or confirmed yet.', shownBy: [] };
+  return notSeen('No event was corrected or confirmed yet.');
 }
 
 function conflictIn(sendings: readonly Sending[]): [Sending, Sending] | undefined {
@@ -48,16 +45,13 @@ function conflictIn(sendings: readonly Sending[]): [Sending, Sending] | undefine
 const CLOCK_REQUESTS = 5;
 
 /** Network and detection only add to the time from eot to receipt: the smallest difference is the clock's. */
-export function trueEot({ exchanges }: Traffic): Finding {
+export function trueEot({ exchanges }: Traffic): Judgement {
   const faulty = exchanges.filter(({ isEotFaulty }) => isEotFaulty);
-  if (faulty.length > 0) {
-    return {
-      verdict: 'fail',
-      message:
-        'An eot broke a rule: it must be a real date and time with an offset, such as 2026-03-14T15:09:26.535Z.',
-      shownBy: faulty,
-    };
-  }
+  if (faulty.length > 0)
+    return fail(
+      'An eot broke a rule: it must be a real date and time with an offset, such as 2026-03-14T15:09:26.535Z.',
+      faulty,
+    );
   const clocks = new Map<string, { requests: number; smallestMs: number; shownBy: Exchange }>();
   for (const exchange of exchanges) {
     for (const source of new Set(exchange.events.map(({ source }) => source))) {
@@ -74,37 +68,26 @@ export function trueEot({ exchanges }: Traffic): Finding {
   if (off !== undefined) {
     const [source, { smallestMs, shownBy }] = off;
     const by = `${(Math.abs(smallestMs) / 1000).toFixed(1)} s ${smallestMs > 0 ? 'behind' : 'ahead'}`;
-    return {
-      verdict: 'fail',
-      message: `The clock of ${source} is ${by}: set it by NTP, and send events soon after they happen.`,
-      shownBy: [shownBy],
-    };
+    return fail(`The clock of ${source} is ${by}: set it by NTP, and send events soon after they happen.`, [
+      shownBy,
+    ]);
   }
-  if (judged.length === 0)
-    return { verdict: 'not seen', message: `No camera sent ${CLOCK_REQUESTS} requests yet.`, shownBy: [] };
+  if (judged.length === 0) return notSeen(`No camera sent ${CLOCK_REQUESTS} requests yet.`);
   const worst = Math.max(...judged.map(([, { smallestMs }]) => Math.abs(smallestMs)));
-  return {
-    verdict: 'pass',
-    message: `Every eot had an offset, and no clock of ${counted(judged.length, 'camera')} was off by more than ${(worst / 1000).toFixed(1)} s.`,
-    shownBy: judged.slice(0, 2).map(([, { shownBy }]) => shownBy),
-  };
+  return pass(
+    `Every eot had an offset, and no clock of ${counted(judged.length, 'camera')} was off by more than ${(worst / 1000).toFixed(1)} s.`,
+    judged.slice(0, 2).map(([, { shownBy }]) => shownBy),
+  );
 }
 
-export function tokenNotInUrl({ exchanges }: Traffic): Finding {
+export function tokenNotInUrl({ exchanges }: Traffic): Judgement {
   const told = exchanges.filter(({ isTokenInUrl }) => isTokenInUrl);
-  if (told.length > 0) {
-    return {
-      verdict: 'fail',
-      message: `${counted(told.length, 'request')} had the token in the URL, which logs and proxies keep: send it in the header Authorization alone.`,
-      shownBy: told,
-    };
-  }
+  if (told.length > 0)
+    return fail(
+      `${counted(told.length, 'request')} had the token in the URL, which logs and proxies keep: send it in the header Authorization alone.`,
+      told,
+    );
   const authorized = exchanges.filter(({ status, events }) => status === 202 && events.length > 0);
-  if (authorized.length === 0)
-    return { verdict: 'not seen', message: 'No request with the token yet.', shownBy: exchanges.slice(-1) };
-  return {
-    verdict: 'pass',
-    message: 'The token was in the header Authorization alone.',
-    shownBy: authorized.slice(-1),
-  };
+  if (authorized.length === 0) return notSeen('No request with the token yet.', exchanges.slice(-1));
+  return pass('The token was in the header Authorization alone.', authorized.slice(-1));
 }

@@ -13,80 +13,47 @@ import type { CourtEvent } from '../../protocol/event.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { openDatabase } from '../../store/open/openDatabase.ts';
 import { explain } from '../../store/open/openErrors.ts';
-import { Store, type StoreEvents } from '../../store/store.ts';
+import { Store, type StoreEvents, UNLOGGED } from '../../store/store.ts';
 import { rotateToken } from '../../store/tokens/tokens.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { say } from '../terminal/output.ts';
-import type { Exchange, Recording } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { FaultPlan } from './faultPlan.ts';
 import { type Injection, injectFault } from './injectFault.ts';
 import { Recorder } from './recorder.ts';
 import { digestOf, sentEvents } from './sentEvents.ts';
 
 /** The box that cameras know, with its validation and a temporary store, which injects faults. */
-export class TestBox {
+export interface TestBox {
   readonly token: string;
   readonly port: number;
-  readonly #recorder: Recorder;
-  readonly #data: string;
-  readonly #end: () => Promise<void>;
-
-  private constructor(
-    token: string,
-    port: number,
-    recorder: Recorder,
-    data: string,
-    end: () => Promise<void>,
-  ) {
-    this.token = token;
-    this.port = port;
-    this.#recorder = recorder;
-    this.#data = data;
-    this.#end = end;
-  }
-
-  /** @throws Node's error of listen(2), such as EADDRINUSE. @throws {OperatorError} where nothing can be stored. */
-  static async start(host: string, port: number): Promise<TestBox> {
-    const data = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-conformance-'));
-    try {
-      const token = makeToken(data);
-      const store = await Store.open(data, STORE_EVENTS);
-      const recorder = new Recorder(token);
-      const server = makeServer(store, recorder);
-      const { port: bound } = await server.listen({ host, port });
-      const end = async () => {
-        await server.close();
-        await store.close();
-      };
-      return new TestBox(token, bound, recorder, data, end);
-    } catch (error) {
-      remove(data);
-      throw error;
-    }
-  }
-
-  get recording(): Recording {
-    return this.#recorder.recording;
-  }
-
-  get isFull(): boolean {
-    return this.#recorder.isFull;
-  }
-
+  readonly recorder: Recorder;
   /** Ends it; what it stored goes away. */
-  async close(): Promise<void> {
-    await this.#end();
-    this.remove();
-  }
-
+  close(): Promise<void>;
   /** What it stored goes away, where the process ends with it. */
-  remove(): void {
-    remove(this.#data);
-  }
+  remove(): void;
 }
 
-function remove(data: string): void {
-  fs.rmSync(data, { recursive: true, force: true });
+/** @throws Node's error of listen(2), such as EADDRINUSE. @throws {OperatorError} where nothing can be stored. */
+export async function startTestBox(host: string, port: number): Promise<TestBox> {
+  const data = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-conformance-'));
+  const remove = () => fs.rmSync(data, { recursive: true, force: true });
+  try {
+    const token = makeToken(data);
+    const store = await Store.open(data, STORE_EVENTS);
+    const recorder = new Recorder(token);
+    const server = makeServer(store, recorder);
+    const { port: bound } = await server.listen({ host, port });
+    const close = async () => {
+      await server.close();
+      await store.close();
+      remove();
+    };
+    return { token, port: bound, recorder, close, remove };
+  } catch (error) {
+    remove();
+    throw error;
+  }
 }
 
 function makeToken(data: string): string {
@@ -156,14 +123,11 @@ function decode(body: Buffer, rules: EventRules, exchange: Exchange, recorder: R
 }
 
 const STORE_EVENTS: StoreEvents = {
+  ...UNLOGGED,
   full: () => say('courtd: the disk is full: events are refused with 503 until there is room.'),
-  healed: () => {},
-  walLarge: () => {},
-  walSmall: () => {},
-  upgrading: () => {},
-  damaged: (error) => fail(error),
-  unexpected: (error) => fail(error),
-  fatal: (error) => fail(error),
+  damaged: fail,
+  unexpected: fail,
+  fatal: fail,
 };
 
 /** Nothing of value is stored: whatever fails for good ends it. */

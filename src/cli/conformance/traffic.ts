@@ -9,7 +9,7 @@ export interface Sending {
 }
 
 /** By how much a camera may wait longer than it must. */
-const PATIENCE = { factor: 1.5, ms: 2_000 } as const;
+const WAIT_TOLERANCE = { factor: 1.5, ms: 2_000 } as const;
 /** After this many other requests, a camera has given up on an event that it did not send again. */
 const WENT_ON_REQUESTS = 10;
 const LONGEST_WAIT_S = 30;
@@ -61,7 +61,7 @@ export class Traffic {
     const tries = this.byKey.get(event.key)!.length;
     const waitMs = (exchange.toldS ?? Math.min(2 ** (tries - 1), LONGEST_WAIT_S)) * 1000;
     const endedAt = endOf(exchange);
-    if (this.#endedAt < endedAt + waitMs * PATIENCE.factor + PATIENCE.ms) return false;
+    if (this.#endedAt < endedAt + waitMs * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms) return false;
     return (this.#timesOf.get(event.source)?.at(-WENT_ON_REQUESTS) ?? 0) > endedAt;
   }
 }

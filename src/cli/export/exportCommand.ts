@@ -31,11 +31,10 @@ export function addExport(program: Command): void {
       'export a session, or every session of a day, in order of eot: the events that are stored when it starts',
     )
     .argument('[session]', 'the session_id')
-    .addOption(
-      new Option(
-        '--day <date>',
-        'every session with an event on this day, in local time: each whole, in a file of its own in the directory -o',
-      ).argParser(parseDay),
+    .option(
+      '--day <date>',
+      'every session with an event on this day, in local time: each whole, in a file of its own in the directory -o',
+      parseDay,
     )
     .addOption(
       new Option(
@@ -56,14 +55,13 @@ export function addExport(program: Command): void {
       '--with-received',
       'NDJSON: {"received_at": …, "event": …} instead of the event alone; CSV and Parquet always have received_at',
     )
-    .addOption(
-      new Option(
-        '-o, --output <file>',
-        'the file to write, which appears when it is complete; with --day, a directory',
-      ).argParser(notEmpty),
+    .option(
+      '-o, --output <file>',
+      'the file to write, which appears when it is complete; with --day, a directory',
+      notEmpty,
     )
     .option('--describe', 'only print the columns, with unit, origin and meaning; takes no session')
-    .addOption(new Option('--json', 'with --describe: print JSON, for programs'))
+    .option('--json', 'with --describe: print JSON, for programs')
     .addHelpText('after', HELP)
     .action(async (session: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<CommandOptions>();

@@ -34,7 +34,6 @@ export interface Written {
   readonly damaged: readonly string[];
 }
 
-/** `courtd export S`. */
 export async function exportSession(name: string, options: ExportOptions): Promise<void> {
   const { output, format } = options;
   if (output === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format)) {
@@ -135,7 +134,6 @@ export function withExportedDatabase<Result>(
 }
 
 export interface ExportSink extends Sink {
-  /** Prints how much was written. */
   report?(written: number): void;
 }
 
@@ -148,22 +146,21 @@ export function openFile(file: string): ExportSink {
 
 function filterOf(options: ExportOptions): EventFilter {
   const { type, court, from, to, receivedFrom, receivedTo, format } = options;
-  // A coach wants one row an event.
-  const current = options.current === true || format === 'xlsx';
   return {
-    ...(type === undefined ? {} : { type }),
-    ...(court === undefined ? {} : { court }),
-    ...(from === undefined ? {} : { fromNs: from }),
-    ...(to === undefined ? {} : { toNs: to }),
-    ...(receivedFrom === undefined ? {} : { receivedFromMs: wholeMs(receivedFrom) }),
-    ...(receivedTo === undefined ? {} : { receivedToMs: wholeMs(receivedTo) }),
-    ...(current ? { currentOnly: true } : {}),
+    type,
+    court,
+    fromNs: from,
+    toNs: to,
+    receivedFromMs: wholeMs(receivedFrom),
+    receivedToMs: wholeMs(receivedTo),
+    // A coach wants one row an event.
+    currentOnly: options.current === true || format === 'xlsx',
   };
 }
 
 /** Rounds up, because times of receipt are whole milliseconds. */
-function wholeMs(ns: bigint): number {
-  return Number(ns / 1_000_000n) + (ns % 1_000_000n > 0n ? 1 : 0);
+function wholeMs(ns: bigint | undefined): number | undefined {
+  return ns === undefined ? undefined : Number(ns / 1_000_000n) + (ns % 1_000_000n > 0n ? 1 : 0);
 }
 
 /** Lists what the session does have, since a court is easily misspelt and a time given in the wrong time zone. */

@@ -5,7 +5,7 @@ import { askDaemon } from '../../control/controlClient.ts';
 import { Problem } from '../../protocol/errors.ts';
 import { DirectoryInUse } from '../../store/directory/directoryLock.ts';
 import { explain } from '../../store/open/openErrors.ts';
-import { Store, type StoreEvents } from '../../store/store.ts';
+import { Store, type StoreEvents, UNLOGGED } from '../../store/store.ts';
 import type { Counts } from '../../store/write/appender.ts';
 import { say } from '../terminal/output.ts';
 import { DaemonSink } from './daemonSink.ts';
@@ -74,15 +74,8 @@ class DatabaseSink implements EventSink {
 }
 
 function eventsOf(directory: string): StoreEvents {
-  const nothing = () => {};
   return {
-    full: nothing,
-    healed: nothing,
-    damaged: nothing,
-    unexpected: nothing,
-    walLarge: nothing,
-    walSmall: nothing,
-    upgrading: nothing,
+    ...UNLOGGED,
     // The database is not closed: what it would still write cannot be trusted (design 5).
     fatal: (error) => {
       const reason = explain(error, directory);

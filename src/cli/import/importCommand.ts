@@ -8,7 +8,6 @@ such files. What is stored already is ignored, so a file can be imported again.
   courtd export session-7 --format ndjson | gzip > session-7.ndjson.gz
   courtd import --dry-run session-7.ndjson.gz`;
 
-/** `courtd import`. */
 export function addImport(program: Command): void {
   program
     .command('import')

@@ -6,7 +6,6 @@ With COURTD_METRICS_FILE the daemon writes the same to a file every 15 s.
 
   courtd metrics | grep courtd_requests_total`;
 
-/** `courtd metrics`. */
 export function addMetrics(program: Command): void {
   program
     .command('metrics')

@@ -1,16 +1,11 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { notEmpty } from '../options/optionParsers.ts';
 
-/** `courtd openapi`. */
 export function addOpenapi(program: Command): void {
   program
     .command('openapi')
     .description('print the OpenAPI 3.1 document of POST /v1/events, as JSON, for camera vendors')
-    .addOption(
-      new Option('-o, --output <file>', 'write to a file; its name appears when it is complete').argParser(
-        notEmpty,
-      ),
-    )
+    .option('-o, --output <file>', 'write to a file; its name appears when it is complete', notEmpty)
     .addHelpText('after', EXAMPLE)
     .action(async (_options, command) => (await import('./openapi.ts')).openapi(command.optsWithGlobals()));
 }

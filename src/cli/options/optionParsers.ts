@@ -16,7 +16,6 @@ export function parseDuration(text: string): number {
   return text === '0' ? 0 : secondsOf(text, 'Give 0 or a whole number with s, m, h or d, such as 24h.');
 }
 
-/** @returns seconds, at least one. */
 export function parsePeriod(text: string): number {
   const advice = 'Give a whole number with s, m, h or d, such as 90d';
   const seconds = text === '0' ? 0 : secondsOf(text, `${advice}.`);

@@ -25,7 +25,7 @@ const NS_PER_MS = 1_000_000n;
 /** @returns nanoseconds since the epoch. */
 export function parseTime(text: string): bigint {
   const local = LOCAL.exec(text);
-  if (local !== null) return localNs(local[1] ?? today(), local[2] ?? '00:00');
+  if (local !== null) return localNs(local[1] ?? new Date().toLocaleDateString('sv-SE'), local[2] ?? '00:00');
   const ns = eotToNs(text);
   if (ns !== undefined) return ns;
   throw new InvalidArgumentError(
@@ -57,10 +57,4 @@ function localNs(date: string, time: string): bigint {
     utc.getUTCMilliseconds(),
   );
   return ns + BigInt(local.getTime() - utc.getTime()) * NS_PER_MS;
-}
-
-function today(): string {
-  const now = new Date();
-  const two = (number: number) => String(number).padStart(2, '0');
-  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
 }

@@ -3,7 +3,6 @@ import { type OpenOptions, openDatabase } from '../../store/open/openDatabase.ts
 import { explain } from '../../store/open/openErrors.ts';
 
 export interface DataOption {
-  /** The data directory. */
   readonly data: string;
 }
 

@@ -10,15 +10,8 @@ import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { countExpired, type Pruned, pruneEvents } from '../../store/retention/prune.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import {
-  counted,
-  isoTime,
-  type JsonOption,
-  mebibytes,
-  Progress,
-  printJson,
-  say,
-} from '../terminal/output.ts';
+import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { bytesFor } from '../terminal/units.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */
@@ -31,7 +24,6 @@ export interface PruneOptions extends DataOption, JsonOption {
   readonly shipHold: number;
 }
 
-/** `courtd prune --older-than TIME`. */
 export async function prune(options: PruneOptions): Promise<void> {
   const nowMs = Date.now();
   const beforeMs = nowMs - options.olderThan * 1000;
@@ -64,7 +56,7 @@ export async function prune(options: PruneOptions): Promise<void> {
     );
   }
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.`);
-  say(`Deleted ${what}, ${when}; ${mebibytes(bytes)} given back to the file system.`);
+  say(`Deleted ${what}, ${when}; ${bytesFor(bytes)} given back to the file system.`);
 }
 
 /** Keeps events until they are shipped, where events are shipped from here at all. */
@@ -90,7 +82,7 @@ async function deleteOld(db: Database, which: PruneSelection, { data }: DataOpti
   } catch (error) {
     if (failureKind(error) !== 'full') throw error;
     throw new OperatorError(
-      `The disk of ${data} is full, and a prune needs some free space to start with: free ${mebibytes(2 * RESERVE_BYTES)} or more on it, ` +
+      `The disk of ${data} is full, and a prune needs some free space to start with: free ${bytesFor(2 * RESERVE_BYTES)} or more on it, ` +
         'and try again.',
     );
   } finally {
@@ -105,7 +97,7 @@ const WAITING =
 const PROGRESS = {
   events: (done: number) => `${done} events deleted`,
   keys: (done: number) => `${done} keys deleted`,
-  pages: (done: number) => `${mebibytes(done)} given back`,
+  pages: (done: number) => `${bytesFor(done)} given back`,
 } as const;
 
 /** With --yes nobody checks the clock, and one that is ahead would make every event look old. @throws {OperatorError} */

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { REJECTIONS_LISTED } from '../../base/limits.ts';
 import { integer, json } from '../options/optionParsers.ts';
 
@@ -21,10 +21,11 @@ export function addRejections(program: Command): void {
   const rejections = program
     .command('rejections')
     .description('show the last refused requests, newest first: when, from which camera, and why')
-    .addOption(
-      new Option('--last <n>', 'how many to show; a number larger than there are shows all')
-        .argParser(integer(1, Number.MAX_SAFE_INTEGER))
-        .default(REJECTIONS_LISTED),
+    .option(
+      '--last <n>',
+      'how many to show; a number larger than there are shows all',
+      integer(1, Number.MAX_SAFE_INTEGER),
+      REJECTIONS_LISTED,
     )
     .addOption(json())
     .addHelpText('after', HELP)

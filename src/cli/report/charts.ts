@@ -14,7 +14,6 @@ const ROW_PX = 24;
 /** Room for the labels of rows: on a phone there must be room for bars beside them. */
 const LABEL_PX = { ofCharacter: 7, most: 148 } as const;
 const LABEL_GAP_PX = 12;
-/** Width of a bar of the depth histogram, in feet. */
 export const DEPTH_FT = 2;
 /** Widths of a bar of the speed histogram, in km/h. */
 const SPEED_WIDTHS = [2, 5, 10, 25] as const;
@@ -164,7 +163,6 @@ function ofJudged(counts: Readonly<Record<Verdict, number>>): string {
   return judged === 0 ? 'not judged' : `${percent(counts.in, judged)} of ${number(judged)}`;
 }
 
-/** The name of a type in a sentence. */
 export const TYPE_NAMES: Readonly<Record<string, string>> = {
   BALL_BOUNCE: 'Bounces',
   BALL_HIT: 'Hits',

@@ -15,12 +15,7 @@ export function addReport(program: Command): void {
         .choices(['pickleball', 'badminton', 'tennis', 'padel', 'none'])
         .default('pickleball'),
     )
-    .addOption(
-      new Option(
-        '-o, --output <file>',
-        'the HTML file to write, which appears when it is complete',
-      ).argParser(notEmpty),
-    )
+    .option('-o, --output <file>', 'the HTML file to write, which appears when it is complete', notEmpty)
     .addHelpText('after', EXAMPLE)
     .action(async (session: string, _options, command: Command) => {
       const { report } = await import('./report.ts');

@@ -7,9 +7,9 @@ import {
   POINTS_DRAWN,
   VERDICTS,
 } from '../../analysis/landings.ts';
-import { byName } from '../../analysis/payload.ts';
 import { type SessionTally, SPEED_MAX_KMH } from '../../analysis/sessionTally.ts';
 import { PAUSE_LEAST_MS } from '../../analysis/timeline.ts';
+import { byName } from '../../base/visibleText.ts';
 import { EVENT_TYPES } from '../../protocol/event.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
 import {
@@ -26,7 +26,6 @@ import { nothing } from './figures.ts';
 import { clock, count, duration, type Html, html, number, percent, shortName, table, utc } from './html.ts';
 import { landingFigure, playerFigure, shotName, squareSize } from './maps.ts';
 
-/** What the sections use. */
 export interface Content {
   readonly line: SessionLine;
   readonly lines: CourtName;

@@ -2,10 +2,9 @@ import { partialNameOf, removePartial } from '../../base/atomicFile.ts';
 import { restoreDatabase } from '../../store/backup/restore.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { cleanUpOnExit } from '../terminal/cleanup.ts';
 import { counted, isoTime, type JsonOption, printJson, say } from '../terminal/output.ts';
+import { cleanUpOnExit } from '../terminal/signals.ts';
 
-/** `courtd restore FILE`. */
 export async function restore(file: string, options: DataOption & JsonOption): Promise<void> {
   const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(databaseFile(options.data))));
   const { events, sessions, newestMs, previousDatabase } = await restoreDatabase(options.data, file);

@@ -2,11 +2,12 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
+import { cachedRoute } from '../../control/cachedRoute.ts';
 import { ControlServer } from '../../control/controlServer.ts';
+import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import { importRoute } from '../../control/importRoute.ts';
 import { probeRoute } from '../../control/probeRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
-import { statusRoute } from '../../control/statusRoute.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { type Log, makeLog } from '../../host/log.ts';
@@ -121,7 +122,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const control = new ControlServer(
     options.data,
     [
-      statusRoute(() => ({
+      cachedRoute<DaemonStatus>('/v1/status', () => ({
         version,
         started_at: startedAt,
         listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
@@ -166,16 +167,19 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   await metrics.listening();
   const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
-  logger.info(
-    { host: address, port, ...inherited, tls: certificate !== undefined, data, venue },
-    'listening',
-  );
+  logListening(logger, { host: address, port, ...inherited, tls: certificate !== undefined, data, venue });
   if (socket !== undefined) warnOfIgnoredOptions(options, socket, logger);
   logPreviousDatabases(options.data, logger);
   notifier.ready({ status: () => status(store, health.isFull), check: () => store.answers() });
   await disk.check();
   if (!store.tokens.isOpen) tokenTimer = warnOfMissingToken(store, logger);
   return port;
+}
+
+/** Programs wait for this line, so it is written at every level but `silent`. */
+function logListening(log: Logger, fields: object): void {
+  const logger = log.isLevelEnabled('fatal') ? log.child({}, { level: 'info' }) : log;
+  logger.info(fields, 'listening');
 }
 
 /** @returns undefined where the database cannot be read now: events come first, and others say so. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import { cachedRoute } from '../../control/cachedRoute.ts';
 import type { ControlRoute } from '../../control/controlServer.ts';
-import { metricsRoute } from '../../control/metricsRoute.ts';
 import { daemonFamilies, type MetricSources } from '../../metrics/daemon.ts';
 import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
 import { MetricsFile } from '../../metrics/metricsFile.ts';
@@ -25,14 +25,13 @@ export class ServeMetrics {
   ): Promise<ServeMetrics> {
     const loopDelay = new EventLoopDelay();
     const look = () => daemonFamilies({ ...sources, loopDelay });
-    const route = metricsRoute(look);
+    const route = cachedRoute('/v1/metrics', look);
     if (file === undefined) return new ServeMetrics(route, loopDelay, undefined);
     const { render } = await import('../../metrics/render.ts');
     const written = new MetricsFile(file, async () => render(await look()), log);
     return new ServeMetrics(route, loopDelay, written);
   }
 
-  /** Writes the file for the first time. */
   async listening(): Promise<void> {
     await this.#file?.write();
   }

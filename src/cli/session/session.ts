@@ -64,7 +64,6 @@ function table(write: Write): Printer {
   };
 }
 
-/** `courtd session show S`. */
 export async function show(name: string, options: DataOption & JsonOption): Promise<void> {
   const summary = await withDatabase(options, (db) => summarizeSession(db, name));
   if (options.json) return printJson(summary);

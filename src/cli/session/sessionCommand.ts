@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { SESSIONS_LISTED_MAX } from '../../base/limits.ts';
 import { integer, json } from '../options/optionParsers.ts';
 
@@ -7,7 +7,7 @@ export function addSession(program: Command): void {
   session
     .command('list')
     .description('show every session, newest first, by when the first event was received')
-    .addOption(new Option('--last <n>', 'only the newest n').argParser(integer(1, SESSIONS_LISTED_MAX)))
+    .option('--last <n>', 'only the newest n', integer(1, SESSIONS_LISTED_MAX))
     .addOption(json())
     .addHelpText(
       'after',

@@ -1,5 +1,5 @@
-import type { Random } from '../../base/random.ts';
 import type { EVENT_TYPES } from '../../protocol/event.ts';
+import type { Random } from './random.ts';
 
 /** A match of two players, as its cameras see it: the same for the same seed, however its time is cut into steps. */
 
@@ -73,7 +73,13 @@ export class Court {
     for (const [i, player_id] of PLAYERS.entries()) {
       const { x, y } = this.#move(i);
       const payload = { player_id, x_ft: feet(x), y_ft: feet(y) };
-      this.#see({ view: 'players', atS, type: 'PLAYER_POSITION', confidence: this.#sureness(0.85), payload });
+      this.#see({
+        view: 'players',
+        atS,
+        type: 'PLAYER_POSITION',
+        confidence: this.#confidence(0.85),
+        payload,
+      });
     }
     if (atS >= this.#nextHitS) this.#hit(atS);
   }
@@ -93,7 +99,7 @@ export class Court {
     const shot_type = random.pick(SHOTS);
     const hit = { player_id: PLAYERS[this.#striker]!, shot_type, swing_type: random.pick(SWINGS) };
     this.#confirm(
-      { view: 'ball', atS, type: 'BALL_HIT', confidence: this.#sureness(0.5), payload: hit },
+      { view: 'ball', atS, type: 'BALL_HIT', confidence: this.#confidence(0.5), payload: hit },
       hit,
     );
     const kmh = Math.round(((shot_type === 'smash' ? 180 : 70) + random.next() * 60) * 10) / 10;
@@ -101,7 +107,7 @@ export class Court {
       view: 'radar',
       atS: atS + 0.02,
       type: 'BALL_SPEED',
-      confidence: this.#sureness(0.8),
+      confidence: this.#confidence(0.8),
       payload: { kmh },
     });
     this.#bounce(atS + 0.5 + random.next() * 0.2);
@@ -130,7 +136,7 @@ export class Court {
       view: 'ball',
       atS,
       type: 'BALL_BOUNCE',
-      confidence: this.#sureness(0.5),
+      confidence: this.#confidence(0.5),
       payload: rough,
     };
     this.#confirm(seen, place(at.x, at.y));
@@ -140,7 +146,7 @@ export class Court {
   #confirm(seen: Seen, payload: Detection['payload']): void {
     const preliminary = this.#see(seen);
     const readyS = preliminary.readyS + CONFIRMING_S;
-    this.#pending.push({ ...preliminary, readyS, payload, revision: 1, confidence: this.#sureness(0.9) });
+    this.#pending.push({ ...preliminary, readyS, payload, revision: 1, confidence: this.#confidence(0.9) });
   }
 
   #see(seen: Seen): Detection {
@@ -151,7 +157,7 @@ export class Court {
     return detection;
   }
 
-  #sureness(least: number): number {
+  #confidence(least: number): number {
     return Math.round((least + this.#random.next() * (0.99 - least)) * 1000) / 1000;
   }
 }

@@ -1,11 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../base/operatorError.ts';
-import { Random } from '../../base/random.ts';
+import { pause } from '../../base/pause.ts';
 import { visible } from '../../base/visibleText.ts';
-import { Line } from '../../camera/line.ts';
+import { BoxConnection } from '../../camera/boxConnection.ts';
 import { Sender, type SenderCounts } from '../../camera/sender.ts';
 import { counted, Progress, printData, say } from '../terminal/output.ts';
+import { abortOnSignal } from '../terminal/signals.ts';
 import { EVENTS_PER_S } from './court.ts';
+import { Random } from './random.ts';
 import { type Camera, eventText, Venue } from './venue.ts';
 
 export interface SimulateOptions {
@@ -22,7 +23,6 @@ export interface SimulateOptions {
   readonly print?: number;
 }
 
-/** How often the cameras detect events. */
 const TICK_MS = 100;
 /** The longest step of a match: if this process was stopped for longer, the match skips that time. */
 const STEP_MAX_S = 5;
@@ -44,7 +44,7 @@ export async function simulate(options: SimulateOptions): Promise<void> {
   const venue = new Venue({ ...options, run });
   const random = new Random(options.seed);
   const senders = new Map(venue.cameras.map((camera) => [camera, makeSender(camera, options, random)]));
-  const ended = endOf(options);
+  const ended = abortOnSignal(options.for && options.for * 1000);
   const running = Promise.all([...senders.values()].map((sender) => sender.run()));
   const progress = new Progress();
   await play(venue, options, ended, (camera, text) => {
@@ -52,7 +52,7 @@ export async function simulate(options: SimulateOptions): Promise<void> {
     progress.show(() => sentence(totalOf([...senders.values()])));
   });
   const { accepted } = totalOf([...senders.values()]);
-  const drainMs = DRAIN_MS[ended.reason === 'signal' || accepted === 0 ? 'short' : 'long'];
+  const drainMs = DRAIN_MS[ended.reason !== 'time' || accepted === 0 ? 'short' : 'long'];
   for (const sender of senders.values()) sender.end(drainMs);
   await running;
   progress.clear();
@@ -60,15 +60,6 @@ export async function simulate(options: SimulateOptions): Promise<void> {
   printData(`${sentence(total)}; the first court is session ${venue.sessionOf(0)}\n`);
   if (total.accepted + total.duplicates === 0)
     throw new OperatorError(`No event was stored at ${options.url.origin}: check the address and the token.`);
-}
-
-/** @returns a signal that aborts when it is time to end, with the reason 'signal' after SIGINT and the like. */
-function endOf({ for: seconds }: SimulateOptions): AbortSignal {
-  const end = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => end.abort('signal'));
-  if (seconds !== undefined) setTimeout(() => end.abort('time'), seconds * 1000).unref();
-  return end.signal;
 }
 
 async function play(
@@ -90,15 +81,15 @@ async function play(
       const text = eventText(sending, Date.now() - agoS * 1000, elapsedS);
       if (text !== undefined) send(sending.camera, text);
     }
-    await sleep(TICK_MS, undefined, { signal: end }).catch(() => {});
+    await pause(TICK_MS, end);
   }
 }
 
 function makeSender({ source }: Camera, { url, token = '' }: SimulateOptions, random: Random): Sender {
-  return new Sender(new Line(url, token), {
+  return new Sender(new BoxConnection(url, token), {
     random: Math.random,
     repeats: () => random.chance(REPEATED_SHARE),
-    onTrouble: (what) => {
+    onProblem: (what) => {
       // A server that is not courtd may quote the token that it was sent.
       const quotable = token === '' ? what : what.replaceAll(token, '(token removed)');
       if (what !== '') say(`courtd: ${source}: ${visible(quotable)}`);
@@ -106,23 +97,23 @@ function makeSender({ source }: Camera, { url, token = '' }: SimulateOptions, ra
   });
 }
 
-interface Total extends SenderCounts {
-  waiting: number;
+function totalOf(senders: readonly Sender[]) {
+  const total = { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0, waiting: 0 };
+  for (const { counts, waiting } of senders) {
+    for (const name of Object.keys(counts) as (keyof SenderCounts)[]) total[name] += counts[name];
+    total.waiting += waiting;
+  }
+  return total;
 }
 
-function totalOf(senders: readonly Sender[]): Total {
-  const sum = (of: (sender: Sender) => number) => senders.reduce((total, sender) => total + of(sender), 0);
-  return {
-    requests: sum(({ counts }) => counts.requests),
-    accepted: sum(({ counts }) => counts.accepted),
-    duplicates: sum(({ counts }) => counts.duplicates),
-    refused: sum(({ counts }) => counts.refused),
-    overflowed: sum(({ counts }) => counts.overflowed),
-    waiting: sum(({ waiting }) => waiting),
-  };
-}
-
-function sentence({ requests, accepted, duplicates, refused, overflowed, waiting }: Total): string {
+function sentence({
+  requests,
+  accepted,
+  duplicates,
+  refused,
+  overflowed,
+  waiting,
+}: ReturnType<typeof totalOf>): string {
   const lost = overflowed > 0 ? `, ${overflowed} lost because a buffer was full` : '';
   return (
     `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +

@@ -17,7 +17,6 @@ Examples:
   COURTD_TOKEN=... courtd simulate --url http://10.0.0.5:4000 --courts 8 --for 10m
   courtd simulate --print | courtd import --dry-run /dev/stdin`;
 
-/** `courtd simulate`. */
 export function addSimulate(program: Command): void {
   program
     .command('simulate')
@@ -28,25 +27,14 @@ export function addSimulate(program: Command): void {
         .argParser(parseBox),
     )
     .addOption(option('--token <token>', "the box's token").argParser(notEmpty))
-    .addOption(
-      new Option('--courts <n>', 'courts, each with three cameras').default(2).argParser(integer(1, 100)),
+    .option('--courts <n>', 'courts, each with three cameras', integer(1, 100), 2)
+    .option(
+      '--rate <n>',
+      'events a second of the whole venue: its matches are played faster or slower',
+      integer(1, 40 * BATCH_EVENTS),
     )
-    .addOption(
-      new Option(
-        '--rate <n>',
-        'events a second of the whole venue: its matches are played faster or slower',
-      ).argParser(integer(1, 40 * BATCH_EVENTS)),
-    )
-    .addOption(
-      new Option('--seed <n>', 'the same seed makes the same matches, ids included')
-        .default(1)
-        .argParser(integer(0, 1_000_000)),
-    )
-    .addOption(
-      new Option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C').argParser(
-        parseLength,
-      ),
-    )
+    .option('--seed <n>', 'the same seed makes the same matches, ids included', integer(0, 1_000_000), 1)
+    .option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C', parseLength)
     .option('--clean', 'leave out the cameras that misbehave')
     .addOption(
       new Option('--print [n]', 'print n events as NDJSON, 100 by default, and send nothing')
@@ -66,7 +54,6 @@ function parseBox(text: string): URL {
   throw new InvalidArgumentError('Give the address of a box, such as http://10.0.0.5:4000.');
 }
 
-/** @returns seconds. */
 function parseLength(text: string): number {
   const seconds = parseDuration(text);
   if (seconds > 0 && seconds <= LENGTH_MAX_S) return seconds;

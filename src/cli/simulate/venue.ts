@@ -1,7 +1,6 @@
-import { Random } from '../../base/random.ts';
 import { Court, type Detection, type View } from './court.ts';
+import { Random } from './random.ts';
 
-/** How a camera misbehaves. */
 export type Fault = 'wrong clock' | 'falls silent' | 'forgets revision';
 
 export interface Camera {
@@ -21,7 +20,6 @@ const NAMES: Readonly<Record<View, string>> = { ball: 'cam-1', radar: 'radar', p
 export interface VenueOptions {
   readonly courts: number;
   readonly seed: number;
-  /** Without cameras that misbehave. */
   readonly clean: boolean;
   /** Distinguishes this run from others with the same seed. */
   readonly run: string;

@@ -1,3 +1,4 @@
+import type { StatusProblem } from '../../base/finding.ts';
 import {
   CERTIFICATE_WARN_DAYS,
   CLOCK_OFF_S,
@@ -5,15 +6,14 @@ import {
   WAL_MAX_BYTES,
   WAL_WARN_BYTES,
 } from '../../base/limits.ts';
-import type { DaemonStatus } from '../../control/statusRoute.ts';
+import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import type { ShipView } from '../../ship/feed/shipStatus.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
 import { counted } from '../terminal/output.ts';
 import { bytesFor, span } from '../terminal/units.ts';
-import type { StatusProblem } from './schema.ts';
 import type { DaemonView, StoreView } from './views.ts';
 
-/** What needs a person, each with what to do. A screen that cries wolf is read once: what mends itself is no problem. */
+/** What needs a person, each with what to do. A screen that cries wolf is read once: what passes by itself is not a problem. */
 
 const DAY_MS = 86_400_000;
 /** Clocks that differ by no more than this may be right, and the box's is not. */
@@ -24,25 +24,27 @@ const DAYS_LEFT = 14;
 const SHIP_STOPPED_S = 300;
 const SHIP_LATE_S = 6 * 3_600;
 /** A camera without a valid token tries every half minute: one that has not tried for so long, and was served since, has got its token. */
-const TOKEN_TROUBLE_S = 600;
+const TOKEN_PROBLEM_S = 600;
 /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
 const RATE_LIMITED = 100;
 
 type RefusalCode = RefusalReport['code'];
 
+const LOST = 'These events are lost until the camera is fixed: tell its vendor what is wrong.';
+const WRONG = 'Tell the vendor of the camera what is wrong.';
 /** What to do about refusals that a person can do something about; those that are not here pass by themselves. */
 const ADVICE: Partial<Record<RefusalCode, string>> = {
-  invalid_event: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
-  invalid_json: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
-  invalid_encoding: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
-  too_deep: 'These events are lost until the camera is mended: tell its vendor what is wrong.',
+  invalid_event: LOST,
+  invalid_json: LOST,
+  invalid_encoding: LOST,
+  too_deep: LOST,
   too_many_events: 'Tell the vendor of the camera to send at most 500 events in a request.',
   body_too_large: 'Have the camera send smaller requests, or raise COURTD_BODY_LIMIT.',
-  unsupported_media_type: 'Tell the vendor of the camera what is wrong.',
-  unsupported_encoding: 'Tell the vendor of the camera what is wrong.',
+  unsupported_media_type: WRONG,
+  unsupported_encoding: WRONG,
   not_found: 'Look at the address that this camera was given: it ends in /v1/events.',
   method_not_allowed: 'Look at the address that this camera was given, and tell its vendor.',
-  expectation_failed: 'Tell the vendor of the camera what is wrong.',
+  expectation_failed: WRONG,
   internal_error: 'A bug in courtd: please report it, with the log ("journalctl -u courtd").',
   rate_limited: 'Have the camera send more events in a request, or raise COURTD_RATE_LIMIT.',
 };
@@ -56,7 +58,7 @@ export function findProblems(
   nowMs: number,
 ): StatusProblem[] {
   const found = [
-    ...(hangs === undefined ? [] : [problem('daemon_hangs', 'fail', hangs.message, RESTART)]),
+    ...(hangs === undefined ? [] : [fail('daemon_hangs', hangs.message, RESTART)]),
     ...(daemon === undefined && hangs === undefined ? [STOPPED] : []),
     ...tokenProblems(store),
     ...(daemon === undefined ? [] : [...sourceProblems(daemon), ...certificateProblems(daemon, nowMs)]),
@@ -67,20 +69,18 @@ export function findProblems(
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
 }
 
-function problem(
-  code: string,
-  level: StatusProblem['level'],
-  message: string,
-  advice: string,
-): StatusProblem {
-  return { code, level, message, advice };
+function warn(code: string, message: string, advice: string): StatusProblem {
+  return { code, level: 'warn', message, advice };
+}
+
+function fail(code: string, message: string, advice: string): StatusProblem {
+  return { code, level: 'fail', message, advice };
 }
 
 const FENCED = 'Do what the message says; "courtd ship status" shows more.';
 const RESTART = 'If that lasts, restart it: "sudo systemctl restart courtd".';
-const STOPPED = problem(
+const STOPPED = fail(
   'daemon_stopped',
-  'fail',
   'The daemon does not run: no event is taken.',
   'Start it ("sudo systemctl start courtd.socket courtd.service"), and look at its log ("journalctl -u courtd").',
 );
@@ -88,9 +88,7 @@ const STOPPED = problem(
 function tokenProblems({ tokens }: StoreView): StatusProblem[] {
   if (tokens.active + tokens.retiring > 0) return [];
   const message = 'There is no token: every request is refused.';
-  return [
-    problem('no_token', 'fail', message, 'Make one with "courtd token rotate", and give it to every camera.'),
-  ];
+  return [fail('no_token', message, 'Make one with "courtd token rotate", and give it to every camera.')];
 }
 
 function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: StoreView): StatusProblem[] {
@@ -100,31 +98,28 @@ function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: St
   const left = days === null || days >= DAYS_LEFT ? '' : `, for about ${counted(days, 'day')}`;
   const advice = 'Make room: "courtd prune --older-than 90d --dry-run" says what would go.';
   if (daemon?.is_full) {
-    found.push(problem('disk_full', 'fail', 'The disk is full: events are refused.', advice));
+    found.push(fail('disk_full', 'The disk is full: events are refused.', advice));
   } else if (free < (daemon?.min_free_bytes ?? MIN_FREE_BYTES)) {
     const message = `The disk is nearly full: ${bytesFor(free)} are left${left}.`;
-    found.push(problem('disk_low', 'warn', message, advice));
+    found.push(warn('disk_low', message, advice));
   } else if (days !== null && days < DAYS_LEFT) {
     const message = `The disk will be full in about ${counted(days, 'day')}: ${bytesFor(free)} are left.`;
-    found.push(problem('disk_filling', 'warn', message, advice));
+    found.push(warn('disk_filling', message, advice));
   }
   if ((store.wal_bytes ?? 0) > WAL_WARN_BYTES) {
     const message = `Another program reads the database and does not end: its log has ${bytesFor(store.wal_bytes!)}, and at ${bytesFor(WAL_MAX_BYTES)} events are refused.`;
-    found.push(
-      problem('log_held', 'warn', message, `"sudo fuser -v ${directory}/courtd.db" names it: end it.`),
-    );
+    found.push(warn('log_held', message, `"sudo fuser -v ${directory}/courtd.db" names it: end it.`));
   }
   return found;
 }
 
-/** Each source once for each kind of trouble. */
+/** Each source once for each kind of problem. */
 function sourceProblems({ sources, refusals }: DaemonStatus): StatusProblem[] {
   const silent = sources
     .filter(({ state }) => state === 'silent')
     .map(({ source, court_id, client, quiet_s }) =>
-      problem(
+      warn(
         'source_silent',
-        'warn',
         `${source} on ${court_id}: silent for ${span(quiet_s ?? 0)} while its court plays.`,
         `Look at its power and its cable${client === null ? '' : `; is it there? "ping ${client}"`}.`,
       ),
@@ -147,9 +142,8 @@ function clockProblems(sources: DaemonStatus['sources']): StatusProblem[] {
         ? ' It is the only source there is to compare with, so it may be the clock of the box.'
         : ' All sources are off alike: it may be the clock of the box.'
       : '';
-    return problem(
+    return warn(
       'clock_off',
-      'warn',
       `The clock of ${source.source} on ${source.court_id} is ${span(Math.abs(source.off))} ${which}.${box}`,
       areAlike
         ? 'Look at the clock of the box first ("timedatectl"), then at that of the camera.'
@@ -169,11 +163,10 @@ function refusalProblems(
     const from = source === null ? nameOf(client, at) : `${source} on ${court_id ?? '?'}`;
     const times = `refused ${requests === 1 ? 'once' : `${requests} times`}, last ${span(ago_s)} ago`;
     if (code === 'unauthorized') {
-      if (is_over && ago_s > TOKEN_TROUBLE_S) continue;
+      if (is_over && ago_s > TOKEN_PROBLEM_S) continue;
       found.push(
-        problem(
+        warn(
           'token_refused',
-          'warn',
           `${from} has no valid token: ${times}.`,
           'Give it the token of the venue; "courtd rejections" shows each request.',
         ),
@@ -183,8 +176,8 @@ function refusalProblems(
     const advice = ADVICE[code];
     if (advice === undefined || (code === 'rate_limited' && requests < RATE_LIMITED)) continue;
     const message = `${from}: ${times}. ${error}`;
-    const level = code === 'internal_error' ? 'fail' : 'warn';
-    found.push(problem('refused', level, message, `${advice} ${SEEN}`));
+    const finding = code === 'internal_error' ? fail : warn;
+    found.push(finding('refused', message, `${advice} ${SEEN}`));
   }
   return found;
 }
@@ -199,38 +192,31 @@ function certificateProblems({ certificate }: DaemonStatus, nowMs: number): Stat
   const advice = 'Replace it, and reload courtd: "sudo systemctl reload courtd".';
   const leftMs = Date.parse(certificate.expires_at) - nowMs;
   if (leftMs <= 0) {
-    return [
-      problem('certificate_expired', 'fail', 'The TLS certificate has expired: cameras refuse it.', advice),
-    ];
+    return [fail('certificate_expired', 'The TLS certificate has expired: cameras refuse it.', advice)];
   }
   if (Date.parse(certificate.valid_from) > nowMs) {
     const message = 'The TLS certificate is not valid yet: cameras refuse it.';
-    return [
-      problem('certificate_not_yet_valid', 'fail', message, 'Look at the clock of the box: "timedatectl".'),
-    ];
+    return [fail('certificate_not_yet_valid', message, 'Look at the clock of the box: "timedatectl".')];
   }
   if (leftMs > CERTIFICATE_WARN_DAYS * DAY_MS) return [];
   const message = `The TLS certificate expires in ${counted(Math.floor(leftMs / DAY_MS), 'day')}.`;
-  return [problem('certificate_expires', 'warn', message, advice)];
+  return [warn('certificate_expires', message, advice)];
 }
 
 /** A slow link, or a night without one, is not a problem: it catches up by itself. */
 function shipProblems({ isSetUp, running, state, error, behind_s }: ShipView): StatusProblem[] {
   if (!isSetUp) return [];
   const sentence = error ?? 'Headquarters gets no events from this box.';
-  if (state === 'fenced') return [problem('ship_fenced', 'fail', sentence, FENCED)];
-  if (state === 'refused')
-    return [problem('ship_refused', 'fail', sentence, 'Until then the box keeps its events.')];
+  if (state === 'fenced') return [fail('ship_fenced', sentence, FENCED)];
+  if (state === 'refused') return [fail('ship_refused', sentence, 'Until then the box keeps its events.')];
   const late = behind_s ?? 0;
   if (!running && late > SHIP_STOPPED_S) {
     const message = `No shipper runs: events of the last ${span(late)} have not been shipped.`;
-    return [problem('ship_stopped', 'warn', message, 'Start it: "sudo systemctl start courtd-ship".')];
+    return [warn('ship_stopped', message, 'Start it: "sudo systemctl start courtd-ship".')];
   }
   if (late <= SHIP_LATE_S) return [];
   const message = `Headquarters is ${span(late)} behind. ${error ?? ''}`.trimEnd();
-  return [
-    problem('ship_behind', 'warn', message, 'Check the link to headquarters; the box keeps its events.'),
-  ];
+  return [warn('ship_behind', message, 'Check the link to headquarters; the box keeps its events.')];
 }
 
 /** A box that has taken events for less than a week has nothing that is so long without a copy. */
@@ -240,7 +226,7 @@ function backupProblems({ store, oldestMs, hasBackupFailed }: StoreView, nowMs: 
     const before =
       last === undefined ? 'there is none' : `the newest one is ${span((nowMs - last) / 1_000)} old`;
     const advice = '"courtd check" says what it finds, and "journalctl -u courtd-backup" what happened.';
-    return [problem('backup_failed', 'warn', `The nightly backup has failed: ${before}.`, advice)];
+    return [warn('backup_failed', `The nightly backup has failed: ${before}.`, advice)];
   }
   const since = Math.max(last ?? 0, oldestMs ?? nowMs);
   if (nowMs - since <= BACKUP_MS) return [];
@@ -249,5 +235,5 @@ function backupProblems({ store, oldestMs, hasBackupFailed }: StoreView, nowMs: 
       ? 'There has never been a backup'
       : `The last backup was ${span((nowMs - last) / 1_000)} ago`;
   const advice = 'Set COURTD_BACKUP_DIR to another disk, or run "courtd backup DIR" now.';
-  return [problem('no_backup', 'warn', `${ago}: if the disk fails, all since then is lost.`, advice)];
+  return [warn('no_backup', `${ago}: if the disk fails, all since then is lost.`, advice)];
 }

@@ -1,7 +1,9 @@
+import { SOURCES_KNOWN } from '../../base/limits.ts';
+import { byName } from '../../base/visibleText.ts';
 import { shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import { findProblems } from './problems.ts';
-import type { Status } from './schema.ts';
+import type { Status } from './statusJson.ts';
 import type { DaemonView, StoreView } from './views.ts';
 
 /** The whole of what is known: `courtd status --json`, and for the screen what there is beyond that. */
@@ -51,11 +53,10 @@ function withUnheard(heard: readonly SourceReport[], { recent }: StoreView): Sou
     const key = JSON.stringify([court, source]);
     const last_received_at = new Date(lastMs).toISOString();
     const found = known.get(key);
-    if (found?.last_received_at) continue;
+    if (found?.last_received_at || (found === undefined && known.size >= SOURCES_KNOWN)) continue;
     known.set(key, { ...UNHEARD, ...found, source, court_id: court, last_received_at });
   }
-  const { compare } = new Intl.Collator('en', { numeric: true });
-  return [...known.values()].sort((a, b) => compare(a.court_id, b.court_id) || compare(a.source, b.source));
+  return [...known.values()].sort((a, b) => byName(a.court_id, b.court_id) || byName(a.source, b.source));
 }
 
 const UNHEARD: Omit<SourceReport, 'source' | 'court_id' | 'last_received_at'> = {

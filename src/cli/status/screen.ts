@@ -1,14 +1,15 @@
 import os from 'node:os';
+import type { StatusProblem } from '../../base/finding.ts';
 import { visible } from '../../base/visibleText.ts';
 import { counted } from '../terminal/output.ts';
 import { type Canvas, cut, type Style, styled, wrap } from '../terminal/style.ts';
-import { bytesFor, shortSpan, span } from '../terminal/units.ts';
+import { bytesFor, shortAgo, shortSpan, span } from '../terminal/units.ts';
 import type { StatusReport } from './report.ts';
-import type { Status, StatusProblem } from './schema.ts';
-import { drawSources, sourcesByTrouble } from './sources.ts';
+import { drawSources, sourcesByUrgency } from './sources.ts';
+import type { Status } from './statusJson.ts';
 
 const DAY_S = 86_400;
-const TITLES: Record<string, readonly [string, Style]> = {
+const TITLES: Record<Status['state'], readonly [string, Style]> = {
   ok: ['all is well', 'good'],
   attention: ['something needs a look', 'warn'],
   failing: ['something is wrong', 'fail'],
@@ -24,7 +25,7 @@ export function drawStatus(report: StatusReport, canvas: Canvas, nowMs: number, 
   const { status } = report;
   const head = [title(status, canvas, nowMs)];
   const box = boxLines(status, canvas, nowMs);
-  const table = drawSources(sourcesByTrouble(report), canvas, nowMs);
+  const table = drawSources(sourcesByUrgency(report), canvas, nowMs);
   const whole = problemLines(status.problems, canvas, false);
   const { rows } = canvas;
   const besides = head.length + box.length + 1;
@@ -69,7 +70,7 @@ function windowOf(table: readonly string[], room: number, scroll: number): strin
 }
 
 function title({ state, problems }: Status, canvas: Canvas, nowMs: number): string {
-  const [words, style] = TITLES[state as string]!;
+  const [words, style] = TITLES[state];
   const count = problems.length === 0 ? '' : ` (${counted(problems.length, 'problem')})`;
   const time = new Date(nowMs).toLocaleTimeString('sv-SE');
   const text = `courtd on ${visible(os.hostname())}, ${time}: ${words}${count}`;
@@ -133,8 +134,4 @@ function perSecond(lastMinute: number | null): string {
   if (lastMinute === null) return '-';
   const rate = lastMinute / 60;
   return rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString('en');
-}
-
-function shortAgo(time: string, nowMs: number): string {
-  return shortSpan(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
 }

@@ -2,7 +2,7 @@ import { CLOCK_OFF_S } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from '../terminal/style.ts';
-import { shortSpan } from '../terminal/units.ts';
+import { shortAgo, shortSpan } from '../terminal/units.ts';
 import type { StatusReport } from './report.ts';
 
 const ZERO = '0.0s';
@@ -24,7 +24,11 @@ const COLUMNS: readonly Column[] = [
   { heading: 'COURT', text: ({ court_id }) => visible(court_id) },
   { heading: 'SOURCE', text: ({ source }) => visible(source), style: (source) => STYLES[source.state] },
   { heading: 'STATE', text: ({ state }) => state, style: (source) => STYLES[source.state] },
-  { heading: 'LAST', isNumber: true, text: lastOf },
+  {
+    heading: 'LAST',
+    isNumber: true,
+    text: ({ last_received_at }, nowMs) => shortAgo(last_received_at, nowMs),
+  },
   { heading: '/MIN', isNumber: true, text: (source) => count(source.events_last_minute) },
   {
     heading: 'CLOCK',
@@ -54,12 +58,12 @@ const STYLES: Record<SourceReport['state'], Style | undefined> = {
 };
 
 /** @returns the sources, those that a person should look at first. */
-export function sourcesByTrouble({ sources }: StatusReport): SourceReport[] {
-  const trouble = (source: SourceReport) =>
+export function sourcesByUrgency({ sources }: StatusReport): SourceReport[] {
+  const urgency = (source: SourceReport) =>
     (source.state === 'silent' ? 4 : 0) +
     (Math.abs(source.clock_offset_s ?? 0) > CLOCK_OFF_S ? 2 : 0) +
     ((source.refused_last_day ?? 0) > 0 ? 1 : 0);
-  return [...sources].sort((a, b) => trouble(b) - trouble(a));
+  return [...sources].sort((a, b) => urgency(b) - urgency(a));
 }
 
 /** @returns the headings, and a line for each source, as wide as there is room. */
@@ -94,11 +98,6 @@ export function drawSources(sources: readonly SourceReport[], canvas: Canvas, no
 function padded(text: string, width: number, { isNumber = false }: Column): string {
   const space = ' '.repeat(Math.max(0, width - lengthOf(text)));
   return isNumber ? `${space}${text}` : `${text}${space}`;
-}
-
-function lastOf({ last_received_at }: SourceReport, nowMs: number): string {
-  if (last_received_at === null) return '-';
-  return shortSpan(Math.max(0, (nowMs - Date.parse(last_received_at)) / 1_000));
 }
 
 function signed(offset: number | null): string {

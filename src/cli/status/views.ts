@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
-import type { DaemonStatus } from '../../control/statusRoute.ts';
+import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import { readShipView, type ShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
@@ -13,7 +13,7 @@ import { listTokens, tokenState } from '../../store/tokens/tokens.ts';
 import { SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from '../checks/unitSettings.ts';
 import { hasFailed } from '../checks/units.ts';
 import { withDatabase } from '../options/withDatabase.ts';
-import type { Status } from './schema.ts';
+import type { Status } from './statusJson.ts';
 
 /** What the data directory says, whether a daemon runs or not. */
 export interface StoreView {

@@ -1,6 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../base/operatorError.ts';
+import { pause } from '../../base/pause.ts';
 import { visible } from '../../base/visibleText.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { END_SIGNALS } from '../terminal/signals.ts';
 import { canvasOf, cut } from '../terminal/style.ts';
 import { makeReport, type StatusReport } from './report.ts';
 import { drawStatus, scrollMax } from './screen.ts';
@@ -24,6 +26,7 @@ const QUIT = ['q', 'Q', '\x03', '\x04'];
 
 /** `courtd status --watch`: redraws in place until q, Ctrl-C or SIGTERM, and leaves the terminal as it was. */
 export async function watch(data: string): Promise<void> {
+  yieldToIngest();
   // Whatever makes it impossible is told before the screen is taken.
   const screen = new Screen(data);
   await screen.look();
@@ -33,13 +36,13 @@ export async function watch(data: string): Promise<void> {
     if (QUIT.includes(key)) stop();
     else screen.scrollBy(key);
   });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+  for (const signal of END_SIGNALS) process.once(signal, stop);
   process.stdout.on('resize', () => screen.draw());
   process.once('exit', leave);
   try {
     while (!end.signal.aborted) {
       screen.draw();
-      await sleep(ASK_MS, undefined, { signal: end.signal }).catch(() => {});
+      await pause(ASK_MS, end.signal);
       if (!end.signal.aborted) await screen.look();
     }
   } finally {
@@ -55,7 +58,7 @@ class Screen {
   #wasRunning: boolean | undefined;
   #report: StatusReport | undefined;
   /** Why it cannot be looked at right now, such as a database that is locked. */
-  #trouble = '';
+  #problem = '';
   #scroll = 0;
 
   constructor(data: string) {
@@ -74,10 +77,10 @@ class Screen {
       }
       this.#wasRunning = isRunning;
       this.#report = makeReport(view, this.#store, Date.now());
-      this.#trouble = '';
+      this.#problem = '';
     } catch (error) {
       if (this.#report === undefined || !(error instanceof OperatorError)) throw error;
-      this.#trouble = error.message;
+      this.#problem = error.message;
     }
   }
 
@@ -108,7 +111,7 @@ class Screen {
     const canvas = canvasOf(process.stdout);
     const { columns = 80, rows = 24 } = canvas;
     const lines = drawStatus(this.#report, canvas, Date.now(), this.#scroll).slice(0, rows - 1);
-    const last = this.#trouble === '' ? 'q ends this' : visible(this.#trouble);
+    const last = this.#problem === '' ? 'q ends this' : visible(this.#problem);
     while (lines.length < rows - 1) lines.push('');
     const text = [...lines, cut(last, columns - 1)].map((line) => `${line}${CLEAR_LINE}`).join('\r\n');
     process.stdout.write(`\x1b[H${text}${CLEAR_REST}`);

@@ -1,3 +1,4 @@
+import { membersOf } from '../../base/json.ts';
 import { TOKEN_BYTES } from '../../base/limits.ts';
 
 /** What a file that leaves the venue must not hold: tokens, payloads, keys. */
@@ -40,11 +41,11 @@ export function logLineWithoutData(entry: string): string | undefined {
     __REALTIME_TIMESTAMP: us,
     SYSLOG_IDENTIFIER: from = '',
     MESSAGE: message,
-  } = parse(entry) as JournalEntry;
+  } = membersOf(entry) as JournalEntry;
   if (typeof message !== 'string') return undefined;
   const at = us === undefined ? '' : `${new Date(Number(us) / 1000).toISOString()} `;
   if (from === 'systemd') return `${at}systemd: ${message}`;
-  const line = parse(message);
+  const line = membersOf(message);
   if (Object.keys(line).length > 0) return `${at}${JSON.stringify(ownFields(line))}`;
   // Of a crash: where it was, and not what was said.
   return /^\s+at /.test(message) ? `${at}${message}` : undefined;
@@ -64,13 +65,4 @@ function ownFields(line: object): object {
 function placesOf(error: { type?: unknown; stack?: unknown } | null): object {
   const places = String(error?.stack ?? '').match(/^\s+at .*$/gm) ?? [];
   return { type: String(error?.type ?? ''), stack: places.map((place) => place.trim()) };
-}
-
-function parse(text: string): object {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
 }

@@ -4,7 +4,6 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { asCaller } from '../../base/processIdentity.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { REJECTIONS_PATH, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
@@ -12,11 +11,12 @@ import { askTool } from '../../host/systemTool.ts';
 import { readRejections } from '../../store/rejections/storedRejections.ts';
 import { tokenState } from '../../store/tokens/tokens.ts';
 import { runChecks } from '../checks/allChecks.ts';
-import { type Box, type BoxOptions, lookAround } from '../checks/box.ts';
+import { type Box, type BoxOptions, inspectBox } from '../checks/box.ts';
+import { readIfThere } from '../checks/check.ts';
 import { SERVICE } from '../checks/unitSettings.ts';
 import { knownVariables } from '../options/environmentVariables.ts';
 import { withDatabase } from '../options/withDatabase.ts';
-import { isoTime, say } from '../terminal/output.ts';
+import { exitWhenPrinted, isoTime, say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 import { logLineWithoutData, withoutTokens } from './redaction.ts';
 
@@ -35,7 +35,7 @@ export async function support(
   program: Command,
   status: (data: string) => Promise<string[]>,
 ): Promise<void> {
-  const box = await lookAround(options, program);
+  const box = await inspectBox(options, program);
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
     ['versions', versions(program)],
     ['settings', settings(box)],
@@ -52,11 +52,11 @@ export async function support(
   sink.commit();
   if (options.output !== undefined)
     say(`${options.output} is written: no token, no payload and no key is in it.`);
-  process.stdout.write('', () => process.exit());
+  exitWhenPrinted();
 }
 
 function versions(program: Command): string[] {
-  const release = /^PRETTY_NAME="?(.*?)"?$/m.exec(readIfThere('/etc/os-release'))?.[1] ?? 'unknown';
+  const release = /^PRETTY_NAME="?(.*?)"?$/m.exec(readIfThere('/etc/os-release') ?? '')?.[1] ?? 'unknown';
   return [
     `courtd ${program.version()}`,
     `node ${process.version}`,
@@ -136,12 +136,4 @@ async function log(): Promise<string[]> {
   return [
     status === 0 ? 'The journal has no line of courtd.' : 'The journal cannot be read, or there is none.',
   ];
-}
-
-function readIfThere(file: string): string {
-  try {
-    return asCaller(() => fs.readFileSync(file, 'utf8'));
-  } catch {
-    return '';
-  }
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { notEmpty } from '../options/optionParsers.ts';
 
 /** `courtd support`. @param status of a data directory, as lines without what a camera has sent. */
@@ -8,11 +8,7 @@ export function addSupport(program: Command, status: (data: string) => Promise<s
     .description(
       'write one text file for support: versions, settings, checks, status, rejections, counts, the log; no token, no payload',
     )
-    .addOption(
-      new Option('-o, --output <file>', 'write to a file; its name appears when it is complete').argParser(
-        notEmpty,
-      ),
-    )
+    .option('-o, --output <file>', 'write to a file; its name appears when it is complete', notEmpty)
     .addHelpText('after', EXAMPLE)
     .action(async (_options, command) =>
       (await import('./support.ts')).support(command.optsWithGlobals(), program, status),

@@ -14,10 +14,5 @@ export function readableLine(event: ArrivedEvent): string {
   return `${visible([...parts, sessionId, which].join('  '))}\n`;
 }
 
-/** YYYY-MM-DD hh:mm:ss */
-function localTime(ms: number): string {
-  const time = new Date(ms);
-  const two = (number: number) => String(number).padStart(2, '0');
-  const date = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
-  return `${date} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}`;
-}
+/** YYYY-MM-DD hh:mm:ss, as Swedes write local time. */
+const { format: localTime } = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });

@@ -1,7 +1,8 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
-import { ArrivalLog, type Arrivals, NotNow } from '../../store/arrivalLog.ts';
+import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import type { ArrivalFilter } from '../../store/read/arrivalReader.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
@@ -18,15 +19,17 @@ const NEWEST_SHOWN = 10;
 
 /** `courtd tail`: ends when it has given what was stored when it began, or never. */
 export async function tail(options: TailOptions): Promise<void> {
-  const log = new ArrivalLog(options.data, filterOf(options));
+  if (options.follow) yieldToIngest();
+  const { session, type, court, source } = options;
+  const log = new ArrivalLog(options.data, { session, type, court, source });
   const output = new LineOutput();
   const toLine = options.json ? arrivalToJson : readableLine;
-  const patience = new Patience(options.follow === true);
+  const retries = new DatabaseRetries(options.follow === true);
   try {
-    let seq = options.after ?? (await patience.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
+    let seq = options.after ?? (await retries.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
     let end: number | undefined;
     for (;;) {
-      const arrivals = await patience.until(() => log.after(seq, READ_CHUNK_ROWS));
+      const arrivals = await retries.until(() => log.after(seq, READ_CHUNK_ROWS));
       if (end === undefined) tellBeyond(seq, arrivals);
       end ??= arrivals.lastSeq;
       seq = goOn(seq, arrivals);
@@ -34,7 +37,7 @@ export async function tail(options: TailOptions): Promise<void> {
       if (!options.follow && (arrivals.isLast || seq >= end)) return;
       if (!arrivals.isLast) continue;
       do await sleep(FOLLOW_POLL_MS);
-      while (!log.hasNews());
+      while (!log.mayHaveNew());
     }
   } finally {
     log.close();
@@ -69,7 +72,7 @@ function tellBeyond(seq: number, { lastSeq }: Arrivals): void {
 }
 
 /** Waits for a database that is locked, and once it has been read, with --follow, for one that is away. */
-class Patience {
+class DatabaseRetries {
   readonly #follows: boolean;
   #hasRead = false;
 
@@ -86,7 +89,7 @@ class Patience {
         if (told !== '') say('courtd: the database can be read again: going on.');
         return result;
       } catch (error) {
-        if (!(error instanceof NotNow)) throw error;
+        if (!(error instanceof TemporarilyUnreadable)) throw error;
         const isShort = error.isLocked && performance.now() - startedAt < COMMAND_BUSY_MS;
         if (!isShort && !(this.#follows && this.#hasRead)) throw error;
         if (!isShort && told !== error.message) {
@@ -97,13 +100,4 @@ class Patience {
       await sleep(FOLLOW_POLL_MS);
     }
   }
-}
-
-function filterOf({ session, type, court, source }: TailOptions): ArrivalFilter {
-  return {
-    ...(session === undefined ? {} : { session }),
-    ...(type === undefined ? {} : { type }),
-    ...(court === undefined ? {} : { court }),
-    ...(source === undefined ? {} : { source }),
-  };
 }

@@ -8,16 +8,15 @@ Each event has a seq, the number of its arrival. Numbers are left out: those of 
   courtd tail --follow --court court-2
   courtd tail --json --follow --after 123456 >> events.ndjson`;
 
-/** `courtd tail`. */
 export function addTail(program: Command): void {
   program
     .command('tail')
     .description('show events in the order in which they came: the newest 10, or every one after a seq')
     .option('--follow', 'go on with those that come, until it is ended; also while the daemon restarts')
-    .addOption(
-      new Option('--after <seq>', 'every event that came after this one; 0: all that are stored').argParser(
-        integer(0, Number.MAX_SAFE_INTEGER),
-      ),
+    .option(
+      '--after <seq>',
+      'every event that came after this one; 0: all that are stored',
+      integer(0, Number.MAX_SAFE_INTEGER),
     )
     .option('--session <id>', 'only events of this session_id')
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))

@@ -1,35 +1,21 @@
-import { styleText } from 'node:util';
+import type { CheckResult, Level } from '../../base/finding.ts';
 import { visible } from '../../base/visibleText.ts';
 import { counted } from './output.ts';
+import { canvasOf, styled } from './style.ts';
 
-/** What a check has found: of `courtd check`, and of `courtd fleet check`. */
-export interface ShownCheck {
-  readonly name: string;
-  readonly level: 'ok' | 'warn' | 'fail';
-  readonly message: string;
-  readonly advice: string;
-}
-
-const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const satisfies Record<
-  ShownCheck['level'],
-  string
->;
+const STYLES = { ok: 'good', warn: 'warn', fail: 'fail' } as const;
 const INDENT = '      ';
 
 /** @returns a line each, as wide as the terminal; what to do below it. */
-export function checksText(results: readonly ShownCheck[]): string {
+export function checksText(results: readonly CheckResult[]): string {
+  const canvas = canvasOf(process.stdout);
   const lines = results.flatMap(({ name, level, message, advice }) => [
-    `${coloured(level)}${wrapped(visible(`${name}: ${message}`), INDENT).slice(level.length)}`,
+    `${styled(level, STYLES[level], canvas)}${wrapped(visible(`${name}: ${message}`), INDENT).slice(level.length)}`,
     ...(advice === '' ? [] : [wrapped(visible(advice), `${INDENT}  `)]),
   ]);
-  const count = (which: ShownCheck['level']) => results.filter(({ level }) => level === which).length;
+  const count = (which: Level) => results.filter(({ level }) => level === which).length;
   const sum = `${counted(results.length, 'check')}: ${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${counted(count('fail'), 'failure')}.`;
   return `${[...lines, wrapped(sum, '')].join('\n')}\n`;
-}
-
-function coloured(level: ShownCheck['level']): string {
-  const isOff = !process.stdout.isTTY || (process.env.NO_COLOR ?? '') !== '';
-  return isOff ? level : styleText(COLOURS[level], level, { validateStream: false });
 }
 
 /** @returns the text, indented, in lines that fit the terminal; a pipe gets one line. */

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { forStdout } from './output.ts';
+import { END_SIGNALS } from './signals.ts';
 
 /** What a pipe takes whole or not at all (POSIX, PIPE_BUF; pipe(7): 4096 on Linux). */
 const ATOMIC_BYTES = 4_096;
@@ -8,8 +9,6 @@ const ATOMIC_BYTES = 4_096;
 const PIECE_BYTES = 64 * 1024;
 /** How long a line of which a part has been taken is waited for, after a signal. */
 const LAST_LINE_MS = 1_000;
-
-const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Whole lines on standard output, for as long as somebody takes them. A signal ends the process between two of them: each write is

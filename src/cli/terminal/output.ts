@@ -41,6 +41,14 @@ export function endQuietlyOnBrokenPipe(): void {
   process.stderr.on('error', () => {});
 }
 
+/** Ends the process once everything is printed, whatever still runs: what hangs with a disk would keep it. */
+export function exitWhenPrinted(status = process.exitCode): void {
+  process.stdout.write('', (error) => {
+    // Where printing failed, endQuietlyOnBrokenPipe ends the process, with the status that belongs to it.
+    if (error == null) process.exit(status);
+  });
+}
+
 export type Cells = readonly (string | number)[];
 
 /** @returns a function that formats a row; each column is as wide as its widest cell in `rows`, and numbers are right-aligned. */
@@ -78,11 +86,6 @@ export function isoTime(ms: number | null): string | null {
 /** @returns a count with its noun: "1 event", "2 events". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** @returns a size such as "1.5 MiB". */
-export function mebibytes(bytes: number): string {
-  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
 
 /** The progress of long work, on standard error where that is a terminal. */

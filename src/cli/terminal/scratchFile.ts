@@ -4,7 +4,6 @@ import path from 'node:path';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 
-/** A piece of a scratch file. */
 export interface Piece {
   readonly at: number;
   readonly bytes: number;

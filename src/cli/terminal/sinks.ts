@@ -6,8 +6,8 @@ import { setImmediate } from 'node:timers/promises';
 import { fsync, partialNameOf } from '../../base/atomicFile.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { cleanUpOnExit } from './cleanup.ts';
 import { forStdout } from './output.ts';
+import { cleanUpOnExit } from './signals.ts';
 
 /** The destination of long output, such as an export. */
 export interface Sink {

@@ -27,6 +27,11 @@ export function shortSpan(seconds: number): string {
   return seconds < 86_400 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
 }
 
+/** @returns how long ago an ISO 8601 time was, in at most six characters; '-' where there is none. */
+export function shortAgo(time: string | null, nowMs: number): string {
+  return time === null ? '-' : shortSpan(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
+}
+
 /** @returns bytes for people, as large as they are: "12.0 MiB", "3.4 GiB". */
 export function bytesFor(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import {
+  isValid,
   listTokens,
   revokeToken,
   rotateToken,
@@ -39,7 +40,6 @@ export async function rotate(options: RotateOptions): Promise<void> {
   say(`${sentence} The older tokens ${end}.`);
 }
 
-/** `courtd token list`. */
 export async function list(options: DataOption & JsonOption): Promise<void> {
   const tokens = (await withDatabase(options, listTokens)).map((token) => describe(token, Date.now()));
   if (options.json) return printJson(tokens);
@@ -48,12 +48,11 @@ export async function list(options: DataOption & JsonOption): Promise<void> {
   printTable(Object.keys(tokens[0]!), rows);
 }
 
-/** `courtd token revoke ID`. */
 export async function revoke(id: number, options: DataOption): Promise<void> {
   const now = Date.now();
   const { before, left } = await withDatabase(options, (db) => ({
     before: revokeToken(db, id, now),
-    left: listTokens(db).filter((token) => ['active', 'retiring'].includes(tokenState(token, now))).length,
+    left: listTokens(db).filter((token) => isValid(token, now)).length,
   }));
   const state = tokenState(before, now);
   if (state === 'expired' || state === 'revoked') {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { type Check, JUDGES, judge, type Verdict } from '../../../src/cli/conformance/judge.ts';
-import { TestBox } from '../../../src/cli/conformance/testBox.ts';
+import { startTestBox } from '../../../src/cli/conformance/testBox.ts';
 import { CarelessCamera } from './carelessCamera.ts';
 
 /**
@@ -22,14 +22,17 @@ async function watch(
   flaw: Check['name'] | undefined,
   isDone: (verdict: Verdict) => boolean,
 ): Promise<Verdict> {
-  const box = await TestBox.start('127.0.0.1', 0);
+  const box = await startTestBox('127.0.0.1', 0);
   const camera = new CarelessCamera(flaw, box.port, box.token);
   const running = camera.run();
   const until = performance.now() + GIVE_UP_MS;
-  let verdict = judge(box.recording);
-  while (performance.now() < until && !(box.recording.exchanges.length >= REQUESTS && isDone(verdict))) {
+  let verdict = judge(box.recorder.recording);
+  while (
+    performance.now() < until &&
+    !(box.recorder.recording.exchanges.length >= REQUESTS && isDone(verdict))
+  ) {
     await sleep(LOOK_MS);
-    verdict = judge(box.recording);
+    verdict = judge(box.recorder.recording);
   }
   camera.end();
   await running;

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Random } from '../../../src/base/random.ts';
 import { Court } from '../../../src/cli/simulate/court.ts';
+import { Random } from '../../../src/cli/simulate/random.ts';
 import { sampleEvents } from '../../../src/cli/simulate/simulate.ts';
 import { eventText, Venue } from '../../../src/cli/simulate/venue.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';

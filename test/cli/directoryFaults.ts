@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import type { Test } from 'tap';
-import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, courtd, run, temporaryFolder } from '../harness/daemon.ts';
 
 /** Every command that works on what is there. */
 export const READERS = [
@@ -31,10 +31,10 @@ export function snapshot(folder: string): string[] {
   });
 }
 
-interface Trouble {
+interface Fault {
   /** What the test is called. */
   readonly name: string;
-  /** Makes the trouble in a folder. @returns the data directory. */
+  /** Makes the fault in a folder. @returns the data directory. */
   readonly make: (folder: string) => string | Promise<string>;
   readonly commands: readonly (readonly string[])[];
   readonly sentence: RegExp;
@@ -59,7 +59,7 @@ export function withFile(folder: string, content: string | Buffer): string {
   return folder;
 }
 
-const TROUBLES: Trouble[] = [
+const FAULTS: Fault[] = [
   {
     name: 'a data directory that is missing',
     make: (folder) => path.join(folder, 'none'),
@@ -144,11 +144,11 @@ const TROUBLES: Trouble[] = [
 ];
 
 /**
- * Every trouble that a command can find in a data directory, and what it says of it.
- * @param everyth command of those that meet it is tried, from another one on for each trouble; 1: all.
+ * Every fault that a command can find in a data directory, and what it says of it.
+ * @param everyth command of those that meet it is tried, from another one on for each fault; 1: all.
  */
-export function tryTroubles(t: Test, everyth: number): void {
-  for (const [i, { name, make, commands, sentence }] of TROUBLES.entries()) {
+export function tryDirectoryFaults(t: Test, everyth: number): void {
+  for (const [i, { name, make, commands, sentence }] of FAULTS.entries()) {
     t.test(`${name}: one sentence, status 1, nothing is made or changed`, async (t) => {
       const folder = temporaryFolder(t);
       const data = await make(folder);
@@ -164,4 +164,27 @@ export function tryTroubles(t: Test, everyth: number): void {
       t.strictSame(snapshot(folder), before);
     });
   }
+}
+
+/** @param cases which file has become a pipe, and what is run then. */
+export function tryPipes(
+  t: Test,
+  cases: (backup: string) => readonly (readonly [file: string, args: readonly string[]])[],
+): void {
+  t.test('a pipe in the place of a file: one sentence, and nobody waits for its other end', async (t) => {
+    const data = await rotated(temporaryFolder(t));
+    const backup = path.join(temporaryFolder(t), 'backup.db');
+    await courtd(['backup', backup, '--data', data]);
+    for (const [name, args] of cases(backup)) {
+      const [pipe, away] = [path.join(data, name), path.join(data, 'away')];
+      if (fs.existsSync(pipe)) fs.renameSync(pipe, away);
+      await run('mkfifo', ['-m', '660', pipe]);
+      const { status, stderr } = await run('timeout', ['-s', 'KILL', '120', BIN, ...args, '--data', data]);
+      const what = `${args.join(' ')} over ${name}`;
+      t.equal(status, 1, what);
+      t.match(stderr, /^courtd: \S+ is a pipe, a socket or a device, [^\n]+: remove it\.\n$/, what);
+      fs.rmSync(pipe);
+      if (fs.existsSync(away)) fs.renameSync(away, pipe);
+    }
+  });
 }

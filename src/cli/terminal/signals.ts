@@ -1,4 +1,16 @@
-const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+export const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * From now on no signal ends the process by itself.
+ * @param withinMs aborts after this time at the latest, with the reason 'time'.
+ * @returns a signal that aborts with the first of END_SIGNALS, whose name is the reason.
+ */
+export function abortOnSignal(withinMs?: number): AbortSignal {
+  const end = new AbortController();
+  for (const signal of END_SIGNALS) process.on(signal, () => end.abort(signal));
+  if (withinMs !== undefined) setTimeout(() => end.abort('time'), withinMs).unref();
+  return end.signal;
+}
 
 /** Runs `work` when the process exits or a signal ends it. @returns a function that cancels that. */
 export function cleanUpOnExit(work: () => void): () => void {

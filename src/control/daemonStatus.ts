@@ -1,0 +1,15 @@
+import type { TelemetryReport } from '../telemetry/telemetry.ts';
+
+/** What only the daemon knows: the answer to `GET /v1/status`. */
+export interface DaemonStatus extends TelemetryReport {
+  readonly version: string;
+  readonly started_at: string;
+  /** Address and port. */
+  readonly listening: string;
+  readonly tls: boolean;
+  readonly certificate: { readonly valid_from: string; readonly expires_at: string } | null;
+  /** Events are refused until there is room. */
+  readonly is_full: boolean;
+  /** Free space that the operator wants, in bytes; 0: any. */
+  readonly min_free_bytes: number;
+}
