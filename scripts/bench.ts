@@ -11,6 +11,7 @@ import { exports } from './bench/exports.ts';
 import { footprint } from './bench/footprint.ts';
 import { type BenchOptions, Ground } from './bench/ground.ts';
 import { growth } from './bench/growth.ts';
+import { installMissing } from './bench/peers/packages.ts';
 import { PEERS, peers } from './bench/peers/section.ts';
 import { show, type Table, verdictTable } from './bench/report.ts';
 import { type Circumstances, circumstances, RESULTS, writeResults } from './bench/results.ts';
@@ -42,7 +43,8 @@ const MIB = 1024 ** 2;
 const TMPFS = 0x01021994;
 const IN_MEMORY = ' The data was in memory, where an fsync costs nothing: choose a disk with --dir.';
 
-interface Options extends Omit<BenchOptions, 'venueSeconds'> {
+interface Options extends Omit<BenchOptions, 'venueSeconds' | 'client'> {
+  readonly client?: BenchOptions['client'];
   readonly section?: readonly string[];
   readonly peers: boolean;
   readonly venueSeconds?: number;
@@ -50,12 +52,18 @@ interface Options extends Omit<BenchOptions, 'venueSeconds'> {
   readonly results: string;
 }
 
+type Chosen = Options & Pick<BenchOptions, 'client'>;
+
 const program = new Command('npm run bench --')
   .description('measures courtd beside its peers and its bars, and writes the results to a file')
   .addOption(
     new Option('--section <name...>', 'only these sections').choices(SECTIONS.map(({ name }) => name)),
   )
-  .option('--peers', 'only the peers: what one would build instead, and what their answers are worth', false)
+  .option(
+    '--peers',
+    'only the peers: what one would build instead, and what their answers are worth; as root it installs them from Debian',
+    false,
+  )
   .addOption(
     new Option('--power-cuts <number>', 'simulated power cuts of each peer; takes root')
       .default(16)
@@ -84,9 +92,10 @@ const program = new Command('npm run bench --')
   )
   .option('--events <file...>', 'NDJSON, plain or gzip: the events whose size on disk is measured')
   .addOption(
-    new Option('--client <name>', 'the program that sends')
-      .choices(['wrk', 'own'])
-      .default(hasWrk() ? 'wrk' : 'own'),
+    new Option('--client <name>', 'the program that sends (default: wrk where it is installed)').choices([
+      'wrk',
+      'own',
+    ]),
   )
   .option(
     '--dir <directory>',
@@ -104,7 +113,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 await bench(program.opts<Options>());
 
-async function bench(options: Options): Promise<void> {
+async function bench(given: Options): Promise<void> {
+  if (given.peers) installMissing();
+  const options = { ...given, client: given.client ?? (hasWrk() ? 'wrk' : 'own') } as const;
   fs.mkdirSync(options.dir, { recursive: true });
   const directory = fs.mkdtempSync(path.join(options.dir, 'bench-'));
   try {
@@ -120,7 +131,7 @@ async function bench(options: Options): Promise<void> {
 }
 
 /** @returns how the sections measure. */
-function methodOf({ client, rounds, seconds, only, events }: Options, directory: string): string {
+function methodOf({ client, rounds, seconds, only, events }: Chosen, directory: string): string {
   const choices = [
     ...(only === undefined ? [] : [` Only ${only.join(', ')}.`]),
     ...(events === undefined ? [] : [` Events of ${events.map((file) => path.basename(file)).join(', ')}.`]),
@@ -129,7 +140,7 @@ function methodOf({ client, rounds, seconds, only, events }: Options, directory:
   return `Medians of ${counted(rounds, 'round')} of ${seconds} s, one server at a time, ratios round by round; sent by ${client} from one address, so with --rate-limit 0.${choices.join('')}`;
 }
 
-async function runSections(options: Options, directory: string, run: Circumstances): Promise<void> {
+async function runSections(options: Chosen, directory: string, run: Circumstances): Promise<void> {
   const { short, full } = VENUE_SECONDS;
   const venueSeconds = options.venueSeconds ?? (options.full ? full : short);
   const ground = new Ground({ ...options, venueSeconds }, directory);

@@ -7,7 +7,7 @@ import { makeProgram, runProgram } from '../src/cli/program.ts';
 import { type ServeOptions, serve } from '../src/cli/serve/serve.ts';
 import { lockDirectory } from '../src/store/directory/directoryLock.ts';
 import { openDatabase } from '../src/store/open/openDatabase.ts';
-import { matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens.ts';
+import { hashOf, matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens.ts';
 
 /**
  * `npm start` runs courtd for this machine only, with its data in ./data, and prints a command to try it. It takes the flags
@@ -54,7 +54,7 @@ function prepare(data: string): string {
     try {
       const file = path.join(data, TOKEN_FILE);
       const known = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
-      const endsMs = matchToken(tokenHashes(db), known)?.expires_ms;
+      const endsMs = matchToken(tokenHashes(db), hashOf(known))?.expires_ms;
       if (endsMs === null || Number(endsMs) > Date.now()) return known;
       // It has expired, is revoked, belongs to another database, or does not exist yet.
       const { token } = rotateToken(db, TOKEN_GRACE_S, Date.now());

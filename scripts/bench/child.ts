@@ -37,10 +37,12 @@ export class Child {
     this.#ended.then(() => Child.#alive.delete(this));
   }
 
-  /** Kills every child at once; none can be started after that. */
+  /** Kills every child and its own at once, since a paused one would outlive its parent; none can be started after that. */
   static endAll(): void {
     Child.#isOver = true;
-    for (const child of Child.#alive) child.#process.kill('SIGKILL');
+    for (const { pid } of [...Child.#alive].map((child) => child.#process)) {
+      if (pid !== undefined) for (const one of processTree(pid)) kill(one, 'SIGKILL');
+    }
   }
 
   get hasEnded(): boolean {
@@ -107,14 +109,9 @@ export class Child {
     return peak;
   }
 
-  /** @returns the CPU time that it and its children have used. */
+  /** @returns the CPU time that it and its children have used, those that have ended included. */
   cpuSeconds(): number {
     return this.#sum(cpuSecondsOf);
-  }
-
-  /** @returns the bytes that it and its children have written to a device; NaN where there is no /proc. */
-  writtenBytes(): number {
-    return this.#sum((pid) => Number(/^write_bytes: (\d+)/m.exec(readProc(pid, 'io'))?.[1]));
   }
 
   /** @returns the memory of it and its children now, in bytes; what they share counts once. */
@@ -128,13 +125,20 @@ export class Child {
   }
 
   #sum(value: (pid: number) => number): number {
-    return processTree(this.#process.pid!).reduce((sum, pid) => sum + value(pid), 0);
+    const [own, ...children] = processTree(this.#process.pid!).map(value);
+    // A child that has just ended has no value any more.
+    return children.reduce((sum, child) => sum + (child || 0), own!);
   }
 }
 
-/** @returns the CPU time that one process has used; NaN where there is no /proc, or the process has ended. */
+/**
+ * @returns the CPU time that one process has used, and those of its children that have ended; NaN where there is no /proc, or the
+ * process has ended.
+ */
 export function cpuSecondsOf(pid: number): number {
-  // Fields 14 and 15, user and system time; the second is the program's name, which may hold spaces.
-  const times = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readProc(pid, 'stat'));
-  return (Number(times?.[1]) + Number(times?.[2])) / CLOCK_TICKS_PER_S;
+  // Fields 14 to 17, user and system time, its own and its children's; the second is the program's name, which may hold spaces.
+  const times = /\) (?:\S+ ){11}(\d+) (\d+) (\d+) (\d+)/.exec(readProc(pid, 'stat'))?.slice(1);
+  return times === undefined
+    ? Number.NaN
+    : times.reduce((sum, ticks) => sum + Number(ticks), 0) / CLOCK_TICKS_PER_S;
 }

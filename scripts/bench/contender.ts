@@ -7,8 +7,16 @@ export interface Contender {
   readonly name: string;
   /** For the table. */
   readonly title: string;
+  /** How it is built, as a clause. */
+  readonly built?: string;
+  /** What of an event it checks, and what it does not do that courtd does. */
+  readonly checks?: string;
   /** @returns why it cannot take part on this machine; undefined where it can. */
   missing?(): string | undefined;
+  /** It syncs with system calls of its own, and not through the C library: Go does, without SQLite. */
+  readonly isWithoutLibc?: true;
+  /** Does to its directory what its manual says where it does not start. */
+  repair?(directory: string): void;
   /**
    * @param directory its own; empty, or as it left it.
    * @param under the program that starts its programs, with its arguments, such as `env LD_PRELOAD=...`.
@@ -34,4 +42,16 @@ export interface Target {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly wording: Wording;
+}
+
+/** @returns all its processes but their children. */
+export function childrenOf({ child, servers = [] }: Running): readonly Child[] {
+  return [child, ...servers];
+}
+
+/** Stops it in good order: what it depends on last. */
+export async function stopRunning({ child, servers = [] }: Running): Promise<void> {
+  await child.stop();
+  // For PostgreSQL this is a fast shutdown; SIGTERM would wait for its clients.
+  for (const server of servers) await server.stop('SIGINT');
 }

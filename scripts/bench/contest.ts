@@ -24,6 +24,7 @@ export const contest: Section = {
   name: 'contest',
   async run(ground, show) {
     const measured = await startAll(ground, CONTENDERS);
+    await fillAll(ground, measured);
     await measureAll(ground, measured, LOADS);
     const footprints = new Map<Measured, number>();
     for (const one of measured) {
@@ -39,17 +40,14 @@ export const contest: Section = {
 };
 
 /** @returns the contenders that were asked for and can run on this machine, started. */
-export async function startAll(
-  ground: Ground,
-  contenders: readonly Contender[],
-  under?: readonly string[],
-): Promise<Measured[]> {
+export async function startAll(ground: Ground, contenders: readonly Contender[]): Promise<Measured[]> {
   const measured: Measured[] = [];
   for (const contender of contenders) {
     if (ground.options.only?.includes(contender.name) === false) continue;
     const reason = contender.missing?.();
     if (reason === undefined) {
-      measured.push(new Measured(contender, await contender.start(ground.empty(contender.name), under)));
+      const directory = ground.empty(contender.name);
+      measured.push(new Measured(contender, await contender.start(directory), directory));
     } else {
       say(`${contender.title} is left out: ${reason}.`);
     }
@@ -57,14 +55,18 @@ export async function startAll(
   return measured;
 }
 
-/** Every contender in every round, on half full sessions, one at a time. */
+/** Fills every session half. */
+export async function fillAll(ground: Ground, measured: readonly Measured[]): Promise<void> {
+  for (const one of measured) await one.fill(BATCHES, EVENTS_BEFORE, (order) => ground.send(order));
+}
+
+/** Every contender in every round, one at a time. */
 export async function measureAll(
   ground: Ground,
   measured: readonly Measured[],
   loads: readonly Load[],
 ): Promise<void> {
   const { rounds, seconds } = ground.options;
-  for (const one of measured) await one.fill(BATCHES, EVENTS_BEFORE, (order) => ground.send(order));
   for (let round = 0; round <= rounds; round++) {
     for (const load of loads) {
       for (const one of rotated(measured, round)) {

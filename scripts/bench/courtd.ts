@@ -13,6 +13,9 @@ const PER_REQUEST = path.join(import.meta.dirname, 'servers/per-request.ts');
 export const courtd: Contender = {
   name: 'courtd',
   title: 'courtd',
+  built: 'as shipped, without the rate limit',
+  checks:
+    "all that the vendor's guide says; keeps every digit and unknown field, notices a resend with different content",
   start: (directory, under) => start(directory, () => serve(directory, under)),
 };
 

@@ -11,3 +11,9 @@ export function parseAnswer(received: string): Answer | undefined {
   if (received.length < headEnd + 4 + length) return undefined;
   return { status: Number(received.slice(9, 12)), body: received.slice(headEnd + 4) };
 }
+
+/** @returns whether all events of a request were accepted; InfluxDB says so with no body. */
+export function isAccepted({ status, body }: Answer, events: number): boolean {
+  const accepted = body === '' ? events : (JSON.parse(body) as { accepted?: number }).accepted;
+  return status >= 200 && status < 300 && accepted === events;
+}

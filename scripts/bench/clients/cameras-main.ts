@@ -3,7 +3,7 @@ import net from 'node:net';
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Traffic } from '../traffic.ts';
-import { parseAnswer } from './answer.ts';
+import { isAccepted, parseAnswer } from './answer.ts';
 import type { Shift, ShiftOutcome } from './cameras.ts';
 import { requestHead } from './client.ts';
 
@@ -66,7 +66,7 @@ class Camera {
     const { dueAt, events: sent } = this.#sent;
     latenciesUs.record(microseconds(performance.now() - dueAt));
     answered++;
-    if (answer.status === 202 && JSON.parse(answer.body).accepted === sent) events += sent;
+    if (isAccepted(answer, sent)) events += sent;
     else failures++;
     this.#received = '';
     this.#sent = undefined;

@@ -24,7 +24,7 @@ export interface ShiftOutcome {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Anything but a 202 with all its events accepted. */
+  /** Anything but a 2xx with all its events accepted. */
   readonly failures: number;
   /** How late the cameras themselves were: above a few ms the machine was too busy to measure. */
   readonly lateMs: number;

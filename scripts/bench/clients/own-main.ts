@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { createHistogram } from 'node:perf_hooks';
 import { Traffic } from '../traffic.ts';
-import { type Answer, parseAnswer } from './answer.ts';
+import { isAccepted, parseAnswer } from './answer.ts';
 import { type Order, type Outcome, requestHead } from './client.ts';
 
 /** The process of `own.ts`: sends one order, counts what was accepted, prints the outcome. */
@@ -48,7 +48,7 @@ function sendUntilTheEnd(socket: net.Socket): Promise<void> {
       if (answer === undefined) return;
       received = '';
       latenciesUs.record(Math.max(1, Math.round((performance.now() - sentAt) * 1000)));
-      if (isGood(answer)) requests++;
+      if (isAccepted(answer, order.events)) requests++;
       else failures++;
       if (performance.now() < endAt) return send();
       socket.end();
@@ -58,9 +58,4 @@ function sendUntilTheEnd(socket: net.Socket): Promise<void> {
     socket.on('close', resolve);
     send();
   });
-}
-
-function isGood({ status, body }: Answer): boolean {
-  const accepted = body === '' ? order.events : (JSON.parse(body) as { accepted?: number }).accepted;
-  return status >= 200 && status < 300 && accepted === order.events;
 }

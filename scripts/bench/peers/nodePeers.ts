@@ -9,6 +9,9 @@ import { heldInSQLite, TOKEN } from './stored.ts';
 
 const script = (name: string) => path.join(import.meta.dirname, '../servers', `${name}.ts`);
 
+const SCHEMA =
+  "courtd's JSON schema, by ajv. Not that a resend has different content; numbers become doubles, unknown fields are dropped";
+
 export const nodeHttp: Contender = {
   name: 'node-http',
   title: 'node:http, parses, stores nothing',
@@ -21,6 +24,8 @@ export const nodeHttp: Contender = {
 export const fastify: Contender = {
   name: 'fastify',
   title: 'Fastify + better-sqlite3, FULL',
+  built: 'what one writes in an afternoon: a commit for each request, WAL, synchronous=FULL',
+  checks: SCHEMA,
   async start(directory, under) {
     const file = path.join(directory, 'events.db');
     const child = new Child(process.execPath, [script('fastify'), file, TOKEN], under);
@@ -32,6 +37,9 @@ export const fastify: Contender = {
 export const fastifyPostgres: Contender = {
   name: 'fastify-postgres',
   title: 'Fastify + PostgreSQL',
+  built:
+    'four connections, each stores all requests that wait in one INSERT ... SELECT FROM unnest ON CONFLICT DO NOTHING',
+  checks: SCHEMA,
   missing: missingPostgres,
   async start(directory, under) {
     const postgres = await startPostgres(directory, under);

@@ -10,12 +10,11 @@ import { freePort } from '../freePort.ts';
 /** Debian's PostgreSQL on a data directory of its own, as its installer leaves it: fsync and synchronous_commit are on. */
 
 const VERSIONS = '/usr/lib/postgresql';
-/** It refuses to run as root; the package creates the user. */
-const AS_POSTGRES = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
+/** It refuses to run as root; the package creates the user, who must get to folders of root. */
+const USER = ['--reuid=postgres', '--regid=postgres', '--clear-groups'];
+const AS_POSTGRES = ['setpriv', ...USER, '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
 /** A quarter of a small box's memory, and checkpoints that do not disturb a run of a few seconds. */
 const SETTINGS = { shared_buffers: '256MB', max_wal_size: '2GB', listen_addresses: '127.0.0.1' };
-/** Those of a run: the contender's, the run's, and the one that both are in. */
-const FOLDERS_ABOVE = 3;
 const START_MS = 30_000;
 
 export interface Postgres {
@@ -36,7 +35,7 @@ export async function startPostgres(directory: string, under: readonly string[] 
   // After a power cut no process has the number in it; here the one that was killed may not have been waited for yet.
   fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
   const port = await freePort();
-  const settings = { ...SETTINGS, port, unix_socket_directories: data };
+  const settings = { ...SETTINGS, port, unix_socket_directories: '' };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [first, ...rest] = AS_POSTGRES;
   const server = new Child(
@@ -70,13 +69,6 @@ function programs(): string | undefined {
 
 function makeCluster(data: string): void {
   fs.mkdirSync(data);
-  // The user postgres has to pass through the folders that mkdtemp closes to others.
-  let folder = data;
-  for (let levels = 0; levels < FOLDERS_ABOVE; levels++) {
-    folder = path.dirname(folder);
-    const { mode } = fs.statSync(folder);
-    if ((mode & 0o001) === 0) fs.chmodSync(folder, mode | 0o011);
-  }
   execFileSync('chown', ['postgres:postgres', data]);
   const [first, ...rest] = AS_POSTGRES;
   const initdb = [

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Contender } from '../contender.ts';
+import { type Contender, stopRunning } from '../contender.ts';
 import type { Ground } from '../ground.ts';
 import { ALONE } from '../load.ts';
 
@@ -19,14 +19,13 @@ export async function syncsPerAnswer(contender: Contender, ground: Ground): Prom
   const trace = path.join(ground.directory, `${contender.name}.strace`);
   const directory = ground.empty(`${contender.name}-syncs`);
   const running = await contender.start(directory, ['strace', '-D', '-f', '-qq', '-e', CALLS, '-o', trace]);
-  const { target, child, servers = [] } = running;
+  const { target } = running;
   const order = { target, ...ALONE, seconds: 2, run: 'syncs' };
   const warmUp = await ground.send({ ...order, seconds: 1, before: 0 });
   const before = countCalls(trace);
   const { requests } = await ground.send({ ...order, before: 2 * warmUp.requests });
   const syncs = countCalls(trace) - before;
-  await child.stop();
-  for (const server of servers) await server.stop('SIGINT');
+  await stopRunning(running);
   return syncs / requests;
 }
 

@@ -1,24 +1,25 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
+
+	jsoniter "github.com/json-iterator/go"
 )
 
 // Event is one court event as the protocol has it. The payload is kept as it came.
 type Event struct {
-	EventID       string          `json:"event_id"`
-	SessionID     string          `json:"session_id"`
-	VenueID       string          `json:"venue_id"`
-	CourtID       string          `json:"court_id"`
-	Eot           string          `json:"eot"`
-	Type          string          `json:"type"`
-	Confidence    *float64        `json:"confidence"`
-	Source        string          `json:"source"`
-	SchemaVersion string          `json:"schema_version"`
-	Revision      int             `json:"revision"`
-	Payload       json.RawMessage `json:"payload"`
+	EventID       string              `json:"event_id"`
+	SessionID     string              `json:"session_id"`
+	VenueID       string              `json:"venue_id"`
+	CourtID       string              `json:"court_id"`
+	Eot           string              `json:"eot"`
+	Type          string              `json:"type"`
+	Confidence    *float64            `json:"confidence"`
+	Source        string              `json:"source"`
+	SchemaVersion string              `json:"schema_version"`
+	Revision      int                 `json:"revision"`
+	Payload       jsoniter.RawMessage `json:"payload"`
 
 	eotNs int64
 }

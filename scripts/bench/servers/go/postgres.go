@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/jackc/pgconn"
 	"github.com/jackc/pgx/v4"
 )
 
@@ -37,23 +38,19 @@ func openPostgres(where string) (Store, error) {
 	return &postgresStore{conn}, err
 }
 
-// Append sends all statements and the commit in one round trip: a batch is a transaction.
+// Append stores a group in one statement. Only a group with duplicates takes a statement for each request, to count them.
 func (s *postgresStore) Append(requests [][]Event) ([]int, error) {
 	ctx := context.Background()
+	if len(requests) > 1 {
+		if ok, err := s.appendAllNew(ctx, requests); ok || err != nil {
+			return counts(requests), err
+		}
+	}
 	batch := &pgx.Batch{}
 	for _, events := range requests {
-		n := len(events)
-		session, id, venue, court, eot := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-		kind, source, payload := make([]string, n), make([]string, n), make([]string, n)
-		revision, eotNs, confidence := make([]int32, n), make([]int64, n), make([]float64, n)
-		for i := range events {
-			e := &events[i]
-			session[i], id[i], venue[i], court[i], eot[i] = e.SessionID, e.EventID, e.VenueID, e.CourtID, e.Eot
-			kind[i], source[i], payload[i] = e.Type, e.Source, string(e.Payload)
-			revision[i], eotNs[i], confidence[i] = int32(e.Revision), e.eotNs, *e.Confidence
-		}
-		batch.Queue("insert", session, id, revision, venue, court, eot, eotNs, kind, confidence, source, payload)
+		batch.Queue("insert", columnsOf([][]Event{events})...)
 	}
+	// One round trip and one commit: a batch is a transaction.
 	results := s.conn.SendBatch(ctx, batch)
 	accepted := make([]int, len(requests))
 	for i := range requests {
@@ -65,4 +62,62 @@ func (s *postgresStore) Append(requests [][]Event) ([]int, error) {
 		accepted[i] = int(tag.RowsAffected())
 	}
 	return accepted, results.Close()
+}
+
+// appendAllNew stores all or, where some events are stored already, nothing.
+func (s *postgresStore) appendAllNew(ctx context.Context, requests [][]Event) (bool, error) {
+	batch := &pgx.Batch{}
+	batch.Queue("BEGIN")
+	batch.Queue("insert", columnsOf(requests)...)
+	results := s.conn.SendBatch(ctx, batch)
+	_, err := results.Exec()
+	var tag pgconn.CommandTag
+	if err == nil {
+		tag, err = results.Exec()
+	}
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	end := "COMMIT"
+	if err != nil || int(tag.RowsAffected()) < sum(counts(requests)) {
+		end = "ROLLBACK"
+	}
+	if _, ended := s.conn.Exec(ctx, end); err == nil {
+		err = ended
+	}
+	return end == "COMMIT", err
+}
+
+// columnsOf turns events into an array for each column.
+func columnsOf(requests [][]Event) []interface{} {
+	n := sum(counts(requests))
+	session, id, venue, court, eot := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+	kind, source, payload := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+	revision, eotNs, confidence := make([]int32, 0, n), make([]int64, 0, n), make([]float64, 0, n)
+	for _, events := range requests {
+		for i := range events {
+			e := &events[i]
+			session, id, revision = append(session, e.SessionID), append(id, e.EventID), append(revision, int32(e.Revision))
+			venue, court, source = append(venue, e.VenueID), append(court, e.CourtID), append(source, e.Source)
+			eot, eotNs, kind = append(eot, e.Eot), append(eotNs, e.eotNs), append(kind, e.Type)
+			confidence, payload = append(confidence, *e.Confidence), append(payload, string(e.Payload))
+		}
+	}
+	return []interface{}{session, id, revision, venue, court, eot, eotNs, kind, confidence, source, payload}
+}
+
+func counts(requests [][]Event) []int {
+	n := make([]int, len(requests))
+	for i, events := range requests {
+		n[i] = len(events)
+	}
+	return n
+}
+
+func sum(values []int) int {
+	total := 0
+	for _, value := range values {
+		total += value
+	}
+	return total
 }

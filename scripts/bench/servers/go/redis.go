@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/gomodule/redigo/redis"
@@ -11,24 +9,47 @@ import (
 // A hash per session: the key of an event is its field. With `appendfsync always` Redis syncs before it answers.
 type redisStore struct {
 	conn redis.Conn
+	sha  string
 }
+
+// scriptEvents: below this a script costs more than the answers that it saves.
+const scriptEvents = 50
+
+// put stores a request of many events and answers how many of its events are new: a script is all or nothing, and one answer instead of
+// one for each event. ARGV: key, field, event, and so on.
+const put = `
+	local new = 0
+	for i = 1, #ARGV, 3 do new = new + redis.call('HSETNX', ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+	return new`
 
 func openRedis(where string) (Store, error) {
 	conn, err := redis.Dial("tcp", where)
-	return &redisStore{conn}, err
+	if err != nil {
+		return nil, err
+	}
+	sha, err := redis.String(conn.Do("SCRIPT", "LOAD", put))
+	return &redisStore{conn, sha}, err
 }
 
-// Append sends a group as one MULTI … EXEC: all or nothing, one sync.
+// Append sends a group as one MULTI … EXEC: one sync, which a bare pipeline is not, since Redis syncs what each read brings.
 func (s *redisStore) Append(requests [][]Event) ([]int, error) {
 	s.conn.Send("MULTI")
 	for _, events := range requests {
+		args := []interface{}{s.sha, 0}
 		for i := range events {
 			e := &events[i]
 			text, err := json.Marshal(e)
 			if err != nil {
+				s.conn.Do("DISCARD")
 				return nil, err
 			}
-			s.conn.Send("HSETNX", "session:"+e.SessionID, e.EventID+" "+strconv.Itoa(e.Revision), text)
+			args = append(args, "session:"+e.SessionID, e.EventID+" "+strconv.Itoa(e.Revision), text)
+			if len(events) < scriptEvents {
+				s.conn.Send("HSETNX", args[len(args)-3:]...)
+			}
+		}
+		if len(events) >= scriptEvents {
+			s.conn.Send("EVALSHA", args...)
 		}
 	}
 	results, err := redis.Ints(s.conn.Do("EXEC"))
@@ -36,15 +57,13 @@ func (s *redisStore) Append(requests [][]Event) ([]int, error) {
 		return nil, err
 	}
 	accepted := make([]int, len(requests))
-	next := 0
 	for i, events := range requests {
-		for range events {
-			if next >= len(results) {
-				return nil, fmt.Errorf("Redis answered %d of the commands", len(results))
-			}
-			accepted[i] += results[next]
-			next++
+		answers := len(events)
+		if answers >= scriptEvents {
+			answers = 1
 		}
+		accepted[i] = sum(results[:answers])
+		results = results[answers:]
 	}
 	return accepted, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"strings"
 	"time"
 
@@ -23,14 +24,19 @@ type sqliteStore struct {
 	rollback   driver.Stmt
 }
 
+// pragmas: the index of a day's events stays in memory, and a checkpoint is not made every few hundred events.
+const pragmas = "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_cache_size=-131072"
+
+const checkpointPages = 10000
+
 // openSQLite uses the driver itself: database/sql's pool and reflection cost a fifth, and there is one writer.
 func openSQLite(file string) (Store, error) {
-	opened, err := (&sqlite3.SQLiteDriver{}).Open("file:" + file + "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000")
+	opened, err := (&sqlite3.SQLiteDriver{}).Open("file:" + file + pragmas)
 	if err != nil {
 		return nil, err
 	}
 	conn := opened.(*sqlite3.SQLiteConn)
-	schema := `
+	schema := fmt.Sprintf("PRAGMA wal_autocheckpoint = %d;", checkpointPages) + `
 		CREATE TABLE IF NOT EXISTS event (
 			id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, event_id TEXT NOT NULL, revision INTEGER NOT NULL,
 			venue_id TEXT NOT NULL, court_id TEXT NOT NULL, eot TEXT NOT NULL, eot_ns INTEGER NOT NULL,
