@@ -1,5 +1,6 @@
 import path from 'node:path';
 import t from 'tap';
+import { missingNats } from '../harness/natsProgram.ts';
 import { runScript } from '../harness/runScript.ts';
 import { missingNeeds } from './needs.ts';
 import { missingToBuild } from './packages.ts';
@@ -8,10 +9,10 @@ import { debianTree } from './tree.ts';
 const SCRIPT = path.resolve(import.meta.dirname, './main.ts');
 const SUITE = 'bookworm';
 
-// Three minutes, and half a minute more for the tree the first time, on a machine that has nothing else to do.
+// Four minutes, and half a minute more for the tree the first time, on a machine that has nothing else to do.
 t.setTimeout(1_500_000);
 
-const lacks = missingNeeds() ?? missingToBuild() ?? (await lacksTree());
+const lacks = missingNeeds() ?? missingToBuild() ?? ((await missingNats()) || (await lacksTree()));
 
 t.test(
   'a box is installed without internet, crashes, is upgraded, rolled back, backed up, restored, pruned, rebooted and purged: nothing that was acknowledged is lost or doubled, and what goes wrong is found by status',

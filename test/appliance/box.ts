@@ -66,6 +66,9 @@ export class Box {
       '--resolv-conf=off',
       '--timezone=off',
       '--console=pipe',
+      // For IPAddressDeny=, which is a program in the kernel.
+      '--system-call-filter=bpf',
+      '--capability=CAP_BPF',
     ];
     const how = [
       '--quiet',

@@ -10,6 +10,7 @@ import { ending } from './steps/end.ts';
 import { firstHour } from './steps/install.ts';
 import { keeping } from './steps/keeping.ts';
 import { links } from './steps/links.ts';
+import { Shipping } from './steps/shipping.ts';
 import { overTls } from './steps/tls.ts';
 import { upgrades } from './steps/upgrade.ts';
 import { users } from './steps/users.ts';
@@ -20,7 +21,7 @@ import { Walk } from './walk.ts';
 /**
  * The life of a box, from the stick to the purge: `sudo npm run appliance` (`-- --suite trixie --quick --package FILE.deb`).
  * Boots Debian 12 and 13 with their own systemd in containers without internet, installs the package, and walks through
- * what happens to a box in its years, while cameras send. After each step everything that was acknowledged must be there,
+ * what happens to a box in its years, while cameras send and it ships to headquarters. After each step everything that was acknowledged must be there,
  * once. Then a second box has an operator's bad day. A line for each step; exit status 1 where one fails, with the journal's last lines.
  */
 
@@ -109,7 +110,9 @@ async function life(suite: Suite, packages: Packages): Promise<boolean> {
     await links(walk, venue!);
     await keeping(walk, venue!);
     await overTls(walk, venue!, workshop);
-    await ending(walk, venue!, packages.now);
+    const shipping = new Shipping(venue!);
+    await shipping.walk(walk);
+    await ending(walk, venue!, packages.now, shipping);
   });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
   const { requests, resends } = venue?.totals ?? { requests: 0, resends: 0 };

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { judge, type Verdict } from '../../src/cli/conformance/judge.ts';
-import { TestBox } from '../../src/cli/conformance/testBox.ts';
+import { startTestBox, type TestBox } from '../../src/cli/conformance/testBox.ts';
 import { BIN, cleanEnvironment, temporaryFolder } from '../harness/daemon.ts';
 import { block, VENDOR_GUIDE } from '../harness/documents.ts';
 import { missingPrograms } from '../harness/programs.ts';
@@ -62,15 +62,15 @@ function venue(box: TestBox): ChildProcess {
 
 /** @returns the verdict, as soon as it is a certificate. */
 async function verdictOn(t: Test, start: (box: TestBox) => ChildProcess): Promise<Verdict> {
-  const box = await TestBox.start('127.0.0.1', 0);
+  const box = await startTestBox('127.0.0.1', 0);
   const client = start(box);
   const exited = once(client, 'exit');
   t.teardown(() => void client.kill('SIGKILL'));
   const until = performance.now() + GIVE_UP_MS;
-  let verdict = judge(box.recording);
+  let verdict = judge(box.recorder.recording);
   while (!verdict.certificate && performance.now() < until && client.exitCode === null) {
     await sleep(LOOK_MS);
-    verdict = judge(box.recording);
+    verdict = judge(box.recorder.recording);
   }
   client.kill('SIGKILL');
   await exited;

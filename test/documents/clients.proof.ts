@@ -7,7 +7,7 @@ import t from 'tap';
 import { cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { block, VENDOR_GUIDE } from '../harness/documents.ts';
 import { events } from '../harness/events.ts';
-import { answer, HostileBox, type Trouble } from '../harness/faultyServer.ts';
+import { answer, type Fault, FaultyServer } from '../harness/faultyServer.ts';
 import { logged } from '../harness/logged.ts';
 
 /**
@@ -72,7 +72,7 @@ const PROBLEM = 'Content-Type: application/problem+json';
 const problem = (status: number, code: string, retryable: boolean, ...headers: string[]) =>
   answer(status, JSON.stringify({ status, code, error: 'Why.', retryable }), PROBLEM, ...headers);
 
-const LOST: readonly Trouble[] = [
+const LOST: readonly Fault[] = [
   { name: 'the connection ends', how: 'end' },
   { name: 'a reset', how: 'reset' },
   { name: 'stored, and then a reset', isStored: true, how: 'reset' },
@@ -105,7 +105,7 @@ const LOST: readonly Trouble[] = [
   { name: 'half an answer', isStored: true, bytes: answer(202, '{"accepted":3}').slice(0, -3), how: 'hang' },
 ];
 
-const OF_OTHERS: readonly Trouble[] = [
+const OF_OTHERS: readonly Fault[] = [
   { name: "a proxy's 502", bytes: answer(502, PAGE, HTML) },
   { name: "a proxy's 403", bytes: answer(403, PAGE, HTML) },
   { name: "a proxy's 404", bytes: answer(404, PAGE, HTML) },
@@ -120,7 +120,7 @@ const OF_OTHERS: readonly Trouble[] = [
   { name: 'a count of none', bytes: answer(202, '{"accepted":3}') },
 ];
 
-const TOLD: readonly (Trouble & { readonly waits: number })[] = [
+const TOLD: readonly (Fault & { readonly waits: number })[] = [
   { name: '503', bytes: problem(503, 'storage_full', true, 'Retry-After: 5'), waits: 5 },
   { name: '429', bytes: problem(429, 'rate_limited', true, 'Retry-After: 2'), waits: 2 },
   {
@@ -185,8 +185,8 @@ for (const sample of SAMPLES) {
     const request = () => events(3, { payload: { player_id: 'Ünï 🏸', n: 0.1 } });
 
     t.test('keeps every event until it is stored, whatever comes in place of an answer', async (t) => {
-      const troubles = [...LOST, ...OF_OTHERS, ...TOLD];
-      const box = await HostileBox.start(t, troubles);
+      const faults = [...LOST, ...OF_OTHERS, ...TOLD];
+      const box = await FaultyServer.start(t, faults);
       const requests = Array.from({ length: 5 }, request);
       const { status, stored, waits, stderr } = await send(
         sample,
@@ -196,21 +196,21 @@ for (const sample of SAMPLES) {
         requests,
       );
       t.strictSame({ status, stored }, { status: 0, stored: 5 }, stderr);
-      t.ok(box.isDone, 'every trouble has come');
+      t.ok(box.isDone, 'every fault has come');
       t.strictSame([...box.stored.values()], requests.flat(), 'each event as it was sent, once');
       const sent = new Set(requests.map((request) => JSON.stringify(request)));
       for (const body of box.bodies)
         t.ok(sent.has(JSON.stringify(JSON.parse(body))), 'each try is the same request');
-      t.equal(waits.length, troubles.length);
+      t.equal(waits.length, faults.length);
       for (const wait of waits) t.ok(wait >= 1 && wait <= 36, `${wait} s`);
     });
 
     t.test(
       'waits as it is told in seconds, else 1 s and then twice as long each time, up to 30 s',
       async (t) => {
-        const told = await HostileBox.start(
+        const told = await FaultyServer.start(
           t,
-          TOLD.flatMap((trouble) => [trouble, undefined]),
+          TOLD.flatMap((fault) => [fault, undefined]),
         );
         const asked = await send(sample, temporaryFolder(t), told.port, 'x', TOLD.map(request));
         t.equal(asked.waits.length, TOLD.length);
@@ -218,7 +218,7 @@ for (const sample of SAMPLES) {
           const wait = asked.waits[i] ?? 0;
           t.ok(wait >= waits && wait <= waits * 1.5, `${name}: ${wait} s`);
         }
-        const box = await HostileBox.start(
+        const box = await FaultyServer.start(
           t,
           Array.from({ length: 8 }, () => LOST[0]!),
         );
@@ -234,11 +234,11 @@ for (const sample of SAMPLES) {
 
     t.test('keeps its connection, and makes another where it is closed while idle', async (t) => {
       const requests = Array.from({ length: 10 }, request);
-      const box = await HostileBox.start(t, []);
+      const box = await FaultyServer.start(t, []);
       t.equal((await send(sample, temporaryFolder(t), box.port, 'x', requests)).stored, 10);
       // fetch makes a second one, where the first is not free in the same turn.
       t.ok(box.connections <= 2, `${box.connections} connections for 10 requests`);
-      const closed = await HostileBox.start(t, [
+      const closed = await FaultyServer.start(t, [
         { name: '', isStored: true, bytes: answer(202, '{"accepted":3,"duplicates":0}'), how: 'end' },
       ]);
       t.equal((await send(sample, temporaryFolder(t), closed.port, 'x', requests)).stored, 10);
@@ -248,27 +248,27 @@ for (const sample of SAMPLES) {
     t.test('never takes the late answer to one request for that to the next', async (t) => {
       const early = 'HTTP/1.1 103 Early Hints\r\n\r\n';
       const late = answer(202, '{"accepted":3,"duplicates":0}');
-      const troubles: Trouble[] = [
+      const faults: Fault[] = [
         { name: 'an interim answer', isStored: true, bytes: early, late },
         { name: 'stored again', isStored: true, bytes: answer(202, '{"accepted":0,"duplicates":3}') },
         { name: 'no answer', how: 'hang' },
       ];
-      const box = await HostileBox.start(t, troubles);
+      const box = await FaultyServer.start(t, faults);
       const requests = Array.from({ length: 4 }, request);
       t.equal((await send(sample, temporaryFolder(t), box.port, 'x', requests)).stored, 4);
       t.strictSame([...box.stored.values()], requests.flat());
     });
 
     t.test('tells what will never be taken, with the answer that says why', async (t) => {
-      const never: Trouble[] = [
+      const never: Fault[] = [
         { name: 'a fault of no event', bytes: problem(400, 'invalid_json', false) },
         { name: 'too large', bytes: problem(413, 'body_too_large', false) },
         { name: "a proxy's 413", bytes: answer(413, '<p>too large</p>', HTML) },
       ];
-      for (const trouble of never) {
-        const box = await HostileBox.start(t, [trouble]);
+      for (const fault of never) {
+        const box = await FaultyServer.start(t, [fault]);
         const sent = await send(sample, temporaryFolder(t), box.port, 'x', [events(1)]);
-        t.match(sent, { stored: 0, waits: [], stderr: /invalid_json|too.large/ }, trouble.name);
+        t.match(sent, { stored: 0, waits: [], stderr: /invalid_json|too.large/ }, fault.name);
         t.not(sent.status, 0);
       }
     });
@@ -280,7 +280,7 @@ for (const sample of SAMPLES) {
         retryable: false,
         invalid: [{ index: 1, issues: [] }],
       };
-      const box = await HostileBox.start(t, [
+      const box = await FaultyServer.start(t, [
         { name: '', bytes: answer(400, JSON.stringify(body), PROBLEM) },
       ]);
       const [first, second, third] = request();
@@ -291,7 +291,7 @@ for (const sample of SAMPLES) {
 
     t.test('sends a batch that is too large in halves, from whomever that comes', async (t) => {
       for (const bytes of [problem(413, 'body_too_large', false), answer(413, '<p>too large</p>', HTML)]) {
-        const box = await HostileBox.start(t, [{ name: '', bytes }]);
+        const box = await FaultyServer.start(t, [{ name: '', bytes }]);
         const batch = request();
         const sent = await send(sample, temporaryFolder(t), box.port, 'x', [batch]);
         t.match(sent, { status: 0, stored: 1, waits: [] }, sent.stderr);

@@ -47,7 +47,7 @@ function shape(text: string): string {
     .replace(/\b[\da-f]{8}-[\da-f]{4}\b/g, 'ID')
     .replace(/ID(?:-[\da-f]{4}){2}-[\da-f]{12}/g, 'UUID')
     .replace(/\d+(?:\.\d+)?/g, '0')
-    .replace(/[KMG]iB/g, 'MiB')
+    .replace(/\b(?:[KMGT]i)?B\b/g, 'MiB')
     .replace(/[ ]+/g, ' ')
     .trim();
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { character } from './character.ts';
 import { parseJson } from './jsonOracle.ts';
 
 /** JSON text with what it means, reckoned while it was made and not by parsing it. */
@@ -15,7 +16,7 @@ export interface JsonText {
 const space = fc.constantFrom('', '', '', ' ', '\n', '\t\r ');
 const anyString = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', 'toJSON', '', 'a', 'b', '0', '\\', '"', '[{,}]', '\u2028'),
-  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.string({ unit: character, maxLength: 8 }),
   fc
     .array(fc.integer({ min: 0xd7f0, max: 0xe00f }), { maxLength: 4 })
     .map((units) => String.fromCharCode(...units)),

@@ -6,7 +6,7 @@ import { keyOf, type WireKey } from './eventKey.ts';
 /** A box, or what is in front of it, at its worst: it cuts, delays and garbles the answers to one request after another. */
 
 /** What becomes of one request. */
-export interface Trouble {
+export interface Fault {
   readonly name: string;
   /** Before the answer is lost, or left out. */
   readonly isStored?: boolean;
@@ -26,7 +26,7 @@ export function answer(status: number, body: string, ...headers: string[]): stri
 
 const LATE_MS = 50;
 
-export class HostileBox {
+export class FaultyServer {
   /** By key: as it came first. */
   readonly stored = new Map<string, unknown>();
   /** The text of every request's body. */
@@ -34,15 +34,15 @@ export class HostileBox {
   connections = 0;
   readonly #server = net.createServer((socket) => this.#serve(socket));
   readonly #sockets = new Set<net.Socket>();
-  readonly #troubles: (Trouble | undefined)[];
+  readonly #faults: (Fault | undefined)[];
 
-  private constructor(troubles: readonly (Trouble | undefined)[]) {
-    this.#troubles = [...troubles];
+  private constructor(faults: readonly (Fault | undefined)[]) {
+    this.#faults = [...faults];
   }
 
-  /** @param troubles one a request; where there is none, and after the last one, it answers as courtd does. */
-  static async start(t: Cleanup, troubles: readonly (Trouble | undefined)[]): Promise<HostileBox> {
-    const box = new HostileBox(troubles);
+  /** @param faults one a request; where there is none, and after the last one, it answers as courtd does. */
+  static async start(t: Cleanup, faults: readonly (Fault | undefined)[]): Promise<FaultyServer> {
+    const box = new FaultyServer(faults);
     box.#server.listen(0, '127.0.0.1');
     await once(box.#server, 'listening');
     t.teardown(() => {
@@ -56,9 +56,9 @@ export class HostileBox {
     return (this.#server.address() as net.AddressInfo).port;
   }
 
-  /** Whether all of the troubles have come. */
+  /** Whether all of the faults have come. */
   get isDone(): boolean {
-    return this.#troubles.length === 0;
+    return this.#faults.length === 0;
   }
 
   #serve(socket: net.Socket): void {
@@ -82,16 +82,16 @@ export class HostileBox {
 
   #answer(socket: net.Socket, body: string): void {
     this.bodies.push(body);
-    const trouble = this.#troubles.shift();
-    if (trouble === undefined) {
+    const fault = this.#faults.shift();
+    if (fault === undefined) {
       socket.write(answer(202, this.#store(body)));
       return;
     }
-    if (trouble.isStored) this.#store(body);
-    if (trouble.bytes !== undefined) socket.write(trouble.bytes);
-    if (trouble.late !== undefined) setTimeout(() => socket.write(trouble.late!), LATE_MS);
-    if (trouble.how === 'end') socket.end();
-    if (trouble.how === 'reset') socket.resetAndDestroy();
+    if (fault.isStored) this.#store(body);
+    if (fault.bytes !== undefined) socket.write(fault.bytes);
+    if (fault.late !== undefined) setTimeout(() => socket.write(fault.late!), LATE_MS);
+    if (fault.how === 'end') socket.end();
+    if (fault.how === 'reset') socket.resetAndDestroy();
   }
 
   #store(body: string): string {

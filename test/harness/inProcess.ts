@@ -11,8 +11,8 @@ import { type CommandResult, cleanEnvironment, runCommandsWith } from './daemon.
  * one a few milliseconds. For files whose subject is what a command does, and not the process that does it.
  */
 
-/** They run until a signal comes, end the process, or change its priority: always in a process of their own. */
-const OWN_PROCESS = ['serve', 'tail', 'check', 'support', 'import', 'prune', 'backup'];
+/** They run until a signal comes, or end the process in the middle: always in a process of their own. */
+const OWN_PROCESS = ['serve', 'tail', 'import', 'prune'];
 
 /** From now on `courtd()`, and `command()` of a daemon, run commands in this process where that is possible. */
 export function runInProcess(): void {
@@ -54,12 +54,18 @@ for (const name of ['stdout', 'stderr'] as const) {
 async function runOne(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
   const streams = { stdout: new Captured(), stderr: new Captured() };
   const [status, environment, user] = [process.exitCode, { ...process.env }, process.geteuid?.()];
-  const { setPriority } = os;
+  const [{ setPriority }, { exit }] = [os, process];
   os.setPriority = () => {};
+  process.exit = ((code = process.exitCode) => {
+    process.exitCode = code;
+  }) as typeof exit;
   process.exitCode = undefined;
-  setEnvironment(cleanEnvironment(env));
+  // tap's loader is in the worker threads and processes of a command as well: there, too, it needs no compiler.
+  setEnvironment({ ...cleanEnvironment(env), TAP_TYPE_STRIP_ONLY: '1' });
   try {
     await streamsOf.run(streams, () => runProgram(makeProgram(), args));
+    // What ends the process ends it when all is written.
+    await new Promise(setImmediate);
     if (process.geteuid?.() !== user)
       throw new Error(`"courtd ${args.join(' ')}" has changed the user of the tests`);
     return {
@@ -69,6 +75,7 @@ async function runOne(args: readonly string[], env: Record<string, string>): Pro
     };
   } finally {
     os.setPriority = setPriority;
+    process.exit = exit;
     process.exitCode = status;
     setEnvironment(environment);
   }

@@ -1,1 +1,1 @@
-export { Random } from '../../src/base/random.ts';
+export { Random } from '../../src/cli/simulate/random.ts';

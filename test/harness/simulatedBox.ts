@@ -8,6 +8,8 @@ import { event } from './events.ts';
 
 /** Disks of test machines are slow now and then. */
 const ACK_MS = 30_000;
+/** A minute, with the library's pauses. */
+const ELECTION_TRIES = 20;
 
 export interface Chunk {
   readonly after: number;
@@ -67,6 +69,8 @@ export class SimulatedBox {
       headers: head,
       expect: { lastSubjectSequence: this.#at },
       timeout: ACK_MS,
+      // While a leader is elected nobody answers.
+      retries: ELECTION_TRIES,
     });
     this.#at = seq;
     this.last = last;

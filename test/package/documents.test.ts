@@ -97,33 +97,46 @@ t.test(
   },
 );
 
-/** What bash offers after a line, as if Tab was pressed at its end. */
-async function complete(t: Test, words: string[], cwd = temporaryFolder(t)): Promise<string[]> {
-  const ask = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-    _courtd; for word in "\${COMPREPLY[@]}"; do echo "$word"; done`;
-  const args = ['-c', ask, 'bash', COMPLETION, 'courtd', ...words];
-  const { stdout, stderr } = await run('bash', args, { cwd });
-  t.equal(stderr, '', words.join(' '));
-  return stdout.split('\n').filter(Boolean).sort();
+/** What bash offers after each of these lines, as if Tab was pressed at its end. One shell is asked: there are hundreds. */
+async function completeEach(
+  t: Test,
+  lines: readonly string[][],
+  cwd = temporaryFolder(t),
+): Promise<string[][]> {
+  const ask = `source "$1"; shift
+    while (($#)); do
+      COMP_WORDS=("\${@:2:$1}"); COMP_CWORD=$(($1 - 1)); COMPREPLY=(); shift $(($1 + 1))
+      _courtd; for word in "\${COMPREPLY[@]}"; do echo "$word"; done; echo END
+    done`;
+  const asked = lines.flatMap((words) => [`${words.length + 1}`, 'courtd', ...words]);
+  const { stdout, stderr } = await run('bash', ['-c', ask, 'bash', COMPLETION, ...asked], { cwd });
+  t.equal(stderr, '');
+  const offered = stdout.split('END\n').slice(0, -1);
+  t.equal(offered.length, lines.length);
+  return offered.map((words) => words.split('\n').filter(Boolean).sort());
+}
+
+async function complete(t: Test, words: string[], cwd?: string): Promise<string[]> {
+  return (await completeEach(t, [words], cwd))[0]!;
 }
 
 t.test('Tab offers the commands, options and choices of the program, and no others', async (t) => {
+  const cases: [line: string[], offered: readonly string[]][] = [];
   for (const { path: names, options, children, arguments: args } of commands) {
-    const line = names.join(' ');
-    if (children.length > 0 || args.length === 0) {
-      t.strictSame(await complete(t, [...names, '']), [...children].sort(), line);
-    }
+    if (children.length > 0 || args.length === 0) cases.push([[...names, ''], children]);
     const all = [...new Set([...options, ...globals])];
     const flags = all.flatMap(({ short, long }) => [short, long].filter((name) => name !== undefined));
-    const offered = await complete(t, [...names, '-']);
-    t.strictSame(offered, [...flags, '--help'].sort(), line);
+    const offered = [...flags, '--help'];
+    cases.push([[...names, '-'], offered]);
     for (const { long, argChoices, required } of all) {
       // Where a value is awaited, none of the options is.
-      const next = await complete(t, [...names, long!, '-']);
-      t.strictSame(next, required ? [] : offered, `${line} ${long}`);
-      if (argChoices) t.strictSame(await complete(t, [...names, long!, '']), [...argChoices].sort());
+      cases.push([[...names, long!, '-'], required ? [] : offered]);
+      if (argChoices) cases.push([[...names, long!, ''], argChoices]);
     }
   }
+  const lines = cases.map(([line]) => line);
+  for (const [i, offered] of (await completeEach(t, lines)).entries())
+    t.strictSame(offered, [...cases[i]![1]].sort(), lines[i]!.join(' '));
 });
 
 t.test('Tab knows prefixes, options in between, and values after an equals sign', async (t) => {

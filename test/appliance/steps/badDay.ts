@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CheckResult } from '../../../src/cli/checks/check.ts';
-import type { Status, StatusProblem } from '../../../src/cli/status/schema.ts';
+import type { CheckResult, StatusProblem } from '../../../src/base/finding.ts';
+import type { Status } from '../../../src/cli/status/statusJson.ts';
 import type { RejectionReport } from '../../../src/control/rejectionRoutes.ts';
 import type { Box } from '../box.ts';
 import { Playing } from '../playing.ts';
@@ -78,7 +78,7 @@ class Operator {
   }
 }
 
-/** The worst day of an operator: each trouble is found by `courtd status`, and explained by the next command. */
+/** The worst day of an operator: each problem is found by `courtd status`, and explained by the next command. */
 export async function badDay(
   walk: Walk,
   box: Box,

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventOf } from '../../../src/nats/chunk.ts';
+import type { ShipStatus } from '../../../src/ship/feed/shipStatus.ts';
+import { makePair } from '../../harness/certificates.ts';
+import { Authority, permissionsOf } from '../../harness/natsCredentials.ts';
+import { natsProgram } from '../../harness/natsProgram.ts';
+import { failures, number, type Venue } from '../venue.ts';
+import { expect, type Walk } from '../walk.ts';
+
+const SETTINGS = '/etc/courtd/courtd.env';
+const [SHIPPER, FEED] = ['courtd-ship.service', 'courtd-feed.service'];
+const ALLOWANCE = `/etc/systemd/system/${SHIPPER}.d/override.conf`;
+const CREDENTIALS = `/run/credentials/${SHIPPER}`;
+const NAME = 'venue-7';
+const NATS = 'tls://127.0.0.1:4222';
+const COURTD = { url: 'http://127.0.0.1:4001', data: '/var/lib/hq-courtd', unit: 'hq-courtd' };
+const HQ = '/etc/nats';
+const AS_HQ = ['--creds', `${HQ}/hq.creds`, '--ca', `${HQ}/hq.crt`];
+const LOOK_MS = 500;
+
+/** What the shipper must not be able to do, as the user that it runs as and with what its unit leaves it. */
+const FORBIDDEN = [
+  'ls /var/lib/courtd',
+  'cat /var/lib/courtd/courtd.db',
+  'cat /etc/courtd/ship.creds',
+  'ls /var/backups',
+  'ls /media',
+  'test -e /run/systemd/private',
+  'touch /etc/courtd/mine',
+];
+const PERMITTED = [
+  `test -s ${CREDENTIALS}/creds`,
+  `test -s ${CREDENTIALS}/ca`,
+  'test -w /run/courtd-feed.sock',
+];
+
+/** The box ships under systemd, to headquarters in the same container: NATS, and then another courtd. */
+export class Shipping {
+  readonly #venue: Venue;
+
+  constructor(venue: Venue) {
+    this.#venue = venue;
+  }
+
+  async walk(walk: Walk): Promise<void> {
+    const { box } = this.#venue;
+    await walk.step('shipping is off', async () => {
+      const result = await box.show(SHIPPER, 'Result');
+      const states = [await box.show(SHIPPER, 'ActiveState'), await box.show(FEED, 'ActiveState')];
+      expect(result === 'exec-condition', `${SHIPPER} has the result ${result}`);
+      expect(states.join() === 'inactive,inactive', `${SHIPPER} and ${FEED} are ${states.join(' and ')}`);
+      const { state } = await this.#status();
+      expect(state === 'off', `"courtd ship status" says ${state}`);
+      return `${SHIPPER} is skipped, nothing has asked ${FEED}`;
+    });
+
+    await walk.step('shipping to NATS', async () => {
+      await this.#makeHeadquarters();
+      await this.#set(`COURTD_SHIP_URL=${NATS}\nCOURTD_SHIP_BOX=${NAME}\n`);
+      // Where the kernel of a container has no BPF, the unit's firewall does nothing.
+      const { state } = await this.#until(
+        (one) => one.state === 'current' || one.error?.includes('IPAddressAllow=') === true,
+      );
+      const isOpen = state === 'current';
+      fs.mkdirSync(path.dirname(box.root + ALLOWANCE), { recursive: true });
+      fs.writeFileSync(box.root + ALLOWANCE, '[Service]\nIPAddressAllow=127.0.0.1\n');
+      await box.must('systemctl', 'daemon-reload');
+      await box.must('systemctl', 'restart', SHIPPER);
+      const firewall = isOpen
+        ? 'IPAddressDeny=any has no effect here: no BPF'
+        : 'nothing went out before IPAddressAllow=';
+      return `${await this.whole()}; ${firewall}`;
+    });
+
+    await walk.step('what the shipper may see', async () => {
+      const within = ['nsenter', '-t', await box.show(SHIPPER, 'MainPID'), '-m', '-U', '-n'];
+      const [user, group] = [
+        await box.must('id', '-u', 'courtd-ship'),
+        await box.must('id', '-g', 'courtd-ship'),
+      ];
+      const can = async (command: string) =>
+        (await box.run(...(within as [string]), '-S', user, '-G', group, 'sh', '-c', command)).status === 0;
+      for (const command of FORBIDDEN) expect(!(await can(command)), `the shipper can: ${command}`);
+      for (const command of PERMITTED) expect(await can(command), `the shipper cannot: ${command}`);
+      return `${FORBIDDEN.length} things are closed to it; the feed and its credentials are not`;
+    });
+
+    await walk.step('the daemon, the feed and the shipper are restarted under load', async () => {
+      const { load } = this.#venue;
+      const report = await this.#venue.underLoad('shipping', load.some, async () => {
+        await box.must('systemctl', 'restart', 'courtd.service');
+        await box.must('systemctl', 'kill', '--signal=SIGKILL', FEED);
+        await box.must('systemctl', 'restart', SHIPPER);
+        await box.must('systemctl', 'stop', FEED);
+      });
+      const { ship } = JSON.parse((await box.run('courtd', 'status', '--json')).stdout);
+      expect(ship?.url === NATS, `"courtd status" says of shipping: ${JSON.stringify(ship)}`);
+      return `${failures(report)}; ${await this.whole()}`;
+    });
+
+    await walk.step('the shipper is stopped', async () => {
+      await box.must('systemctl', 'stop', SHIPPER);
+      const ended = await box.must(
+        'systemctl',
+        'show',
+        SHIPPER,
+        '--property=ActiveState,Result,ExecMainStatus',
+      );
+      expect(/ActiveState=inactive/.test(ended) && /Result=success/.test(ended), `it ended with ${ended}`);
+      await box.must('systemctl', 'start', SHIPPER);
+      return ended.split('\n').join(' ');
+    });
+  }
+
+  /** @returns once headquarters has what the box has, in its order: what that is. */
+  async whole(): Promise<string> {
+    await this.#until(({ state, behind_events }) => state === 'current' && behind_events === 0);
+    const own = await this.#digest(['tail', '--json', '--after', '0']);
+    const theirs = await this.#digest(['fleet', 'tail', NATS, ...AS_HQ]);
+    expect(own === theirs, `the box has ${own}, headquarters ${theirs}`);
+    return `headquarters has all ${own.split(' ')[0]} events, in their order`;
+  }
+
+  /** To another courtd, and then to nobody. */
+  async elsewhere(walk: Walk): Promise<void> {
+    const { box } = this.#venue;
+    await walk.step('shipping to another courtd', async () => {
+      const { hostname, port } = new URL(COURTD.url);
+      const place = ['--data', COURTD.data, '--host', hostname, '--port', port];
+      await box.must('mkdir', COURTD.data);
+      const token = await box.must('courtd', 'token', 'rotate', '--data', COURTD.data);
+      await box.must('systemd-run', `--unit=${COURTD.unit}`, 'courtd', 'serve', ...place);
+      this.#secret('creds', token);
+      await this.#set(`COURTD_SHIP_URL=${COURTD.url}\n`);
+      await this.#until(
+        ({ state, url, behind_events }) => state === 'current' && url === COURTD.url && behind_events === 0,
+      );
+      const own = await this.#digest(['tail', '--json', '--after', '0']);
+      const theirs = await this.#digest(['tail', '--json', '--after', '0', '--data', COURTD.data]);
+      expect(own === theirs, `the box has ${own}, the other courtd ${theirs}`);
+      await box.must('systemctl', 'stop', COURTD.unit);
+      await this.#set('');
+      const state = await box.show(SHIPPER, 'ActiveState');
+      expect(state === 'inactive', `without a URL ${SHIPPER} is ${state}`);
+      return `it has all ${own.split(' ')[0]} events, in their order; off again without the URL`;
+    });
+  }
+
+  async #status(): Promise<ShipStatus> {
+    return JSON.parse(await this.#venue.box.must('courtd', 'ship', 'status', '--json'));
+  }
+
+  /** @returns the status, once it is so. */
+  async #until(isSo: (status: ShipStatus) => boolean): Promise<ShipStatus> {
+    for (;;) {
+      const status = await this.#status();
+      if (isSo(status)) return status;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /** @returns how many events a command prints, and the SHA-256 of them. */
+  async #digest(command: readonly string[]): Promise<string> {
+    const hash = createHash('sha256');
+    let events = 0;
+    for await (const line of this.#venue.box.lines('courtd', ...command)) {
+      hash.update(eventOf(line)).update('\n');
+      events++;
+    }
+    return `${number(events)} ${hash.digest('hex')}`;
+  }
+
+  /** Where to ship to, in the place of what was set before. */
+  async #set(settings: string): Promise<void> {
+    const { box } = this.#venue;
+    const file = box.root + SETTINGS;
+    const others = fs.readFileSync(file, 'utf8').replaceAll(/^COURTD_SHIP_.*\n/gm, '');
+    fs.writeFileSync(file, others + settings);
+    await box.must('systemctl', 'restart', SHIPPER);
+  }
+
+  #secret(name: 'creds' | 'ca', text: string): void {
+    fs.writeFileSync(`${this.#venue.box.root}/etc/courtd/ship.${name}`, text, { mode: 0o600 });
+  }
+
+  /** A server of NATS that systemd starts, with TLS, credentials, and the fleet's streams. */
+  async #makeHeadquarters(): Promise<void> {
+    const { box } = this.#venue;
+    const within = (file: string) => box.root + file;
+    fs.copyFileSync(await natsProgram(), within('/usr/local/bin/nats-server'));
+    fs.mkdirSync(within(HQ));
+    const { cert } = makePair(within(HQ), 'hq');
+    const authority = new Authority();
+    const files = {
+      [`${HQ}/nats.conf`]: [
+        'listen: "127.0.0.1:4222"',
+        'jetstream { store_dir: "/var/lib/nats", sync_interval: always }',
+        `tls { cert_file: "${HQ}/hq.crt", key_file: "${HQ}/hq.key" }`,
+        authority.configuration,
+      ],
+      [`${HQ}/hq.creds`]: [authority.issue('hq').creds],
+      '/etc/systemd/system/nats.service': [
+        '[Service]',
+        `ExecStart=/usr/local/bin/nats-server -c ${HQ}/nats.conf`,
+        '[Install]',
+        'WantedBy=multi-user.target',
+      ],
+    };
+    for (const [file, lines] of Object.entries(files))
+      fs.writeFileSync(within(file), `${lines.join('\n')}\n`);
+    this.#secret('creds', authority.issue(NAME, permissionsOf(NAME)).creds);
+    this.#secret('ca', fs.readFileSync(cert, 'utf8'));
+    await box.must('systemctl', 'enable', '--now', 'nats.service');
+    await box.must('courtd', 'fleet', 'init', NATS, ...AS_HQ);
+  }
+}
