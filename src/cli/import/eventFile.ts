@@ -6,6 +6,11 @@ import { readUnpacked, UnreadableFile } from './fileBytes.ts';
 
 const [LINE_FEED, OPEN_ARRAY] = [0x0a, 0x5b];
 const SPACES = new Set(Buffer.from(' \t\r'));
+/** What `export --with-received`, `tail --json` and `fleet tail` write in front of an event; `}` follows it. */
+const IN_FRONT =
+  /^\s*\{(?:\s*"(?:box|epoch|seq|received_at)"\s*:\s*(?:"[^"\\]*"|\d+)\s*,)+\s*"event"\s*:\s*(?=\{)/;
+/** The members of IN_FRONT are short. */
+const IN_FRONT_BYTES = 512;
 
 /** What is wrong with a file, and where. */
 export class FileFault extends Error {
@@ -18,7 +23,7 @@ export class FileFault extends Error {
   }
 }
 
-/** A line of a file, without its end; numbered from 1 on. */
+/** A line of a file, without its end; numbered from 1 on. Where it has been decoded: its event alone. */
 export interface FileLine {
   readonly text: Buffer;
   readonly number: number;
@@ -52,16 +57,16 @@ export async function* readBatches(
   let [events, lines]: [CourtEvent[], FileLine[]] = [[], []];
   let bytes = 0;
   for await (const line of linesOf(file, onRead)) {
-    const [event] = decodeLine(line.text, line.number);
-    if (event === undefined) continue;
+    const decoded = decodeLine(line);
+    if (decoded === undefined) continue;
     // Each with its line end.
-    const added = line.text.length + 1;
+    const added = decoded.line.text.length + 1;
     if (events.length === limits.events || (events.length > 0 && bytes + added > limits.bytes)) {
       yield { events, lines };
       [events, lines, bytes] = [[], [], 0];
     }
-    events.push(event);
-    lines.push(line);
+    events.push(decoded.event);
+    lines.push(decoded.line);
     bytes += added;
   }
   if (events.length > 0) yield { events, lines };
@@ -98,19 +103,40 @@ async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGen
   if (bytes > 0) yield take();
 }
 
-/** @returns its event; none of an empty line. */
-function decodeLine(text: Buffer, number: number): CourtEvent[] {
+/**
+ * What stands around the event in an export is dropped: the time of receipt is that of this box.
+ * @returns undefined for an empty line.
+ */
+function decodeLine(line: FileLine): { event: CourtEvent; line: FileLine } | undefined {
+  const { text, number } = line;
   const first = text.find((byte) => !SPACES.has(byte));
-  if (first === undefined) return [];
+  if (first === undefined) return undefined;
   if (first === OPEN_ARRAY) {
     throw new FileFault(number, 'the line is an array: put each event on a line of its own.');
   }
+  const whole = decode(text);
+  if (!(whole instanceof Problem)) return { event: whole, line };
+  // An event may have fields of these names in front: it was tried as it stands.
+  const inner = whole.code === 'invalid_json' ? undefined : innerEvent(text);
+  const alone = inner === undefined ? whole : decode(inner);
+  if (!(alone instanceof Problem)) return { event: alone, line: { text: inner!, number } };
+  // Then what follows the event belongs to the line, and the fault is that of the line.
+  throw new FileFault(number, sentenceOf(alone.code === 'invalid_json' ? whole : alone));
+}
+
+function decode(text: Buffer): CourtEvent | Problem {
   try {
-    return decodeBatch(text);
+    return decodeBatch(text)[0]!;
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    throw new FileFault(number, sentenceOf(error));
+    if (error instanceof Problem) return error;
+    throw error;
   }
+}
+
+/** @returns the event in a line of an export that has more than events; undefined where it is none. */
+function innerEvent(text: Buffer): Buffer | undefined {
+  const front = IN_FRONT.exec(text.toString('latin1', 0, IN_FRONT_BYTES));
+  return front === null ? undefined : text.subarray(front[0].length, text.lastIndexOf('}'));
 }
 
 /** @returns for a line, the sentence that a client would get for a body. */

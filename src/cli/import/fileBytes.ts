@@ -11,7 +11,11 @@ const read = promisify(fs.read);
 /** Why the rest of a file cannot be read. */
 export class UnreadableFile extends Error {}
 
+/** What most programs take in the place of a file name. */
+const STDIN = '-';
+
 /**
+ * @param file its name, or `-` for standard input.
  * @param onRead is told how many bytes of the file have been read.
  * @yields the content of a file in pieces, unpacked where it begins as gzip does (RFC 1952, 2.3.1). All that can be unpacked comes
  * before what is wrong with the rest.
@@ -31,7 +35,7 @@ export async function* readUnpacked(file: string, onRead: (bytes: number) => voi
 async function* readPieces(file: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
   let fd: number | undefined;
   try {
-    fd = asCaller(() => fs.openSync(file, 'r'));
+    fd = file === STDIN ? process.stdin.fd : asCaller(() => fs.openSync(file, 'r'));
     for (let kept = Buffer.alloc(0); ; ) {
       const { bytesRead, buffer } = await read(fd, Buffer.alloc(READ_BYTES), 0, READ_BYTES, null);
       onRead(bytesRead);
@@ -46,7 +50,7 @@ async function* readPieces(file: string, onRead: (bytes: number) => void): Async
     if (errno === undefined) throw error;
     throw new UnreadableFile(`it cannot be read: ${getSystemErrorMessage(errno) ?? message}.`);
   } finally {
-    if (fd !== undefined) fs.closeSync(fd);
+    if (fd !== undefined && file !== STDIN) fs.closeSync(fd);
   }
 }
 

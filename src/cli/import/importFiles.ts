@@ -114,10 +114,13 @@ class Bar {
 
   show({ file, events }: ImportedFile): void {
     this.#progress.show(() => {
-      const part = Math.min(1, this.#readBytes / Math.max(1, this.#totalBytes));
+      const count = `${file}: ${counted(events, 'event')}`;
+      // A pipe does not say how much will come.
+      if (this.#totalBytes === 0) return count;
+      const part = Math.min(1, this.#readBytes / this.#totalBytes);
       const filled = Math.round(part * BAR_CHARS);
       const bar = `${'#'.repeat(filled)}${'-'.repeat(BAR_CHARS - filled)}`;
-      return `[${bar}] ${Math.floor(100 * part)} %  ${file}: ${counted(events, 'event')}`;
+      return `[${bar}] ${Math.floor(100 * part)} %  ${count}`;
     });
   }
 

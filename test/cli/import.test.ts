@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events, eventText } from '../harness/events.ts';
+import { commandInProcess } from '../harness/inProcess.ts';
+
+/** Lines that are not an event alone, and lines from a pipe. */
+
+const folder = temporaryFolder(t);
+
+function file(name: string, lines: readonly string[]): string {
+  fs.writeFileSync(path.join(folder, name), lines.map((line) => `${line}\n`).join(''));
+  return path.join(folder, name);
+}
+
+t.test('an export that says when events were received can be imported elsewhere', async (t) => {
+  const [old, box] = [await Daemon.start(t), await Daemon.start(t, ['--venue', 'venue-1'])];
+  // One with long numbers and fields of the names that an export uses, which parsing and printing again would change.
+  const odd = eventText({
+    received_at: '"mine"',
+    event: '{"x":1}',
+    payload: '{"n":12345678901234567890,"t":"}\\u00e9"}',
+  });
+  await old.post(events(3));
+  await old.post(odd);
+  const whole = await old.exported('session-1');
+  const withReceived = await old.command('export', 'session-1', '--format', 'ndjson', '--with-received');
+  const tail = await old.command('tail', '--json', '--after', '0');
+  const before = Date.now();
+  // The daemon's rule about the venue holds for what is inside.
+  const imported = await box.command('import', file('received', [withReceived.stdout.trimEnd()]));
+  t.match(imported, { status: 0, stderr: '4 events of 1 file: 4 accepted, 0 duplicates.\n' });
+  t.strictSame(await box.exported('session-1'), whole);
+  const { stdout } = await box.command('export', 'session-1', '--format', 'ndjson', '--with-received');
+  const received = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => Date.parse(JSON.parse(line).received_at));
+  t.ok(
+    received.every((ms) => ms >= before),
+    'the time of receipt is that of the import',
+  );
+  const spaced = [
+    odd,
+    ...withReceived.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replaceAll(',"event":{', ' ,\t"event" : {')),
+  ];
+  const fleet = tail.stdout.trimEnd().replaceAll('{"seq":', '{"box":"venue-7","epoch":"a1B2","seq":');
+  t.match(await box.command('import', file('others', [tail.stdout.trimEnd(), fleet, ...spaced])), {
+    status: 0,
+    stderr: '13 events of 1 file: 0 accepted, 13 duplicates.\n',
+  });
+});
+
+t.test('a fault inside or around such an event is told with its line', async (t) => {
+  const data = path.join(folder, 'data');
+  await commandInProcess(['token', 'rotate', '--data', data]);
+  const around = (text: string, behind = '') =>
+    `{"received_at":"2026-03-14T15:09:26.535Z","event":${text}${behind}}`;
+  const faults: [line: string, message: RegExp][] = [
+    [
+      around(JSON.stringify(event({ confidence: 7 }))),
+      /: the event is invalid: confidence must be .*, was 7\.\n/,
+    ],
+    [around('{"event_id": tru}'), /: the line is not JSON: unexpected text at byte 63\.\n/],
+    [around(JSON.stringify(event()), ',"more":1'), /: the event is invalid: event_id is required/],
+    [around(JSON.stringify(event())).slice(0, -1), /: the line is not JSON: it ends too early\.\n/],
+    [`${around(JSON.stringify(event()))}}`, /: the line is not JSON/],
+    [around(JSON.stringify([event()])), /: the event is invalid: event_id is required/],
+    [around(`{"a":${'['.repeat(32)}${']'.repeat(32)}}`), /: the event is nested deeper than 32 levels\.\n/],
+  ];
+  for (const [line, message] of faults) {
+    const wrong = file('wrong', [JSON.stringify(event()), line]);
+    const { status, stderr } = await commandInProcess(['import', wrong, '--data', data]);
+    t.equal(status, 1, line);
+    t.ok(stderr.startsWith(`${wrong}:2: `), stderr);
+    t.match(stderr, message);
+    t.match(stderr, /Nothing of it is stored\. .*\n0 events of 1 file/s);
+  }
+});
+
+t.test('- is standard input', async (t) => {
+  const data = path.join(folder, 'stdin');
+  await courtd(['token', 'rotate', '--data', data]);
+  const lines = [...events(3).map((one) => JSON.stringify(one)), '{'].map((line) => `${line}\n`).join('');
+  const told = await new Promise<string>((resolve) => {
+    const options = { env: cleanEnvironment() };
+    const child = execFile(BIN, ['import', '-', '--data', data], options, (_error, _stdout, stderr) =>
+      resolve(stderr),
+    );
+    child.stdin!.end(lines);
+  });
+  t.match(told, /^-:4: the line is not JSON.*\n-: Nothing of it is stored\./);
+});
