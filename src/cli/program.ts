@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { OperatorError } from '../base/operatorError.ts';
+import { OperatorError, UsageError } from '../base/operatorError.ts';
 import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
 import { addBackup } from './backup/backupCommand.ts';
@@ -71,7 +71,11 @@ export function makeProgram(): Command {
     .configureOutput({
       outputError: (text, write) => write(visibleLines(text.replace(/^error: /, 'courtd: '))),
     })
-    .exitOverride();
+    .exitOverride()
+    // To every command that writes a file, `-o -` is what it is without -o: standard output.
+    .hook('preAction', (_program, command) => {
+      if (command.getOptionValue('output') === '-') command.setOptionValue('output', undefined);
+    });
   for (const addVerb of VERBS) addVerb(program);
   addVersion(program, version);
   addHelp(program);
@@ -88,7 +92,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   } catch (error) {
     process.exitCode = report(error);
     if (process.exitCode === 2 && process.env.NOTIFY_SOCKET) {
-      const { message } = error as CommanderError;
+      const { message } = error as CommanderError | UsageError;
       await (await import('../host/systemdNotify.ts')).tellFailure(message.replace(/^error: /, ''));
     }
   }
@@ -100,9 +104,9 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof OperatorError) {
     say(`courtd: ${error.message}`);
-  } else {
-    const message = error instanceof Error ? error.message : error;
-    say(`courtd: this is a bug in courtd, please report it: ${message}`);
+    return error instanceof UsageError ? 2 : 1;
   }
+  const message = error instanceof Error ? error.message : error;
+  say(`courtd: this is a bug in courtd, please report it: ${message}`);
   return 1;
 }

@@ -1,4 +1,4 @@
-import { OperatorError } from '../base/operatorError.ts';
+import { UsageError } from '../base/operatorError.ts';
 
 /** The servers of one cluster, and how to log in where their URL says so. Loads nothing of NATS. */
 export interface Servers {
@@ -16,7 +16,7 @@ const PORT = 4222;
 
 /**
  * Reads `nats://` or `tls://`, several servers separated by commas. A scheme and a user that stand at the first count for all.
- * @throws {OperatorError} where it is none, or mixes schemes or users.
+ * @throws {UsageError} where it is none, or mixes schemes or users.
  */
 export function parseServers(url: string): Servers {
   const scheme = /^\w+:\/\//.exec(url.trim())?.[0] ?? '';
@@ -27,7 +27,7 @@ export function parseServers(url: string): Servers {
   const isOdd = (key: 'protocol' | 'username' | 'password') =>
     parsed.some((one) => one[key] !== first[key] && !(key !== 'protocol' && one[key] === ''));
   if (isOdd('protocol') || isOdd('username') || isOdd('password')) {
-    throw new OperatorError(
+    throw new UsageError(
       'The servers of one URL must all be nats:// or all tls://, with one user: they are one cluster.',
     );
   }
@@ -58,8 +58,8 @@ function loginOf({ username, password }: URL): Pick<Servers, 'user' | 'pass' | '
   return pass === '' ? { token: user } : { user, pass };
 }
 
-function wrongUrl(url: string): OperatorError {
-  return new OperatorError(
+function wrongUrl(url: string): UsageError {
+  return new UsageError(
     `"${shownUrl(url)}" is no address of NATS servers. Give nats://HOST:PORT, or tls://HOST:PORT, several separated by commas.`,
   );
 }

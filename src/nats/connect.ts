@@ -36,13 +36,15 @@ console.log = () => {};
 
 /**
  * Connects. Reconnecting, the ping and TLS are set here once, for every command.
+ * @throws {UsageError} where the URL is wrong.
  * @throws {OperatorError} what is wrong and what to do; not where it goes on for ever, unless a file cannot be read.
  */
 export async function connectTo(headquarters: Headquarters): Promise<NatsConnection> {
   const { url, creds, ca, name, forever = false } = headquarters;
+  const servers = parseServers(url);
   const authority = new SecretFile(ca, 'the certificates of headquarters').read();
   const options: ConnectionOptions = {
-    ...optionsOf(parseServers(url), name, authority),
+    ...optionsOf(servers, name, authority),
     ...credentialsOf(
       new SecretFile(creds, 'the credentials'),
       new OperatorError(

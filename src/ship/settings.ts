@@ -1,4 +1,4 @@
-import { OperatorError } from '../base/operatorError.ts';
+import { UsageError } from '../base/operatorError.ts';
 import { SecretFile } from '../base/secretFile.ts';
 import { parseServers, type Servers, shownUrl } from '../nats/address.ts';
 import type { EventFeed } from './feed/eventFeed.ts';
@@ -32,26 +32,27 @@ export interface Destination {
 
 /**
  * Reads the files of the credentials, but connects to nobody.
- * @throws {OperatorError} where a setting is missing or wrong.
+ * @throws {UsageError} where a setting is missing or wrong.
+ * @throws {OperatorError} where a file cannot be read.
  */
 export async function destinationOf({ url, box, creds, ca }: ShipSettings): Promise<Destination> {
   if (url === undefined) {
-    throw new OperatorError(
-      'Shipping is off: set COURTD_SHIP_URL to where the events go, such as nats://hq.example.org or https://hq.example.org:4000.',
+    throw new UsageError(
+      'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as nats://hq.example.org or https://hq.example.org:4000.',
     );
   }
   const address = parseAddress(url);
   const shown = shownUrl(url);
-  const secret = new SecretFile(creds, 'the credentials (COURTD_SHIP_CREDS)');
-  const authority = new SecretFile(ca, "the authority's certificate (COURTD_SHIP_CA)");
+  const secret = new SecretFile(creds, 'the credentials');
+  const authority = new SecretFile(ca, 'the CA certificate');
   if ('courtd' in address) {
     const { CourtdSink } = await import('./sink/courtdSink.ts');
     const target = { url: new URL(shown), name: shown, token: secret, ca: authority };
     return { box: box ?? null, url: shown, makeSink: (feed) => new CourtdSink(target, feed) };
   }
   if (box === undefined) {
-    throw new OperatorError(
-      'Set COURTD_SHIP_BOX to the name of this box at headquarters: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
+    throw new UsageError(
+      'Set COURTD_SHIP_BOX (or --box) to the name of this box at headquarters: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
     );
   }
   const { NatsSink } = await import('./sink/natsSink.ts');
@@ -62,20 +63,14 @@ export async function destinationOf({ url, box, creds, ca }: ShipSettings): Prom
 /** NATS servers, or another courtd. */
 export type Address = { readonly servers: Servers } | { readonly courtd: URL };
 
-/** @throws {OperatorError} where it is neither. */
+/** @throws {UsageError} where it is neither. */
 export function parseAddress(text: string): Address {
-  if (/^(nats|tls):/i.test(text.trim())) {
-    try {
-      return { servers: parseServers(text) };
-    } catch (error) {
-      throw new OperatorError(`COURTD_SHIP_URL is wrong. ${(error as Error).message}`);
-    }
-  }
+  if (/^(nats|tls):/i.test(text.trim())) return { servers: parseServers(text) };
   // A comma may stand in a URL, and several courtds may not.
   const courtd = text.includes(',') ? null : URL.parse(text.trim());
   if (courtd !== null && /^https?:$/.test(courtd.protocol)) return { courtd };
-  throw new OperatorError(
-    'COURTD_SHIP_URL is wrong. Give nats:// or tls:// (several servers with commas between), or the address of one courtd with ' +
-      'http:// or https://.',
+  throw new UsageError(
+    `"${shownUrl(text)}" is no address to ship to. Give nats://HOST or tls://HOST (several servers separated by commas), or the ` +
+      'http:// or https:// address of one other courtd.',
   );
 }

@@ -7,6 +7,7 @@ import { makeProgram } from '../../src/cli/program.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 runInProcess();
 
@@ -55,6 +56,13 @@ const WRONG = [
   'fleet init http://hq',
   'fleet check nats://hq --monitor hq:8222',
   'fleet tail nats://hq --box Venue',
+  'fleet status nats://hq,tls://hq-2',
+  'ship --url ftp://hq',
+  'ship --url nats://hq,tls://hq-2 --box a',
+  'ship --url nats://hq --box Venue',
+  'ship --url nats://hq',
+  'ship',
+  'export --day 2026-03-14 -o -',
 ];
 
 t.test('wrong usage is told on standard error with status 2, and nothing is made', async (t) => {
@@ -68,6 +76,34 @@ t.test('wrong usage is told on standard error with status 2, and nothing is made
   await Promise.all(WRONG.map(check));
   t.match(await courtd([]), { status: 2, stdout: '', stderr: /^Usage: courtd/ });
   t.strictSame(fs.readdirSync(folder), []);
+});
+
+t.test('a wrong URL is told alike, wherever it comes from, and never with its password', async (t) => {
+  const wrong = 'ftp://u:SECRET@hq';
+  for (const [args, env] of [
+    [['ship', '--url', wrong], {}],
+    [['ship'], { COURTD_SHIP_URL: wrong }],
+    [['fleet', 'status', wrong], {}],
+  ] as const) {
+    const { status, stderr } = await commandInProcess(args, env);
+    t.equal(status, 2, args.join(' '));
+    t.match(stderr, /^courtd: "ftp:\/\/hq" is no address [^\n]*Give nats:\/\/[^\n]+\n$/);
+  }
+});
+
+t.test('- is standard output, and no file of that name is made', async (t) => {
+  const { folder, db } = scratch(t);
+  new Committer(db).append(...court(event({ session_id: 's' })));
+  for (const command of ['export s', 'export s --format parquet', 'report s', 'openapi', 'support']) {
+    const run = (...more: string[]) => courtd([...command.split(' '), '--data', folder, ...more]);
+    const [without, dash] = [await run(), await run('-o', '-')];
+    t.equal(dash.status, 0, command);
+    t.equal(dash.stderr, without.stderr);
+    // A file for support has the time in it.
+    t.equal(dash.stdout.split('\n').length, without.stdout.split('\n').length);
+    if (command !== 'support') t.ok(dash.stdout === without.stdout, 'what it prints without -o');
+  }
+  t.notOk(fs.existsSync('-'));
 });
 
 t.test('a variable with a wrong value is wrong usage too, and is named', async (t) => {

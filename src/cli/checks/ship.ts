@@ -40,7 +40,7 @@ function wrongSettings(url: string, box: string | undefined): Finding | undefine
   try {
     if ('courtd' in parseAddress(url)) return undefined;
   } catch (error) {
-    return fail((error as Error).message, `Correct it, ${restart}`);
+    return fail(`COURTD_SHIP_URL is wrong. ${(error as Error).message}`, `Correct it, ${restart}`);
   }
   try {
     parseBox(box ?? '');

@@ -12,7 +12,7 @@ export function addFleet(program: Command): void {
       .command(name)
       .description(description)
       .addHelpText('after', `\nExample:\n  courtd fleet ${name} ${example}`)
-      .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas', parseUrl)
+      .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas')
       .addOption(new Option('--creds <file>', 'a NATS credentials file').env('COURTD_FLEET_CREDS'))
       .addOption(
         new Option('--ca <file>', "the CA certificates for the servers' certificates").env('COURTD_FLEET_CA'),
@@ -65,12 +65,6 @@ Example:
   $ courtd fleet check nats://hq-1.example:4222 --monitor http://hq-1.example:8222
   $ courtd fleet status nats://hq-1.example:4222
 `;
-
-/** Not parsed further: the parser is loaded when the command runs. */
-function parseUrl(text: string): string {
-  if (/^(nats|tls):\/\/[^\s,/]+\/?(,[^\s,]+)*$/.test(text)) return text;
-  throw new InvalidArgumentError('Give nats://HOST:PORT or tls://HOST:PORT, several separated by commas.');
-}
 
 function parseMonitors(text: string): string[] {
   const urls = text.split(',').map((url) => url.trim());
