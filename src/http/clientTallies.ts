@@ -13,7 +13,7 @@ class ClientTally {
 
   /**
    * Counts a log line against the client's quota.
-   * @param kind of trouble. Each kind has a quota of its own: thirty cameras may share the address of a gateway, and one with an
+   * @param kind what went wrong. Each kind has a quota of its own: thirty cameras may share the address of a gateway, and one with an
    * old token must not use up the quota of all.
    * @returns whether the line is within the quota.
    */
@@ -25,10 +25,10 @@ class ClientTally {
     return true;
   }
 
-  /** Most trouble (rejections and conflicts) first, then most requests. */
+  /** Most rejections and conflicts first, then most requests. */
   compare({ counts }: ClientTally): number {
-    const trouble = counts.refused + counts.conflicts - this.counts.refused - this.counts.conflicts;
-    return trouble === 0 ? counts.requests - this.counts.requests : trouble;
+    const wrong = counts.refused + counts.conflicts - this.counts.refused - this.counts.conflicts;
+    return wrong === 0 ? counts.requests - this.counts.requests : wrong;
   }
 }
 
@@ -57,7 +57,7 @@ export class ClientTallies {
     return true;
   }
 
-  /** @returns non-zero counts by address, most trouble first, the rest summed up as `others`; resets all counts and quotas. */
+  /** @returns non-zero counts by address, most rejections and conflicts first, the rest summed up as `others`; resets all counts and quotas. */
   flush(): Record<string, Partial<ClientTally['counts']>> {
     const sorted = [...this.#tallies].sort(([, a], [, b]) => a.compare(b));
     const others = this.#others;

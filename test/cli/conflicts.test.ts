@@ -51,7 +51,7 @@ t.test('conflicts: what is stored beside what came last, of one session and of a
   const text = (await courtd(['conflicts', 'a', '--data', folder])).stdout;
   t.match(
     text,
-    /^e-a of a, revision 0\n {2}from camera-1 on court-1; came again once with other content, last/,
+    /^e-a of a, revision 0\n {2}from camera-1 on court-1; came again once with different content, last/,
   );
   t.match(text, /\n {2}payload\.x_ft {2}12\.5 {4}12\.75\n\n$/);
   t.match(await courtd(['conflicts', 'none', '--data', folder]), {

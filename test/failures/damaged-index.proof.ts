@@ -73,7 +73,7 @@ t.test('an index of revisions: one is refused, each time; what comes with it is 
   );
 });
 
-t.test('the list of copies with other content: such a copy is refused, each time', async (t) => {
+t.test('the list of copies with different content: such a copy is refused, each time', async (t) => {
   const first = await Daemon.start(t);
   const [one, two] = events(2);
   t.equal((await first.post([one, two])).status, 202);

@@ -201,7 +201,7 @@ t.test('a body that is gzip without saying so is told what to add', async (t) =>
   t.match(error, 'Content-Encoding: gzip');
 });
 
-t.test('a 202 says of how many duplicates another content is stored, where there are any', async (t) => {
+t.test('a 202 says how many duplicates differ from what is stored, where there are any', async (t) => {
   const [a, b, c] = [event(), event(), event()];
   const conflicts = async (sent: unknown) =>
     (await answerOf(daemon.post(sent))).headers.get('courtd-conflicts');

@@ -203,7 +203,7 @@ t.test('two spellings of one event have the same content', async (t) => {
   );
 });
 
-t.test('an event that differs in any field has another content', async (t) => {
+t.test('an event that differs in any field has different content', async (t) => {
   const others: Record<string, unknown> = {
     venue_id: 'venue-2',
     court_id: 'court-2',
@@ -276,7 +276,7 @@ t.test('two values are not the same, however alike', async (t) => {
   for (const [a, b] of cases) t.equal(areSame(`{"v":${a}}`, `{"v":${b}}`), false, `${a} and ${b}`);
 });
 
-t.test('where sameness cannot be told cheaply, another text is another content', async (t) => {
+t.test('where sameness cannot be told cheaply, a different text is different content', async (t) => {
   const cases: [a: string, b: string][] = [
     ['{"n":18446744073709551615}', '{"n":18446744073709551615.0}'],
     ['{"n":1e300}', '{"n":10e299}'],

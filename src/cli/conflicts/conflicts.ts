@@ -27,7 +27,9 @@ export async function conflicts(
     return { shown, all: countConflicts(db, id) };
   });
   if (all > shown)
-    say(`${counted(all - shown, 'more conflict')}: older ones, whose other version is no longer kept.`);
+    say(
+      `${counted(all - shown, 'older conflict')} not shown: what came again is kept for the newest ones only.`,
+    );
   else if (all === 0 && !json) say('No event was sent again with different content.');
 }
 
@@ -50,7 +52,7 @@ function textOf({ stored, other, times, lastMs }: Conflict): string {
   const often = times === 1 ? 'once' : `${times} times`;
   const head = [
     `${visible(eventId)} of ${visible(sessionId)}, revision ${revision}`,
-    `  from ${visible(source)} on ${visible(courtId)}; came again ${often} with other content, last at ${isoTime(lastMs)}`,
+    `  from ${visible(source)} on ${visible(courtId)}; came again ${often} with different content, last at ${isoTime(lastMs)}`,
   ];
   const body = other === null ? [TOO_LARGE] : sideBySide(eventToJson(stored), other);
   return `${[...head, ...body.map((line) => `  ${visible(line)}`)].join('\n')}\n\n`;

@@ -182,9 +182,11 @@ function refusalProblems(
   return found;
 }
 
+/** @param sources a name for each court that it sends from. */
 function nameOf(client: string, sources: readonly string[]): string {
-  const some = sources.slice(0, 2).join(', ');
-  return sources.length === 0 ? client : `${client} (${some}${sources.length > 2 ? ', ...' : ''})`;
+  const names = [...new Set(sources)];
+  const some = names.slice(0, 2).join(', ');
+  return names.length === 0 ? client : `${client} (${some}${names.length > 2 ? ', ...' : ''})`;
 }
 
 function certificateProblems({ certificate }: DaemonStatus, nowMs: number): StatusProblem[] {
