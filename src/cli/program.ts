@@ -68,9 +68,6 @@ export function makeProgram(): Command {
     .version(version)
     .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd').argParser(notEmpty))
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      outputError: (text, write) => write(visibleLines(text.replace(/^error: /, 'courtd: '))),
-    })
     .exitOverride()
     // To every command that writes a file, `-o -` is what it is without -o: standard output.
     .hook('preAction', (_program, command) => {
@@ -79,7 +76,28 @@ export function makeProgram(): Command {
   for (const addVerb of VERBS) addVerb(program);
   addVersion(program, version);
   addHelp(program);
+  tellFaults(program, program.name());
   return program;
+}
+
+/** What commander says of these has no advice. */
+const WITHOUT_ADVICE =
+  /^error: (missing required argument|unknown |too many arguments|required option|option '.*' argument missing)/;
+
+/** @param name of the command, such as `courtd token rotate`. */
+function tellFaults(command: Command, name: string): void {
+  const toSentence = (text: string) => {
+    const sentence = text
+      .replace(
+        /^error: command-argument value ('.*') is invalid for argument '(.*?)'/s,
+        'error: argument <$2> $1 is invalid',
+      )
+      .replace(/^error/, 'courtd');
+    if (!WITHOUT_ADVICE.test(text) || text.includes('(Did you mean')) return sentence;
+    return `${sentence.replace(/\.?\n$/, '.')} "${name} --help" shows what it takes.\n`;
+  };
+  command.configureOutput({ outputError: (text, write) => write(visibleLines(toSentence(text))) });
+  for (const child of command.commands) tellFaults(child, `${name} ${child.name()}`);
 }
 
 /** Runs one command and sets the exit status: 0, 1 (failed) or 2 (wrong usage). A stack trace is never printed. */

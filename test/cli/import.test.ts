@@ -83,6 +83,21 @@ t.test('a fault inside or around such an event is told with its line', async (t)
   }
 });
 
+t.test('an export in another format, and a file that is not there, say so', async (t) => {
+  const data = path.join(folder, 'other');
+  await commandInProcess(['token', 'rotate', '--data', data]);
+  const told = async (name: string) => (await commandInProcess(['import', name, '--data', data])).stderr;
+  t.match(
+    await told(file('csv', ['session_id,event_id', 's,e'])),
+    /:1: the line is not JSON.* "courtd export --format ndjson"/,
+  );
+  const missing = path.join(folder, 'missing');
+  t.equal(
+    await told(missing),
+    `${missing}: it cannot be read: no such file or directory.\n0 events of 1 file: 0 accepted, 0 duplicates.\n`,
+  );
+});
+
 t.test('- is standard input', async (t) => {
   const data = path.join(folder, 'stdin');
   await courtd(['token', 'rotate', '--data', data]);

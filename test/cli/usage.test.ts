@@ -11,6 +11,7 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 runInProcess();
 
+const SCREEN_COLUMNS = 80;
 const WRONG = [
   'nonsense',
   'token',
@@ -62,6 +63,7 @@ const WRONG = [
   'ship --url nats://hq --box Venue',
   'ship --url nats://hq',
   'ship',
+  'simulate',
   'export --day 2026-03-14 -o -',
 ];
 
@@ -76,6 +78,32 @@ t.test('wrong usage is told on standard error with status 2, and nothing is made
   await Promise.all(WRONG.map(check));
   t.match(await courtd([]), { status: 2, stdout: '', stderr: /^Usage: courtd/ });
   t.strictSame(fs.readdirSync(folder), []);
+});
+
+t.test('what was left out, or is unknown, is told with what to look at', async (t) => {
+  const told = async (line: string) => (await commandInProcess(line.split(' '))).stderr;
+  const shows = (command: string) => `"${command} --help" shows what it takes.\n`;
+  t.equal(await told('report'), `courtd: missing required argument 'session'. ${shows('courtd report')}`);
+  t.equal(
+    await told('prune'),
+    `courtd: required option '--older-than <time>' not specified. ${shows('courtd prune')}`,
+  );
+  t.equal(await told('token reset'), `courtd: unknown command 'reset'. ${shows('courtd token')}`);
+  t.equal(await told('--port 1 serve'), `courtd: unknown option '--port'. ${shows('courtd')}`);
+  t.equal(
+    await told('export s -o'),
+    `courtd: option '-o, --output <file>' argument missing. ${shows('courtd export')}`,
+  );
+  t.match(await told('token list extra'), `1: extra. ${shows('courtd token list')}`);
+  t.equal(await told('serve --prot 1'), "courtd: unknown option '--prot'\n(Did you mean --port?)\n");
+  t.equal(
+    await told('token revoke main'),
+    "courtd: argument <id> 'main' is invalid. Give a whole number, 1 or more.\n",
+  );
+  t.match(
+    await told('simulate --token x --for 10'),
+    'Give a whole number with s, m, h or d, from 1s to 24d.\n',
+  );
 });
 
 t.test('a wrong URL is told alike, wherever it comes from, and never with its password', async (t) => {
@@ -140,18 +168,21 @@ t.test(
   },
 );
 
-t.test('the help of each command has an example of it', async (t) => {
+t.test('the help of each command has an example of it, and fits on a screen', async (t) => {
   const without: string[] = [];
+  const wide: string[] = [];
   const look = async (command: Command, name: string): Promise<void> => {
     const inner = command.commands.filter((one) => one.name() !== 'help');
     await Promise.all(inner.map((one) => look(one, `${name} ${one.name()}`.trim())));
+    const { stdout } = await commandInProcess([...name.split(' '), '--help'].filter((word) => word !== ''));
+    wide.push(...stdout.split('\n').filter((line) => line.length > SCREEN_COLUMNS));
     if (inner.length > 0 || name === 'version') return;
-    const { stdout } = await commandInProcess([...name.split(' '), '--help']);
     const example = new RegExp(`^ {2}.*courtd ${name}`, 'm');
     if (!example.test(stdout.slice(stdout.indexOf('Global Options:')))) without.push(name);
   };
   await look(makeProgram(), '');
   t.strictSame(without, []);
+  t.strictSame(wide, []);
 });
 
 t.test('version and help are commands, too', async (t) => {

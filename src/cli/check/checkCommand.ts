@@ -14,7 +14,7 @@ export function addCheck(program: Command): void {
 }
 
 const EXAMPLE = `
-The exit status is 1 where a check fails; a warning is none.
+The exit status is 1 where a check fails, and 0 where there are only warnings.
 
 Example:
   $ sudo courtd check

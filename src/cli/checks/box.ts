@@ -80,7 +80,7 @@ function refuseMissing(data: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       throw new OperatorError(
-        `There is no courtd database in ${data}: "courtd serve" or "courtd token rotate" makes one.`,
+        `There is no courtd database in ${data}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
       );
     }
     // One that is closed to this user is there: the checks say more.

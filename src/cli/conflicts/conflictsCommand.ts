@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { json } from '../options/optionParsers.ts';
 
 const HELP = `
-The first version of an event stays stored. It comes again with different content
-where a camera does not raise its revision, or where two cameras use the same
-event_id. What came last is kept for the newest 1,000 conflicts, to compare.
+The first version of an event stays stored. It comes again with different
+content where a camera does not raise its revision, or where two cameras use
+the same event_id. What came last is kept for the newest 1,000 conflicts, to
+compare.
 
 Examples:
   courtd conflicts match-17

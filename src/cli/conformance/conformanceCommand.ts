@@ -3,11 +3,13 @@ import { PORT } from '../../base/limits.ts';
 import { integer, notEmpty } from '../options/optionParsers.ts';
 
 const HELP = `
-Point a camera at it, let it send for two minutes, and end it with Ctrl-C. It validates as the real box does,
-and on purpose refuses a share of the requests, loses answers or is slow; what it stores goes away. The token
-that it makes is the one line on standard output until then.
+Point a camera at it, let it send for two minutes, and end it with Ctrl-C: then
+it prints the verdict. It validates as the real box does; on purpose it refuses
+some requests, loses answers or is slow. What it stores goes away. The camera
+needs the token that it prints first, alone on a line.
 
-The exit status is 1 where a check fails; what was not seen does not count, but gets no certificate.
+The exit status is 1 where a check fails. A check that was not seen is no
+failure, but a certificate takes a pass in every one.
 
 Examples:
   courtd conformance -o verdict.html -o verdict.json

@@ -12,8 +12,8 @@ interface CommandOptions extends ExportOptions, JsonOption {
 const HELP = `
 CSV is for programs. A spreadsheet that opens one takes a cell that begins with
 =, +, - or @ for a formula, 0042 for 42 and 12e5 for 1200000: for Excel and the
-like write --format xlsx, where a text stays a text. It has the current revision
-of each event, and times in UTC.
+like write --format xlsx, where a text stays a text. It has the current
+revision of each event, and times in UTC.
 
 ${TIMES_HELP}
 

@@ -20,14 +20,14 @@ export function addFleet(program: Command): void {
   verb(
     'init',
     "make the fleet's streams, where they are not there yet",
-    'nats://hq-1.example:4222,nats://hq-2.example:4222,nats://hq-3.example:4222',
+    'nats://hq-1:4222,nats://hq-2:4222,nats://hq-3:4222',
   ).action(async (url, _options, command) =>
     (await import('./init.ts')).init(url, command.optsWithGlobals()),
   );
   verb(
     'check',
     'look whether headquarters keeps what it acknowledges, and whether every log is whole',
-    'nats://hq-1.example:4222 --monitor http://hq-1.example:8222',
+    'nats://hq-1:4222 --monitor http://hq-1:8222',
   )
     .option('--monitor <urls>', "the servers' monitoring ports, separated by commas", parseMonitors)
     .addOption(json())
@@ -37,7 +37,7 @@ export function addFleet(program: Command): void {
   verb(
     'status',
     'show every box, the worst first: its last status, how far behind, silent since when',
-    'nats://hq-1.example:4222',
+    'nats://hq-1:4222',
   )
     .addOption(json())
     .action(async (url, _options, command) =>
@@ -46,7 +46,7 @@ export function addFleet(program: Command): void {
   verb(
     'tail',
     'print the events of every box, in the order of its log, one JSON object a line',
-    'nats://hq-1.example:4222 --box venue-7 --after 123456',
+    'nats://hq-1:4222 --box venue-7 --after 123456',
   )
     .option('--box <name>', 'only the events of this box', parseBox)
     .option('--after <seq>', 'only events after this one of their box', integer(0, Number.MAX_SAFE_INTEGER))
@@ -60,10 +60,10 @@ export function addFleet(program: Command): void {
 const HELP = `
 FLEET.md is the guide for headquarters.
 
-Example:
-  $ courtd fleet init nats://hq-1.example:4222
-  $ courtd fleet check nats://hq-1.example:4222 --monitor http://hq-1.example:8222
-  $ courtd fleet status nats://hq-1.example:4222
+Examples:
+  $ courtd fleet init nats://hq-1:4222
+  $ courtd fleet check nats://hq-1:4222 --monitor http://hq-1:8222
+  $ courtd fleet status nats://hq-1:4222
 `;
 
 function parseMonitors(text: string): string[] {

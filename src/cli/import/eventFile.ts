@@ -9,6 +9,8 @@ const SPACES = new Set(Buffer.from(' \t\r'));
 /** What `export --with-received`, `tail --json` and `fleet tail` write in front of an event; `}` follows it. */
 const IN_FRONT =
   /^\s*\{(?:\s*"(?:box|epoch|seq|received_at)"\s*:\s*(?:"[^"\\]*"|\d+)\s*,)+\s*"event"\s*:\s*(?=\{)/;
+/** Where the very first line is no JSON: an export is CSV unless it is asked for something else. */
+const OTHER_FORMAT = 'Files of events are NDJSON, such as "courtd export --format ndjson" writes.';
 /** The members of IN_FRONT are short. */
 const IN_FRONT_BYTES = 512;
 
@@ -121,7 +123,11 @@ function decodeLine(line: FileLine): { event: CourtEvent; line: FileLine } | und
   const alone = inner === undefined ? whole : decode(inner);
   if (!(alone instanceof Problem)) return { event: alone, line: { text: inner!, number } };
   // Then what follows the event belongs to the line, and the fault is that of the line.
-  throw new FileFault(number, sentenceOf(alone.code === 'invalid_json' ? whole : alone));
+  const sentence = sentenceOf(alone.code === 'invalid_json' ? whole : alone);
+  throw new FileFault(
+    number,
+    number === 1 && whole.code === 'invalid_json' ? `${sentence} ${OTHER_FORMAT}` : sentence,
+  );
 }
 
 function decode(text: Buffer): CourtEvent | Problem {

@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { json, notEmpty } from '../options/optionParsers.ts';
 
 const HELP = `
-A line is one event, as a camera sends it. Exports in NDJSON are such files, and so
-is what a camera has kept. Around the event may stand what --with-received and
-"tail --json" add: it is left out, and the time of receipt is that of the import.
-What is stored already is ignored, so a file can be imported again.
+A line is one event, as a camera sends it. Exports in NDJSON are such files,
+and so is what a camera has kept. Around the event may stand what
+--with-received and "tail --json" add: it is left out, and the time of receipt
+is that of the import. What is stored already is ignored, so a file can be
+imported again.
 
 Examples:
   courtd import --dry-run session-7.ndjson.gz

@@ -73,6 +73,8 @@ async function importFile(one: ImportedFile, sink: EventSink | undefined, bar: B
     bar.clear();
     say(`${one.file}:${line === null ? '' : `${line}:`} ${message}`);
     if (sink === undefined) return;
+    // Of a file that cannot be opened there is no more to say.
+    if (line === null) return;
     const stored = lastLine === 0 ? 'Nothing of it is' : `Its events up to line ${lastLine} are`;
     say(`${one.file}: ${stored} stored. Correct it and import it again: what is stored is not stored twice.`);
   }

@@ -11,7 +11,8 @@ export function addOpenapi(program: Command): void {
 }
 
 const EXAMPLE = `
-It is made from the schema that events are validated with, and from the table of errors.
+It is made from the schema that events are validated with, and from the table
+of errors.
 
 Example:
   $ courtd openapi -o courtd.openapi.json

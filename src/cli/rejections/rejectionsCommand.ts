@@ -3,16 +3,17 @@ import { REJECTIONS_LISTED } from '../../base/limits.ts';
 import { integer, json } from '../options/optionParsers.ts';
 
 const HELP = `
-At most 1,000 are kept, over a restart too. Of many that are alike the newest are kept, and they
-push out no others.
+At most 1,000 are kept, also over a restart. A flood of one kind pushes out
+only older ones of its kind.
 
 Examples:
-  courtd rejections                       the newest ${REJECTIONS_LISTED}, that one first
-  courtd rejections show 8f1c2d3e-4b5a    one of them, with the body that was sent
-  courtd rejections --last 1000 --json | jq -r '.[] | select(.source == "cam-3") | .error'`;
+  courtd rejections                       the newest ${REJECTIONS_LISTED}, newest first
+  courtd rejections show 8f1c2d3e-4b5a    one of them, with its body
+  courtd rejections --last 1000 --json | jq -r '.[].error'`;
 
 const SHOW_HELP = `
-Of the body the first 16 KiB are kept. That of a request without a valid token is never read.
+The first 16 KiB of a body are kept. Without a valid token a body is never
+read.
 
 Example:
   courtd rejections show 8f1c2d3e-4b5a`;

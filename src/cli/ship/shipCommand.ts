@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander';
 import { json, notEmpty, parseBox } from '../options/optionParsers.ts';
 
 const HELP = `
-What is shipped is kept on this box as well, and nothing else changes here. The NATS servers of a fleet
-are separated by commas; another courtd has one address.
+What is shipped stays on this box as well. The NATS servers of a fleet are
+separated by commas; another courtd has one address.
 
-  COURTD_SHIP_URL=tls://hq.example.org COURTD_SHIP_BOX=venue-7 courtd ship --once
+Examples:
+  courtd ship --url tls://hq.example --box venue-7 --creds ship.creds --once
   courtd ship status`;
 
 /** `courtd ship`, `ship status`, `ship epoch` and `ship feed`. */
@@ -14,7 +15,11 @@ export function addShip(program: Command): void {
     .command('ship')
     .description('ship events onward to headquarters, in the order of arrival, each once')
     .addOption(setting('url', 'url', 'the destination: nats://, tls://, https:// or http://'))
-    .addOption(setting('box', 'name', 'the name of this box there: a to z, 0 to 9, "-"').argParser(parseBox))
+    .addOption(
+      setting('box', 'name', 'the name of this box there: 1 to 32 of a to z, 0 to 9 and "-"').argParser(
+        parseBox,
+      ),
+    )
     .addOption(setting('creds', 'file', "NATS credentials, or the other courtd's token"))
     .addOption(setting('ca', 'file', 'the CA certificate to trust for TLS'))
     .addOption(setting('feed', 'socket', 'read the events from this feed instead of the database'))
@@ -40,7 +45,7 @@ export function addShip(program: Command): void {
     .description('serve events to a shipper that cannot read the database, as courtd-feed.service does')
     .addHelpText(
       'after',
-      '\nExample:\n  sudo systemctl start courtd-feed.socket     it starts "courtd ship feed" when it is asked',
+      '\nExample:\n  sudo systemctl start courtd-feed.socket   starts "courtd ship feed" when asked',
     )
     .action(async (_options, command) => (await import('./feed.ts')).feed(command.optsWithGlobals()));
 }

@@ -1,4 +1,4 @@
-import { OperatorError } from '../../base/operatorError.ts';
+import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { visible } from '../../base/visibleText.ts';
 import { BoxConnection } from '../../camera/boxConnection.ts';
@@ -38,8 +38,7 @@ const PRINTED_POSITIONS = 5;
 /** `courtd simulate`: a venue's cameras, until they are ended. @throws {OperatorError} where no event was stored. */
 export async function simulate(options: SimulateOptions): Promise<void> {
   if (options.print !== undefined) return printData(sampleEvents(options, options.print));
-  if (options.token === undefined)
-    throw new OperatorError('There is no token: set the variable COURTD_TOKEN.');
+  if (options.token === undefined) throw new UsageError('There is no token: set the variable COURTD_TOKEN.');
   const run = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const venue = new Venue({ ...options, run });
   const random = new Random(options.seed);

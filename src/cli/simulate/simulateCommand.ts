@@ -6,16 +6,18 @@ import { integer, notEmpty, option, parseDuration } from '../options/optionParse
 const LENGTH_MAX_S = 24 * 86_400;
 
 const HELP = `
-Each court has three cameras: positions at 10 Hz, hits and bounces that are confirmed a moment later, speeds.
-Some events come twice, late or out of order. One camera's clock is wrong, one falls silent after 45 s, one
-forgets to raise revision; --clean leaves these three out.
+Each court has three cameras: one for positions, 10 a second; one for hits and
+bounces, which it confirms a moment later; one for speeds. Some events come
+twice, late or out of order. One camera's clock is wrong, one falls silent
+after 45 s, and one forgets to raise revision; --clean leaves these three out.
 
-A token on the command line can be seen by every user of this machine (ps): COURTD_TOKEN cannot.
+Every user of this machine can see a token on the command line (ps), and not
+one in COURTD_TOKEN.
 
 Examples:
   COURTD_TOKEN=$(sudo courtd token rotate) courtd simulate
-  COURTD_TOKEN=... courtd simulate --url http://10.0.0.5:4000 --courts 8 --for 10m
-  courtd simulate --print | courtd import --dry-run /dev/stdin`;
+  COURTD_TOKEN=... courtd simulate --url http://10.0.0.5:4000 --for 10m
+  courtd simulate --print | courtd import --dry-run -`;
 
 export function addSimulate(program: Command): void {
   program
@@ -30,7 +32,7 @@ export function addSimulate(program: Command): void {
     .option('--courts <n>', 'courts, each with three cameras', integer(1, 100), 2)
     .option(
       '--rate <n>',
-      'events a second of the whole venue: its matches are played faster or slower',
+      'events a second of the whole venue: its matches are played faster or slower (default: as fast as real ones)',
       integer(1, 40 * BATCH_EVENTS),
     )
     .option('--seed <n>', 'the same seed makes the same matches, ids included', integer(0, 1_000_000), 1)
@@ -55,7 +57,7 @@ function parseBox(text: string): URL {
 }
 
 function parseLength(text: string): number {
-  const seconds = parseDuration(text);
+  const seconds = /^\d+[smhd]$/.test(text) ? parseDuration(text) : 0;
   if (seconds > 0 && seconds <= LENGTH_MAX_S) return seconds;
   throw new InvalidArgumentError('Give a whole number with s, m, h or d, from 1s to 24d.');
 }

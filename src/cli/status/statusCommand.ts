@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { json } from '../options/optionParsers.ts';
 
 const HELP = `
-Exit status: 0 where all is well, 1 where something needs a person or the daemon does not run,
-3 where there is no database.
+The exit status is 0 where all is well, 1 where something needs a person or the
+daemon does not run, and 3 where there is no database.
 
 Examples:
   courtd status                  what is wrong, and every camera
-  courtd status --watch          the same, once a second; q ends it, arrows scroll
+  courtd status --watch          the same, every second; q ends it
   courtd status --json | jq -r '.problems[].message'`;
 
 export function addStatus(program: Command): void {

@@ -28,13 +28,19 @@ export async function tail(options: TailOptions): Promise<void> {
   try {
     let seq = options.after ?? (await retries.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
     let end: number | undefined;
+    let hasShown = false;
     for (;;) {
       const arrivals = await retries.until(() => log.after(seq, READ_CHUNK_ROWS));
       if (end === undefined) tellBeyond(seq, arrivals);
       end ??= arrivals.lastSeq;
       seq = goOn(seq, arrivals);
       await output.write(arrivals.events.map(toLine));
-      if (!options.follow && (arrivals.isLast || seq >= end)) return;
+      hasShown ||= arrivals.events.length > 0;
+      if (!options.follow && (arrivals.isLast || seq >= end)) {
+        // A program with a cursor often finds nothing new; a person may have misspelt a name.
+        if (!hasShown && options.after === undefined) say('No event matched.');
+        return;
+      }
       if (!arrivals.isLast) continue;
       do await sleep(FOLLOW_POLL_MS);
       while (!log.mayHaveNew());

@@ -3,15 +3,17 @@ import { EVENT_TYPES } from '../../protocol/event.ts';
 import { integer, json } from '../options/optionParsers.ts';
 
 const HELP = `
-Each event has a seq, the number of its arrival. Numbers are left out: those of events that came again.
+Each event has a seq, its number in the order of arrival. Some numbers are
+missing: those of events that were received again.
 
+Examples:
   courtd tail --follow --court court-2
   courtd tail --json --follow --after 123456 >> events.ndjson`;
 
 export function addTail(program: Command): void {
   program
     .command('tail')
-    .description('show events in the order in which they came: the newest 10, or every one after a seq')
+    .description('show events in the order in which they arrived: the newest 10, or every one after a seq')
     .option('--follow', 'go on with those that come, until it is ended; also while the daemon restarts')
     .option(
       '--after <seq>',

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { requestAnswer } from '../../base/httpAnswer.ts';
 import { http } from '../../base/nodeHttp.ts';
-import { OperatorError } from '../../base/operatorError.ts';
+import { UsageError } from '../../base/operatorError.ts';
 import type { SecretFile } from '../../base/secretFile.ts';
 import { eventOf } from '../../nats/chunk.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
@@ -56,11 +56,11 @@ export class CourtdSink implements Sink {
   #agent: Agent | undefined;
   #cursor: Cursor | undefined;
 
-  /** @throws {OperatorError} without a token. */
+  /** @throws {UsageError} without a token. */
   constructor(target: CourtdTarget, feed: EventFeed) {
     if (target.token.read() === undefined) {
-      throw new OperatorError(
-        'Another courtd takes events only with its token: put that into a file, and name it with COURTD_SHIP_CREDS.',
+      throw new UsageError(
+        'Another courtd takes events only with its token: put that into a file, and name it with COURTD_SHIP_CREDS (or --creds).',
       );
     }
     this.#target = target;

@@ -84,7 +84,7 @@ function createEmpty(directory: string, file: string): void {
 function refuseForeign(file: string, directory: string): void {
   if (!exists(file)) {
     throw new OperatorError(
-      `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one.`,
+      `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
     );
   }
   const header = readHeader(file);

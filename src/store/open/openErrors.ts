@@ -38,7 +38,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
     (directory, _code, denied) =>
       `${denied} is not accessible to this user: ${permissionHint(denied, directory)}.`,
   ],
-  [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory.`],
+  [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory. Name one with --data.`],
   [
     /^EISDIR/,
     (directory) =>

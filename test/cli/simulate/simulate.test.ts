@@ -55,7 +55,7 @@ t.test('without a box nothing is stored, and without a token nothing is sent: bo
   t.match(none.stderr, /court-1-cam-2: no answer\n/);
   t.match(none.stderr, /\ncourtd: No event was stored at [^\n]+\n$/);
   t.match(tokenless, {
-    status: 1,
+    status: 2,
     stdout: '',
     stderr: /^courtd: There is no token: [^\n]*COURTD_TOKEN[^\n]*\n$/,
   });
