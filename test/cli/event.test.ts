@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event, eventText } from '../harness/events.ts';
-import { runInProcess } from '../harness/inProcess.ts';
+import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
 
@@ -44,6 +44,20 @@ t.test('event show tells every revision of one event, and the highest is current
     t.equal(stdout.match(/^ {2}payload {2,}\{"x_ft":12\.5,"y_ft":-3\.25,"is_in":true\}$/gm)?.length, 3);
     t.equal(stdout.match(/^ {2}extra {2,}\{"note":\{"by":"umpire"\}\}$/gm)?.length, 3);
     t.strictSame(stdout.match(/^ {2}conflicts +resends with different content, ignored: 1$/gm)?.length, 1);
+  });
+
+  t.test('a misspelt name is told: of an event, of a session, and where tail finds nothing', async (t) => {
+    const told = async (...args: string[]) => {
+      const { status, stderr } = await commandInProcess([...args, '--data', daemon.data]);
+      return `${status} ${stderr}`;
+    };
+    t.match(
+      await told('event', 'show', 's 1', 'none'),
+      /^1 courtd: There is no event "none" in session "s 1": [^\n]+\n$/,
+    );
+    t.match(await told('event', 'show', 's', 'none'), /^1 courtd: There is no session "s": [^\n]+\n$/);
+    t.equal(await told('tail', '--session', 's'), '0 No event matched.\n');
+    t.equal(await told('tail', '--session', 's', '--after', '0'), '0 ', 'a program asks often');
   });
 });
 

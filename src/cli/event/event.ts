@@ -1,6 +1,7 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';
+import { sessionId as assertSession } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { isoTime, type JsonOption, printData, printPairs } from '../terminal/output.ts';
 
@@ -10,10 +11,13 @@ export async function show(
   eventId: string,
   options: DataOption & JsonOption,
 ): Promise<void> {
-  const revisions = await withDatabase(options, (db) => findRevisions(db, sessionId, eventId));
+  const revisions = await withDatabase(options, (db) => {
+    assertSession(db, sessionId);
+    return findRevisions(db, sessionId, eventId);
+  });
   if (revisions.length === 0) {
     throw new OperatorError(
-      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}.`,
+      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}: "courtd export" shows them.`,
     );
   }
   const current = revisions.at(-1);
