@@ -6,8 +6,16 @@ import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { type Break, Chains } from './chain.ts';
 import { type Monitored, readMonitors } from './monitor.ts';
 import { readStream } from './readStream.ts';
-import { codeOf, NO_STREAM, Retries } from './retries.ts';
-import { type Difference, differences, inWords, LOG, STATUS, type StreamPlan } from './streams.ts';
+import { Retries } from './retries.ts';
+import {
+  type Difference,
+  differences,
+  findStream,
+  inWords,
+  LOG,
+  STATUS,
+  type StreamPlan,
+} from './streams.ts';
 
 /** Before it, compare-and-set was not serial in a cluster: two chunks could get the same place in the chain. */
 const VERSION_LEAST = [2, 11] as const;
@@ -20,6 +28,7 @@ const NEARLY_FULL = 0.9;
 /** Settings that take away, or lose with the power, what has been acknowledged. */
 const LOSING = ['storage', 'retention', 'max_age', 'max_msgs_per_subject'];
 
+const AGAIN = 'Fix that, and run this again.';
 const GUIDE = 'The guide FLEET.md has a configuration that does.';
 
 /**
@@ -54,21 +63,13 @@ export async function checkFleet(
 
 type Found = StreamInfo | { readonly fault: string; readonly advice: string };
 
-async function streamInfo(jsm: JetStreamManager, { name }: StreamPlan, retries: Retries): Promise<Found> {
-  const none = {
-    fault: `There is no stream ${name}.`,
-    advice: 'Run "courtd fleet init": it makes the streams.',
-  };
-  const info = () =>
-    jsm.streams.info(name).catch((error) => {
-      if (codeOf(error) === NO_STREAM) return none;
-      throw error;
-    });
+async function streamInfo(jsm: JetStreamManager, plan: StreamPlan, retries: Retries): Promise<Found> {
+  const advice = 'Run "courtd fleet init": it makes the streams.';
   try {
-    return await retries.until<Found>(info);
+    const found = await retries.until(() => findStream(jsm, plan));
+    return found ?? { fault: `There is no stream ${plan.name}.`, advice };
   } catch (error) {
-    if (error instanceof OperatorError)
-      return { fault: error.message, advice: 'Fix that, and run this again.' };
+    if (error instanceof OperatorError) return { fault: error.message, advice: AGAIN };
     throw error;
   }
 }
@@ -85,16 +86,14 @@ function unreadable(servers: readonly Monitored[], peers: readonly string[]): Fi
   const open =
     'Open the monitoring port in the configuration of each server ("http: 127.0.0.1:8222", reachable from here and closed to the internet), ' +
     'and name all of them: --monitor http://HOST:8222,…';
-  const results = servers.flatMap(({ url, fault }) =>
-    fault === undefined
-      ? []
-      : [
-          fail(
-            `Cannot read ${url}: ${fault}. So it is unknown whether that server keeps what it acknowledges.`,
-            open,
-          ),
-        ],
-  );
+  const results = servers
+    .filter(({ fault }) => fault !== undefined)
+    .map(({ url, fault }) =>
+      fail(
+        `Cannot read ${url}: ${fault}. So it is unknown whether that server keeps what it acknowledges.`,
+        open,
+      ),
+    );
   const unseen = peers.filter((peer) => !servers.some(({ name }) => name === peer));
   // Servers that could not be read are reported above, and `sync` says so where none is named.
   if (servers.length > 0 && unseen.length > results.length) {
@@ -227,7 +226,7 @@ async function chains(
     }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return [fail(`The log could not be read to its end. ${error.message}`, 'Fix that, and run this again.')];
+    return [fail(`The log could not be read to its end. ${error.message}`, AGAIN)];
   }
   const { boxes, chunks, events } = chains;
   const doubles = [...chains.doubles].map((box) =>
@@ -247,11 +246,7 @@ async function chains(
       ),
     );
   const more = count - told.length;
-  return more <= 0
-    ? [...told, ...doubles]
-    : [
-        ...told,
-        ...doubles,
-        fail(`${more} more places are broken. In all: ${size}.`, 'Start with the first one of each box.'),
-      ];
+  if (more <= 0) return [...told, ...doubles];
+  const rest = `${more} more places are broken. In all: ${size}.`;
+  return [...told, ...doubles, fail(rest, 'Start with the first one of each box.')];
 }

@@ -1,8 +1,8 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
-import { codeOf, NO_PEERS, NO_STREAM, NOT_CLUSTERED, Retries } from './retries.ts';
-import { differences, inWords, PLANS, type StreamPlan } from './streams.ts';
+import { codeOf, NO_PEERS, NOT_CLUSTERED, Retries } from './retries.ts';
+import { differences, findStream, inWords, PLANS, type StreamPlan } from './streams.ts';
 
 /** What was done with a stream. */
 export interface MadeStream {
@@ -41,10 +41,7 @@ export async function makeStreams(
 
 /** @returns the replicas of the stream; undefined where it does not exist. */
 async function refuseOther(jsm: JetStreamManager, plan: StreamPlan): Promise<number | undefined> {
-  const info = await jsm.streams.info(plan.name).catch((error) => {
-    if (codeOf(error) === NO_STREAM) return undefined;
-    throw error;
-  });
+  const info = await findStream(jsm, plan);
   if (info === undefined) return undefined;
   const found = differences(plan, info);
   if (found.length === 0) return info.config.num_replicas;

@@ -43,7 +43,7 @@ export class Retries {
       try {
         return await work();
       } catch (error) {
-        if (error instanceof OperatorError || isForbidden(error)) throw error;
+        if (error instanceof OperatorError || refusalIn(error) !== undefined) throw error;
         if (!passes(error) || performance.now() > this.#end)
           throw new OperatorError(sentenceOf(error, this.#waitMs));
       }
@@ -54,8 +54,9 @@ export class Retries {
   }
 }
 
-function isForbidden(error: unknown): boolean {
-  return [error, (error as Error).cause].some((one) => one instanceof PermissionViolationError);
+/** @returns what the servers do not let this user do; undefined where an error is another one. */
+export function refusalIn(error: unknown): PermissionViolationError | undefined {
+  return [error, (error as Error).cause].find((one) => one instanceof PermissionViolationError);
 }
 
 /** Whether the error may go away. During an election, requests may stay unanswered, too. */

@@ -1,11 +1,13 @@
 import {
   DiscardPolicy,
+  type JetStreamManager,
   RetentionPolicy,
   StorageType,
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { STATUS_STREAM, STATUS_SUBJECTS, STREAM, SUBJECTS } from '../nats/fleetLog.ts';
+import { codeOf, NO_STREAM } from './retries.ts';
 
 /** How the streams of a fleet must be configured. */
 
@@ -66,6 +68,14 @@ export const STATUS: StreamPlan = {
 };
 
 export const PLANS: readonly StreamPlan[] = [LOG, STATUS];
+
+/** @returns the stream as it is; undefined where there is none. */
+export async function findStream(jsm: JetStreamManager, plan: StreamPlan): Promise<StreamInfo | undefined> {
+  return jsm.streams.info(plan.name).catch((error) => {
+    if (codeOf(error) === NO_STREAM) return undefined;
+    throw error;
+  });
+}
 
 export interface Difference {
   readonly setting: string;

@@ -14,12 +14,9 @@ export interface ShipSettings {
   readonly ca?: string | undefined;
 }
 
-/** @returns the settings of a command that has no options for them; the URL as it may be shown. */
-export function shipSettingsOf({
-  COURTD_SHIP_URL: url,
-  COURTD_SHIP_BOX: box,
-}: NodeJS.ProcessEnv): ShipSettings {
-  return { url: url === undefined ? undefined : shownUrl(url), box };
+/** @returns the settings of a command that has no options for them. */
+export function shipSettingsOf(env: NodeJS.ProcessEnv): ShipSettings {
+  return { url: env.COURTD_SHIP_URL, box: env.COURTD_SHIP_BOX };
 }
 
 /** A place to ship to, before it is connected to. */

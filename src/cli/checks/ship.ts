@@ -1,8 +1,7 @@
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
-import { shownUrl } from '../../nats/address.ts';
 import { readNote } from '../../ship/feed/shipNote.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
-import { parseAddress } from '../../ship/settings.ts';
+import { parseAddress, shipSettingsOf } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
 import type { Check } from './check.ts';
@@ -14,12 +13,12 @@ const START = 'Start it: "sudo systemctl start courtd-ship", and look at "journa
 
 export const ship: Check = {
   name: 'ship',
-  look: async ({ data, settings: { COURTD_SHIP_URL, COURTD_SHIP_BOX } }) => {
-    const url = COURTD_SHIP_URL === undefined ? undefined : shownUrl(COURTD_SHIP_URL);
-    const wrong = COURTD_SHIP_URL === undefined ? undefined : wrongSettings(COURTD_SHIP_URL, COURTD_SHIP_BOX);
+  look: async ({ data, settings }) => {
+    const { url, box } = shipSettingsOf(settings);
+    const wrong = url === undefined ? undefined : wrongSettings(url, box);
     if (wrong !== undefined) return wrong;
     if (url === undefined && readNote(data) === undefined) return NOTHING;
-    const view = await withDatabase({ data }, (db) => readShipView(data, db, { url, box: COURTD_SHIP_BOX }), {
+    const view = await withDatabase({ data }, (db) => readShipView(data, db, { url, box }), {
       staysRoot: true,
     });
     const { state, error, running, behind_s, behind_events, shipped_seq } = view;

@@ -1,14 +1,10 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
-import {
-  type NatsConnection,
-  NoRespondersError,
-  PermissionViolationError,
-  RequestError,
-  TimeoutError,
-} from '@nats-io/transport-node';
+import { type NatsConnection, RequestError } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
+import { refusalIn } from '../../fleet/retries.ts';
 import { shownUrl } from '../../nats/address.ts';
 import { connectTo } from '../../nats/connect.ts';
+import { faultOf } from '../../nats/fault.ts';
 
 export interface FleetOptions {
   readonly creds?: string;
@@ -37,8 +33,7 @@ export async function withHeadquarters<Result>(
 
 function explained(error: unknown, url: string): unknown {
   const where = shownUrl(url);
-  const chain = [error, (error as Error).cause];
-  const refusal = chain.find((one) => one instanceof PermissionViolationError);
+  const refusal = refusalIn(error);
   if (refusal !== undefined) {
     return new OperatorError(
       `${where} does not let this user use ${refusal.subject}. Use the credentials of headquarters: a box may not read the fleet.`,
@@ -47,10 +42,7 @@ function explained(error: unknown, url: string): unknown {
   if (error instanceof JetStreamApiError) {
     return new OperatorError(`${where} refuses: ${error.message}. It may be electing a leader: try again.`);
   }
-  if (
-    chain.some((one) => one instanceof NoRespondersError || one instanceof TimeoutError) ||
-    error instanceof RequestError
-  ) {
+  if (error instanceof RequestError || ['unready', 'silent'].includes(faultOf(error).fault)) {
     return new OperatorError(
       `${where} does not answer for JetStream. Look whether it is enabled for this account, and whether more than half of the servers run.`,
     );

@@ -65,7 +65,7 @@ async function holdOf(
   { data, shipHold }: PruneOptions,
   nowMs: number,
 ): Promise<Pick<PruneSelection, 'hold'>> {
-  const { isSetUp, shipped_seq } = await readShipView(data, db, shipSettingsOf(process.env), nowMs);
+  const { isSetUp, shipped_seq } = await readShipView(data, db, shipSettingsOf(process.env));
   return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - shipHold * 1_000 } } : {};
 }
 

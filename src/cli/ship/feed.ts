@@ -20,7 +20,7 @@ export async function feed({ data }: DataOption): Promise<void> {
   }
   const local = new LocalFeed(data);
   const ending = abortOnSignal();
-  await local.open();
+  await local.state();
   const server = await FeedServer.start(data, local, socket.fd);
   try {
     while (!ending.aborted && performance.now() - server.askedAt < IDLE_MS) {

@@ -37,7 +37,7 @@ export async function ship(options: ShipOptions): Promise<void> {
 /** Commands ask this process how far it is. */
 async function shipFromDatabase(options: ShipOptions, destination: Destination): Promise<ShipReport> {
   const feed = new LocalFeed(options.data);
-  await feed.open();
+  await feed.state();
   const server = await FeedServer.start(options.data, feed);
   try {
     return await run(options, destination, feed);

@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { shownUrl } from '../../nats/address.ts';
 import { readShipView, type ShipStatus, shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import type { ShipSettings } from '../../ship/settings.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
@@ -28,5 +27,5 @@ export async function shipObject(
   db: Database,
   { data, url, box }: DataOption & ShipSettings,
 ): Promise<ShipStatus> {
-  return shipStatusOf(await readShipView(data, db, { url: url === undefined ? url : shownUrl(url), box }));
+  return shipStatusOf(await readShipView(data, db, { url, box }));
 }

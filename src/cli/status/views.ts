@@ -50,7 +50,7 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
   const nowMs = Date.now();
   return withDatabase({ data }, async (db) => ({
     ...viewOf(db, data, nowMs),
-    ship: await readShipView(data, db, shipSettingsOf(process.env), nowMs),
+    ship: await readShipView(data, db, shipSettingsOf(process.env)),
     hasBackupFailed,
     recent: before?.recent ?? recentSources(db, nowMs),
   }));

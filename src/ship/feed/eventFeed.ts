@@ -1,3 +1,4 @@
+import { OperatorError } from '../../base/operatorError.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import type { ShipReport } from './shipNote.ts';
 import type { ShipStatus } from './shipStatus.ts';
@@ -53,4 +54,5 @@ export interface BoxStatus {
   readonly ship: ShipStatus | null;
 }
 
-export class FeedUnavailable extends Error {}
+/** It may be readable again in a moment: a shipper waits for it, and a command that has just begun says so. */
+export class FeedUnavailable extends OperatorError {}

@@ -99,8 +99,7 @@ export class FeedServer {
           return answerJson(res, { error: 'There is nothing here.' }, 404);
       }
     } catch (error) {
-      const isKnown = error instanceof FeedUnavailable || error instanceof OperatorError;
-      const message = isKnown ? error.message : 'Something went wrong in the feed.';
+      const message = error instanceof OperatorError ? error.message : 'Something went wrong in the feed.';
       answerJson(res, { error: message }, error instanceof FeedUnavailable ? 503 : 500);
     }
   }

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
-import { OperatorError } from '../../base/operatorError.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import {
@@ -40,15 +39,6 @@ export class LocalFeed implements EventFeed {
 
   get latest(): ShipReport | undefined {
     return this.#notes.latest;
-  }
-
-  /** Opens it for the first time. @throws {OperatorError} where it cannot be read, now or ever. */
-  async open(): Promise<void> {
-    try {
-      await this.state();
-    } catch (error) {
-      throw error instanceof FeedUnavailable ? new OperatorError(error.message) : error;
-    }
   }
 
   async state(): Promise<LogState> {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { shownUrl } from '../../nats/address.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import { type Lag, readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { askReport } from './feedClient.ts';
@@ -38,13 +39,8 @@ interface Settings {
  * Current, also without a running shipper: then the latest note counts.
  * @param settings of this command; the shipper's own count for more.
  */
-export function readShipView(
-  directory: string,
-  db: Database,
-  settings: Settings = {},
-  nowMs = Date.now(),
-): Promise<ShipView> {
-  return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf), settings, nowMs);
+export function readShipView(directory: string, db: Database, settings: Settings): Promise<ShipView> {
+  return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf), settings);
 }
 
 /** The same, where the database is open already. @param readLag reads what readShipLag gives. */
@@ -52,7 +48,6 @@ export async function viewShip(
   directory: string,
   readLag: (shippedOf: ShippedOf) => Lag,
   settings: Settings,
-  nowMs = Date.now(),
 ): Promise<ShipView> {
   const note = readNote(directory);
   const report = (await askReport(directory)) ?? (note && { ...note, running: false });
@@ -68,12 +63,12 @@ export async function viewShip(
     isSetUp,
     box: report?.box ?? settings.box ?? null,
     epoch,
-    url: report?.url ?? settings.url ?? null,
+    url: report?.url ?? (settings.url === undefined ? null : shownUrl(settings.url)),
     state: isSetUp ? stateOf(report, running, isFencedNow, behind?.events ?? 0) : 'off',
     shipped_seq: shipped ?? null,
     newest_seq: newestSeq,
     behind_events: behind?.events ?? null,
-    behind_s: behind === undefined ? null : behindSeconds(behind.oldestMs, nowMs),
+    behind_s: behind === undefined ? null : behindSeconds(behind.oldestMs),
     last_ack_at: report?.last_ack_at ?? null,
     error: report?.state === 'fenced' && !isFencedNow ? null : (report?.error ?? null),
   };
@@ -91,8 +86,8 @@ function stateOf(
   return behind === 0 ? 'current' : 'behind';
 }
 
-function behindSeconds(oldestMs: number | undefined, nowMs: number): number {
-  return oldestMs === undefined ? 0 : Math.max(0, Math.round((nowMs - oldestMs) / 1_000));
+function behindSeconds(oldestMs: number | undefined): number {
+  return oldestMs === undefined ? 0 : Math.max(0, Math.round((Date.now() - oldestMs) / 1_000));
 }
 
 /** @returns the members that JSON output has. */

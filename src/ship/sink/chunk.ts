@@ -12,13 +12,8 @@ export interface Chunk extends Piece {
 
 const gzip = promisify(zlib.gzip);
 
-export interface Message {
-  readonly data: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** @returns the message, with the headers of design 8. */
-export async function messageOf({ after, last, lines }: Chunk): Promise<Message> {
+export async function messageOf({ after, last, lines }: Chunk) {
   const data = await gzip(lines.join(''));
   const headers = {
     [AFTER]: String(after),
@@ -29,11 +24,7 @@ export async function messageOf({ after, last, lines }: Chunk): Promise<Message>
   return { data, headers };
 }
 
-export interface StoredChunk {
-  readonly after: number;
-  readonly last: number;
-  readonly lines: readonly string[];
-}
+export type StoredChunk = Pick<Chunk, 'after' | 'last' | 'lines'>;
 
 /** @returns undefined where the message is not one of courtd's, or is damaged. */
 export function chunkOf(data: Uint8Array, headers?: Headers): StoredChunk | undefined {

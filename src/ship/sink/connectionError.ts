@@ -1,5 +1,5 @@
-import { faultOf } from '../../nats/fault.ts';
-import { SinkError } from './sink.ts';
+import { type Fault, faultOf } from '../../nats/fault.ts';
+import { SinkError, type SinkErrorKind } from './sink.ts';
 
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
@@ -19,60 +19,39 @@ const GOES_ON = 'The box keeps its events and goes on trying.';
 const IF_NEVER = `${GOES_ON} If it never got through: is that address in IPAddressAllow= of courtd-ship.service?`;
 const DROPPED = ['ETIMEDOUT', 'EPERM', 'EACCES'];
 
+/** Where it is nothing that somebody has to put right on this box. */
+const KINDS: Partial<Record<Fault, SinkErrorKind>> = {
+  unready: 'waiting',
+  silent: 'connecting',
+  away: 'connecting',
+};
+
 /** @returns what keeps headquarters from being connected to, or from answering, with what to do about it. @param where its address. */
 export function connectionError(error: unknown, where: string): SinkError {
   const { fault, code } = faultOf(error);
+  return new SinkError(KINDS[fault] ?? 'refused', sentenceOf(fault, code, error as Error, where));
+}
+
+function sentenceOf(fault: Fault, code: string, { message }: Error, where: string): string {
   const hq = `Headquarters (${where})`;
   switch (fault) {
     case 'credentials':
-      return new SinkError(
-        'refused',
-        `${hq} does not accept the credentials of this box: put new ones where COURTD_SHIP_CREDS says, and restart ` +
-          'the shipper ("sudo systemctl restart courtd-ship").',
-      );
+      return `${hq} does not accept the credentials of this box: put new ones where COURTD_SHIP_CREDS says, and restart the shipper ("sudo systemctl restart courtd-ship").`;
     case 'permissions':
-      return new SinkError(
-        'refused',
-        `${hq} does not let this box do what it has to: give its credentials the permissions of the fleet guide, for ` +
-          'this COURTD_SHIP_BOX.',
-      );
+      return `${hq} does not let this box do what it has to: give its credentials the permissions of the fleet guide, for this COURTD_SHIP_BOX.`;
     case 'name':
-      return new SinkError(
-        'refused',
-        `The certificate of ${where} is for another name: is that the right address? Correct COURTD_SHIP_URL, or have headquarters ` +
-          'renew the certificate with this name.',
-      );
+      return `The certificate of ${where} is for another name: is that the right address? Correct COURTD_SHIP_URL, or have headquarters renew the certificate with this name.`;
     case 'untrusted':
-      return new SinkError(
-        'refused',
-        `The certificate of ${where} is not signed by an authority that this box trusts: name the authority's certificate with COURTD_SHIP_CA.`,
-      );
+      return `The certificate of ${where} is not signed by an authority that this box trusts: name the authority's certificate with COURTD_SHIP_CA.`;
     case 'validity':
-      return new SinkError(
-        'refused',
-        `The certificate of ${where} is not valid at this time: look at the clock of the box ("timedatectl"); if that is right, have ` +
-          'headquarters renew it.',
-      );
+      return `The certificate of ${where} is not valid at this time: look at the clock of the box ("timedatectl"); if that is right, have headquarters renew it.`;
     case 'tls':
-      return new SinkError(
-        'refused',
-        `${where} does not speak TLS as this box does (${code || (error as Error).message}): look at the scheme and the port of ` +
-          'COURTD_SHIP_URL.',
-      );
+      return `${where} does not speak TLS as this box does (${code || message}): look at the scheme and the port of COURTD_SHIP_URL.`;
     case 'unready':
-      return new SinkError(
-        'waiting',
-        `${hq} has no stream for these events, or it is not ready: "courtd fleet check" there says which, and ` +
-          '"courtd fleet init" makes it.',
-      );
+      return `${hq} has no stream for these events, or it is not ready: "courtd fleet check" there says which, and "courtd fleet init" makes it.`;
     case 'silent':
-      return new SinkError('connecting', `${hq} does not answer. ${IF_NEVER}`);
-    case 'away': {
-      const reason = NETWORK[code] ?? (error as Error).message;
-      return new SinkError(
-        'connecting',
-        `${hq} cannot be reached: ${reason}. ${DROPPED.includes(code) ? IF_NEVER : GOES_ON}`,
-      );
-    }
+      return `${hq} does not answer. ${IF_NEVER}`;
+    case 'away':
+      return `${hq} cannot be reached: ${NETWORK[code] ?? message}. ${DROPPED.includes(code) ? IF_NEVER : GOES_ON}`;
   }
 }

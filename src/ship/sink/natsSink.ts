@@ -1,4 +1,5 @@
 import { type Msg, headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
+import { membersOf } from '../../base/json.ts';
 import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
 import { type Chunk, chunkOf, messageOf } from './chunk.ts';
@@ -12,7 +13,8 @@ const ANSWER_MS = 5_000;
 /** The headers count for `max_payload`, too. */
 const HEADER_BYTES = 1_024;
 /** Of the server's error.go: the last message of the subject is another one; the message is larger than the stream allows. */
-const [WRONG_LAST_SEQUENCE, MESSAGE_TOO_LARGE] = [[10_071, 10_164], 10_054] as const;
+const WRONG_LAST_SEQUENCE = [10_071, 10_164];
+const MESSAGE_TOO_LARGE = 10_054;
 const NOT_FOUND = 404;
 
 interface PublishAnswer {
@@ -72,7 +74,7 @@ export class NatsSink implements Sink {
       ...headers,
       'Nats-Expected-Last-Subject-Sequence': String(expected),
     });
-    const { seq, stream, error } = publishAnswerOf(answer);
+    const { seq, stream, error } = membersOf(answer.string()) as PublishAnswer;
     if (error) throw sinkErrorOf(error);
     if (typeof seq !== 'number' || stream !== STREAM) {
       throw new SinkError(
@@ -146,20 +148,11 @@ export class NatsSink implements Sink {
   }
 }
 
-/** @returns nothing where it is no answer of a stream. */
-function publishAnswerOf(answer: Msg): PublishAnswer {
-  try {
-    return answer.json<PublishAnswer | null>() ?? {};
-  } catch {
-    return {};
-  }
-}
-
 function sinkErrorOf({
   err_code: code = 0,
   description = 'no reason given',
 }: NonNullable<PublishAnswer['error']>): SinkError {
-  if ((WRONG_LAST_SEQUENCE as readonly number[]).includes(code)) {
+  if (WRONG_LAST_SEQUENCE.includes(code)) {
     return new SinkError(
       'moved',
       'Headquarters has another last message than it says: one of its servers is late, or another box ships under this name. The box ' +
