@@ -1,8 +1,7 @@
-import https from 'node:https';
 import net from 'node:net';
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { requestAnswer } from '../../base/httpAnswer.ts';
 import { PORT } from '../../base/limits.ts';
-import { http } from '../../base/nodeHttp.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import { PROBE_PATH, type ProbeAnswer } from '../../control/probeRoute.ts';
@@ -12,6 +11,8 @@ import type { Box } from './box.ts';
 import { type Check, readIfThere, together } from './check.ts';
 
 const ANSWER_MS = 5_000;
+/** For whoever sends a byte now and then. */
+const LIMITS = { wholeMs: 2 * ANSWER_MS, chars: 64 * 1024 } as const;
 
 interface Listening {
   readonly host: string;
@@ -103,33 +104,27 @@ async function probeMark(data: string): Promise<string | undefined> {
   return given?.mark;
 }
 
-function ask({ host, port, isTls }: Listening, mark: string | undefined): Promise<Answer> {
-  return new Promise((resolve) => {
-    const options = {
-      host,
-      port,
-      path: '/v1/events',
-      method: 'POST',
-      headers: mark === undefined ? {} : { [PROBE_HEADER]: mark },
-      agent: false as const,
-      timeout: ANSWER_MS,
-      // Who it is, a check of the certificate tells; here it is whether it answers.
-      rejectUnauthorized: false,
-    };
-    const request = (isTls ? https : http).request(options, (response) => {
-      const realm = response.headers['www-authenticate'] ?? '';
-      resolve(response.statusCode === 401 && /realm="courtd"/.test(realm) ? 'courtd' : 'another');
-      request.destroy();
-    });
-    request.once('timeout', () => {
-      resolve('silence');
-      request.destroy();
-    });
-    request.once('error', (error: NodeJS.ErrnoException) => {
-      resolve(error.syscall === 'connect' || error.code === 'ENOTFOUND' ? 'nothing' : 'another');
-    });
-    request.end();
-  });
+async function ask({ host, port, isTls }: Listening, mark: string | undefined): Promise<Answer> {
+  const options = {
+    protocol: isTls ? 'https:' : 'http:',
+    host,
+    port,
+    path: '/v1/events',
+    method: 'POST',
+    headers: mark === undefined ? {} : { [PROBE_HEADER]: mark },
+    agent: false,
+    timeout: ANSWER_MS,
+    // Who it is, a check of the certificate tells; here it is whether it answers.
+    rejectUnauthorized: false,
+  };
+  try {
+    const { status, headers } = await requestAnswer(options, undefined, LIMITS);
+    return status === 401 && /realm="courtd"/.test(headers['www-authenticate'] ?? '') ? 'courtd' : 'another';
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'ETIMEDOUT' && syscall === undefined) return 'silence';
+    return syscall === 'connect' || code === 'ENOTFOUND' ? 'nothing' : 'another';
+  }
 }
 
 /** Where somebody has put `systemd/examples/courtd.avahi.service`. */

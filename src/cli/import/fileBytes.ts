@@ -1,12 +1,10 @@
 import fs from 'node:fs';
-import { getSystemErrorMessage, promisify } from 'node:util';
+import { getSystemErrorMessage } from 'node:util';
 import zlib from 'node:zlib';
 import { asCaller } from '../../base/processIdentity.ts';
 
 /** Each gives 16 MiB at the most when it is unpacked (RFC 1951: a thousandfold). */
 const READ_BYTES = 16 * 1024;
-
-const read = promisify(fs.read);
 
 /** Why the rest of a file cannot be read. */
 export class UnreadableFile extends Error {}
@@ -33,24 +31,22 @@ export async function* readUnpacked(file: string, onRead: (bytes: number) => voi
 
 /** The first piece has two bytes at least, unless the file has fewer. */
 async function* readPieces(file: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
-  let fd: number | undefined;
   try {
-    fd = file === STDIN ? process.stdin.fd : asCaller(() => fs.openSync(file, 'r'));
-    for (let kept = Buffer.alloc(0); ; ) {
-      const { bytesRead, buffer } = await read(fd, Buffer.alloc(READ_BYTES), 0, READ_BYTES, null);
-      onRead(bytesRead);
-      kept = Buffer.concat([kept, buffer.subarray(0, bytesRead)]);
-      if (kept.length === 1 && bytesRead > 0) continue;
-      if (kept.length > 0) yield kept;
-      if (bytesRead === 0) return;
-      kept = Buffer.alloc(0);
+    const isStdin = file === STDIN;
+    const fd = isStdin ? process.stdin.fd : asCaller(() => fs.openSync(file, 'r'));
+    let kept: Buffer[] = [];
+    for await (const piece of fs.createReadStream(file, { fd, autoClose: !isStdin, highWaterMark: READ_BYTES })) {
+      onRead(piece.length);
+      kept.push(piece);
+      if (kept.length === 1 && piece.length === 1) continue;
+      yield Buffer.concat(kept);
+      kept = [];
     }
+    yield* kept;
   } catch (error) {
     const { errno, message } = error as NodeJS.ErrnoException;
     if (errno === undefined) throw error;
     throw new UnreadableFile(`it cannot be read: ${getSystemErrorMessage(errno) ?? message}.`);
-  } finally {
-    if (fd !== undefined && file !== STDIN) fs.closeSync(fd);
   }
 }
 

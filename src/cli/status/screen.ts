@@ -81,7 +81,7 @@ const INDENT = 4;
 
 function problemLines(problems: readonly StatusProblem[], canvas: Canvas, isShort: boolean): string[] {
   const width = (canvas.columns ?? Number.POSITIVE_INFINITY) - INDENT;
-  const lines = (text: string) => (isShort ? [cut(text, width)] : wrap(text, width));
+  const lines = (text: string) => (isShort ? [text] : wrap(text, width)).map((line) => cut(line, width));
   return problems.flatMap(({ level, message, advice }) => {
     const mark = level === 'fail' ? '!!' : ' !';
     const indented = (text: string, i: number, first: string) => `${i === 0 ? first : '    '}${text}`;

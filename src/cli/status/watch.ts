@@ -1,3 +1,4 @@
+import readline, { type Key } from 'node:readline';
 import { OperatorError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { visible } from '../../base/visibleText.ts';
@@ -17,12 +18,9 @@ const LEAVE = '\x1b[?25h\x1b[?1049l';
 const CLEAR_LINE = '\x1b[K';
 const CLEAR_REST = '\x1b[J';
 
-/** Several keys may come at once, such as of one that is held down. A terminal has two ways to say an arrow. */
-const ESC = '\x1b';
-const KEYS = new RegExp(`${ESC}(?:\\[|O)[\\d;]*[A-Za-z~]|[^]`, 'g');
-const LINES: Readonly<Record<string, number>> = { A: -1, k: -1, B: 1, j: 1 };
-const PAGES: Readonly<Record<string, number>> = { '5~': -1, '6~': 1, ' ': 1 };
-const QUIT = ['q', 'Q', '\x03', '\x04'];
+/** By the names that Node gives to keys. */
+const LINES: Readonly<Record<string, number>> = { up: -1, k: -1, down: 1, j: 1 };
+const PAGES: Readonly<Record<string, number>> = { pageup: -1, pagedown: 1, space: 1 };
 
 /** `courtd status --watch`: redraws in place until q, Ctrl-C or SIGTERM, and leaves the terminal as it was. */
 export async function watch(data: string): Promise<void> {
@@ -32,9 +30,9 @@ export async function watch(data: string): Promise<void> {
   await screen.look();
   const end = new AbortController();
   const stop = () => end.abort();
-  const leave = takeTerminal((key) => {
-    if (QUIT.includes(key)) stop();
-    else screen.scrollBy(key);
+  const leave = takeTerminal(({ name = '', ctrl }) => {
+    if (name === 'q' || (ctrl && (name === 'c' || name === 'd'))) stop();
+    else screen.scrollBy(name);
   });
   for (const signal of END_SIGNALS) process.once(signal, stop);
   process.stdout.on('resize', () => screen.draw());
@@ -68,9 +66,11 @@ class Screen {
   /** @throws {OperatorError} only the first time. */
   async look(): Promise<void> {
     try {
-      const view = await this.#daemon();
+      // Root becomes the owner of the directory with the first look.
+      this.#store ??= await readStoreView(this.#data);
+      const view = await readDaemonView(this.#data);
       const isRunning = view.daemon !== undefined;
-      if (this.#store === undefined || this.#isStoreOld() || isRunning !== this.#wasRunning) {
+      if (performance.now() - this.#storeAt > LOOK_MS || isRunning !== this.#wasRunning) {
         // While it runs, the daemon knows who has sent since.
         this.#store = await readStoreView(this.#data, isRunning ? this.#store : undefined);
         this.#storeAt = performance.now();
@@ -82,19 +82,6 @@ class Screen {
       if (this.#report === undefined || !(error instanceof OperatorError)) throw error;
       this.#problem = error.message;
     }
-  }
-
-  async #daemon() {
-    // Root becomes the owner of the directory with the first look.
-    if (this.#store === undefined) {
-      this.#store = await readStoreView(this.#data);
-      this.#storeAt = performance.now();
-    }
-    return readDaemonView(this.#data);
-  }
-
-  #isStoreOld(): boolean {
-    return performance.now() - this.#storeAt > LOOK_MS;
   }
 
   scrollBy(key: string): void {
@@ -119,15 +106,13 @@ class Screen {
 }
 
 /** @returns what gives it back: it may be called more than once. */
-function takeTerminal(onKey: (key: string) => void): () => void {
+function takeTerminal(onKey: (key: Key) => void): () => void {
   const { stdin, stdout } = process;
   const isTaken = stdin.isTTY === true;
-  const read = (chunk: Buffer) => {
-    for (const [key] of chunk.toString('latin1').matchAll(KEYS)) onKey(key.replace(/^.[[O]/s, ''));
-  };
   if (isTaken) {
+    readline.emitKeypressEvents(stdin);
     stdin.setRawMode(true);
-    stdin.on('data', read);
+    stdin.on('keypress', (_text, key: Key) => onKey(key));
   }
   stdout.write(ENTER);
   let isGone = false;
@@ -136,7 +121,6 @@ function takeTerminal(onKey: (key: string) => void): () => void {
     isGone = true;
     stdout.write(LEAVE);
     if (!isTaken) return;
-    stdin.off('data', read);
     stdin.setRawMode(false);
     stdin.pause();
   };

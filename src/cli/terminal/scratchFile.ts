@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
-import { asCaller } from '../../base/processIdentity.ts';
+import { operatorErrors } from './sinks.ts';
 
 export interface Piece {
   readonly at: number;
@@ -14,29 +13,30 @@ export interface Piece {
  * nothing remains of it, however the process ends.
  */
 export class ScratchFile {
-  readonly #folder: string;
+  /** For a sentence. */
+  readonly #what: string;
   readonly #fd: number;
   #end = 0;
 
   /** @throws {OperatorError} where no file can be made in that folder. */
   constructor(folder: string) {
-    this.#folder = folder;
+    this.#what = `a temporary file in ${folder}`;
     const name = path.join(folder, `.courtd-${randomBytes(12).toString('hex')}.partial`);
     const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
-    this.#fd = this.#explained(() =>
-      asCaller(() => {
-        const fd = fs.openSync(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-        fs.rmSync(name);
-        return fd;
-      }),
-    );
+    this.#fd = operatorErrors(this.#what, () => {
+      const fd = fs.openSync(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      fs.rmSync(name);
+      return fd;
+    });
   }
 
   /** @throws {OperatorError} why it cannot be written. */
   append(data: Uint8Array): Piece {
     const at = this.#end;
     for (let done = 0; done < data.length; ) {
-      done += this.#explained(() => fs.writeSync(this.#fd, data, done, data.length - done, at + done));
+      done += operatorErrors(this.#what, () =>
+        fs.writeSync(this.#fd, data, done, data.length - done, at + done),
+      );
     }
     this.#end += data.length;
     return { at, bytes: data.length };
@@ -54,16 +54,5 @@ export class ScratchFile {
 
   close(): void {
     fs.closeSync(this.#fd);
-  }
-
-  #explained<Result>(work: () => Result): Result {
-    try {
-      return work();
-    } catch (error) {
-      const what = `a temporary file in ${this.#folder}`;
-      throw new OperatorError(
-        `${cannotWrite(what, error as NodeJS.ErrnoException)} Fix that, or choose another place with -o.`,
-      );
-    }
   }
 }

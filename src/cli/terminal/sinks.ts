@@ -104,7 +104,7 @@ function refuseForeignLink(name: string): boolean {
 }
 
 /** Runs `work` as the user who called courtd. @throws {OperatorError} for every failure: why `file` cannot be written. */
-function operatorErrors<Result>(file: string, work: () => Result): Result {
+export function operatorErrors<Result>(file: string, work: () => Result): Result {
   try {
     return asCaller(work);
   } catch (error) {

@@ -47,20 +47,15 @@ export function sparkline(counts: readonly number[], width: number, ramp: string
   }).join('');
 }
 
-/** @returns a text in lines of at most so many characters; a longer word is cut. */
+/** @returns a text in lines of at most so many characters; a longer word is a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
-  let line = '';
   for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (lengthOf(longer) <= width) {
-      line = longer;
-      continue;
-    }
-    if (line !== '') lines.push(line);
-    line = cut(word, width);
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && lengthOf(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
   }
-  return [...lines, line];
+  return lines;
 }
 
 /** @returns a text of at most so many characters, with a mark where something is missing. */
