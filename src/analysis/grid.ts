@@ -15,9 +15,12 @@ export interface Cell {
 /** Counts positions by square foot: memory grows with the squares, not with the positions. */
 export class Grid {
   readonly #counts = new Map<number, number>();
+  /** Of positions, with those that it does not hold. */
+  total = 0;
 
-  /** Positions beyond what a grid holds are not counted. */
+  /** Positions beyond what a grid holds are in no square. */
   add(x: number, y: number): void {
+    this.total++;
     const [column, row] = [Math.floor(x - GRID_FT.least), Math.floor(y - GRID_FT.least)];
     if (column < 0 || row < 0 || column >= SIDE || row >= SIDE) return;
     const square = row * SIDE + column;

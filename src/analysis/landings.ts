@@ -1,11 +1,14 @@
-import { byName } from '../base/visibleText.ts';
-import { Bins, linear } from './bins.ts';
 import { type Frame, isInside } from './court.ts';
 import { Grid } from './grid.ts';
 
 /** How a landing was judged: `is_in`, where it was sent. */
 export const VERDICTS = ['in', 'out', 'not judged'] as const;
 export type Verdict = (typeof VERDICTS)[number];
+
+/** @returns one for each verdict. */
+export function byVerdict<Tally>(make: () => Tally): Record<Verdict, Tally> {
+  return { in: make(), out: make(), 'not judged': make() };
+}
 
 export interface Landing {
   readonly x: number;
@@ -16,45 +19,19 @@ export interface Landing {
 /** Up to this many landings a map draws each of them; above that, a mark represents a square foot. */
 export const POINTS_DRAWN = 400;
 /** At most this many shot types get a map: no sport has as many, but a camera may send any text. */
-const SHOT_TYPES_MAX = 32;
+export const SHOT_TYPES_MAX = 32;
 /** At most this many landings outside the frame are listed; the rest are only counted. */
 const OUTSIDE_LISTED = 100;
 
 export const NO_SHOT_TYPE = 'no shot type';
 export const OTHER_SHOT_TYPES = 'other shot types';
 
-/** Keeps something for each shot type: up to a limit each has its own, and the others share one. */
-export class PerShotType<Kept> {
-  readonly #kept = new Map<string, Kept>();
-  readonly #make: () => Kept;
-
-  constructor(make: () => Kept) {
-    this.#make = make;
-  }
-
-  of(shotType: string | undefined): Kept {
-    const name = shotType ?? NO_SHOT_TYPE;
-    const own = this.#kept.get(name);
-    if (own !== undefined) return own;
-    if (this.#kept.size >= SHOT_TYPES_MAX && name !== OTHER_SHOT_TYPES) return this.of(OTHER_SHOT_TYPES);
-    const made = this.#make();
-    this.#kept.set(name, made);
-    return made;
-  }
-
-  /** @returns all, in alphabetical order, so that two reports can be compared side by side; those without a name last. */
-  entries(): [shotType: string, kept: Kept][] {
-    const isLast = (name: string) => name === NO_SHOT_TYPE || name === OTHER_SHOT_TYPES;
-    return [...this.#kept].sort(([a], [b]) => Number(isLast(a)) - Number(isLast(b)) || byName(a, b));
-  }
-}
-
 /** The landings of one shot type. */
 export class LandingMap {
-  readonly counts: Record<Verdict, number> = { in: 0, out: 0, 'not judged': 0 };
+  readonly counts = byVerdict(() => 0);
   /** Undefined once there are too many to draw each. */
   points: Landing[] | undefined = [];
-  readonly grids: Record<Verdict, Grid> = { in: new Grid(), out: new Grid(), 'not judged': new Grid() };
+  readonly grids = byVerdict(() => new Grid());
 
   get total(): number {
     return VERDICTS.reduce((sum, verdict) => sum + this.counts[verdict], 0);
@@ -90,9 +67,4 @@ export class Outside {
     this.total++;
     if (this.listed.length < OUTSIDE_LISTED) this.listed.push(landing);
   }
-}
-
-/** Where along the court the landings were: y in feet, to a tenth, by verdict. */
-export function newDepths(): Record<Verdict, Bins> {
-  return { in: new Bins(linear(0.1)), out: new Bins(linear(0.1)), 'not judged': new Bins(linear(0.1)) };
 }

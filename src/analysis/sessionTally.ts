@@ -3,10 +3,11 @@ import { Bins, linear } from './bins.ts';
 import type { CourtName } from './court.ts';
 import { FrameFinder } from './frames.ts';
 import { GRID_FT, Grid } from './grid.ts';
-import { LandingMap, newDepths, PerShotType, type Verdict } from './landings.ts';
+import { byVerdict, LandingMap, NO_SHOT_TYPE, OTHER_SHOT_TYPES, SHOT_TYPES_MAX } from './landings.ts';
+import { NamedTallies } from './namedTallies.ts';
 import { type Payload, payloadOf } from './payload.ts';
 import { type BallEvent, Rallies } from './rallies.ts';
-import { Sources } from './sources.ts';
+import { OTHER_SOURCES, SOURCES_MAX, SourceTally } from './sources.ts';
 import { Pauses, Timeline } from './timeline.ts';
 
 /** At most this many players get a map, and courts are named; the rest are only counted. */
@@ -34,18 +35,18 @@ export class SessionTally {
   firstMs: number | undefined;
   lastMs: number | undefined;
   readonly frames: FrameFinder;
-  readonly landings = new PerShotType(() => new LandingMap());
-  readonly depths: Record<Verdict, Bins> = newDepths();
+  readonly #landings = new NamedTallies(SHOT_TYPES_MAX, OTHER_SHOT_TYPES, () => new LandingMap());
+  /** Where along the court the landings were: y in feet, to a tenth. */
+  readonly depths = byVerdict(() => new Bins(linear(0.1)));
   bouncesWithoutPlace = 0;
   readonly speeds = new Bins(linear(0.1));
   speedsLeftOut = 0;
   readonly players = new Map<string, Grid>();
-  readonly positions = new Map<string, number>();
   positionsLeftOut = 0;
   readonly timeline = new Timeline();
   readonly revised = new Map<string, Revised>();
   readonly pauses = new Pauses();
-  readonly sources = new Sources();
+  readonly sources = new NamedTallies(SOURCES_MAX, OTHER_SOURCES, () => new SourceTally());
   readonly #rallies = new Rallies((bounce, shotType) => this.#addLanding(bounce, shotType));
 
   constructor(lines: CourtName) {
@@ -59,7 +60,7 @@ export class SessionTally {
     this.firstMs ??= eotMs;
     this.lastMs = eotMs;
     this.pauses.add(eotMs);
-    this.sources.add(event);
+    this.sources.of(event.source).add(event);
     this.#addConfidence(event);
     if (this.courts.size < COURTS_NAMED || this.courts.has(courtId)) this.courts.add(courtId);
     else this.hasMoreCourts = true;
@@ -81,6 +82,11 @@ export class SessionTally {
     this.#rallies.flush();
   }
 
+  /** @returns the landings by shot type; what has no name of its own stands last. */
+  landings(): [shotType: string, landings: LandingMap][] {
+    return this.#landings.entries([NO_SHOT_TYPE, OTHER_SHOT_TYPES]);
+  }
+
   /** A preliminary event counts only where a later revision is stored: else there is nothing to compare it with. */
   #addConfidence({ type, revision, current, confidence }: ReadEvent): void {
     const isBefore = revision === 0 && !current;
@@ -95,7 +101,7 @@ export class SessionTally {
 
   #addLanding({ eventId, eotMs, payload: { x, y, isIn } }: BallEvent, shotType: string | undefined): void {
     const verdict = isIn === undefined ? 'not judged' : isIn ? 'in' : 'out';
-    const map = this.landings.of(shotType);
+    const map = this.#landings.of(shotType ?? NO_SHOT_TYPE);
     map.counts[verdict]++;
     if (x === undefined || y === undefined) {
       this.bouncesWithoutPlace++;
@@ -112,21 +118,14 @@ export class SessionTally {
   }
 
   #addPosition({ x, y, playerId = 'no player_id' }: Payload): void {
-    if (x === undefined || y === undefined) {
+    const isLeftOut = !this.players.has(playerId) && this.players.size >= PLAYERS_MAX;
+    if (x === undefined || y === undefined || isLeftOut) {
       this.positionsLeftOut++;
       return;
     }
-    let grid = this.players.get(playerId);
-    if (grid === undefined) {
-      if (this.players.size >= PLAYERS_MAX) {
-        this.positionsLeftOut++;
-        return;
-      }
-      grid = new Grid();
-      this.players.set(playerId, grid);
-    }
+    const grid = this.players.get(playerId) ?? new Grid();
+    this.players.set(playerId, grid);
     grid.add(x, y);
-    this.positions.set(playerId, (this.positions.get(playerId) ?? 0) + 1);
     this.frames.addPosition(x, y);
   }
 }

@@ -16,16 +16,12 @@ export class Timeline {
   stepMs = MINUTE_MS;
   /** Those with an event, in order. */
   steps: Step[] = [];
-  #startMs: number | undefined;
-
-  get startMs(): number | undefined {
-    return this.#startMs;
-  }
+  startMs: number | undefined;
 
   /** @param eotMs not earlier than that of the event before. */
   add(type: string, eotMs: number): void {
-    this.#startMs ??= Math.floor(eotMs / MINUTE_MS) * MINUTE_MS;
-    const at = Math.floor((eotMs - this.#startMs) / this.stepMs);
+    this.startMs ??= Math.floor(eotMs / MINUTE_MS) * MINUTE_MS;
+    const at = Math.floor((eotMs - this.startMs) / this.stepMs);
     let last = this.steps.at(-1);
     if (last === undefined || last.at < at) {
       last = { at, counts: new Map() };

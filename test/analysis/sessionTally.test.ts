@@ -18,7 +18,7 @@ function tallyOf(events: readonly ReturnType<typeof read>[], lines: CourtName = 
 }
 
 const landings = (tally: SessionTally) =>
-  tally.landings.entries().map(([shot, { points }]) => [shot, points?.map(({ x }) => x)]);
+  tally.landings().map(([shot, { points }]) => [shot, points?.map(({ x }) => x)]);
 
 t.test('a landing belongs to the last hit on its court, which lands once', (t) => {
   const tally = tallyOf([
@@ -80,7 +80,7 @@ t.test('a landing outside the frame is listed with its own position, and is in e
     ],
   );
   t.equal(outside.listed[1]?.eventId, 'far');
-  t.equal(tally.landings.entries()[0]?.[1].counts.in, 3);
+  t.equal(tally.landings()[0]?.[1].counts.in, 3);
   t.end();
 });
 
@@ -123,7 +123,7 @@ t.test('names without end take bounded memory, and every event is counted', (t) 
       read({ type: 'PLAYER_POSITION', eotMs: 2 * i + 1 }, { player_id: `p ${i}`, x_ft: 1, y_ft: 1 }),
     ]).flat(),
   );
-  const maps = tally.landings.entries();
+  const maps = tally.landings();
   t.equal(maps.length, 33);
   t.strictSame([maps.at(-1)?.[0], maps.at(-1)?.[1].total], ['other shot types', 500 - 32]);
   t.strictSame([tally.players.size, tally.positionsLeftOut], [16, 500 - 16]);

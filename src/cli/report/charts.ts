@@ -248,10 +248,11 @@ export function rateFigure(type: string, timeline: Timeline, steps: number): Htm
 
 /** @returns for each type its median confidence before a revision (a ring) and after it (a disc). */
 export function confidenceFigure(revised: readonly (readonly [string, Revised])[]): Html {
-  const rows = revised.flatMap(([type, { before, after }]) => {
-    const [x1, x2] = [before.quantile(0.5), after.quantile(0.5)];
-    return x1 === undefined || x2 === undefined ? [] : [{ type: TYPE_NAMES[type] ?? type, x1, x2 }];
-  });
+  const rows = revised.map(([type, { before, after }]) => ({
+    type: TYPE_NAMES[type] ?? type,
+    x1: before.quantile(0.5)!,
+    x2: after.quantile(0.5)!,
+  }));
   return figure({
     ...SIZE,
     height: 46 + rows.length * ROW_PX,

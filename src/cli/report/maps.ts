@@ -36,11 +36,9 @@ function mapOptions({ x1, y1, x2, y2, isHalf }: Frame, width: number) {
 }
 
 function ground(frame: Frame): Markish[] {
-  const { court } = frame;
-  if (court === undefined)
-    return [rect([frame], { x1: 'x1', y1: 'y1', x2: 'x2', y2: 'y2', fill: 'var(--surface)' })];
-  const area = { x1: 0, y1: 0, x2: court.width, y2: frame.isHalf ? court.length / 2 : court.length };
-  return [rect([area], { x1: 'x1', y1: 'y1', x2: 'x2', y2: 'y2', fill: 'var(--surface)' })];
+  const { court, isHalf } = frame;
+  const area = court && { x1: 0, y1: 0, x2: court.width, y2: isHalf ? court.length / 2 : court.length };
+  return [rect([area ?? frame], { x1: 'x1', y1: 'y1', x2: 'x2', y2: 'y2', fill: 'var(--surface)' })];
 }
 
 function lines(frame: Frame): Markish[] {
@@ -122,7 +120,8 @@ function squares(map: LandingMap, frame: Frame, size: number) {
 }
 
 /** @returns a heat map of one player: the stronger the colour of a square, the more often the player was there. */
-export function playerFigure(player: string, grid: Grid, total: number, frame: Frame): Html {
+export function playerFigure(player: string, grid: Grid, frame: Frame): Html {
+  const { total } = grid;
   const cells = grid.cells(HEAT_FT, frame);
   const most = Math.max(...cells.map(({ count }) => count), 1);
   const outside = total - cells.reduce((sum, { count }) => sum + count, 0);

@@ -54,7 +54,7 @@ export const SECTIONS: readonly Section[] = [
 ];
 
 function totals(tally: SessionTally): { bounces: number; in: number; out: number } {
-  const maps = tally.landings.entries().map(([, map]) => map);
+  const maps = tally.landings().map(([, map]) => map);
   const sum = (of: (map: LandingMap) => number) => maps.reduce((all, map) => all + of(map), 0);
   return {
     bounces: sum((map) => map.total),
@@ -104,7 +104,7 @@ function legend(hasNotJudged: boolean): Html {
 }
 
 function landings({ tally, frame, outside, lines }: Content): Html[] {
-  const maps = tally.landings.entries();
+  const maps = tally.landings();
   if (maps.length === 0) return [nothing('No bounces in this session.')];
   const isDense = maps.some(([, { points }]) => points === undefined);
   const size = squareSize(
@@ -179,7 +179,7 @@ function depth({ tally, frame }: Content): Html[] {
 }
 
 function share({ tally }: Content): Html[] {
-  const maps = tally.landings.entries().map(([name, map]) => [name, map] as const);
+  const maps = tally.landings();
   if (maps.length === 0) return [nothing('No bounces in this session.')];
   const rows = maps.map(([name, { counts, total }]) => [
     shotName(name),
@@ -224,7 +224,7 @@ function players({ tally, frame }: Content): Html[] {
   if (tally.players.size === 0) return [nothing('No player positions in this session.'), html`${left}`];
   const sorted = [...tally.players].sort(([a], [b]) => byName(a, b));
   return [
-    html`<div class="players">${sorted.map(([player, grid]) => playerFigure(player, grid, tally.positions.get(player) ?? 0, frame))}</div>\n`,
+    html`<div class="players">${sorted.map(([player, grid]) => playerFigure(player, grid, frame))}</div>\n`,
     html`<p class="note">A square is 2 ft wide: the stronger its colour, the more often the player was seen in it.</p>\n`,
     html`${left}`,
   ];
