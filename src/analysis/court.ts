@@ -26,7 +26,7 @@ export interface Frame extends Line {
 const across = (y: number, x1: number, x2: number): Line => ({ x1, y1: y, x2, y2: y });
 const along = (x: number, y1: number, y2: number): Line => ({ x1: x, y1, x2: x, y2 });
 
-const COURTS: Readonly<Record<Exclude<CourtName, 'none'>, Court>> = {
+export const COURTS: Readonly<Record<CourtName, Court | undefined>> = {
   // USA Pickleball, rule 2.A: 20 by 44 ft, non-volley zones of 7 ft.
   pickleball: {
     width: 20,
@@ -60,11 +60,8 @@ const COURTS: Readonly<Record<Exclude<CourtName, 'none'>, Court>> = {
     length: 65.62,
     lines: [across(10.01, 0, 32.81), across(55.61, 0, 32.81), along(16.4, 10.01, 55.61)],
   },
+  none: undefined,
 };
-
-export function courtOf(name: CourtName): Court | undefined {
-  return name === 'none' ? undefined : COURTS[name];
-}
 
 /** The run-off that a map shows around the court. */
 const margin = ({ width }: Court) => Math.round(width / 4);

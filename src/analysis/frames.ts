@@ -1,4 +1,4 @@
-import { type CourtName, courtOf, type Frame, halfFrame, isInside, wholeFrame } from './court.ts';
+import { COURTS, type CourtName, type Frame, halfFrame, isInside, wholeFrame } from './court.ts';
 import { GRID_FT } from './grid.ts';
 import { Outside, type OutsideLanding } from './landings.ts';
 
@@ -14,18 +14,17 @@ const [MARGIN_FT, ROUND_FT, LEAST_FT] = [1, 5, 20];
  * all positions beyond the net; where none are, y counts from the net, on either side of it, and half a court is drawn.
  */
 export class FrameFinder {
-  readonly #isFree: boolean;
   readonly #whole: Outside;
+  /** Undefined where no lines are drawn: then the frame is what holds the positions. */
   readonly #half: Outside | undefined;
   #positions = 0;
   #inHalf = 0;
   #extent = { x1: Infinity, y1: Infinity, x2: -Infinity, y2: -Infinity };
 
   constructor(lines: CourtName) {
-    const court = courtOf(lines);
+    const court = COURTS[lines];
     const { least, most } = GRID_FT;
     const everything = { isHalf: false, x1: least, y1: least, x2: most, y2: most };
-    this.#isFree = court === undefined;
     this.#whole = new Outside(court === undefined ? everything : wholeFrame(court));
     this.#half = court === undefined ? undefined : new Outside(halfFrame(court));
   }
@@ -34,7 +33,7 @@ export class FrameFinder {
   addPosition(x: number, y: number): void {
     this.#positions++;
     if (this.#half !== undefined && isInside(this.#half.frame, x, y)) this.#inHalf++;
-    if (!this.#isFree || !isInside(this.#whole.frame, x, y)) return;
+    if (this.#half !== undefined || !isInside(this.#whole.frame, x, y)) return;
     const { x1, y1, x2, y2 } = this.#extent;
     this.#extent = { x1: Math.min(x1, x), y1: Math.min(y1, y), x2: Math.max(x2, x), y2: Math.max(y2, y) };
   }
@@ -47,9 +46,9 @@ export class FrameFinder {
 
   /** @returns what the maps show, and the landings outside of it. */
   found(): { readonly frame: Frame; readonly outside: Outside } {
-    if (this.#isFree) return { frame: this.#fitted(), outside: this.#whole };
+    if (this.#half === undefined) return { frame: this.#fitted(), outside: this.#whole };
     const isHalf = this.#positions >= HALF_LEAST && this.#inHalf >= HALF_SHARE * this.#positions;
-    const outside = isHalf ? this.#half! : this.#whole;
+    const outside = isHalf ? this.#half : this.#whole;
     return { frame: outside.frame, outside };
   }
 

@@ -1,7 +1,7 @@
 import { pause } from '../base/pause.ts';
+import { courtdVersion } from '../base/version.ts';
 import { eventOf } from '../nats/chunk.ts';
 import { Backoff } from './backoff.ts';
-import { ChunkReader } from './chunkReader.ts';
 import {
   CHUNK_LIMITS,
   type EventFeed,
@@ -10,6 +10,7 @@ import {
   type Piece,
 } from './feed/eventFeed.ts';
 import type { ShipReport, ShipState } from './feed/shipNote.ts';
+import { readChunk } from './readChunk.ts';
 import { type Sink, SinkError, type SinkErrorKind } from './sink/sink.ts';
 import type { Cursor } from './sink/startCursor.ts';
 
@@ -33,7 +34,6 @@ const STATE_OF: Partial<Record<SinkErrorKind, ShipState>> = {
 export interface ShipperOptions {
   readonly box: string | null;
   readonly url: string;
-  readonly version: string;
   /** Ends when it has caught up. */
   readonly once: boolean;
   readonly signal: AbortSignal;
@@ -48,8 +48,9 @@ export class Shipper {
   readonly #feed: EventFeed;
   readonly #sink: Sink;
   readonly #options: ShipperOptions;
-  readonly #reader: ChunkReader;
   readonly #backoff = new Backoff();
+  /** Events of a chunk: fewer, while one that headquarters does not take is looked for. */
+  #most: number = CHUNK_LIMITS.events;
   #cursor: Cursor | undefined;
   /** Events up to here are shipped, or were refused for good: of the cursor's epoch. */
   #leftOut = 0;
@@ -65,7 +66,6 @@ export class Shipper {
     this.#feed = feed;
     this.#sink = sink;
     this.#options = options;
-    this.#reader = new ChunkReader(feed, options.signal);
     const { box, url } = options;
     const nothing = { epoch: null, shipped_seq: null, last_ack_at: null, error: null };
     this.#report = { box, url, state: 'connecting', running: true, ...nothing };
@@ -127,7 +127,8 @@ export class Shipper {
     this.#cursor ??= await this.#resume();
     const { epoch, seq } = this.#cursor;
     const after = Math.max(seq, this.#leftOut);
-    const piece = await this.#reader.next(after, epoch, !this.#options.once);
+    const { once, signal } = this.#options;
+    const piece = await readChunk(this.#feed, { after, epoch, most: this.#most, waits: !once }, signal);
     if (piece.epoch !== epoch) {
       // A backup was restored: this is another log.
       [this.#cursor, this.#leftOut] = [undefined, 0];
@@ -169,7 +170,7 @@ export class Shipper {
   async #acknowledged({ last, isLast }: Piece): Promise<void> {
     this.#backoff.reset();
     this.#askedAt = performance.now();
-    this.#reader.most = Math.min(CHUNK_LIMITS.events, this.#reader.most * 2);
+    this.#most = Math.min(CHUNK_LIMITS.events, this.#most * 2);
     this.#report = { ...this.#report, shipped_seq: last, last_ack_at: new Date().toISOString() };
     // Before anybody is told: should this process be killed now, the feed knows.
     await this.#feed.report(this.#report);
@@ -180,11 +181,11 @@ export class Shipper {
   /** What headquarters never takes is halved until the event is found that is to blame; the rest goes on without it. */
   #split({ lines, last }: Piece, { message }: SinkError): void {
     if (lines.length > 1) {
-      this.#reader.most = Math.ceil(lines.length / 2);
+      this.#most = Math.ceil(lines.length / 2);
       return;
     }
     this.#leftOut = last;
-    this.#reader.most = 2;
+    this.#most = 2;
     this.#report = { ...this.#report, shipped_seq: last };
     const { event_id, session_id } = JSON.parse(eventOf(lines[0]!));
     this.#omission = `seq ${last} (event ${event_id} of session ${session_id}) is not shipped: ${message} It stays on this box, and the rest goes on.`;
@@ -242,7 +243,7 @@ export class Shipper {
     return {
       box,
       epoch,
-      version: this.#options.version,
+      version: courtdVersion(),
       at: new Date().toISOString(),
       state,
       newest_seq: status?.ship?.newest_seq ?? null,

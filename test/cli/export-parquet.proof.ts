@@ -96,7 +96,7 @@ t.test('memory does not grow with the events', async (t) => {
   const write = async (data: string | Uint8Array) => {
     bytes += data.length;
   };
-  const writer = new ParquetWriter({ write, commit: () => {}, scratchFolder: '/' }, 'courtd');
+  const writer = new ParquetWriter({ write, commit: () => {}, scratchFolder: '/' });
   const row = (seq: number) => ({
     ...{ seq, sessionId: 'long', eventId: `event-${seq}`, revision: 0, eot: '2026-03-14T15:09:26Z' },
     ...{ eotMs: 1_773_500_966_000, origin: 1, type: 'BALL_SPEED', courtId: 'court-1', venueId: 'venue-1' },

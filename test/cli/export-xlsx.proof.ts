@@ -150,7 +150,7 @@ t.test('what does not fit into a sheet goes on in another, and memory does not g
   });
   const file = path.join(temporaryFolder(t), 'long.xlsx');
   const sink = fileSink(file);
-  const writer = new XlsxWriter(sink, 'long', 'courtd');
+  const writer = new XlsxWriter(sink, 'long');
   await writer.write([bounce(1)]);
   const before = usedMib();
   const fits = SHEET_ROWS - 1;

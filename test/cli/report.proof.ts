@@ -59,7 +59,7 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
     duplicates: 3,
     conflicts: 1,
   };
-  return pageOf({ line, lines, tally, ...tally.frames.found() }, '1.2.3');
+  return pageOf({ line, lines, tally, ...tally.frames.found() });
 }
 
 /** Debian's chromium, headless, with a profile of its own, which goes away with it. */

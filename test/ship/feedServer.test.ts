@@ -30,14 +30,10 @@ t.test(
         request.once('error', reject).end(body);
       });
     for (const target of ['//', '//[', '/v1/../v1/state']) t.equal((await ask(target))[0], 404, target);
-    for (const query of [
-      'after=0&events=-1&bytes=9',
-      'after=-1&events=1&bytes=9',
-      'after=x&events=1&bytes=1',
-    ]) {
+    for (const query of ['after=0&events=-1', 'after=-1&events=1', 'after=x&events=1']) {
       t.equal((await ask(`/v1/events?${query}`))[0], 400, query);
     }
-    const [, lines] = await ask('/v1/events?after=0&events=9007199254740991&bytes=9007199254740991');
+    const [, lines] = await ask('/v1/events?after=0&events=9007199254740991');
     t.equal(lines.split('\n').length - 1, 500);
     for (const report of ['', '{', 'null', '{"url":1}']) {
       const [status, text] = await ask('/v1/report', report);

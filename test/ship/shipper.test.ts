@@ -60,7 +60,6 @@ async function shipOnce(feed: LocalFeed, sink: MemorySink) {
   const shipper = new Shipper(feed, sink, {
     box: 'venue-7',
     url: 'nats://hq',
-    version: '1',
     once: true,
     signal: new AbortController().signal,
     onReport: (report) => reports.push(report),
@@ -98,7 +97,7 @@ t.test(
 
 t.test('a chunk as a message, and back; what is damaged is none', async (t) => {
   const { feed } = boxWith(t, event({ note: '"event":' }), event());
-  const piece = await feed.next(0, CHUNK_LIMITS);
+  const piece = await feed.next(0, CHUNK_LIMITS.events);
   const { data, headers } = await messageOf({ ...piece, after: 0 });
   t.match(headers, {
     'Courtd-After': '0',
@@ -124,7 +123,7 @@ t.test('a chunk as a message, and back; what is damaged is none', async (t) => {
 
 t.test('a chunk is of this log where every event is the same, or was pruned', async (t) => {
   const { box, feed } = boxWith(t, ...events(6));
-  const { lines } = await feed.next(0, CHUNK_LIMITS);
+  const { lines } = await feed.next(0, CHUNK_LIMITS.events);
   const own = { after: 2, last: 5, lines: lines.slice(2, 5) };
   t.equal(await hasChunk(feed, own), true);
   const other = own.lines.map((line) => line.replace('0.97', '0.98'));

@@ -8,7 +8,7 @@ import { abortOnSignal } from '../terminal/signals.ts';
 import { fileSink } from '../terminal/sinks.ts';
 import { judge, type Verdict } from './judge.ts';
 import { verdictPage } from './page.ts';
-import { startTestBox, type TestBox } from './testBox.ts';
+import { startTestBox } from './testBox.ts';
 
 export interface ConformanceOptions {
   readonly host: string;
@@ -25,7 +25,9 @@ const PROGRESS_MS = 1_000;
 export async function conformance({ host, port, output = [] }: ConformanceOptions): Promise<void> {
   for (const file of output) assertWritable(file);
   const ended = once(abortOnSignal(), 'abort');
-  const box = await start(host, port);
+  const box = await startTestBox(host, port).catch((error) => {
+    throw listenFailure(error, host, port) ?? error;
+  });
   process.once('exit', () => box.remove());
   printNow(`${box.token}\n`);
   say(
@@ -49,14 +51,6 @@ export async function conformance({ host, port, output = [] }: ConformanceOption
   // The server and the store are still open, but need no clean shutdown.
   const hasFailed = verdict.checks.some((check) => check.verdict === 'fail');
   exitWhenPrinted(hasFailed ? 1 : 0);
-}
-
-async function start(host: string, port: number): Promise<TestBox> {
-  try {
-    return await startTestBox(host, port);
-  } catch (error) {
-    throw listenFailure(error, host, port) ?? error;
-  }
 }
 
 function assertWritable(file: string): void {

@@ -41,12 +41,13 @@ export class Recorder {
   begin(req: IncomingMessage, res: ServerResponse, onAnswered: (exchange: Exchange) => void): Exchange {
     const connection = this.#connectionOf(req.socket);
     connection.requests++;
+    const { url = '' } = req;
     const exchange: Exchange = {
       number: ++this.#count,
       connection: connection.number,
       at: performance.now(),
       wallMs: Date.now(),
-      isTokenInUrl: this.#hasToken(req.url ?? ''),
+      isTokenInUrl: url.includes(this.#token) || namesToken(url),
       events: [],
       named: [],
       isEotFaulty: false,
@@ -115,10 +116,6 @@ export class Recorder {
       this.#ended.push(connection);
     });
     return connection;
-  }
-
-  #hasToken(url: string): boolean {
-    return url.includes(this.#token) || namesToken(url);
   }
 }
 

@@ -1,4 +1,3 @@
-import { courtdVersion } from '../../base/version.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { isoTime } from '../terminal/output.ts';
@@ -29,12 +28,8 @@ export async function openWriter(
   { format, withReceived }: WriterOptions,
   sink: Sink,
 ): Promise<EventWriter> {
-  if (format === 'xlsx') {
-    return new (await import('./xlsxWriter.ts')).XlsxWriter(sink, session, `courtd ${courtdVersion()}`);
-  }
-  if (format === 'parquet') {
-    return new (await import('./parquetWriter.ts')).ParquetWriter(sink, `courtd version ${courtdVersion()}`);
-  }
+  if (format === 'xlsx') return new (await import('./xlsxWriter.ts')).XlsxWriter(sink, session);
+  if (format === 'parquet') return new (await import('./parquetWriter.ts')).ParquetWriter(sink);
   if (format === 'csv') {
     await sink.write(csvLine(CSV_COLUMNS));
     const csv = new CsvWriter();

@@ -1,6 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter as RowGroups } from 'hyparquet-writer';
+import { courtdVersion } from '../../base/version.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import { readPayload } from '../../protocol/sentEvent.ts';
@@ -80,8 +81,7 @@ export class ParquetWriter implements EventWriter {
   #events = 0;
   #jsonBytes = 0;
 
-  /** @param createdBy the program and its version, as Parquet wants them: `courtd version 1.2.3`. */
-  constructor(sink: Sink, createdBy: string) {
+  constructor(sink: Sink) {
     this.#sink = sink;
     this.#groups = new RowGroups({
       writer: this.#bytes,
@@ -89,7 +89,8 @@ export class ParquetWriter implements EventWriter {
       codec: 'ZSTD',
       compressors: { ZSTD: (data) => zstdCompressSync(data) },
       kvMetadata: [{ key: 'courtd.columns', value: JSON.stringify(dictionaryEntries()) }],
-      createdBy,
+      // As Parquet wants it.
+      createdBy: `courtd version ${courtdVersion()}`,
     });
   }
 

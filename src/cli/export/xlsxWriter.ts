@@ -1,3 +1,4 @@
+import { courtdVersion } from '../../base/version.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import { readPayload } from '../../protocol/sentEvent.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
@@ -52,15 +53,12 @@ export class XlsxWriter implements EventWriter {
   readonly #totals = new SessionTotals();
   readonly #lists: ReadonlyMap<string, EventList>;
   readonly #session: string;
-  readonly #createdBy: string;
 
-  /** @param createdBy the program and its version. */
-  constructor(sink: Sink, session: string, createdBy: string) {
+  constructor(sink: Sink, session: string) {
     this.#sink = sink;
     this.#scratch = new ScratchFile(sink.scratchFolder);
     this.#workbook = new Workbook(this.#scratch);
     this.#session = session;
-    this.#createdBy = createdBy;
     this.#lists = new Map(
       LISTS.map(({ title, type, fields }) => [type, new EventList(this.#workbook, title, fields)]),
     );
@@ -93,7 +91,7 @@ export class XlsxWriter implements EventWriter {
     for (const row of this.#totals.rows()) sheet.row(row);
     sheet.row([]);
     const now = Date.now();
-    sheet.row(['Written', { ms: now, text: isoTime(now)! }, `by ${this.#createdBy}`]);
+    sheet.row(['Written', { ms: now, text: isoTime(now)! }, `by courtd ${courtdVersion()}`]);
     sheet.row(['Revisions', 'the current one of each event']);
     sheet.row(['Times', 'UTC']);
     sheet.row([]);
@@ -131,7 +129,8 @@ class EventList {
       this.#sheet = this.#open(`${this.titles[0]} ${this.titles.length + 1}`);
     }
     const { eotMs, eot, courtId, source, confidence, revision, eventId } = event;
-    const values = this.#fields.map((field) => cellValue(payload[field]));
+    // Of a valid payload: a string, a number or a boolean, where it is there.
+    const values = this.#fields.map((field) => payload[field] as CellValue);
     this.#sheet.row([{ ms: eotMs, text: eot }, courtId, source, ...values, confidence, revision, eventId]);
   }
 
@@ -144,9 +143,4 @@ class EventList {
     const names = ['eot', 'court_id', 'source', ...this.#fields, 'confidence', 'revision', 'event_id'];
     return this.#workbook.addSheet(title, columns(...names));
   }
-}
-
-/** @param value of a valid payload: a string, a number or a boolean, where it is there. */
-function cellValue(value: unknown): CellValue {
-  return value as string | number | boolean | undefined;
 }

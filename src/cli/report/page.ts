@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { courtdVersion } from '../../base/version.ts';
 import { Html, html, number, utc } from './html.ts';
 import { type Content, SECTIONS } from './sections.ts';
 import { STYLE } from './style.ts';
@@ -6,8 +7,8 @@ import { STYLE } from './style.ts';
 /** Nothing is loaded and nothing runs: the page may be opened from a USB stick, and its content was sent by cameras. */
 const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`;
 
-/** @returns the report as one HTML document that needs no other file. @param version of courtd. */
-export function pageOf(content: Content, version: string): string {
+/** @returns the report as one HTML document that needs no other file. */
+export function pageOf(content: Content): string {
   const { line, tally } = content;
   const day = utc(tally.firstMs ?? 0).slice(0, 10);
   const sections = SECTIONS.map(
@@ -31,7 +32,7 @@ export function pageOf(content: Content, version: string): string {
 </header>
 <main>
 ${sections}</main>
-<footer>Made by courtd ${version} from the ${number(tally.events)} events that were stored of this session.</footer>
+<footer>Made by courtd ${courtdVersion()} from the ${number(tally.events)} events that were stored of this session.</footer>
 </body>
 </html>
 `.text;

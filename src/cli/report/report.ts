@@ -13,8 +13,8 @@ export interface ReportOptions extends DataOption {
   readonly courtLines: CourtName;
 }
 
-/** `courtd report S`. @param version of courtd. */
-export async function report(name: string, options: ReportOptions, version: string): Promise<void> {
+/** `courtd report S`. */
+export async function report(name: string, options: ReportOptions): Promise<void> {
   const { output, courtLines } = options;
   await withDatabase(
     options,
@@ -22,7 +22,7 @@ export async function report(name: string, options: ReportOptions, version: stri
       // Before the session is read, which may take a minute: an unwritable file is reported at once.
       const id = sessionId(db, name);
       const sink = output === undefined ? stdoutSink() : fileSink(output);
-      await sink.write(reportOf(db, id, courtLines, version));
+      await sink.write(reportOf(db, id, courtLines));
       sink.commit();
       if (output !== undefined) {
         say(`Report written to ${output}${sink.replaces ? '; the existing file was replaced' : ''}.`);
@@ -33,7 +33,7 @@ export async function report(name: string, options: ReportOptions, version: stri
 }
 
 /** Reads a session once, in order of eot. @param id of a session with events. @returns the page. */
-export function reportOf(db: Database, id: number, lines: CourtName, version: string): string {
+export function reportOf(db: Database, id: number, lines: CourtName): string {
   const tally = new SessionTally(lines);
   const progress = new Progress();
   for (const { events } of readSession(db, id)) {
@@ -43,5 +43,5 @@ export function reportOf(db: Database, id: number, lines: CourtName, version: st
   tally.end();
   progress.clear();
   const line = sessionLine(db, id);
-  return pageOf({ line, lines, tally, ...tally.frames.found() }, version);
+  return pageOf({ line, lines, tally, ...tally.frames.found() });
 }

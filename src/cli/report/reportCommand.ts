@@ -18,7 +18,6 @@ export function addReport(program: Command): void {
     .option('-o, --output <file>', 'the HTML file to write, which appears when it is complete', notEmpty)
     .addHelpText('after', EXAMPLE)
     .action(async (session: string, _options, command: Command) => {
-      const { report } = await import('./report.ts');
-      await report(session, command.optsWithGlobals(), program.version() ?? '');
+      await (await import('./report.ts')).report(session, command.optsWithGlobals());
     });
 }

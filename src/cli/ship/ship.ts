@@ -1,4 +1,3 @@
-import { courtdVersion } from '../../base/version.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { FeedClient } from '../../ship/feed/feedClient.ts';
 import { FeedServer } from '../../ship/feed/feedServer.ts';
@@ -60,7 +59,6 @@ async function run(
   const shipper = new Shipper(feed, makeSink(feed), {
     box,
     url,
-    version: courtdVersion(),
     once: options.once === true,
     signal: ending,
     onReport: (report, isChange) => tell(report, isChange, options),

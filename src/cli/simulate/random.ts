@@ -20,9 +20,8 @@ export class Random {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  /** @throws where there is nothing to pick from. */
+  /** @param items at least one. */
   pick<Item>(items: readonly Item[]): Item {
-    if (items.length === 0) throw new Error('There is nothing to pick from.');
     return items[this.integer(0, items.length - 1)]!;
   }
 

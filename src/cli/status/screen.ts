@@ -42,11 +42,6 @@ export function drawStatus(report: StatusReport, canvas: Canvas, nowMs: number, 
   return [...head, ...some, ...box, '', ...windowOf(table, room - some.length, scroll)];
 }
 
-/** @returns how far the sources of a screen can be scrolled at most. */
-export function scrollMax(sources: readonly unknown[]): number {
-  return Math.max(0, sources.length - 1);
-}
-
 function fitProblems(lines: readonly string[], room: number): readonly string[] {
   if (lines.length <= room) return lines;
   const fits = Math.max(0, Math.floor((room - 1) / 2) * 2);

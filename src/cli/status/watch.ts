@@ -6,7 +6,7 @@ import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { END_SIGNALS } from '../terminal/signals.ts';
 import { canvasOf, cut } from '../terminal/style.ts';
 import { makeReport, type StatusReport } from './report.ts';
-import { drawStatus, scrollMax } from './screen.ts';
+import { drawStatus } from './screen.ts';
 import { readDaemonView, readStoreView, type StoreView } from './views.ts';
 
 /** How often the daemon is asked, and how often the database is looked at, which takes longer. */
@@ -87,8 +87,8 @@ class Screen {
   scrollBy(key: string): void {
     const page = Math.max(1, (process.stdout.rows ?? 24) >> 1);
     const by = LINES[key] ?? (PAGES[key] ?? 0) * page;
-    const most = scrollMax(this.#report?.sources ?? []);
-    this.#scroll = Math.min(most, Math.max(0, this.#scroll + by));
+    const most = (this.#report?.sources.length ?? 1) - 1;
+    this.#scroll = Math.max(0, Math.min(most, this.#scroll + by));
     if (by !== 0) this.draw();
   }
 

@@ -26,21 +26,15 @@ export interface Piece {
   readonly isLast: boolean;
 }
 
-/** A chunk holds no more than this, but always one event (design 8). */
+/** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */
 export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
-
-export interface PieceLimits {
-  readonly events: number;
-  /** Of the lines, in UTF-8. */
-  readonly bytes: number;
-}
 
 /** Where a shipper reads events and reports its progress: the database, or the feed of another process. */
 export interface EventFeed {
   /** @throws {FeedUnavailable} where it cannot be read now, and may be again. */
   state(): Promise<LogState>;
-  /** @param after a seq; 0: from the beginning. @throws {FeedUnavailable} */
-  next(after: number, limits: PieceLimits): Promise<Piece>;
+  /** @param after a seq; 0: from the beginning. @param most events. @throws {FeedUnavailable} */
+  next(after: number, most: number): Promise<Piece>;
   /** Never fails: a report that is lost is followed by another. */
   report(report: ShipReport): Promise<void>;
   /** What `courtd status --json` says; undefined where that is unknown. */

@@ -1,14 +1,7 @@
 import { type Answer, requestAnswer } from '../../base/httpAnswer.ts';
 import { membersOf } from '../../base/json.ts';
 import { http } from '../../base/nodeHttp.ts';
-import {
-  type BoxStatus,
-  type EventFeed,
-  FeedUnavailable,
-  type LogState,
-  type Piece,
-  type PieceLimits,
-} from './eventFeed.ts';
+import { type BoxStatus, type EventFeed, FeedUnavailable, type LogState, type Piece } from './eventFeed.ts';
 import { shipSocket } from './feedServer.ts';
 import { isReport, type ShipReport } from './shipNote.ts';
 
@@ -30,8 +23,8 @@ export class FeedClient implements EventFeed {
     return JSON.parse((await this.#ask('/v1/state')).body);
   }
 
-  async next(after: number, { events, bytes }: PieceLimits): Promise<Piece> {
-    const { headers, body } = await this.#ask(`/v1/events?after=${after}&events=${events}&bytes=${bytes}`);
+  async next(after: number, most: number): Promise<Piece> {
+    const { headers, body } = await this.#ask(`/v1/events?after=${after}&events=${most}`);
     return {
       epoch: String(headers['courtd-epoch']),
       lines: body

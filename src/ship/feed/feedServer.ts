@@ -24,7 +24,7 @@ export function shipSocket(directory: string): string {
  * Serves a feed over unix sockets, as HTTP: on `ship.sock` of the data directory, and on one that systemd passes.
  *
  * - `GET /v1/state`: what EventFeed.state gives.
- * - `GET /v1/events?after=SEQ&events=N&bytes=N`: the lines of EventFeed.next; the rest of the piece is in the headers.
+ * - `GET /v1/events?after=SEQ&events=N`: the lines of EventFeed.next; the rest of the piece is in the headers.
  * - `GET /v1/status`: problems and shipping, of `courtd status`.
  * - `POST /v1/report`: takes a ShipReport. `GET /v1/report`: the latest.
  */
@@ -106,16 +106,12 @@ export class FeedServer {
 
   async #answerEvents(res: ServerResponse, query: URLSearchParams): Promise<void> {
     this.askedAt = performance.now();
-    const number = (name: string) => Number(query.get(name));
-    const limits = {
-      events: Math.min(number('events'), CHUNK_LIMITS.events),
-      bytes: Math.min(number('bytes'), CHUNK_LIMITS.bytes),
-    };
-    const all = [number('after'), limits.events, limits.bytes];
-    if (!all.every((one) => Number.isSafeInteger(one) && one >= 0)) {
-      return answerJson(res, { error: 'after, events and bytes are whole numbers.' }, 400);
+    const [after, events] = [Number(query.get('after')), Number(query.get('events'))];
+    if (![after, events].every((one) => Number.isSafeInteger(one) && one >= 0)) {
+      return answerJson(res, { error: 'after and events are whole numbers.' }, 400);
     }
-    const { epoch, lines, last, isLast } = await this.#feed.next(number('after'), limits);
+    const most = Math.min(events, CHUNK_LIMITS.events);
+    const { epoch, lines, last, isLast } = await this.#feed.next(after, most);
     const body = Buffer.from(lines.join(''));
     res.writeHead(200, {
       'Content-Type': 'application/x-ndjson',

@@ -8,11 +8,11 @@ import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import {
   type BoxStatus,
+  CHUNK_LIMITS,
   type EventFeed,
   FeedUnavailable,
   type LogState,
   type Piece,
-  type PieceLimits,
 } from './eventFeed.ts';
 import { NoteKeeper, type ShipReport } from './shipNote.ts';
 
@@ -46,19 +46,19 @@ export class LocalFeed implements EventFeed {
     return { epochs, lastSeq, prunedSeq, report: this.latest };
   }
 
-  async next(after: number, limits: PieceLimits): Promise<Piece> {
+  async next(after: number, most: number): Promise<Piece> {
     const idle = this.#idle;
     if (idle?.after === after && !this.#log.mayHaveNew()) {
       return { epoch: idle.epoch, lines: [], last: after, isLast: true };
     }
-    const { events, isLast, epochs } = await this.#read(after, limits.events);
+    const { events, isLast, epochs } = await this.#read(after, most);
     const epoch = epochs.at(-1)!.name;
     const lines: string[] = [];
     let bytes = 0;
     for (const event of events) {
       const line = arrivalToJson(event);
       bytes += Buffer.byteLength(line);
-      if (lines.length > 0 && bytes > limits.bytes) break;
+      if (lines.length > 0 && bytes > CHUNK_LIMITS.bytes) break;
       lines.push(line);
     }
     const isAll = lines.length === events.length && isLast;

@@ -68,7 +68,7 @@ export async function hasChunk(feed: EventFeed, { lines, last }: StoredChunk): P
   const first = seqOf(lines[0]!);
   // More events than the chunk has: it is not of this log, however far it claims to reach.
   for (let after = first - 1; after < last && own.size <= lines.length; ) {
-    const piece = await feed.next(after, CHUNK_LIMITS);
+    const piece = await feed.next(after, CHUNK_LIMITS.events);
     for (const line of piece.lines) own.set(seqOf(line), line);
     if (piece.isLast) break;
     after = piece.last;
