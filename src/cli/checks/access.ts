@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { fail, ok, warn } from '../../base/finding.ts';
 import { CERTIFICATE_WARN_DAYS } from '../../base/limits.ts';
 import { isOpenToAll, readKeyPair } from '../../host/tlsCertificate.ts';
 import { type Token, tokenState } from '../../store/tokens/tokens.ts';
 import { isoTime } from '../terminal/output.ts';
-import { type Check, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 /** What a camera needs for access: the token, and the certificate that it sees. */
 
@@ -36,22 +36,22 @@ export const token: Check = {
   },
 };
 
-function aboutRetiring({ id, expires_ms, last_used_ms, last_used_from }: Token, now: number): Finding {
-  if (last_used_ms === null || now - last_used_ms > DAY_MS) return ok('');
+function aboutRetiring({ id, expires_ms, last_used_ms, last_used_from }: Token, now: number): Fault {
+  if (last_used_ms === null || now - last_used_ms > DAY_MS) return undefined;
   return warn(
     `${last_used_from} still sends the old token ${id}, which ends at ${isoTime(expires_ms)}.`,
     'Give that camera the new token before; "courtd token list" shows who uses which.',
   );
 }
 
-function aboutUse(active: Token | undefined): Finding {
+function aboutUse(active: Token | undefined): Fault {
   if (active === undefined) {
     return warn(
       'The only token is about to end.',
       '"sudo courtd token rotate" makes a new one; give it to every camera.',
     );
   }
-  if (active.last_used_ms !== null) return ok('');
+  if (active.last_used_ms !== null) return undefined;
   return warn(
     `No camera has sent token ${active.id} yet.`,
     'Give it to the cameras, and look again a minute later.',
@@ -75,21 +75,21 @@ export const certificate: Check = {
   },
 };
 
-function aboutTime(fromMs: number, toMs: number, days: number): Finding {
+function aboutTime(fromMs: number, toMs: number, days: number): Fault {
   if (toMs <= Date.now()) {
     return fail(`The TLS certificate has expired at ${isoTime(toMs)}: cameras refuse it.`, REPLACE);
   }
   if (days < CERTIFICATE_WARN_DAYS) {
     return warn(`The TLS certificate expires in ${days} days, at ${isoTime(toMs)}.`, REPLACE);
   }
-  if (fromMs <= Date.now()) return ok('');
+  if (fromMs <= Date.now()) return undefined;
   return fail(
     `The TLS certificate is not valid before ${isoTime(fromMs)}: cameras refuse it.`,
     'Look whether the clock is right: "date".',
   );
 }
 
-function aboutKey(key: string): Finding {
-  if (!isOpenToAll(key)) return ok('');
+function aboutKey(key: string): Fault {
+  if (!isOpenToAll(key)) return undefined;
   return warn('Every user of this machine can read the TLS key.', `"sudo chmod 0640 ${key}".`);
 }

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { type CheckResult, type Finding, fail, type Level } from '../../base/finding.ts';
+import { type CheckResult, type Finding, fail } from '../../base/finding.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import type { Box } from './box.ts';
@@ -13,15 +13,19 @@ export interface Check {
 }
 
 const CHECK_MS = 30_000;
-const RANK: Readonly<Record<Level, number>> = { ok: 0, warn: 1, fail: 2 };
 
-/** @returns several findings as one, the worst first; where all is well, `otherwise`. */
-export function together(findings: readonly Finding[], otherwise: Finding): Finding {
-  const bad = findings.filter(({ level }) => level !== 'ok').sort((a, b) => RANK[b.level] - RANK[a.level]);
-  if (bad.length === 0) return otherwise;
+/** What is wrong with one of the things that a check looks at, if anything. */
+export type Fault = Finding | undefined;
+
+/** @returns all that is wrong as one finding, the worst first; where all is well, `otherwise`. */
+export function together(faults: readonly Fault[], otherwise: Finding): Finding {
+  const all = faults.filter((fault) => fault !== undefined);
+  const bad = ['fail', 'warn'].flatMap((level) => all.filter((fault) => fault.level === level));
+  const [worst] = bad;
+  if (worst === undefined) return otherwise;
   const join = (texts: readonly string[]) => [...new Set(texts)].join(' ');
   return {
-    level: bad[0]!.level,
+    level: worst.level,
     message: join(bad.map(({ message }) => message)),
     advice: join(bad.map(({ advice }) => advice)),
   };

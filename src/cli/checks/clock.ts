@@ -4,7 +4,7 @@ import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { isoTime } from '../terminal/output.ts';
 import type { Box } from './box.ts';
-import { type Check, readIfThere, together } from './check.ts';
+import { type Check, type Fault, readIfThere, together } from './check.ts';
 
 /** What has been received is older than this, unless the clock has gone back. */
 const SLACK_MS = 60_000;
@@ -18,26 +18,26 @@ export const clock: Check = {
     ),
 };
 
-function aboutTime(): Finding {
-  if (Date.now() >= EARLIEST_RECEIVED_MS) return ok('');
+function aboutTime(): Fault {
+  if (Date.now() >= EARLIEST_RECEIVED_MS) return undefined;
   return fail(
     `The clock is wrong: it says ${isoTime(Date.now())}.`,
     'Set it: "sudo timedatectl set-time ...".',
   );
 }
 
-async function aboutNewest(box: Box): Promise<Finding> {
+async function aboutNewest(box: Box): Promise<Fault> {
   // That it cannot be read is the database's to tell.
   const look = await box.database().catch(() => undefined);
   const newestMs = look?.newestMs ?? 0;
-  if (newestMs <= Date.now() + SLACK_MS) return ok('');
+  if (newestMs <= Date.now() + SLACK_MS) return undefined;
   return warn(
     `The newest event was received at ${isoTime(newestMs)}, by a clock that is ahead of what it says now.`,
     'Look which of the two is right: "date". Nothing is pruned for a day after the clock has jumped.',
   );
 }
 
-async function aboutServer(): Promise<Finding> {
+async function aboutServer(): Promise<Fault> {
   const { status, stdout } = await askTool('timedatectl', 'show', '--property=NTPSynchronized');
   if (status !== 0) {
     return warn(
@@ -45,7 +45,7 @@ async function aboutServer(): Promise<Finding> {
       'Compare "date" with a clock that is right, and the cameras with the box.',
     );
   }
-  if (/^NTPSynchronized=yes$/m.test(stdout)) return ok('');
+  if (/^NTPSynchronized=yes$/m.test(stdout)) return undefined;
   return warn(
     'The clock follows no time server, so it drifts, and cameras that follow another one are off against it.',
     'Name one of the venue: NTP= in /etc/systemd/timesyncd.conf, then "sudo systemctl restart systemd-timesyncd". ' +
@@ -74,25 +74,19 @@ export async function aboutChrony({ file, battery }: ChronyPlaces): Promise<Find
   const gives = lines.some((line) => /^local\b/.test(line));
   const allows = lines.some((line) => /^allow\b/.test(line));
   const { stdout } = await askTool('systemctl', 'is-active', 'chrony.service');
-  const findings = [
-    !gives || fs.existsSync(battery)
-      ? ok('')
-      : warn(
-          'The box gives cameras its own clock, and has none that runs on a battery: after a power cut all of them follow a wrong one.',
-          `Take the line "local" out of ${file}, then "sudo systemctl restart chrony".`,
-        ),
-    allows
-      ? ok('')
-      : warn(
-          `${file} lets no camera ask.`,
-          `Write "allow" with the venue's network there, such as "allow 10.0.7.0/24".`,
-        ),
-    stdout.trim() === 'active'
-      ? ok('')
-      : warn(
-          'chrony does not run, so cameras get no clock.',
-          '"sudo apt install chrony", "sudo systemctl enable --now chrony".',
-        ),
-  ];
-  return together(findings, ok('chrony gives cameras the clock of the box.'));
+  const faults: Fault[] = [];
+  if (gives && !fs.existsSync(battery)) {
+    const message =
+      'The box gives cameras its own clock, and has none that runs on a battery: after a power cut all of them follow a wrong one.';
+    faults.push(warn(message, `Take the line "local" out of ${file}, then "sudo systemctl restart chrony".`));
+  }
+  if (!allows) {
+    const advice = `Write "allow" with the venue's network there, such as "allow 10.0.7.0/24".`;
+    faults.push(warn(`${file} lets no camera ask.`, advice));
+  }
+  if (stdout.trim() !== 'active') {
+    const advice = '"sudo apt install chrony", "sudo systemctl enable --now chrony".';
+    faults.push(warn('chrony does not run, so cameras get no clock.', advice));
+  }
+  return together(faults, ok('chrony gives cameras the clock of the box.'));
 }

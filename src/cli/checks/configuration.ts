@@ -4,7 +4,7 @@ import { BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { knownVariables, nearestVariable } from '../options/environmentVariables.ts';
 import { integer, parseDuration } from '../options/optionParsers.ts';
 import type { Box } from './box.ts';
-import { type Check, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 /** What the timers' units read; no option stands for them. */
 const TIMERS: Readonly<Record<string, (text: string) => unknown>> = {
@@ -23,7 +23,7 @@ export const configuration: Check = {
       if (!knownVariables(program).includes(name)) return unknown(program, name, settingsFrom);
       const wrong = faultOf(program, name, settings[name]!);
       if (wrong !== undefined) return invalid(name, wrong, settingsFrom);
-      return isUnderSystemd && ['COURTD_HOST', 'COURTD_PORT'].includes(name) ? unused(name) : ok('');
+      return isUnderSystemd && ['COURTD_HOST', 'COURTD_PORT'].includes(name) ? unused(name) : undefined;
     });
     const known = names.length === 0 ? 'every setting is at its default' : `set: ${names.join(', ')}`;
     return together(
@@ -59,8 +59,8 @@ function unused(name: string): Finding {
   );
 }
 
-function oneOfTwo({ COURTD_TLS_CERT, COURTD_TLS_KEY }: Box['settings']): Finding {
-  if ((COURTD_TLS_CERT === undefined) === (COURTD_TLS_KEY === undefined)) return ok('');
+function oneOfTwo({ COURTD_TLS_CERT, COURTD_TLS_KEY }: Box['settings']): Fault {
+  if ((COURTD_TLS_CERT === undefined) === (COURTD_TLS_KEY === undefined)) return undefined;
   return fail(
     'Only one of COURTD_TLS_CERT and COURTD_TLS_KEY is set, and courtd does not start with that.',
     `Set both or neither, ${RESTART}.`,

@@ -2,7 +2,7 @@ import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { type Consistency, inspect } from '../../store/inspection/inspect.ts';
 import { counted } from '../terminal/output.ts';
 import type { Box } from './box.ts';
-import { type Check, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 const RESTORE = 'Keep a copy of the database, check the disk, and restore a backup ("courtd restore").';
 const INTEGRITY_MS = 3_600_000;
@@ -25,7 +25,7 @@ export const database: Check = {
   },
 };
 
-async function aboutPages({ data, progress, signal }: Box): Promise<Finding> {
+async function aboutPages({ data, progress, signal }: Box): Promise<Fault> {
   const startedAt = performance.now();
   const shows = setInterval(() => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
@@ -39,7 +39,7 @@ async function aboutPages({ data, progress, signal }: Box): Promise<Finding> {
         'Run "courtd check --full" again when nobody plays, or give it a restored backup with --data.',
       );
     }
-    if (faults === 0) return ok('');
+    if (faults === 0) return undefined;
     return fail(
       `SQLite's integrity check finds ${faults >= 100 ? '100 or more faults' : counted(faults, 'fault')}.`,
       RESTORE,

@@ -1,13 +1,13 @@
 import { constants, rmSync } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { fail, ok, warn } from '../../base/finding.ts';
 import { MIN_FREE_BYTES, RESERVE_BYTES } from '../../base/limits.ts';
 import { parseSize } from '../options/optionParsers.ts';
 import { cleanUpOnExit } from '../terminal/signals.ts';
 import { bytesFor } from '../terminal/units.ts';
 import type { Box } from './box.ts';
-import { type Check, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 const SYNCS = 9;
 /** A slow disk is measured with fewer. */
@@ -23,13 +23,13 @@ export const disk: Check = {
     const { bavail, bsize } = await fs.statfs(box.data);
     const free = bavail * bsize;
     const room = aboutRoom(box, free);
-    if (room.level === 'fail') return room;
+    if (room?.level === 'fail') return room;
     const ms = await syncTime(box.data);
     const [time, rate] = [ms < 10 ? ms.toFixed(1) : ms.toFixed(0), Math.max(1, Math.round(1000 / ms))];
     const told = `this disk takes ${time} ms a sync: at most about ${rate} commits a second`;
     const speed =
       ms < SLOW_MS
-        ? ok('')
+        ? undefined
         : warn(
             `${told[0]!.toUpperCase()}${told.slice(1)}.`,
             'A worn SD card or a slow stick: cameras wait for it. Use an SSD, or have cameras send more events at once.',
@@ -38,7 +38,7 @@ export const disk: Check = {
   },
 };
 
-function aboutRoom({ data, settings }: Box, free: number): Finding {
+function aboutRoom({ data, settings }: Box, free: number): Fault {
   if (free < RESERVE_BYTES) {
     return fail(
       `The disk of ${data} is full: ${bytesFor(free)} free.`,
@@ -46,7 +46,7 @@ function aboutRoom({ data, settings }: Box, free: number): Finding {
     );
   }
   const floor = floorOf(settings.COURTD_MIN_FREE);
-  if (free >= floor) return ok('');
+  if (free >= floor) return undefined;
   return warn(
     `Only ${bytesFor(free)} are free on the disk of ${data}, less than ${bytesFor(floor)} (COURTD_MIN_FREE).`,
     'Make room with "courtd prune", or set COURTD_KEEP or COURTD_KEEP_POSITIONS, before cameras are refused.',

@@ -1,8 +1,8 @@
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { fail, ok, warn } from '../../base/finding.ts';
 import { membersOf } from '../../base/json.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { counted } from '../terminal/output.ts';
-import { type Check, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 /** Older ones are history: a box may run for years without a boot. */
 const SINCE = '-7d';
@@ -44,9 +44,9 @@ async function journal(...filter: string[]): Promise<string[] | undefined> {
   return stdout.split('\n').filter((line) => line !== '' && line !== '-- No entries --');
 }
 
-function about(level: string, lines: readonly Record<string, unknown>[], finding: typeof fail): Finding {
+function about(level: string, lines: readonly Record<string, unknown>[], finding: typeof fail): Fault {
   const newest = lines[0];
-  if (newest === undefined) return ok('');
+  if (newest === undefined) return undefined;
   const many =
     lines.length >= LINES ? `${LINES} or more ${level} lines` : counted(lines.length, `${level} line`);
   return finding(`${many} in the log of the last week, the newest at ${newest.time} "${newest.msg}".`, READ);

@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { fail, ok, warn } from '../../base/finding.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { isMember, permissionHint } from '../../store/directory/permissionHint.ts';
 import { explain } from '../../store/open/openErrors.ts';
 import type { Box } from './box.ts';
-import { type Check, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 const OPEN_TO_OTHERS = 0o007;
 
@@ -32,28 +32,28 @@ export const permissions: Check = {
   },
 };
 
-function aboutUser({ data, unit }: Box, { uid }: fs.Stats): Finding {
+function aboutUser({ data, unit }: Box, { uid }: fs.Stats): Fault {
   const user = unit?.User;
-  if (user === undefined) return ok('');
+  if (user === undefined) return undefined;
   const line = asCaller(() => fs.readFileSync('/etc/passwd', 'utf8'))
     .split('\n')
     .find((line) => line.startsWith(`${user}:`));
-  if (line === undefined || Number(line.split(':')[2]) === uid) return ok('');
+  if (line === undefined || Number(line.split(':')[2]) === uid) return undefined;
   return fail(
     `${data} does not belong to the user ${user}, whom courtd.service runs as.`,
     `"sudo chown -R ${user}:${user} ${data}".`,
   );
 }
 
-function aboutDirectory(data: string, { mode }: fs.Stats): Finding {
-  if ((mode & OPEN_TO_OTHERS) === 0) return ok('');
+function aboutDirectory(data: string, { mode }: fs.Stats): Fault {
+  if ((mode & OPEN_TO_OTHERS) === 0) return undefined;
   return warn(`${data} is open to every user of this machine.`, `"sudo chmod o-rwx ${data}".`);
 }
 
-function aboutFile(file: string, data: string, { uid, gid }: fs.Stats): Finding {
+function aboutFile(file: string, data: string, { uid, gid }: fs.Stats): Fault {
   const stat = fs.lstatSync(file, { throwIfNoEntry: false });
   // A command that ends takes away what SQLite has beside the database.
-  if (stat === undefined) return ok('');
+  if (stat === undefined) return undefined;
   if (stat.isSymbolicLink()) {
     return fail(
       `${file} is a link, and courtd follows none there.`,
@@ -67,6 +67,6 @@ function aboutFile(file: string, data: string, { uid, gid }: fs.Stats): Finding 
     const hint = permissionHint(file, data);
     return fail(`${file} is closed to the daemon.`, `${hint[0]!.toUpperCase()}${hint.slice(1)}.`);
   }
-  if ((stat.mode & OPEN_TO_OTHERS) === 0) return ok('');
+  if ((stat.mode & OPEN_TO_OTHERS) === 0) return undefined;
   return warn(`${file} is open to every user of this machine.`, `"sudo chmod o-rwx ${file}".`);
 }

@@ -8,7 +8,7 @@ import { PROBE_PATH, type ProbeAnswer } from '../../control/probeRoute.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import { PROBE_HEADER } from '../../telemetry/ownProbes.ts';
 import type { Box } from './box.ts';
-import { type Check, readIfThere, together } from './check.ts';
+import { type Check, type Fault, readIfThere, together } from './check.ts';
 
 const ANSWER_MS = 5_000;
 /** For whoever sends a byte now and then. */
@@ -144,22 +144,17 @@ export async function aboutAvahi(
   const announced = Number(/<port>\s*(\d+)\s*<\/port>/.exec(text)?.[1]);
   const isTls = settings.COURTD_TLS_CERT !== undefined;
   const saysTls = /<txt-record>\s*tls=(?:1|yes|true)\s*<\/txt-record>/.test(text);
-  const findings = [
-    /<type>\s*_courtd\._tcp\s*<\/type>/.test(text)
-      ? ok('')
-      : warn(`${file} does not announce _courtd._tcp.`, 'Copy the example anew.'),
-    announced === listening
-      ? ok('')
-      : warn(
-          `${file} announces ${Number.isNaN(announced) ? 'no port' : `port ${announced}`}, and courtd listens on ${listening}.`,
-          `Write <port>${listening}</port> there.`,
-        ),
-    isTls === saysTls
-      ? ok('')
-      : warn(
-          `${file} announces tls=${saysTls ? 'yes' : 'no'}, and courtd ${isTls ? 'speaks TLS' : 'speaks no TLS'}.`,
-          `Write tls=${isTls ? 'yes' : 'no'} there.`,
-        ),
-  ];
-  return together(findings, ok(`The box is announced by mDNS as _courtd._tcp, port ${listening}.`));
+  const faults: Fault[] = [];
+  if (!/<type>\s*_courtd\._tcp\s*<\/type>/.test(text)) {
+    faults.push(warn(`${file} does not announce _courtd._tcp.`, 'Copy the example anew.'));
+  }
+  if (announced !== listening) {
+    const message = `${file} announces ${Number.isNaN(announced) ? 'no port' : `port ${announced}`}, and courtd listens on ${listening}.`;
+    faults.push(warn(message, `Write <port>${listening}</port> there.`));
+  }
+  if (isTls !== saysTls) {
+    const message = `${file} announces tls=${saysTls ? 'yes' : 'no'}, and courtd ${isTls ? 'speaks TLS' : 'speaks no TLS'}.`;
+    faults.push(warn(message, `Write tls=${isTls ? 'yes' : 'no'} there.`));
+  }
+  return together(faults, ok(`The box is announced by mDNS as _courtd._tcp, port ${listening}.`));
 }

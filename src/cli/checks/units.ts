@@ -1,6 +1,6 @@
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
-import { type Check, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 const UNITS = [
   'courtd.service',
@@ -123,10 +123,10 @@ export const sandbox: Check = {
   },
 };
 
-function aboutUnit(unit: UnitProperties): Finding {
+function aboutUnit(unit: UnitProperties): Fault {
   // An older systemd does not know all of them.
   const loose = SANDBOX_PROPERTIES.filter((name) => unit[name] !== undefined && !SANDBOX[name]!(unit[name]));
-  if (loose.length === 0) return ok('');
+  if (loose.length === 0) return undefined;
   const overrides = unit.DropInPaths ? ` (${unit.DropInPaths})` : '';
   return warn(
     `An override${overrides} has loosened the sandbox of courtd.service: ${loose.join(', ')}.`,
