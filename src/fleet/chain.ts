@@ -1,6 +1,5 @@
 import { linesOf, seqOf } from '../nats/chunk.ts';
-import type { ChunkHead } from '../nats/fleetLog.ts';
-import { sha256Of } from '../nats/fleetLog.ts';
+import { type ChunkHead, sha256Of } from '../nats/fleetLog.ts';
 
 /** Where the log of a box is not whole. */
 export interface Break {

@@ -22,8 +22,7 @@ export function parseServers(url: string): Servers {
   const scheme = /^\w+:\/\//.exec(url.trim())?.[0] ?? '';
   const whole = (one: string) => (one.includes('://') ? one : `${scheme}${one}`);
   const parsed = url.split(',').map((one) => parseServer(whole(one.trim())));
-  const [first] = parsed;
-  if (first === undefined) throw wrongUrl(url);
+  const first = parsed[0]!;
   const isOdd = (key: 'protocol' | 'username' | 'password') =>
     parsed.some((one) => one[key] !== first[key] && !(key !== 'protocol' && one[key] === ''));
   if (isOdd('protocol') || isOdd('username') || isOdd('password')) {

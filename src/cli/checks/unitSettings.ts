@@ -34,7 +34,7 @@ export function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
 
 /** @param settings those of courtd.service. @returns whether this is its data directory. */
 export function servesData({ COURTD_DATA = UNIT_DATA }: Record<string, string>, data: string): boolean {
-  return isSame(COURTD_DATA, data);
+  return realPath(COURTD_DATA) === realPath(data);
 }
 
 /** @returns those that are courtd's, and not empty. */
@@ -43,13 +43,10 @@ export function given(variables: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(own) as Record<string, string>;
 }
 
-function isSame(a: string, b: string): boolean {
-  const real = (name: string) => {
-    try {
-      return asCaller(() => fs.realpathSync(name));
-    } catch {
-      return path.resolve(name);
-    }
-  };
-  return real(a) === real(b);
+function realPath(name: string): string {
+  try {
+    return asCaller(() => fs.realpathSync(name));
+  } catch {
+    return path.resolve(name);
+  }
 }

@@ -1,3 +1,4 @@
+import { PLAIN } from '../terminal/style.ts';
 import { makeReport } from './report.ts';
 import { drawStatus } from './screen.ts';
 import { hasDatabase, readDaemonView, readStoreView } from './views.ts';
@@ -12,6 +13,5 @@ export async function plainStatus(data: string): Promise<string[]> {
   const { daemon, hangs } = await readDaemonView(data);
   const refusals = daemon?.refusals.map((refusal) => ({ ...refusal, error: '' })) ?? [];
   const report = makeReport({ daemon: daemon && { ...daemon, refusals }, hangs }, store, Date.now());
-  const canvas = { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
-  return drawStatus(report, canvas, Date.now());
+  return drawStatus(report, PLAIN, Date.now());
 }

@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import type { Database } from 'better-sqlite3';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
@@ -13,6 +12,7 @@ import { listTokens, tokenState } from '../../store/tokens/tokens.ts';
 import { SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from '../checks/unitSettings.ts';
 import { hasFailed } from '../checks/units.ts';
 import { withDatabase } from '../options/withDatabase.ts';
+import { isoTime } from '../terminal/output.ts';
 import type { Status } from './statusJson.ts';
 
 /** What the data directory says, whether a daemon runs or not. */
@@ -48,48 +48,39 @@ export function hasDatabase(directory: string): boolean {
 export async function readStoreView(data: string, before?: StoreView): Promise<StoreView> {
   const hasBackupFailed = await askForBackup(data);
   const nowMs = Date.now();
-  return withDatabase({ data }, async (db) => ({
-    ...viewOf(db, data, nowMs),
-    ship: await readShipView(data, db, shipSettingsOf(process.env)),
-    hasBackupFailed,
-    recent: before?.recent ?? recentSources(db, nowMs),
-  }));
+  return withDatabase({ data }, async (db) => {
+    const { events, sessions, oldestMs, growthBytesPerDay = 0 } = summarizeStore(db, nowMs);
+    const states = listTokens(db).map((token) => tokenState(token, nowMs));
+    const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    const free = freeBytes(data);
+    const backupMs = lastBackupMs(data);
+    return {
+      directory: data,
+      store: {
+        events,
+        sessions,
+        bytes: sizeOf(databaseFile(data)),
+        wal_bytes: sizeOf(`${databaseFile(data)}-wal`),
+        free_bytes: free,
+        days_left: growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null,
+        last_backup_at: isoTime(backupMs ?? null),
+      },
+      tokens: {
+        active: states.filter((state) => state === 'active').length,
+        retiring: states.filter((state) => state === 'retiring').length,
+      },
+      recent: before?.recent ?? recentSources(db, nowMs),
+      ship: await readShipView(data, db, shipSettingsOf(process.env)),
+      hasBackupFailed,
+      oldestMs,
+    };
+  });
 }
 
 async function askForBackup(data: string): Promise<boolean> {
   const shown = await showUnits([SERVICE, 'courtd-backup.service'], [...SETTINGS_PROPERTIES, 'Result']);
   if (shown === undefined || !servesData(settingsOf(shown[0]!), data)) return false;
   return hasFailed(shown[1]!.Result ?? 'success');
-}
-
-function viewOf(
-  db: Database,
-  data: string,
-  nowMs: number,
-): Omit<StoreView, 'recent' | 'ship' | 'hasBackupFailed'> {
-  const { events, sessions, oldestMs, growthBytesPerDay } = summarizeStore(db, nowMs);
-  const states = listTokens(db).map((token) => tokenState(token, nowMs));
-  const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  const free = freeBytes(data);
-  const isGrowing = growthBytesPerDay !== undefined && growthBytesPerDay > 0;
-  const backupMs = lastBackupMs(data);
-  return {
-    directory: data,
-    oldestMs,
-    store: {
-      events,
-      sessions,
-      bytes: sizeOf(databaseFile(data)),
-      wal_bytes: sizeOf(`${databaseFile(data)}-wal`),
-      free_bytes: free,
-      days_left: isGrowing ? Math.floor(free / growthBytesPerDay) : null,
-      last_backup_at: backupMs === undefined ? null : new Date(backupMs).toISOString(),
-    },
-    tokens: {
-      active: states.filter((state) => state === 'active').length,
-      retiring: states.filter((state) => state === 'retiring').length,
-    },
-  };
 }
 
 /** Read the store first: that is where root becomes the owner of the directory. @throws {OperatorError} where the socket is closed to this user. */

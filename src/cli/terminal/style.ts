@@ -15,9 +15,12 @@ const BLOCKS = ' ▁▂▃▄▅▆▇█';
 const ASCII = ' .:-=+*#@';
 const SMALLEST = 40;
 
+/** Of a pipe, or a file. */
+export const PLAIN: Canvas = { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
+
 /** NO_COLOR of any content turns colours off (no-color.org). */
 export function canvasOf(stream: WriteStream, env: NodeJS.ProcessEnv = process.env): Canvas {
-  if (!stream.isTTY) return { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
+  if (!stream.isTTY) return PLAIN;
   const isUtf8 = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
   return {
     columns: Math.max(stream.columns || 80, SMALLEST),

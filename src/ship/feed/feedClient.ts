@@ -27,10 +27,7 @@ export class FeedClient implements EventFeed {
     const { headers, body } = await this.#ask(`/v1/events?after=${after}&events=${most}`);
     return {
       epoch: String(headers['courtd-epoch']),
-      lines: body
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => `${line}\n`),
+      lines: body.match(/[^\n]*\n/g) ?? [],
       last: Number(headers['courtd-last']),
       isLast: headers['courtd-is-last'] === 'true',
     };
