@@ -1,5 +1,5 @@
-import { linesOf, seqOf } from '../nats/chunk.ts';
-import { type ChunkHead, sha256Of } from '../nats/fleetLog.ts';
+import { dataFault } from '../nats/chunk.ts';
+import type { ChunkHead } from '../nats/fleetLog.ts';
 
 /** Where the log of a box is not whole. */
 export interface Break {
@@ -66,22 +66,4 @@ export class Chains {
       ? ''
       : `it is the first of its epoch, and begins after seq ${after}: the box's last one was ${highest}`;
   }
-}
-
-function dataFault({ after, last, count, sha256 }: ChunkHead, data: Uint8Array): string {
-  if (sha256Of(data) !== sha256) return 'its data is not what Courtd-SHA256 says';
-  let lines: string[];
-  try {
-    lines = linesOf(data);
-  } catch {
-    return 'its data cannot be unpacked';
-  }
-  if (lines.length !== count) return `it has ${lines.length} events, and Courtd-Count says ${count}`;
-  let seq = after;
-  for (const line of lines) {
-    const next = seqOf(line);
-    if (!(next > seq)) return `its events are not in the order of their seq, after ${seq}`;
-    seq = next;
-  }
-  return seq === last ? '' : `its last event is seq ${seq}, and Courtd-Last says ${last}`;
 }

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { linesOf, seqOf } from '../../nats/chunk.ts';
+import { dataFault, linesOf } from '../../nats/chunk.ts';
 import { AFTER, COUNT, chunkHead, type Headers, LAST, SHA256, sha256Of } from '../../nats/fleetLog.ts';
 import type { Piece } from '../feed/eventFeed.ts';
 
@@ -29,13 +29,7 @@ export type StoredChunk = Pick<Chunk, 'after' | 'last' | 'lines'>;
 /** @returns undefined where the message is not one of courtd's, or is damaged. */
 export function chunkOf(data: Uint8Array, headers?: Headers): StoredChunk | undefined {
   const head = chunkHead(headers);
-  if (head === undefined || head.sha256 !== sha256Of(data)) return undefined;
-  const { after, last, count } = head;
-  try {
-    const lines = linesOf(data).map((line) => `${line}\n`);
-    const isWhole = lines.length === count && count > 0 && seqOf(lines.at(-1)!) === last && after < last;
-    return isWhole ? { after, last, lines } : undefined;
-  } catch {
-    return undefined;
-  }
+  if (head === undefined || head.after >= head.last || dataFault(head, data) !== '') return undefined;
+  const { after, last } = head;
+  return { after, last, lines: linesOf(data).map((line) => `${line}\n`) };
 }
