@@ -9,30 +9,26 @@ export interface Answer {
   readonly body: string;
 }
 
-/** How long an answer may take to be whole, and what is kept of one that is longer, in UTF-16 code units. */
-export interface AnswerLimits {
-  readonly wholeMs: number;
-  readonly chars: number;
-}
-
 /**
  * Sends a request and waits for the whole answer.
- * @param options `timeout` is for the time in which nothing moves.
+ * @param options `timeout` bounds the time without any traffic.
+ * @param limits `wholeMs` bounds the time until the answer is complete; of a body of more than `chars` UTF-16 code units the rest
+ * is dropped.
  * @throws Node's error; one with the code ETIMEDOUT where it takes too long.
  */
 export function requestAnswer(
   { protocol, ...options }: RequestOptions,
   body?: Buffer | string,
-  { wholeMs, chars }: Partial<AnswerLimits> = {},
+  { wholeMs, chars = Number.POSITIVE_INFINITY }: { readonly wholeMs?: number; readonly chars?: number } = {},
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  // Few need TLS, and all would wait for it to be loaded.
+  // Loaded on use: few callers need TLS.
   const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
   const request = send(options, (response) => {
     let text = '';
     response.setEncoding('utf8');
     response.on('data', (piece) => {
-      if (text.length < (chars ?? Number.POSITIVE_INFINITY)) text += piece;
+      if (text.length < chars) text += piece;
     });
     response.once('error', reject);
     response.once('end', () =>
@@ -44,7 +40,7 @@ export function requestAnswer(
   request.once('timeout', giveUp).once('error', reject);
   request.once('close', () => {
     clearTimeout(timer);
-    // Where the answer is whole, this comes too late to change anything.
+    // No effect where the answer is complete.
     reject(new Error('the connection ended in the middle of the answer'));
   });
   request.end(body);

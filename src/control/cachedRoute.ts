@@ -1,9 +1,9 @@
 import { answerJson, type ControlRoute } from './controlServer.ts';
 
-/** An answer is good for so long: many who ask at once cost no more than one. */
+/** How long an answer is reused: many clients that ask at once cost no more than one. */
 const KEPT_MS = 100;
 
-/** `GET path`: what `look` gives, as JSON. */
+/** `GET path`: what `look` returns, as JSON. */
 export function cachedRoute<Answer>(path: string, look: () => Answer | Promise<Answer>): ControlRoute {
   let [kept, lookedAt]: [Answer | Promise<Answer> | undefined, number] = [undefined, 0];
   return {

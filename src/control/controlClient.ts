@@ -1,12 +1,11 @@
-import type { IncomingMessage } from 'node:http';
-import { http } from '../base/nodeHttp.ts';
+import { type Answer as HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { checkControlFile, controlFile } from './controlSocket.ts';
+import { checkSocketFile, controlFile } from './controlSocket.ts';
 
 /** How long the daemon may take to answer: one that waits for its disk answers nothing. */
 const ANSWER_MS = 5_000;
 
-/** No daemon listens there: none runs, or it was killed, or it is just starting. */
+/** Nobody answers there: no daemon runs, or it was killed, or it is just starting or ending. */
 const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 
 /**
@@ -21,51 +20,24 @@ export async function askDaemon<Answer>(
   method: 'GET' | 'POST' = 'GET',
   body?: Buffer,
 ): Promise<Answer | undefined> {
-  const response = await openDaemon(directory, path, method, body);
-  if (response === undefined) return undefined;
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of response) chunks.push(chunk);
-    const answer = JSON.parse(Buffer.concat(chunks).toString());
-    if (response.statusCode === 200) return answer;
-    throw new OperatorError(
-      `The daemon of ${directory} does not know this (${response.statusCode}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
-    );
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    // It ended in the middle of its answer.
-    return undefined;
-  }
-}
-
-/** The same, for an answer that is read as it comes. @returns the response, whose head is there. */
-export function openDaemon(
-  directory: string,
-  path: string,
-  method: 'GET' | 'POST' = 'GET',
-  body?: Buffer,
-): Promise<IncomingMessage | undefined> {
   const socketPath = controlFile(directory);
-  return new Promise((resolve, reject) => {
-    checkControlFile(directory);
-    const request = http.request({ socketPath, path, method, agent: false, timeout: ANSWER_MS });
-    if (body !== undefined) request.setHeader('Content-Length', body.length);
-    request.once('timeout', () => {
-      request.destroy();
-      reject(new DaemonHangs(directory));
-    });
-    request.once('response', resolve);
-    request.once('error', (error: NodeJS.ErrnoException) => {
-      if (NOBODY.includes(error.code ?? '')) return resolve(undefined);
-      if (error.code !== 'EACCES' && error.code !== 'EPERM') return reject(error);
-      reject(
-        new OperatorError(
-          `${socketPath} is not accessible to this user: use sudo, or join the group of the data directory.`,
-        ),
-      );
-    });
-    request.end(body);
-  });
+  checkSocketFile(socketPath);
+  let answer: HttpAnswer;
+  try {
+    answer = await requestAnswer({ socketPath, path, method, agent: false, timeout: ANSWER_MS }, body);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (NOBODY.includes(code)) return undefined;
+    if (code === 'ETIMEDOUT') throw new DaemonHangs(directory);
+    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    throw new OperatorError(
+      `${socketPath} is not accessible to this user: use sudo, or join the group of the data directory.`,
+    );
+  }
+  if (answer.status === 200) return JSON.parse(answer.body);
+  throw new OperatorError(
+    `The daemon of ${directory} does not know this (${answer.status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
+  );
 }
 
 /** It is there, and does not answer. */

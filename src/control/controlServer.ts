@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,27 +8,27 @@ import { OperatorError } from '../base/operatorError.ts';
 import { bindPrivately, controlFile, giveToGroup, removeStale } from './controlSocket.ts';
 
 /**
- * Open connections: when all are taken, the oldest that is not being answered makes room, or else the oldest: clients that send half
- * a request, or read no answer, keep nobody out. A person has a few.
+ * Open connections; an operator has a few. At the limit the oldest idle one is closed, or else the oldest, so that clients that send
+ * half a request, or do not read their answer, keep nobody out.
  */
 export const CONNECTIONS = 64;
-/** A connection on which nothing moves, such as that of a client that does not read. */
+/** Milliseconds until a connection without traffic is closed, such as that of a client that does not read. */
 const IDLE_MS = 10_000;
 const HEADERS_MS = 5_000;
 const HEADERS_BYTES = 8 * 1024;
-/** How often the daemon looks whether its socket is still there. */
+/** How often the daemon checks that its socket still exists. */
 const CHECK_MS = 5_000;
 
-/** One thing that commands can ask of the daemon. The list of them is closed, and whoever may ask for one may ask for all. */
+/** One request that commands may make. Whoever may make one may make all of them. */
 export interface ControlRoute {
   readonly method: 'GET' | 'POST';
   /** As in `/v1/status`. */
   readonly path: string;
-  /** Answers; what it throws is logged, and answered with 500. */
+  /** Whatever it throws is logged, and answered with 500. */
   answer(req: IncomingMessage, res: ServerResponse, query: URLSearchParams): void | Promise<void>;
 }
 
-/** HTTP over `control.sock`, for the commands of this box. That it cannot be made keeps no event from being taken: it is logged, and tried again. */
+/** HTTP over `control.sock`, for the commands of this box. If the socket cannot be created, events are accepted all the same: that is logged, and tried again. */
 export class ControlServer {
   readonly #directory: string;
   readonly #routes: readonly ControlRoute[];
@@ -35,12 +36,12 @@ export class ControlServer {
   readonly #timer: NodeJS.Timeout;
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
-  /** Of the socket that it listens on. */
+  /** Of the socket on which it listens. */
   #inode: number | undefined;
   #told = '';
   #isClosed = false;
 
-  /** The caller has the lock of the directory, and keeps it until `close` has resolved. */
+  /** The caller holds the lock of the directory until `close` has resolved. */
   constructor(directory: string, routes: readonly ControlRoute[], log: Logger) {
     this.#directory = directory;
     this.#routes = routes;
@@ -48,7 +49,7 @@ export class ControlServer {
     this.#timer = setInterval(() => void this.#check(), CHECK_MS).unref();
   }
 
-  /** @returns once it listens, or it is known that it cannot for now. */
+  /** Resolves once it listens, or cannot for now. */
   async listen(): Promise<void> {
     try {
       removeStale(controlFile(this.#directory));
@@ -73,22 +74,18 @@ export class ControlServer {
     );
     server.timeout = IDLE_MS;
     server.on('connection', (socket) => this.#arrive(socket));
-    const listening = new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.once('listening', resolve);
-    });
-    // Node binds before it returns, and says so later.
+    const listening = once(server, 'listening');
+    // Node binds before `listen` returns, and emits the event later.
     bindPrivately(controlFile(this.#directory), (file) => server.listen({ path: file }));
     await listening;
     server.on('error', (error) => this.#tell(error));
-    // A command that ends does not keep the daemon, nor does this.
     server.unref();
     this.#server = server;
     giveToGroup(controlFile(this.#directory));
     this.#inode = fs.lstatSync(controlFile(this.#directory)).ino;
   }
 
-  /** Somebody may have removed it, or what lay in its place. */
+  /** Listens again where somebody has removed the socket, or what was in its place. */
   async #check(): Promise<void> {
     const inode = fs.lstatSync(controlFile(this.#directory), { throwIfNoEntry: false })?.ino;
     if (this.#isClosed || (this.#server !== undefined && inode === this.#inode)) return;
@@ -117,7 +114,7 @@ export class ControlServer {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    // No command pipelines: Node would make the answers to all that came, for a client that may never read them.
+    // No command pipelines. Node would buffer the answers to all requests, for a client that may never read them.
     if (BUSY.has(req.socket)) return void req.socket.destroy();
     BUSY.add(req.socket);
     res.once('close', () => BUSY.delete(req.socket));
@@ -137,7 +134,7 @@ export class ControlServer {
     }
   }
 
-  /** Once for each reason. */
+  /** Logs a failure, once for each reason. */
   #tell(error: NodeJS.ErrnoException): void {
     const reason = error instanceof OperatorError ? error.message : (error.code ?? error.message);
     if (reason === this.#told) return;
@@ -149,10 +146,10 @@ export class ControlServer {
   }
 }
 
-/** Those that are being answered. */
+/** Connections whose request is being answered. */
 const BUSY = new WeakSet<Socket>();
 
-/** @returns what a request asks for. URL would throw on some that Node lets through, such as `//`. */
+/** Splits a request's target. URL would throw for some that Node lets through, such as `//`. */
 export function targetOf({ url = '' }: IncomingMessage): { path: string; query: URLSearchParams } {
   const [path = '', ...query] = url.split('?');
   return { path, query: new URLSearchParams(query.join('?')) };

@@ -7,18 +7,16 @@ export function controlFile(directory: string): string {
   return path.join(directory, 'control.sock');
 }
 
-/** sun_path of unix(7) holds 108 bytes with the zero at its end. */
+/** sun_path (unix(7)) holds 108 bytes, with a zero byte at the end. */
 const PATH_BYTES = 107;
 const SOCKET_MODE = 0o660;
-/** While it is made: nobody gets in before it has its mode. */
+/** While it is being created: nobody can connect before it has its mode. */
 const SOCKET_UMASK = 0o777 & ~SOCKET_MODE;
 
-/** @throws {OperatorError} where no socket can have this name, or where something else has it. */
-export function checkControlFile(directory: string): fs.Stats | undefined {
-  return checkSocketFile(controlFile(directory));
-}
-
-/** The same for another socket of the data directory. */
+/**
+ * @returns what has the name of a socket of the data directory; undefined where nothing does.
+ * @throws {OperatorError} where no socket can have this name, or something else has it.
+ */
 export function checkSocketFile(file: string): fs.Stats | undefined {
   if (Buffer.byteLength(file) > PATH_BYTES) {
     throw new OperatorError(
@@ -33,12 +31,12 @@ export function checkSocketFile(file: string): fs.Stats | undefined {
   );
 }
 
-/** Removes the socket of a daemon that was killed. Whoever calls this has the directory's lock: no other daemon lives there. */
+/** Removes the socket of a daemon that was killed. The caller holds the directory's lock, so no other daemon uses it. */
 export function removeStale(file: string): void {
   if (checkSocketFile(file) !== undefined) fs.rmSync(file, { force: true });
 }
 
-/** Makes a socket with its mode and the group of its directory. @param bind makes it, before it returns. */
+/** Creates a socket that only its owner and group can open. @param bind creates it before it returns. */
 export function bindPrivately(file: string, bind: (file: string) => void): void {
   const before = process.umask(SOCKET_UMASK);
   try {
@@ -48,7 +46,7 @@ export function bindPrivately(file: string, bind: (file: string) => void): void 
   }
 }
 
-/** Where a directory does not give its group to what is made in it. A user who is not in that group cannot: then the mode is for its own. */
+/** For a directory whose group new files do not inherit. A user outside that group cannot give it away: the socket then keeps the user's own. */
 export function giveToGroup(file: string): void {
   fs.chmodSync(file, SOCKET_MODE);
   const { gid } = fs.statSync(path.dirname(file));

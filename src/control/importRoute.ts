@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BATCH_EVENTS, BODY_BYTES } from '../base/limits.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
@@ -9,24 +10,24 @@ import type { Counts } from '../store/write/appender.ts';
 import { answerJson, type ControlRoute } from './controlServer.ts';
 
 export const IMPORT_PATH = '/v1/import';
-/** Of one request: a single event may be as large as a body, and what is larger is given alone. */
+/** Bytes of one request: a single event may be as large as a camera's whole body, and have a line end. */
 export const IMPORT_BYTES = BODY_BYTES + 1;
-/** Of all requests that are being read or wait for their turn. */
+/** Bytes of all requests that are being read or wait for their turn. */
 const IN_FLIGHT_BYTES = 3 * IMPORT_BYTES;
-/** For a body to be there: it comes from this machine. */
+/** Milliseconds for a body to arrive: it comes from this machine. */
 const BODY_MS = 10_000;
-/** Lines are checked for this long before anything else that has arrived is served. */
+/** Milliseconds of checking lines after which whatever else has arrived is served. */
 const SLICE_MS = 2;
 
 export type ImportAnswer =
   | { readonly counts: Pick<Counts, 'accepted' | 'duplicates' | 'conflicts'> }
-  /** Nothing of the batch is stored. @see ImportFault */
+  /** Nothing of the batch is stored. */
   | { readonly fault: ImportFault }
   | { readonly refused: { readonly code: ProblemCode; readonly error: string } };
 
-/** The first line of a batch that is no valid event. */
+/** The first line of a batch that is not a valid event. */
 export interface ImportFault {
-  /** From 0 on. */
+  /** The line's position in the batch, from 0. */
   readonly index: number;
   readonly message: string;
   readonly members: ProblemMembers;
@@ -34,13 +35,13 @@ export interface ImportFault {
 
 export interface ImportContext {
   readonly rules: EventRules;
-  /** As for a request of a camera. */
+  /** As for a camera's request. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
 
 /**
  * `POST /v1/import`: a batch of at most BATCH_EVENTS events, one a line, stored whole or not at all, as if a camera had sent it.
- * Batches take turns, and after each there is a pause as long as it took: cameras get at least half of the time. A body is read
+ * Batches take turns, and each is followed by a pause as long as it took: cameras get at least half of the time. A body is read
  * before its turn, so that an unfinished one delays nobody.
  */
 export function importRoute(context: ImportContext): ControlRoute {
@@ -81,13 +82,11 @@ export function importRoute(context: ImportContext): ControlRoute {
   };
 }
 
-/** @returns undefined where it has not come in time, or its sender is gone. */
+/** @returns undefined where the body did not arrive in time, or its sender is gone. */
 async function readWithin(req: IncomingMessage, timeoutMs: number): Promise<Buffer | undefined> {
   const timer = setTimeout(() => req.destroy(), timeoutMs);
-  const chunks: Buffer[] = [];
   try {
-    for await (const chunk of req) chunks.push(chunk);
-    return Buffer.concat(chunks);
+    return await buffer(req);
   } catch {
     return undefined;
   } finally {
@@ -107,7 +106,7 @@ async function store(body: Buffer, { rules, append }: ImportContext): Promise<Im
   }
 }
 
-/** Each line is what a request with one event would be. */
+/** Each line is treated as the body of a request with one event. */
 async function decode(
   body: Buffer,
   rules: EventRules,

@@ -7,7 +7,7 @@ export interface ProbeAnswer {
   readonly mark: string;
 }
 
-/** `POST /v1/probe`: a mark for one request to the port that is not counted as a refused one. */
+/** `POST /v1/probe`: a mark for one request to the TCP port, which is then not counted as refused. */
 export function probeRoute(issue: () => string): ControlRoute {
   return {
     method: 'POST',

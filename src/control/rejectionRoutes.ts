@@ -1,5 +1,6 @@
 import { REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
+import type { RejectionLog } from '../telemetry/rejectionLog.ts';
 import { answerJson, type ControlRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
@@ -17,9 +18,9 @@ export interface RejectionReport {
 
 /** The same, with what is kept of its body. */
 export interface WholeRejection extends RejectionReport {
-  /** Its first bytes, as base64; null where it was not read, or is not kept. */
+  /** The first bytes of its body, as base64; null where it was not read, or is not kept. */
   readonly body_base64: string | null;
-  /** Of all that was read of it. */
+  /** Size of all that was read of the body. */
   readonly body_bytes: number | null;
 }
 
@@ -41,13 +42,8 @@ export function wholeOf(rejection: Rejection): WholeRejection {
 export const REJECTIONS_PATH = '/v1/rejections';
 export const REJECTION_PATH = '/v1/rejections/show';
 
-interface Remembered {
-  newest(count: number): Rejection[];
-  find(id: string): Rejection | undefined;
-}
-
 /** `GET /v1/rejections?last=N`, the newest first, and `GET /v1/rejections/show?id=ID`: null where there is none. */
-export function rejectionRoutes(rejections: Remembered): ControlRoute[] {
+export function rejectionRoutes(rejections: Pick<RejectionLog, 'newest' | 'find'>): ControlRoute[] {
   return [
     {
       method: 'GET',
