@@ -5,7 +5,7 @@ import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { ClientTallies } from './clientTallies.ts';
 
-/** Characters of a request id: the first 48 bits of a random UUID. A counter would tell a client how many requests there are. */
+/** Characters of a request id: the first 48 bits of a random UUID. A counter would reveal to a client how many requests there are. */
 const REQUEST_ID_CHARS = 13;
 
 /** What the log says of one request, besides its outcome. */
@@ -16,7 +16,7 @@ export class RequestInfo {
   readonly startedAt = performance.now();
   /** Source and court of the request's first event, and how many there are, once they have been parsed. */
   camera: LogFields | undefined;
-  /** What has been read of its body, unpacked where that was possible. */
+  /** What has been read of its body, decompressed where that was possible. */
   body: Buffer | undefined;
   #id: string | undefined;
 
@@ -24,7 +24,7 @@ export class RequestInfo {
     this.client = client;
   }
 
-  /** The id that the log and a problem response share. Made when it is needed: of most requests neither speaks. */
+  /** The id that the log and a problem response share. Made on first use: most requests appear in neither. */
   get id(): string {
     this.#id ??= randomUUID().slice(0, REQUEST_ID_CHARS);
     return this.#id;
@@ -93,12 +93,7 @@ export class AccessLog {
     const ms = this.#count(info);
     this.#summary.refused[code] = (this.#summary.refused[code] ?? 0) + 1;
     this.#clients.of(info.client).counts.refused++;
-    const line = {
-      ...{ request_id: info.id, client: info.client, status, code },
-      ...camera,
-      ...logFields,
-      ms,
-    };
+    const line = { request_id: info.id, client: info.client, status, code, ...camera, ...logFields, ms };
     const kind = `${code} ${logFields.source ?? logFields.reason ?? ''}`;
     this.#warnWithinQuota(info.client, kind, line, `refused: ${problem.message}`);
   }

@@ -4,8 +4,6 @@ import type { HttpResponse } from './connection/connection.ts';
 
 /** Every response of courtd is made here (README.md, "Answers"). */
 
-const PROBLEM_TYPE = 'application/problem+json';
-
 /** @returns 202 with the two counts (spec 2.3). Send it only after the commit. */
 export function acceptedResponse({ accepted, duplicates, conflicts }: Counts): HttpResponse {
   const body = `{"accepted":${accepted},"duplicates":${duplicates}}`;
@@ -17,13 +15,13 @@ export function acceptedResponse({ accepted, duplicates, conflicts }: Counts): H
   return { status: 202, headers, body };
 }
 
-/** @param requestId the id that the log has for this request. */
+/** @param requestId the id of this request in the log. */
 export function problemResponse(problem: Problem, requestId: string): HttpResponse {
   const body = problem.body(requestId);
   return {
     status: problem.status,
     headers: {
-      'Content-Type': PROBLEM_TYPE,
+      'Content-Type': 'application/problem+json',
       'Content-Length': Buffer.byteLength(body),
       'Cache-Control': 'no-store',
       ...problem.headers,

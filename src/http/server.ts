@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
@@ -31,15 +32,6 @@ import { checkPreconditions } from './request/preconditions.ts';
 
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
-
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface ListenSocket {
-  readonly fd: number;
-}
 
 /** What the server depends on. */
 export interface ServerContext extends IngestContext {
@@ -114,15 +106,12 @@ export class CourtServer {
    * @returns the address, once the server is listening.
    * @throws Node's error of listen(2), such as EADDRINUSE; EINVAL where the descriptor is not a TCP socket.
    */
-  async listen(where: ListenAddress | ListenSocket): Promise<AddressInfo> {
+  async listen(
+    where: { readonly host: string; readonly port: number } | { readonly fd: number },
+  ): Promise<AddressInfo> {
     const server = this.#server;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ ...where, backlog: BACKLOG_CONNECTIONS }, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+    server.listen({ ...where, backlog: BACKLOG_CONNECTIONS });
+    await once(server, 'listening');
     this.#isInherited = 'fd' in where;
     const address = server.address();
     if (address !== null && typeof address === 'object') return address;
@@ -133,13 +122,14 @@ export class CourtServer {
   /**
    * Graceful shutdown: accepts no new connections, drains the open ones (each response says `Connection: close`) and closes idle
    * ones. Connections in the backlog of an inherited socket are left to the next process.
-   * @returns settles when the last connection is closed, after SHUTDOWN_MS at the latest.
+   * Resolves when the last connection is closed, after SHUTDOWN_MS at the latest.
    */
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#connections.isClosing = true;
-    if (!this.#isInherited) await this.#drainBacklog();
+    // Closing a listening socket resets the connections in its backlog: these are accepted first.
+    if (!this.#isInherited) await this.#acceptBurst.untilQuiet(SHUTDOWN_IDLE_MS);
     const server = this.#server;
     const closed = new Promise<void>((resolve) => {
       // Not http.Server's own close: it also drops accepted connections that have not sent a byte yet.
@@ -156,23 +146,6 @@ export class CourtServer {
     await closed;
     clearTimeout(idleTimer);
     clearTimeout(deadline);
-  }
-
-  /** Closing a listening socket resets the connections in its backlog: these are accepted first. */
-  async #drainBacklog(): Promise<void> {
-    const until = performance.now() + SHUTDOWN_IDLE_MS;
-    let hasAccepted = true;
-    const onConnection = () => {
-      hasAccepted = true;
-    };
-    this.#server.on('connection', onConnection);
-    while (hasAccepted && performance.now() < until) {
-      hasAccepted = false;
-      // Node accepts one connection a turn. Two turns: the first may have passed its accept phase already.
-      await nextTurn();
-      await nextTurn();
-    }
-    this.#server.off('connection', onConnection);
   }
 
   #onConnection(socket: net.Socket): void {

@@ -2,13 +2,13 @@ import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base
 import type { Problem } from '../protocol/errors.ts';
 import type { NumberedRejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
 
-/** How much is freed at once when the total is too large. */
+/** Bytes that are freed at once where the total is too large. */
 const ROOM_BYTES = REJECTIONS_BYTES / 16;
-/** Memory of a rejection besides its texts and its body. */
+/** Memory that a rejection takes besides its texts and its body. */
 const OVERHEAD_BYTES = 300;
-/** Bodies of one kind that are copied within a second; in a flood, more of the same would add nothing. */
+/** Bodies of one kind that are copied within a second; in a flood, more of the same tell nothing new. */
 const BODIES_PER_S = 100;
-/** At most this many of one kind go into a write, the newest, except in the last write before the end. */
+/** Rejections of one kind that one write takes at most, the newest; the last write before the daemon ends takes all. */
 const WRITTEN_OF_A_KIND = 20;
 
 type Kept = { -readonly [Name in keyof NumberedRejection]: NumberedRejection[Name] } & {
@@ -36,18 +36,15 @@ export interface RefusedRequest {
   readonly source: string | null;
   readonly courtId: string | null;
   readonly events: number | null;
-  /** What was read of its body; undefined where nothing was. Its first bytes are copied. */
+  /** What was read of its body; undefined where nothing was. Only its first bytes are kept, as a copy. */
   readonly body: Buffer | undefined;
-  /** The token that the client sent: removed from everything that is kept. */
+  /** The token that the client sent: removed from the body. The other members come without it. */
   readonly token: string | undefined;
 }
 
-const REMOVED = '(token removed)';
-
 /**
- * The last refused requests, in memory, at most REJECTIONS_KEPT. When it is full, the kind that has most gives up its oldest: a
- * flood of one kind pushes out nothing but itself. It is on the path of every refusal, so that the cost of a refusal does not grow
- * with what it holds.
+ * The last refused requests, in memory, at most REJECTIONS_KEPT. When it is full, the largest kind loses its oldest one, so that a
+ * flood of one kind evicts nothing else. Every refusal passes here, so its cost does not depend on how much is kept.
  */
 export class RejectionLog {
   readonly #kinds = new Map<string, Kind>();
@@ -60,7 +57,7 @@ export class RejectionLog {
   #gone: number[] = [];
   #isChanged = false;
 
-  /** @param before the rejections that the last daemon left, the oldest first. */
+  /** @param before the rejections that the previous daemon stored, the oldest first. */
   constructor(before: readonly NumberedRejection[] = []) {
     this.#turn = (before.at(-1)?.turn ?? 0) + 1;
     for (const { code, client, source, ...rest } of before)
@@ -69,9 +66,7 @@ export class RejectionLog {
 
   /** @param nowMs by the box's clock. @param now of the monotonic clock, in milliseconds. */
   add(refused: RefusedRequest, nowMs: number, now: number): void {
-    const { id, client, problem, events, body, token } = refused;
-    const source = without(token, refused.source);
-    const courtId = without(token, refused.courtId);
+    const { id, client, problem, source, courtId, events, body, token } = refused;
     const kind = this.#kindOf(problem.code, client, source);
     const last = kind.kept.at(-1);
     const copy = body !== undefined && mayCopy(kind, now) ? headOf(body, token) : null;
@@ -83,9 +78,9 @@ export class RejectionLog {
       status: problem.status,
       courtId: last?.courtId === courtId ? last.courtId : ownText(courtId),
       events,
-      error: last?.error === problem.message ? last.error : (without(token, ownText(problem.message)) ?? ''),
+      error: last?.error === problem.message ? last.error : ownText(problem.message),
       body: copy,
-      // A token may have been taken out of it.
+      // Removing a token may have changed its size.
       bodyBytes: isWhole ? copy.length : (body?.length ?? null),
     };
     this.#isChanged = true;
@@ -137,7 +132,7 @@ export class RejectionLog {
     };
   }
 
-  /** @param ofAKind at most so many of each. */
+  /** @param ofAKind how many of each kind at most. */
   #newestFirst(ofAKind = REJECTIONS_KEPT): Kept[] {
     const all = [...this.#kinds.values()].flatMap(({ kept }) => kept.slice(-ofAKind));
     return all.sort((a, b) => b.turn - a.turn);
@@ -166,7 +161,7 @@ export class RejectionLog {
     if (this.#bytes > REJECTIONS_BYTES) this.#makeRoom();
   }
 
-  /** Frees memory from the kinds with most bytes, more than it must, since it goes through all of them. */
+  /** Frees memory from the kinds that use the most. More than is needed, since finding them goes through all kinds. */
   #makeRoom(): void {
     while (this.#bytes > REJECTIONS_BYTES - ROOM_BYTES) {
       let heaviest: Kind | undefined;
@@ -179,8 +174,7 @@ export class RejectionLog {
 
   #dropOldest(kind: Kind): void {
     this.#resize(kind, -1);
-    const oldest = kind.kept.shift();
-    if (oldest === undefined) return;
+    const oldest = kind.kept.shift()!;
     this.#weigh(kind, -bytesOf(oldest));
     if (oldest.isStored) this.#gone.push(oldest.turn);
   }
@@ -190,7 +184,7 @@ export class RejectionLog {
     this.#bytes += bytes;
   }
 
-  /** Call it before one is added or taken away. */
+  /** Call it before a rejection is added to a kind or removed from it. */
   #resize(kind: Kind, by: 1 | -1): void {
     const [before, after] = [kind.kept.length, kind.kept.length + by];
     this.#count += by;
@@ -218,7 +212,7 @@ function mayCopy(kind: Kind, now: number): boolean {
 
 /** @returns a copy: what is read from a connection is a part of a larger buffer. */
 function headOf(body: Buffer, token: string | undefined): Buffer {
-  // A token that the end of what is kept would cut goes as a whole: what is taken out in front of it moves its first part up.
+  // A token that would be cut off in the middle is left out as a whole. Removing others before it would otherwise keep part of it.
   const reach = body.subarray(0, REJECTION_BODY_BYTES + (token?.length ?? 0));
   const last = token === undefined ? -1 : reach.lastIndexOf(token, REJECTION_BODY_BYTES - 1);
   const isCut = last >= 0 && last + token!.length > REJECTION_BODY_BYTES;
@@ -228,12 +222,8 @@ function headOf(body: Buffer, token: string | undefined): Buffer {
     head.copy(copy);
     return copy;
   }
-  const text = head.toString('latin1').replaceAll(token, REMOVED);
+  const text = head.toString('latin1').replaceAll(token, '(token removed)');
   return Buffer.from(text, 'latin1').subarray(0, REJECTION_BODY_BYTES);
-}
-
-function without<Text extends string | null>(token: string | undefined, text: Text): Text | string {
-  return token !== undefined && text?.includes(token) ? text.replaceAll(token, REMOVED) : text;
 }
 
 /** @returns a copy of a text: a slice of a body would keep the whole body in memory. */

@@ -1,6 +1,6 @@
 import type { LogFields, Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
-import { type Counts, copiesOf } from '../store/write/appender.ts';
+import type { Counts } from '../store/write/appender.ts';
 import { OwnProbes } from './ownProbes.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
 import { RejectionLog } from './rejectionLog.ts';
@@ -8,11 +8,11 @@ import { SlidingCounts } from './slidingCounts.ts';
 import { type SourceGauges, type SourceReport, SourceTable } from './sourceTable.ts';
 import { Totals } from './totals.ts';
 
-/** By how much the two clocks may drift apart between two requests before the box's was set. */
+/** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
 
-const [EVENTS, REQUESTS, REFUSED] = [0, 1, 2];
-const RATES = 3;
+/** What is counted: in the last minute all of it, in the last hour and day only events. */
+const [EVENTS, REQUESTS, REFUSED] = [0, 1, 2] as const;
 
 /** As in `courtd status --json`. */
 export interface RateReport {
@@ -43,9 +43,9 @@ export class Telemetry {
   readonly probes = new OwnProbes();
   readonly #sources = new SourceTable();
   readonly #refusals = new RefusalTable();
-  readonly #minute = new SlidingCounts(RATES, 60, 1_000);
-  readonly #hour = new SlidingCounts(RATES, 60, 60_000);
-  readonly #day = new SlidingCounts(RATES, 48, 1_800_000);
+  readonly #minute = new SlidingCounts(3, 60, 1_000);
+  readonly #hour = new SlidingCounts(1, 60, 60_000);
+  readonly #day = new SlidingCounts(1, 48, 1_800_000);
   /** What the wall clock would say at the monotonic clock's zero. */
   #epochMs: number;
 
@@ -54,22 +54,22 @@ export class Telemetry {
     this.#epochMs = wall - monotonic;
   }
 
-  /** Call it after the commit. @param received when the store was given them. */
+  /** Call it after the commit. @param received when the events were given to the store. */
   stored(client: string, events: readonly CourtEvent[], counts: Counts, received: Moment): void {
     const { monotonic: at, wall: receivedMs } = received;
     this.#watchClock(receivedMs - at);
-    this.#count(EVENTS!, counts.accepted, at);
-    this.#count(REQUESTS!, 1, at);
+    for (const counter of [this.#minute, this.#hour, this.#day]) counter.add(at, EVENTS, counts.accepted);
+    this.#minute.add(at, REQUESTS, 1);
     this.#sources.stored(client, events, receivedMs, at);
-    const copies = copiesOf(counts);
+    const { copies } = counts;
     if (copies !== undefined) this.#sources.repeated(copies.all, copies.inConflict, at);
     this.totals.accepted(events, copies);
   }
 
-  /** @param camera which one it was, where that is known. */
+  /** @param camera the request's source and court, where they are known. */
   refused(client: string, problem: Problem, camera: LogFields = {}, at = performance.now()): void {
-    this.#count(REQUESTS!, 1, at);
-    this.#count(REFUSED!, 1, at);
+    this.#minute.add(at, REQUESTS, 1);
+    this.#minute.add(at, REFUSED, 1);
     const { code, message: error, logFields } = problem;
     this.totals.requests[code]++;
     const { source = null, court_id = null } = { ...camera, ...logFields };
@@ -79,16 +79,15 @@ export class Telemetry {
 
   report({ monotonic, wall }: Moment = now()): TelemetryReport {
     this.#watchClock(wall - monotonic);
-    const last = (counts: SlidingCounts, kind: number | undefined) => counts.sum(monotonic, kind!);
     const storedAt = (client: string) => this.#sources.lastOfClient(client);
     const refusals = this.#refusals.report(monotonic, wall, storedAt);
     return {
       rates: {
-        events_last_minute: last(this.#minute, EVENTS),
-        events_last_hour: last(this.#hour, EVENTS),
-        events_last_day: last(this.#day, EVENTS),
-        requests_last_minute: last(this.#minute, REQUESTS),
-        refused_last_minute: last(this.#minute, REFUSED),
+        events_last_minute: this.#minute.sum(monotonic, EVENTS),
+        events_last_hour: this.#hour.sum(monotonic, EVENTS),
+        events_last_day: this.#day.sum(monotonic, EVENTS),
+        requests_last_minute: this.#minute.sum(monotonic, REQUESTS),
+        refused_last_minute: this.#minute.sum(monotonic, REFUSED),
       },
       sources: withNameless(this.#sources.report(monotonic, wall), refusals),
       refusals,
@@ -100,12 +99,6 @@ export class Telemetry {
     return this.#sources.gauges(at);
   }
 
-  #count(kind: number, count: number, at: number): void {
-    this.#minute.add(at, kind, count);
-    this.#hour.add(at, kind, count);
-    this.#day.add(at, kind, count);
-  }
-
   #watchClock(epochMs: number): void {
     if (Math.abs(epochMs - this.#epochMs) <= CLOCK_SET_MS) return;
     this.#epochMs = epochMs;
@@ -113,7 +106,7 @@ export class Telemetry {
   }
 }
 
-/** What was refused before its events were read is that of the one source that its client is known for. */
+/** Requests that were refused before their events were read count for the source of their client, where it has only one. */
 function withNameless(sources: SourceReport[], refusals: readonly RefusalReport[]): SourceReport[] {
   for (const { client, source, requests } of refusals) {
     if (source !== null) continue;

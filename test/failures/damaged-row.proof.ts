@@ -40,7 +40,7 @@ t.test(
     const sent = events(5_000);
     committer.append(...court(...sent));
     // Or a start would read all of them, and refuse to serve.
-    while (committer.appender.isMaintenanceDue) committer.appender.maintenanceStep();
+    while (committer.appender.keys.isFlushDue) committer.appender.keys.flushStep();
     committer.sealAll();
     db.close();
     const lost = damage(path.join(folder, 'courtd.db'));

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** The longest that requests wait while new connections are being accepted. */
+/** Milliseconds that requests wait at most while new connections are being accepted. */
 const ACCEPT_BURST_MS = 20;
 
 /**
@@ -9,26 +9,28 @@ const ACCEPT_BURST_MS = 20;
  */
 export class AcceptBurst {
   #ended: Promise<void> | undefined;
-  #hasNew = false;
+  #accepted = 0;
 
   onConnection(): void {
-    this.#hasNew = true;
-    this.#ended ??= this.#waitForEnd();
+    this.#accepted++;
+    this.#ended ??= this.untilQuiet(ACCEPT_BURST_MS).then(() => {
+      this.#ended = undefined;
+    });
   }
 
-  /** @returns settles when requests may be parsed; undefined where there is no burst. */
+  /** @returns a promise that resolves when requests may be parsed; undefined where there is no burst. */
   ended(): Promise<void> | undefined {
     return this.#ended;
   }
 
-  async #waitForEnd(): Promise<void> {
-    const until = performance.now() + ACCEPT_BURST_MS;
-    while (this.#hasNew && performance.now() < until) {
-      this.#hasNew = false;
+  /** Resolves once no more connections arrive, after `maxMs` milliseconds at the latest. */
+  async untilQuiet(maxMs: number): Promise<void> {
+    const until = performance.now() + maxMs;
+    for (let seen = -1; seen !== this.#accepted && performance.now() < until; ) {
+      seen = this.#accepted;
       // Two turns: the first may have passed its accept phase already.
       await nextTurn();
       await nextTurn();
     }
-    this.#ended = undefined;
   }
 }

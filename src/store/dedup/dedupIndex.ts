@@ -16,7 +16,6 @@ const BLOOM_FILTER = { bits: 2 ** 25, keys: 4_000_000 } as const;
 /** SQL: the events whose keys are not in the table `key` yet. A start reads them back into the memtable. */
 export const UNFLUSHED = 'FROM event WHERE seq > (SELECT up_to_seq FROM flushed)';
 
-const NO_KEYS: readonly KeyEntry[] = [];
 const NO_SEQS: readonly number[] = [];
 
 /**
@@ -132,10 +131,7 @@ export class DedupIndex {
     this.#flush.begin(this.#memtable);
     this.#memtable = new Memtable();
     this.#committedLength = 0;
-    if (this.#keysInFilter > BLOOM_FILTER.keys) this.#replaceFilter();
-  }
-
-  #replaceFilter(): void {
+    if (this.#keysInFilter <= BLOOM_FILTER.keys) return;
     this.#lastUnfilteredSession = this.#lastSession;
     this.#filter = new BloomFilter(BLOOM_FILTER.bits);
     this.#keysInFilter = 0;
@@ -146,7 +142,6 @@ export class DedupIndex {
   }
 
   #findFlushed(keys: readonly Key[]): readonly KeyEntry[] {
-    if (keys.length === 0) return NO_KEYS;
     const values: number[] = [];
     for (const { session, hash, revision } of keys) values.push(session, hash, revision);
     return this.#selectFlushed.all(values);

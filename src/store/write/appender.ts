@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { DedupIndex } from '../dedup/dedupIndex.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
+import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
 import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
 import { Arbiter } from './arbiter.ts';
 import { ConflictCopies } from './conflictCopies.ts';
@@ -21,20 +22,14 @@ export interface Counts {
   readonly sharedIds?: number;
   /** The first event of `sharedIds`, else the first conflict, as sent: for the log. */
   readonly firstConflict?: CourtEvent;
+  /** The duplicates themselves, for whoever counts by camera. Absent if there are none. */
+  readonly copies?: Copies;
 }
 
-/** The duplicates of a request, and of them those in conflict, as they were sent: for who counts by camera. */
+/** The duplicates of a request, and those of them that are in conflict, as sent. */
 export interface Copies {
   readonly all: CourtEvent[];
   readonly inConflict: CourtEvent[];
-}
-
-/** Beside the counts and not in them, which are numbers: an answer and a line of the log are made of them. */
-const COPIES = new WeakMap<Counts, Copies>();
-
-/** @returns undefined where no event of the request had come before. */
-export function copiesOf(counts: Counts): Copies | undefined {
-  return COPIES.get(counts);
 }
 
 /** The events of one request. */
@@ -102,9 +97,7 @@ export class Appender {
     // guard against a damaged counter: no seq is assigned twice, and none at or below `flushed`, whose keys a
     // start would not read back.
     const last = db
-      .prepare<[], number>(`
-        SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0),
-                   ifnull((SELECT max(seq) FROM event), 0), (SELECT up_to_seq FROM flushed))`)
+      .prepare<[], number>(`SELECT max(${LAST_GIVEN_SEQ}, (SELECT up_to_seq FROM flushed))`)
       .pluck();
     this.#nextSeq = (last.get() ?? 0) + 1;
   }
@@ -149,13 +142,12 @@ export class Appender {
     const { counts, session, receivedMs } = candidate;
     counts.accepted--;
     counts.duplicates++;
-    const copies = COPIES.get(counts) ?? { all: [], inConflict: [] };
-    COPIES.set(counts, copies);
-    copies.all.push(candidate.event);
+    counts.copies ??= { all: [], inConflict: [] };
+    counts.copies.all.push(candidate.event);
     this.#sessions.addDuplicate(session);
     if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
-    copies.inConflict.push(candidate.event);
+    counts.copies.inConflict.push(candidate.event);
     const isShared = !this.#arbiter.isOfSameCamera(first, candidate);
     // The log names the first shared id, if there is one, rather than the first conflict.
     if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
@@ -176,16 +168,6 @@ export class Appender {
     this.#sessions.rolledBack();
     this.#names.rolledBack();
     this.keys.rolledBack();
-  }
-
-  /** Whether `maintenanceStep` has work to do. */
-  get isMaintenanceDue(): boolean {
-    return this.keys.isFlushDue;
-  }
-
-  /** Flushes one batch of keys, where a flush is due. Call it between commits. */
-  maintenanceStep(): void {
-    if (this.keys.isFlushDue) this.keys.flushStep();
   }
 
   #candidate(event: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {

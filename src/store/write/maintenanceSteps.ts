@@ -1,17 +1,15 @@
 import path from 'node:path';
 import type { Database, Statement } from 'better-sqlite3';
 import { BUSY_RETRY_MS } from '../../base/limits.ts';
+import type { DedupIndex } from '../dedup/dedupIndex.ts';
 import { freeBytes, reservedBytes, truncateWal } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { Checkpointer } from '../wal/checkpointer.ts';
 import type { Appender } from './appender.ts';
 
-/**
- * Pause after a step that failed on a full disk; after one that found the database locked it is
- * BUSY_RETRY_MS.
- */
+/** Pause after a flush step that failed; BUSY_RETRY_MS where the database was locked. */
 export const MAINTENANCE_RETRY_MS = 1_000;
-/** A full disk has room again with so much free space: a batch of 500 takes half of it. */
+/** Free space from which a full disk counts as having room again: a batch of 500 takes half of it. */
 const FULL_ROOM_BYTES = 1024 ** 2;
 
 /** Failures that must be reported at once. */
@@ -26,30 +24,30 @@ export class MaintenanceSteps {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
   readonly #directory: string;
-  readonly #appender: Appender;
+  readonly #keys: DedupIndex;
   readonly #noopWrite: Statement<[]>;
   readonly #on: MaintenanceEvents;
   #notBefore = 0;
 
-  constructor(db: Database, appender: Appender, on: MaintenanceEvents) {
+  constructor(db: Database, { keys }: Pick<Appender, 'keys'>, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;
     this.#directory = path.dirname(db.name);
     this.#noopWrite = db.prepare('UPDATE flushed SET up_to_seq = up_to_seq');
-    this.#appender = appender;
+    this.#keys = keys;
     this.#on = on;
   }
 
   /** Whether `step` has work to do. */
   get isDue(): boolean {
-    return this.checkpoints.isDue || this.#isAppenderDue();
+    return this.checkpoints.isDue || this.#isFlushDue;
   }
 
   /** One checkpoint and one flush step, where they are due. Call it between commits; failures go to `on`. */
   step(): void {
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();
-      if (this.#isAppenderDue()) this.#appender.maintenanceStep();
+      if (this.#isFlushDue) this.#keys.flushStep();
     } catch (error) {
       const kind = failureKind(error);
       this.#notBefore = performance.now() + (kind === 'busy' ? BUSY_RETRY_MS : MAINTENANCE_RETRY_MS);
@@ -75,8 +73,8 @@ export class MaintenanceSteps {
     }
   }
 
-  #isAppenderDue(): boolean {
-    return this.#appender.isMaintenanceDue && performance.now() >= this.#notBefore;
+  get #isFlushDue(): boolean {
+    return this.#keys.isFlushDue && performance.now() >= this.#notBefore;
   }
 
   /** A full disk or a locked database loses nothing: the step is repeated. */

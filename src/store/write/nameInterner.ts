@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { OriginNames } from '../layout/origins.ts';
 
 /** A cache of interned ids. What a transaction adds counts only after the commit. */
 class InternCache {
@@ -38,8 +38,6 @@ class InternCache {
     this.#pending.clear();
   }
 }
-
-type OriginNames = Pick<CourtEvent, 'venueId' | 'courtId' | 'source' | 'type' | 'schemaVersion'>;
 
 /**
  * Maps session ids and origins (venue, court, source, type, schema version) to integer ids, and inserts

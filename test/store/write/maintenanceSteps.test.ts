@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { BUSY_RETRY_MS } from '../../../src/base/limits.ts';
+import type { DedupIndex } from '../../../src/store/dedup/dedupIndex.ts';
 import { fillReserve } from '../../../src/store/directory/diskReserve.ts';
-import type { Appender } from '../../../src/store/write/appender.ts';
 import { MAINTENANCE_RETRY_MS, MaintenanceSteps } from '../../../src/store/write/maintenanceSteps.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
 
@@ -15,15 +15,15 @@ function failing(t: Test, failure: unknown) {
   const tell = (what: string) => () => void told.push(what);
   const clock = { now: performance.now(), flushes: 0 };
   t.intercept(performance, 'now', { value: () => clock.now });
-  const appender = {
-    isMaintenanceDue: true,
-    maintenanceStep: () => {
+  const keys = {
+    isFlushDue: true,
+    flushStep: () => {
       clock.flushes++;
       throw failure;
     },
-  } as unknown as Appender;
+  } as unknown as DedupIndex;
   const on = { fatal: tell('fatal'), damaged: tell('damaged'), unexpected: tell('unexpected') };
-  return { folder, db, told, clock, steps: new MaintenanceSteps(db, appender, on) };
+  return { folder, db, told, clock, steps: new MaintenanceSteps(db, { keys }, on) };
 }
 
 const sqlite = (code: string) => new Database.SqliteError('as if', code);
