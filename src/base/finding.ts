@@ -3,7 +3,7 @@ export type Level = 'ok' | 'warn' | 'fail';
 /** What a check of a box or of headquarters has found. */
 export interface Finding {
   readonly level: Level;
-  /** What is, in a sentence. */
+  /** What was found, in a sentence. */
   readonly message: string;
   /** What to do; empty where there is nothing to do. */
   readonly advice: string;

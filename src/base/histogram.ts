@@ -1,4 +1,4 @@
-/** A histogram in plain numbers: counting costs next to nothing, and it is rendered only on request. */
+/** A histogram in plain numbers: an observation costs next to nothing. */
 export class Histogram {
   /** The upper bounds of the classes, inclusive, in rising order; one more class lies above the last. */
   readonly bounds: readonly number[];

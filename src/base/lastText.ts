@@ -1,4 +1,4 @@
-/** Caches the text of the last value: most events share their names, and the time of receipt, with the one before. */
+/** Caches the text of the last value: most events have the names and the time of receipt of the event before. */
 export class LastText<Value> {
   readonly #toText: (value: Value) => string;
   #value: Value | undefined;

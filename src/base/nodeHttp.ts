@@ -1,5 +1,5 @@
 /**
- * node:http, for what is no type. An import of it reads every export, and that of WebSocket loads undici, which nothing here uses: 45 ms
- * of processor time at each start of the daemon and of every command that asks it (nodejs/node#59686).
+ * node:http, for everything but its types. An import statement reads every export, and that of WebSocket loads undici, which courtd
+ * does not use: 45 ms of CPU time at each start of the daemon, and of every command that asks it (nodejs/node#59686).
  */
 export const http = process.getBuiltinModule('node:http');

@@ -7,7 +7,11 @@ export class OperatorError extends Error {}
 export class UsageError extends OperatorError {}
 
 /** @returns the sentence that says what could not be written, and why. */
-export function cannotWrite(what: string, { errno, message }: NodeJS.ErrnoException): string {
-  const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-  return `Cannot write to ${what}: ${reason}.`;
+export function cannotWrite(what: string, error: NodeJS.ErrnoException): string {
+  return `Cannot write to ${what}: ${reasonOf(error)}.`;
+}
+
+/** @returns the system's words for its error, such as "permission denied", without the call and the path. */
+export function reasonOf({ errno, message }: NodeJS.ErrnoException): string {
+  return errno === undefined ? message : getSystemErrorMessage(errno);
 }

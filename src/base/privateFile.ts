@@ -2,7 +2,9 @@ import fs from 'node:fs';
 
 /** Read and write for owner and group, nothing for others: the database holds what cameras sent, and hashes of tokens. */
 const FILE_MODE = 0o660;
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+/** For a name under which somebody may have put anything: opening a pipe would block, and a symbolic link points elsewhere. */
+const CAREFULLY = O_NOFOLLOW | O_NONBLOCK;
 
 /**
  * Creates an empty file with mode 0660, whatever the umask. SQLite gives `-wal` and `-shm` the owner and mode of their database.
@@ -23,5 +25,24 @@ export function createPrivateIfMissing(file: string): void {
     createPrivate(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** @returns the text of a small file. @throws Node's error. */
+export function readPrivate(file: string): string {
+  return fs.readFileSync(file, { encoding: 'utf8', flag: O_RDONLY | CAREFULLY });
+}
+
+/**
+ * Writes over a small file in place, and creates it where it does not exist: on a full disk there is room for that, as long as the
+ * text always has the same length. @throws Node's error.
+ */
+export function overwritePrivate(file: string, text: string): void {
+  createPrivateIfMissing(file);
+  const fd = fs.openSync(file, O_WRONLY | CAREFULLY);
+  try {
+    fs.writeSync(fd, text);
+  } finally {
+    fs.closeSync(fd);
   }
 }

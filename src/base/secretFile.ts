@@ -1,24 +1,22 @@
 import fs from 'node:fs';
-import { getSystemErrorMessage } from 'node:util';
-import { OperatorError } from './operatorError.ts';
+import { OperatorError, reasonOf } from './operatorError.ts';
 import { asCaller } from './processIdentity.ts';
 
 /**
- * A file that may be renewed while it is in use, such as credentials: read again for each connection. An empty one is none, so that
- * a unit can name a credential that may not be set.
+ * A file that may be replaced while it is in use, such as credentials: read again for each connection. An empty file counts as none,
+ * so that a unit can name a credential that may not be set.
  */
 export class SecretFile {
   readonly #file: string | undefined;
   #content: Buffer | undefined;
 
-  /** @param what names it, as in "the credentials". @throws {OperatorError} where it cannot be read. */
+  /** @param what its name in a sentence, such as "the credentials". @throws {OperatorError} where it cannot be read. */
   constructor(file: string | undefined, what: string) {
     this.#file = file;
     try {
       this.#content = this.#fresh();
     } catch (error) {
-      const { errno, message } = error as NodeJS.ErrnoException;
-      const reason = errno === undefined ? message : getSystemErrorMessage(errno);
+      const reason = reasonOf(error as NodeJS.ErrnoException);
       throw new OperatorError(`Cannot read ${what} in ${file}: ${reason}. Correct the path, or its rights.`);
     }
   }
@@ -28,7 +26,7 @@ export class SecretFile {
     try {
       this.#content = this.#fresh();
     } catch {
-      // Root may have become another user, who reads the data and not this.
+      // Root may have become another user, who may not read this file.
     }
     return this.#content;
   }

@@ -2,24 +2,24 @@ import fs from 'node:fs';
 import os from 'node:os';
 
 /**
- * As of nice(1): a tenth of what the daemon gets where both want a core. Not the lowest priority, at which a reader on a busy box may
- * be stopped for seconds between two instructions: while it reads, no restore can begin, and the write-ahead log cannot shrink.
+ * As in nice(1): a tenth of the daemon's share where both want a core. Not the lowest priority, at which a reader on a busy box may
+ * not run for seconds: while it is in a read transaction, no restore can begin, and the write-ahead log cannot shrink.
  */
 const NICENESS = 10;
 const SELF = 0;
 
 /**
- * Makes this process less urgent than the daemon, for commands that read for long while cameras send. It cannot hold up a commit:
- * in WAL mode no writer waits for a reader. Whoever was started with a higher niceness keeps it.
+ * Lowers the priority of this process below the daemon's, for commands that read for long while cameras send. That cannot hold up a
+ * commit: in WAL mode no writer waits for a reader. A process that was started with a higher niceness keeps it.
  */
 export function yieldToIngest(): void {
   if (os.getPriority() >= NICENESS) return;
-  // Linux counts it by thread, and V8 has started its own.
+  // On Linux each thread has its own niceness, and V8 has started threads already.
   for (const thread of [SELF, ...threads()]) {
     try {
       os.setPriority(thread, NICENESS);
     } catch {
-      // It has ended meanwhile, or a sandbox forbids this: then it stays as urgent as it is.
+      // The thread has ended, or a sandbox forbids this: then its priority stays as it is.
     }
   }
 }

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { asCaller } from '../base/processIdentity.ts';
 
-/** What a program of the system answered. */
+/** What a system program answered. */
 export interface ToolAnswer {
-  /** null: it is not installed, or was ended. */
+  /** Null where it is not installed, or was killed. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -12,7 +12,7 @@ export interface ToolAnswer {
 const TOOL_MS = 5_000;
 const OUTPUT_BYTES = 16 * 1024 ** 2;
 
-/** Runs a program of the system, such as systemctl, as whoever has called courtd. It has five seconds, and speaks English. */
+/** Runs a system program, such as systemctl, as the user who called courtd; in English, for TOOL_MS at most. Never rejects. */
 export function askTool(program: string, ...args: readonly string[]): Promise<ToolAnswer> {
   return new Promise((resolve) => {
     const options = {

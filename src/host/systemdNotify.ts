@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 
 /** Watchdog notifications in each of its periods: sd_watchdog_enabled(3) recommends at least two. */
 const WATCHDOG_PINGS = 3;
 /** While starting, asks systemd this often for this much more time: the recovery barrier takes up to 30 s, an upgrade's copy more. */
 const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
-/** How soon `systemctl status` shows a new token or a full disk: before whoever made the token looks. A check takes microseconds. */
+/** How soon `systemctl status` shows a new token or a full disk. A check takes microseconds. */
 export const STATUS_CHECK_MS = 1_000;
 /** systemd-notify itself waits up to 5 s until its message has been read. */
 const NOTIFY_TIMEOUT_MS = 10_000;
@@ -158,11 +159,6 @@ function oneLine(sentence: string): string {
   return sentence.replaceAll(/\s+/g, ' ').trim();
 }
 
-function run(assignments: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  return new Promise((resolve, reject) => {
-    execFile('systemd-notify', assignments, { env, timeout: NOTIFY_TIMEOUT_MS }, (error) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
+async function run(assignments: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  await promisify(execFile)('systemd-notify', assignments, { env, timeout: NOTIFY_TIMEOUT_MS });
 }

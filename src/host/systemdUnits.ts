@@ -1,11 +1,11 @@
 import { askTool } from './systemTool.ts';
 
-/** Properties of a unit, as `systemctl show` prints them; one that has several lines has them all. */
+/** Properties of a unit, as `systemctl show` prints them; the lines of a repeated one are joined. */
 export type UnitProperties = Readonly<Record<string, string>>;
 
 /**
- * @returns the properties of each unit, in the order that was asked for; undefined where systemd does not run, or does not
- * know the first of them.
+ * @returns the properties of each unit, in the order of `units`; undefined where systemd is not running, or does not know the
+ * first unit.
  */
 export async function showUnits(
   units: readonly string[],

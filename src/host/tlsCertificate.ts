@@ -70,9 +70,8 @@ export class TlsCertificate {
 
   /** Warns where the certificate expires soon, has expired, or is not valid yet. @param nowMs only for tests. */
   checkExpiry(nowMs = Date.now()): void {
-    const { validFrom, validTo } = new X509Certificate(this.#keyPair.cert);
-    const line = { valid_from: timeOf(validFrom), expires_at: timeOf(validTo) };
-    const leftMs = Date.parse(validTo) - nowMs;
+    const line = this.validity;
+    const leftMs = Date.parse(line.expires_at) - nowMs;
     if (leftMs <= 0) {
       this.#log.warn(
         line,
@@ -80,7 +79,7 @@ export class TlsCertificate {
       );
     } else if (leftMs < CERTIFICATE_WARN_DAYS * DAY_MS) {
       this.#log.warn(line, 'the TLS certificate expires soon: replace it, and reload courtd');
-    } else if (Date.parse(validFrom) > nowMs) {
+    } else if (Date.parse(line.valid_from) > nowMs) {
       this.#log.warn(
         line,
         'the TLS certificate is not valid yet, and clients reject it: check the clock of this box',

@@ -24,11 +24,11 @@ export interface MetricSources {
   damageReports(): number;
   /** When the TLS certificate expires, in milliseconds since 1970-01-01T00:00:00Z; undefined without TLS. */
   certificateEndMs(): number | undefined;
-  /** How far shipping is; undefined where that cannot be told. */
+  /** How far shipping has come; undefined where that cannot be determined. */
   shipping(): Promise<ShipGauges | undefined>;
 }
 
-/** @returns every metric of the daemon, in the order in which they are printed. @throws Node's error where the disk cannot be asked. */
+/** @returns every metric of the daemon, in the order in which they are printed. @throws Node's error where the sizes cannot be read. */
 export async function daemonFamilies(of: MetricSources): Promise<MetricFamily[]> {
   const [directory, ship] = await Promise.all([directoryFamilies(of.data, true), of.shipping()]);
   return [

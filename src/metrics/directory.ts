@@ -4,9 +4,9 @@ import { databaseFile } from '../store/directory/dataDirectory.ts';
 import { gauge, type ValueFamily } from './family.ts';
 
 /**
- * What the data directory says, whether the daemon runs or not: sizes by name, nothing of the database is opened.
- * @param isRunning whether the daemon reports them.
- * @throws Node's error where the disk cannot be asked.
+ * What the data directory shows, whether the daemon is running or not: sizes by name, without opening the database.
+ * @param isRunning whether the daemon is running.
+ * @throws Node's error where the sizes cannot be read.
  */
 export async function directoryFamilies(data: string, isRunning: boolean): Promise<ValueFamily[]> {
   const database = databaseFile(data);

@@ -4,7 +4,7 @@ const EVERY_MS = 100;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
 
 /**
- * How late timers are, ten times a second: what a request waits for before anything is done for it. Node's own monitorEventLoopDelay
+ * How late timers are, ten times a second: how long a request waits before any work is done for it. Node's monitorEventLoopDelay
  * gives percentiles since its last reset, which two independent readers cannot share.
  */
 export class EventLoopDelay {

@@ -1,9 +1,9 @@
 import type { Histogram } from '../base/histogram.ts';
 
 /**
- * Metrics as plain values, which the daemon makes and may send as JSON; render.ts makes Prometheus text of them. Names follow the
- * conventions (https://prometheus.io/docs/practices/naming/), and systemd/METRICS.md has them all. No label ever holds a session,
- * an event id or a token: each value of a label is a time series of its own, for ever.
+ * Metrics as plain values, which the daemon can send as JSON; render.ts turns them into Prometheus text. Names follow the conventions
+ * (https://prometheus.io/docs/practices/naming/), and systemd/METRICS.md lists them all. No label holds a session, an event id or a
+ * token: each value of a label is a time series of its own, for ever.
  */
 
 interface Described {
@@ -21,15 +21,15 @@ export interface Sample {
 
 export interface ValueFamily extends Described {
   readonly type: 'counter' | 'gauge';
-  /** None where nothing is known. */
+  /** Empty where nothing is known. */
   readonly samples: readonly Sample[];
 }
 
 export interface HistogramFamily extends Described {
   readonly type: 'histogram';
-  /** The upper ends of the buckets; above the last one is one more. */
+  /** The upper bounds of the buckets; one more bucket lies above the last. */
   readonly bounds: readonly number[];
-  /** Of each bucket alone. */
+  /** One for each bucket, not cumulative. */
   readonly counts: readonly number[];
   readonly sum: number;
 }

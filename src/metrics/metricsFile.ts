@@ -11,9 +11,9 @@ const FILE_MODE = 0o644;
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
- * Writes the metrics to a file, for node_exporter's textfile collector: at once, then every METRICS_FILE_MS. Through a temporary
- * file and a rename, so that nobody reads half of it; not synced, since after a power cut it is out of date anyway. The daemon removes
- * it when it ends, so that nobody takes it for current. A failure to write it never delays an event: it is logged once.
+ * Writes the metrics to a file every METRICS_FILE_MS, for node_exporter's textfile collector. Through a temporary file and a rename,
+ * so that nobody reads half of it; not synced, since after a power cut it is out of date anyway. The daemon removes it when it ends,
+ * so that nobody takes it for current. A failure to write it never delays an event: it is logged once.
  */
 export class MetricsFile {
   readonly #file: string;
@@ -31,7 +31,7 @@ export class MetricsFile {
     this.#timer = setInterval(() => void this.write(), METRICS_FILE_MS).unref();
   }
 
-  /** Never throws. If a write is under way, it waits for that one: a disk may be slow. */
+  /** Writes now; waits for a write that is in progress instead, since a disk may be slow. Never throws. */
   write(): Promise<void> {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -73,7 +73,7 @@ export class MetricsFile {
     }
   }
 
-  /** Once, until it has been written again. */
+  /** Logs a failure, once until the file has been written again. */
   #failed(error: NodeJS.ErrnoException): void {
     if (this.#isFailing) return;
     this.#isFailing = true;

@@ -23,12 +23,12 @@ function register(family: MetricFamily, registry: Registry): void {
     return;
   }
   const gauge = new Gauge<string>(config);
-  // One without labels begins with 0.
+  // A gauge without labels would start at 0.
   if (samples.length === 0) gauge.remove();
   for (const { labels, value } of samples) gauge.set(labels, value);
 }
 
-/** The client's own histogram takes single values; this one has been counted already. It is what a registry asks of a metric. */
+/** The client's own histogram takes single observations; these have been counted already. A registry needs nothing else of a metric. */
 function counted({ name, help, bounds, counts, sum }: HistogramFamily): Metric {
   let count = 0;
   const buckets = [...bounds, '+Inf'].map((le, i) => {

@@ -1,6 +1,6 @@
 import { gauge, gauges, type ValueFamily } from './family.ts';
 
-/** How far shipping is, as `courtd ship status` says it. */
+/** How far shipping has come, as in `courtd ship status`. */
 export interface ShipGauges {
   readonly state: string;
   readonly shipped_seq: number | null;
@@ -8,7 +8,7 @@ export interface ShipGauges {
   readonly behind_s: number | null;
 }
 
-/** @param ship undefined where that could not be told. */
+/** @param ship undefined where it could not be determined. */
 export function shippingFamilies(ship: ShipGauges | undefined): ValueFamily[] {
   return [
     gauges(

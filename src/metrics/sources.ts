@@ -55,7 +55,7 @@ export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number):
   ];
 }
 
-/** Known without the daemon, too. */
+/** Also known while no daemon runs. */
 export function lastEventFamily(samples: readonly Sample[]): ValueFamily {
   return gauges(
     'courtd_source_last_event_timestamp_seconds',
@@ -64,7 +64,7 @@ export function lastEventFamily(samples: readonly Sample[]): ValueFamily {
   );
 }
 
-/** @returns for each value the one that needs attention most. */
+/** @returns of each value the one that most needs attention. */
 function together(sources: readonly Shown[]): Shown {
   const known = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
   const offsets = known(sources.map(({ clockOffsetS }) => clockOffsetS));

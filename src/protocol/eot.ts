@@ -65,14 +65,12 @@ function isClock(hour: number, minute: number, second: number): boolean {
   return hour <= 23 && minute <= 59 && second <= 60;
 }
 
-/** Days since 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "chrono-compatible date algorithms"). */
+/** Days since 1970-01-01 in the Gregorian calendar, of years that begin in March (Hinnant, "chrono-compatible date algorithms"). */
 function daysSinceEpoch({ year, month, day }: CalendarDate): number {
   const y = month <= 2 ? year - 1 : year;
-  const era = Math.floor(y / 400);
-  const yearOfEra = y - era * 400;
+  const leapDays = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
   const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
-  return era * 146_097 + dayOfEra - 719_468;
+  return y * 365 + leapDays + dayOfYear - 719_468;
 }
 
 /** @returns where the offset starts, in a text that matches EOT_SHAPE: the hyphens of its date are before index 16. */

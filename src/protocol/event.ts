@@ -89,15 +89,15 @@ export function eventToJson(event: Omit<CourtEvent, 'eotNs'>): string {
   );
 }
 
-/** An event as it stands in the log of arrivals. */
-export type Arrival = Omit<CourtEvent, 'eotNs'> & {
+/** A stored event as most readers need it. */
+export interface Arrival extends Omit<CourtEvent, 'eotNs'> {
   /** Order of arrival. */
   readonly seq: number;
-  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  /** When it was received, milliseconds since 1970-01-01T00:00:00Z. */
   readonly receivedMs: number;
-};
+}
 
-/** @returns a line of `tail --json`, with its line end: the event is that of an NDJSON export, around it what this box knows of it. */
+/** @returns a line of `tail --json`, with its line end: the event as in an NDJSON export, with its seq and the time of receipt. */
 export function arrivalToJson(event: Arrival): string {
   return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}","event":${eventToJson(event)}}\n`;
 }

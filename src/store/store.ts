@@ -6,15 +6,15 @@ import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
 import { databaseFile } from './directory/dataDirectory.ts';
 import { lockDirectory } from './directory/directoryLock.ts';
-import { FileMonitor } from './directory/fileMonitor.ts';
-import { ReserveKeeper } from './directory/reserveKeeper.ts';
+import { watchFiles } from './directory/fileMonitor.ts';
+import { keepReserve } from './directory/reserveKeeper.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
 import { type Lag, readShipLag, type ShippedOf } from './read/shipLag.ts';
 import {
-  type NumberedRejection,
+  type Rejection,
   type RejectionChanges,
   readRejections,
   writeRejections,
@@ -31,7 +31,7 @@ import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './
 export type StoreEvents = GroupCommitEvents & WalEvents & UpgradeEvents;
 
 const ignore = () => {};
-/** For whoever has no log: each member may be replaced. */
+/** For callers without a log, which replace the members that they need. */
 export const UNLOGGED = {
   full: ignore,
   healed: ignore,
@@ -49,7 +49,7 @@ export interface StoreOptions extends GroupCommitOptions {
   readonly exists?: boolean;
 }
 
-/** Requests wait meanwhile: it takes a few milliseconds. */
+/** Up to this many seqs behind, events are counted one by one. It takes a few milliseconds, while requests wait. */
 const SHIP_SEQS_COUNTED = 10_000;
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
@@ -62,9 +62,8 @@ export class Store {
   readonly #writer: GroupCommit;
   readonly #newest: Statement<[]>;
   readonly #wal: WalMonitor;
-  readonly #files: FileMonitor;
-  readonly #stopMarking: () => void;
-  readonly #reserve: ReserveKeeper;
+  /** Each stops something that runs on a timer. */
+  readonly #stops: readonly (() => void)[];
   #isClosed = false;
 
   private constructor(
@@ -83,9 +82,12 @@ export class Store {
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#wal = new WalMonitor(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
-    this.#files = new FileMonitor(databaseFile(directory), lock.name, (error) => this.#writer.fail(error));
-    this.#stopMarking = markClock(directory);
-    this.#reserve = new ReserveKeeper(directory, (isHeld) => this.#writer.full.hold(isHeld));
+    this.#stops = [
+      () => this.#wal.stop(),
+      watchFiles(databaseFile(directory), lock.name, (error) => this.#writer.fail(error)),
+      markClock(directory),
+      keepReserve(directory, (isHeld) => this.#writer.full.hold(isHeld)),
+    ];
   }
 
   /**
@@ -139,7 +141,7 @@ export class Store {
   }
 
   /** @returns the stored rejections, the oldest first; none where they cannot be read, since events matter more. */
-  rejections(): NumberedRejection[] {
+  rejections(): Rejection[] {
     try {
       return readRejections(this.#db);
     } catch (error) {
@@ -179,10 +181,7 @@ export class Store {
   /** Refuses new requests, waits for the queued ones, then checkpoints and closes the database. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wal.stop();
-    this.#files.stop();
-    this.#stopMarking();
-    this.#reserve.stop();
+    for (const stop of this.#stops) stop();
     await this.#writer.close();
     await this.#writer.checkpoints.idle();
     this.#writeLastUses();

@@ -1,21 +1,14 @@
-/** Events whose lateness is remembered, to tell what is usual. */
+/** Events whose lateness is remembered: the quantiles are of these. */
 const SAMPLES = 256;
-/** The minutes of which the least lateness counts. */
+/** The clock offset is taken from the least lateness of this many minutes. */
 const MINUTES = 5;
 const MINUTE_MS = 60_000;
-/** What is less than that apart may be one clock. */
+/** Latenesses that differ by less may be of the same clock. */
 const SAME_MS = 2_000;
-/** Of the last events, how many must be as early as the earliest to say that it was the clock and no backlog, in percent. */
+/** Percent of the last events that must be about as early as the earliest: fewer, and it is a backlog rather than the clock. */
 const AS_EARLY_PERCENT = 10;
 
-export interface LatenessSummary {
-  /** The source's clock less the box's, in milliseconds; undefined where it is not known. */
-  readonly clockOffsetMs: number | undefined;
-  readonly p50Ms: number | undefined;
-  readonly p95Ms: number | undefined;
-}
-
-/** How long after their eot a source's events came, in milliseconds: below zero, its clock is ahead. */
+/** How long after their eot a source's events are received, in milliseconds; negative where its clock is ahead. */
 export class Lateness {
   readonly #samples = new Float64Array(SAMPLES);
   #count = 0;
@@ -26,28 +19,29 @@ export class Lateness {
     this.#samples[this.#count++ % SAMPLES] = ms;
   }
 
-  /** The least of some events. @param at of the monotonic clock. */
+  /** @param ms the least lateness of some events. @param at when they were received, by the monotonic clock. */
   noteLeast(at: number, ms: number): void {
     const slot = this.#advance(at);
     if (ms < this.#least[slot]!) this.#least[slot] = ms;
   }
 
-  /** The box's clock was set: what came before was told by another one. */
+  /** Call it when the box's clock was set: what was measured before is no longer comparable. */
   forget(): void {
     this.#count = 0;
     this.#least.fill(Number.POSITIVE_INFINITY);
   }
 
-  summary(at: number): LatenessSummary {
+  /** @returns undefined members where nothing is known. */
+  summary(at: number) {
     const sorted = this.#known().slice().sort();
     const quantile = (part: number) => sorted[Math.ceil(part * sorted.length) - 1];
     return { clockOffsetMs: this.clockOffsetMs(at), p50Ms: quantile(0.5), p95Ms: quantile(0.95) };
   }
 
   /**
-   * The source's clock less the box's, in milliseconds; undefined where it is not known.
-   * Network and detection only add to the lateness, so the least of the last minutes is the clock's. A camera that sends
-   * what it has kept while it was cut off is late as well; but then each event is later than the one before by another amount.
+   * The source's clock minus the box's, in milliseconds; undefined where it is not known. Network and detection only add to the
+   * lateness, so the least of the last minutes is that of the clock. A camera that sends a backlog after a disconnection is late
+   * as well, but each of its events by a different amount.
    */
   clockOffsetMs(at: number): number | undefined {
     this.#advance(at);

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 
 export const PROBE_HEADER = 'courtd-probe';
 
-/** A `courtd check` uses its mark at once; those of commands that were ended before make room. */
+/** Unused marks that are kept. A `courtd check` uses its mark at once; one that was killed before never does. */
 const OPEN_MAX = 8;
 
 /**
- * The requests by which `courtd check` looks whether the port answers. Each carries a mark that it was given through control.sock,
- * and is answered like any other; but it is no camera that was refused, so it is not counted as one.
+ * The requests by which `courtd check` tests whether the port answers. Each carries a mark that was issued over control.sock. It is
+ * answered like any other, but not counted as refused: no camera sent it.
  */
 export class OwnProbes {
   readonly #open = new Set<string>();
@@ -20,7 +20,7 @@ export class OwnProbes {
     return mark;
   }
 
-  /** @param mark as a request shows it. @returns whether it was given out, and not used before. */
+  /** @param mark as a request carries it. @returns whether it was issued, and not used before. */
   take(mark: unknown): boolean {
     return typeof mark === 'string' && this.#open.delete(mark);
   }

@@ -1,14 +1,14 @@
-/** The upper ends of the classes that pauses are counted in, in milliseconds. Shorter ones than the first need not be. */
+/** The upper bounds of the classes in which pauses are counted, in milliseconds. Pauses within the first need not be counted. */
 const CLASSES_MS = [5, 15, 30, 45, 75, 150, 300, 600, 1_200, 2_400, 4_800, 86_400].map((s) => s * 1_000);
-/** Pauses that make a usual one: one or two may have been a cable, or a camera that was started again. */
+/** A pause is usual if one as long was made this often: once or twice may have been a cable, or a restart of the camera. */
 const USUAL_TIMES = 3;
-/** So often all counts are halved: what a camera did last month says little. */
+/** How often all counts are halved: what a camera did last month says little. */
 const HALVED_MS = 86_400_000;
 
-/** Shorter pauses need not be told. */
+/** Pauses up to this need not be reported. */
 export const SHORT_PAUSE_MS = CLASSES_MS[0]!;
 
-/** How long a source usually pauses, learned from the pauses that it has ended itself. */
+/** How long a source usually pauses, learned from pauses after which it sent again. */
 export class Pauses {
   readonly #times = new Uint16Array(CLASSES_MS.length);
   #halvedAt: number;
@@ -18,7 +18,7 @@ export class Pauses {
     this.#halvedAt = now;
   }
 
-  /** The longest that is usual, in milliseconds; 0 where none is. */
+  /** The longest usual pause, in milliseconds; 0 if there is none. */
   get usualMs(): number {
     return this.#usualMs;
   }

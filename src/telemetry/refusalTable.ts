@@ -5,7 +5,7 @@ import { SlidingCounts } from './slidingCounts.ts';
 /** How many kinds of refusals are tracked: code, client, and which camera it was where that could be read. */
 const KINDS_MAX = 500;
 const DAY_MS = 86_400_000;
-/** How often a table that is full is looked through for what is over. */
+/** How often a full table is searched for kinds older than a day. */
 const SWEEP_MS = 1_000;
 const ALL = 0;
 
@@ -20,7 +20,7 @@ export interface RefusalReport {
   readonly ago_s: number;
   /** Whether this client has had events stored since. */
   readonly is_over: boolean;
-  /** What the last of them was told. */
+  /** The error of the latest one. */
   readonly error: string;
 }
 
@@ -30,7 +30,7 @@ interface Kind extends Pick<RefusalReport, 'code' | 'client' | 'source' | 'court
   error: string;
 }
 
-/** What was refused in the last day, and to whom. Strangers can be any number: the table has a bound, and those that come when it is full are not told. */
+/** Which requests were refused in the last day, by client. The table is bounded, since there may be any number of clients: a new kind is dropped while it is full. */
 export class RefusalTable {
   readonly #kinds = new Map<string, Kind>();
   #sweepAt = 0;

@@ -1,6 +1,6 @@
 import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Problem } from '../protocol/errors.ts';
-import type { NumberedRejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
+import type { Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
 
 /** Bytes that are freed at once where the total is too large. */
 const ROOM_BYTES = REJECTIONS_BYTES / 16;
@@ -11,7 +11,7 @@ const BODIES_PER_S = 100;
 /** Rejections of one kind that one write takes at most, the newest; the last write before the daemon ends takes all. */
 const WRITTEN_OF_A_KIND = 20;
 
-type Kept = { -readonly [Name in keyof NumberedRejection]: NumberedRejection[Name] } & {
+type Kept = { -readonly [Name in keyof Rejection]: Rejection[Name] } & {
   isStored: boolean;
 };
 
@@ -58,7 +58,7 @@ export class RejectionLog {
   #isChanged = false;
 
   /** @param before the rejections that the previous daemon stored, the oldest first. */
-  constructor(before: readonly NumberedRejection[] = []) {
+  constructor(before: readonly Rejection[] = []) {
     this.#turn = (before.at(-1)?.turn ?? 0) + 1;
     for (const { code, client, source, ...rest } of before)
       this.#keep(this.#kindOf(code, client, source), rest, true);
@@ -88,11 +88,11 @@ export class RejectionLog {
   }
 
   /** @returns the newest ones, newest first. */
-  newest(count: number): NumberedRejection[] {
+  newest(count: number): Rejection[] {
     return this.#newestFirst().slice(0, count);
   }
 
-  find(id: string): NumberedRejection | undefined {
+  find(id: string): Rejection | undefined {
     return this.#newestFirst().find((one) => one.id === id);
   }
 
@@ -147,7 +147,7 @@ export class RejectionLog {
     return made;
   }
 
-  #keep(kind: Kind, what: Omit<NumberedRejection, 'code' | 'client' | 'source'>, isStored: boolean): void {
+  #keep(kind: Kind, what: Omit<Rejection, 'code' | 'client' | 'source'>, isStored: boolean): void {
     if (this.#count >= REJECTIONS_KEPT) {
       const isLargest = kind.kept.length === this.#largest;
       const [largest = kind] = isLargest ? [kind] : (this.#bySize[this.#largest] ?? []);

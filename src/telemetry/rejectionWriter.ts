@@ -2,10 +2,10 @@ import { REJECTIONS_WRITE_BYTES, REJECTIONS_WRITE_MS } from '../base/limits.ts';
 import type { RejectionChanges } from '../store/rejections/storedRejections.ts';
 import type { RejectionLog } from './rejectionLog.ts';
 
-/** How soon a rejection is on disk if none was written for a while. */
+/** How soon a rejection is written if none has been written for a while. */
 const CHECK_MS = 1_000;
 
-/** Keeps the rejections over a restart, and spares the flash: at most one small write a minute, and only if there is anything new. */
+/** Keeps rejections across restarts. To spare the flash, it writes at most once a minute, a little, and only what is new. */
 export class RejectionWriter {
   readonly #log: RejectionLog;
   readonly #write: (changes: RejectionChanges) => boolean;
@@ -22,7 +22,7 @@ export class RejectionWriter {
   /** Writes what is new, unless it has done so within the last minute. @param now of the monotonic clock, in milliseconds. */
   look(now: number): void {
     if (!this.#log.isChanged || now - this.#writtenAt < REJECTIONS_WRITE_MS) return;
-    // After a failure too: a disk that is full or locked is not tried every second for this.
+    // After a failure too: this is not worth a try a second on a full disk or a locked database.
     this.#writtenAt = now;
     this.#put(REJECTIONS_WRITE_BYTES);
   }

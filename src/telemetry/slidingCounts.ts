@@ -1,4 +1,4 @@
-/** How much there was of some kinds of thing in the time that has just passed, in slots that are written over. No allocation when counting. */
+/** Counts of several kinds over a sliding time window, in a ring of time slots. Counting allocates nothing. */
 export class SlidingCounts {
   readonly #kinds: number;
   readonly #slots: number;
@@ -7,7 +7,7 @@ export class SlidingCounts {
   /** The number of the newest slot since the start of the clock. */
   #newest = 0;
 
-  /** It covers `slots` times `slotMs`, less the part of a slot that has not passed. */
+  /** The window is `slots` times `slotMs`, less the part of the newest slot that has not passed yet. */
   constructor(kinds: number, slots: number, slotMs: number) {
     this.#kinds = kinds;
     this.#slots = slots;
@@ -28,14 +28,14 @@ export class SlidingCounts {
     return sum;
   }
 
-  /** @returns the counts of the slots, the oldest first. */
+  /** @returns the count of each slot, the oldest first. */
   series(at: number, kind: number): number[] {
     const newest = this.#advance(at);
     const slotAt = (i: number) => (newest + 1 + i) % this.#slots;
     return Array.from({ length: this.#slots }, (_, i) => this.#counts[slotAt(i) * this.#kinds + kind]!);
   }
 
-  /** Empties the slots that have passed unused. @returns where the newest one is. */
+  /** Clears the slots that have begun since the last call. @returns the index of the newest one. */
   #advance(at: number): number {
     const now = Math.floor(at / this.#slotMs);
     const passed = Math.min(now - this.#newest, this.#slots);

@@ -5,31 +5,31 @@
 
 export type SourceState = 'sending' | 'resting' | 'silent' | 'unknown';
 
-/** When a source sends. A moment is a request of its: the events of one come together. */
+/** When a source sends. A moment is the arrival of one of its requests. */
 export interface Rhythm {
   /** How many moments there were since the daemon started. */
   readonly moments: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** Since when it has sent without a longer pause than it usually makes. */
+  /** Since when it has been sending without an unusually long pause. */
   readonly runningSince: number;
-  /** The longest pause that it usually makes while others of its court send; 0 where it makes none. */
+  /** The longest pause that is usual for it while others of its court send; 0 if there is none. */
   readonly usualPauseMs: number;
 }
 
-/** Less than it takes to be sure says nothing of how a source sends: it may be one that speaks at the start of a match only. */
+/** What it takes to know the rhythm of a source: one may send only at the start of a match. */
 const KNOWN = { moments: 10, ms: 15_000 } as const;
 /**
- * How long every source may pause. With a neighbour that sends once a minute, and must be heard after that, it makes less than the
- * two minutes of the contract.
+ * How long any source may pause. Even where the other source of its court sends only once a minute, it is then called silent within
+ * two minutes.
  */
 const PATIENCE_MS = 55_000;
-/** Of a pause that is usual: one event that is lost on the way is no silence. */
+/** Times a usual pause: a single event lost on the way is not silence. */
 const USUAL_FACTOR = 2.25;
-/** For one of which too little is known. */
+/** The same for a source whose rhythm is not known. */
 const UNKNOWN_PATIENCE_MS = 150_000;
 
-/** @returns after how long without an event a source is no longer sending. */
+/** @returns the milliseconds without an event after which a source no longer counts as sending. */
 export function patienceMs(source: Rhythm): number {
   if (!isKnown(source)) return UNKNOWN_PATIENCE_MS;
   return Math.max(PATIENCE_MS + source.usualPauseMs, USUAL_FACTOR * source.usualPauseMs);
@@ -46,7 +46,7 @@ export function sourceState(source: Rhythm, others: Iterable<Rhythm>, now: numbe
   if (!isKnown(source)) return 'resting';
   for (const other of others) {
     if (other.moments === 0 || now - other.lastAt > patienceMs(other)) continue;
-    // After a pause of the whole court cameras come back one by one, and one that was refused meanwhile waits before it tries again.
+    // After a pause of the whole court, cameras resume one by one, and one that was refused meanwhile waits before it retries.
     const isSamePlay = other.runningSince <= source.lastAt;
     if (playedWithoutMs(source, other) > (isSamePlay ? patience : 2 * patience)) return 'silent';
   }
@@ -54,8 +54,8 @@ export function sourceState(source: Rhythm, others: Iterable<Rhythm>, now: numbe
 }
 
 /**
- * For how long one source is known to have sent since the other's last event. Only events count: that another one still counts as
- * sending does not mean that its court plays, since after a match both have stopped.
+ * For how long `other` is known to have sent since the last event of `source`. Only events count: a source that still counts as
+ * sending may have stopped already, as both do after a match.
  */
 export function playedWithoutMs(source: Rhythm, other: Rhythm): number {
   return Math.max(0, other.lastAt - Math.max(source.lastAt, other.runningSince));

@@ -7,23 +7,23 @@ import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
 const DAY_MS = 86_400_000;
-/** A source without an event for so long is forgotten; where the table is full, after an hour. */
+/** How long a source is remembered after its last request: less where the table is full. */
 const FORGOTTEN_MS = { usually: 30 * DAY_MS, ifFull: 3_600_000 } as const;
-/** How often the table is looked through for those. */
+/** How often the table is searched for sources to forget. */
 const SWEEP_MS = { usually: 3_600_000, ifFull: 1_000 } as const;
 
-/** What is counted by the day: each type of event, then these. */
+/** Kinds of daily counts: the types of events come first. */
 const DUPLICATES = EVENT_TYPES.length;
 const CONFLICTS = DUPLICATES + 1;
 const REFUSED = CONFLICTS + 1;
 const KINDS = REFUSED + 1;
 const ALL = 0;
-/** Of a batch so many events at most say how late its events are. */
+/** Events of a batch whose lateness is sampled, at most. */
 const SAMPLES_PER_REQUEST = 16;
-/** Written over by each request. */
+/** Events of one request by type; reused for each request. */
 const OF_TYPE = new Uint32Array(EVENT_TYPES.length);
 
-/** What is told of a source, as in `courtd status --json`; what is beyond that is for the screen. */
+/** A source as in `courtd status --json`; the last two members are only for the screen. */
 export interface SourceReport {
   readonly source: string;
   readonly court_id: string;
@@ -44,7 +44,7 @@ export interface SourceReport {
   readonly last_hour: readonly number[];
 }
 
-/** The same for metrics: what is not known is null. */
+/** A source for the metrics; null where a value is not known. */
 export interface SourceGauges {
   readonly source: string;
   readonly court_id: string;
@@ -52,7 +52,7 @@ export interface SourceGauges {
   /** Seconds since its last event; null where there was none. */
   readonly quietS: number | null;
   readonly clockOffsetS: number | null;
-  /** Events stored since the source is known; it only grows. */
+  /** Events stored since the source became known. */
   readonly events: number;
 }
 
@@ -65,7 +65,7 @@ class Source implements Rhythm {
   lastAt = 0;
   runningSince = 0;
   events = 0;
-  /** When something of it was last seen, a refused request too. */
+  /** When a request of it was last seen, even a refused one. */
   seenAt: number;
   readonly knownAt: number;
   readonly pauses: Pauses;
@@ -95,7 +95,7 @@ class Source implements Rhythm {
     if (now > this.lastAt) this.lastAt = now;
   }
 
-  /** A pause that its whole court makes says nothing of this source; one of a source that is alone is all that there is to go by. */
+  /** A pause of the whole court says nothing about this source; for a source that is alone, its own pauses are all there is to go by. */
   #pauseEnded(now: number): void {
     const pauseMs = now - this.lastAt;
     if (pauseMs > patienceMs(this)) this.runningSince = now;
@@ -107,7 +107,7 @@ class Source implements Rhythm {
     this.pauses.ended(ownMs ?? pauseMs, now);
   }
 
-  /** Events of one request, from `begin` to `end`, are its own. A few of them tell how late they were, and the newest. */
+  /** Counts the events of one request from `begin` up to `end`, which are of this source. The lateness of some is sampled. */
   stored(
     client: string,
     events: readonly CourtEvent[],
@@ -119,7 +119,7 @@ class Source implements Rhythm {
     if (this.lastAt !== now || this.moments === 0) this.heard(client, now);
     this.count(now, end - begin);
     if (end - begin === 1) {
-      // So they come from a gateway that mixes the events of its cameras: half the time.
+      // The common case for a gateway that mixes the events of its cameras: takes half the time.
       const { type, eotNs } = events[begin]!;
       const lateMs = receivedMs - milliseconds(eotNs);
       this.day.add(now, kindOf(type), 1);
@@ -175,7 +175,7 @@ class Source implements Rhythm {
       court_id: this.court.name,
       client: this.client,
       state: this.#state(now),
-      // By the clock as it is now: it may have been set since.
+      // By the current clock: it may have been set since.
       last_received_at: hasCome ? new Date(nowMs - (now - this.lastAt)).toISOString() : null,
       events_last_minute: known(this.minute.sum(now, ALL)),
       events_last_day: known(byType.reduce((sum, [, count]) => sum + count, 0)),
@@ -200,16 +200,16 @@ class Court {
   }
 }
 
-/** What the daemon has seen of each source since it started. It stands beside the path of every event: it allocates nothing there. */
+/** What the daemon has seen of each source since it started. Every stored event is counted here, without any allocation. */
 export class SourceTable {
   readonly #courts = new Map<string, Court>();
   #count = 0;
   #sweepAt: number = SWEEP_MS.usually;
-  /** Most events come from where the one before came from. */
+  /** The source of the previous event: mostly that of the next one, too. */
   #last: Source | undefined;
 
   /**
-   * Events of one request have been stored, or had been before.
+   * Counts the events of an accepted request, duplicates included.
    * @param receivedMs by the box's clock.
    * @param now of the monotonic clock, in milliseconds, as everywhere here.
    */
@@ -225,7 +225,7 @@ export class SourceTable {
     }
   }
 
-  /** Of those events these had been stored before. They say that a source sends, and are counted apart. */
+  /** Corrects the counts for duplicates: they show that a source sends, but are counted separately. */
   repeated(copies: readonly CourtEvent[], conflicts: readonly CourtEvent[], now: number): void {
     for (const event of copies) {
       const source = this.#of(event.source, event.courtId, now);
@@ -265,7 +265,7 @@ export class SourceTable {
       .map((source) => source.report(now, nowMs));
   }
 
-  /** @returns every source, those first that are known for longest. */
+  /** @returns every source, the longest known first. */
   gauges(now: number): SourceGauges[] {
     return [...this.#all()].sort((a, b) => a.knownAt - b.knownAt).map((source) => source.gauges(now));
   }
@@ -308,7 +308,7 @@ export class SourceTable {
   }
 }
 
-/** @returns its place in EVENT_TYPES. By its length, where that is unique: this takes a fifth of the time of comparing texts. */
+/** @returns the index of a type in EVENT_TYPES. By its length, where that is unique: a fifth of the time of comparing texts. */
 export function kindOf(type: string): number {
   switch (type.length) {
     case 11:

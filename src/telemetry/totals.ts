@@ -9,7 +9,7 @@ export type Result = (typeof RESULTS)[number];
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
-/** Counters that only grow, as plain numbers: every event passes them. */
+/** Counters that only grow, as plain numbers: every event is counted here. */
 export class Totals {
   /** Answered requests, by the code of the problem; `accepted` is a 202. */
   readonly requests = Object.fromEntries(['accepted', ...CODES].map((code) => [code, 0])) as Record<
@@ -23,7 +23,7 @@ export class Totals {
     conflict: new Float64Array(EVENT_TYPES.length),
   };
 
-  /** @param copies those that were already stored. */
+  /** @param copies the duplicates among the events. */
   accepted(events: readonly CourtEvent[], copies: Copies | undefined): void {
     const { accepted, duplicate, conflict } = this.events;
     this.requests.accepted++;

@@ -52,13 +52,14 @@ export class Committer {
     this.appender = new Appender(db);
   }
 
-  /** @throws what the appender throws, after the rollback. */
-  append(...sent: CourtEvent[]): Counts {
+  /** @returns the counts, without the duplicates themselves. @throws what the appender throws, after the rollback. */
+  append(...sent: CourtEvent[]): Omit<Counts, 'copies'> {
     try {
       const arrival = { events: sent, receivedMs: this.#now() };
       const [counts] = this.#db.transaction(() => this.appender.append([arrival])).immediate();
       this.appender.committed();
-      return counts!;
+      const { copies: _copies, ...numbers } = counts!;
+      return numbers;
     } catch (error) {
       this.appender.rolledBack();
       throw error;

@@ -10,7 +10,7 @@ import {
   type WholeRejection,
   wholeOf,
 } from '../../control/rejectionRoutes.ts';
-import { type NumberedRejection, readRejections } from '../../store/rejections/storedRejections.ts';
+import { type Rejection, readRejections } from '../../store/rejections/storedRejections.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, type JsonOption, printData, printJson, printPairs, say } from '../terminal/output.ts';
 
@@ -84,7 +84,7 @@ function textOf(body: Buffer): string | null {
 }
 
 /** Before asking the daemon: there may be no database, and this is where root becomes the owner of the directory. */
-async function readStored(data: string): Promise<NumberedRejection[]> {
+async function readStored(data: string): Promise<Rejection[]> {
   return await withDatabase({ data }, (db) => readRejections(db).reverse());
 }
 

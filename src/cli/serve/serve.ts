@@ -29,7 +29,7 @@ import { RejectionLog } from '../../telemetry/rejectionLog.ts';
 import { RejectionWriter } from '../../telemetry/rejectionWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { ServeMetrics } from './serveMetrics.ts';
+import { startMetrics } from './serveMetrics.ts';
 
 export interface ServeOptions extends DataOption {
   readonly host: string;
@@ -110,13 +110,16 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   let tokenTimer: NodeJS.Timeout | undefined;
   const version = courtdVersion();
   const sources = {
-    ...{ data: options.data, version, store, telemetry },
+    data: options.data,
+    version,
+    store,
+    telemetry,
     isFull: () => health.isFull,
     damageReports: () => health.damageReports,
     certificateEndMs: () => certificate && Date.parse(certificate.validity.expires_at),
     shipping: () => shippingOf(store, options.data),
   };
-  const metrics = await ServeMetrics.start(options.metricsFile, sources, logger);
+  const metrics = await startMetrics(options.metricsFile, sources, logger);
   const { address, port } = await listen(server, store, options, socket);
   const startedAt = new Date().toISOString();
   const control = new ControlServer(
@@ -162,9 +165,9 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       isStopping = true;
     });
   }
-  // Before the log says that it listens: whoever waits for that may ask at once.
+  // Before the log says so: whoever waits for that line may send a command at once.
   await control.listen();
-  await metrics.listening();
+  await metrics.file?.write();
   const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
   logListening(logger, { host: address, port, ...inherited, tls: certificate !== undefined, data, venue });

@@ -1,11 +1,11 @@
 import { visible } from '../../base/visibleText.ts';
-import type { ArrivedEvent } from '../../store/read/arrivalReader.ts';
+import type { Arrival } from '../../protocol/event.ts';
 
 /** Characters of a payload that a person is shown. */
 const PAYLOAD_CHARS = 120;
 
 /** For people: when it came, by the box's clock, and what it is. */
-export function readableLine(event: ArrivedEvent): string {
+export function readableLine(event: Arrival): string {
   const { seq, courtId, source, type, sessionId, eventId, revision, confidence, payload } = event;
   const short = payload.length <= PAYLOAD_CHARS ? payload : `${payload.slice(0, PAYLOAD_CHARS)}…`;
   const which = revision === 0 ? eventId : `${eventId} revision ${revision}`;

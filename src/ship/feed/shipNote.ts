@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { createPartial, partialNameOf, publish, removePartial } from '../../base/atomicFile.ts';
 import { membersOf } from '../../base/json.ts';
+import { readPrivate } from '../../base/privateFile.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 
 export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
@@ -37,9 +38,7 @@ export function noteFile(directory: string): string {
 /** @returns the latest note; undefined without one, or where it cannot be read. */
 export function readNote(directory: string): ShipReport | undefined {
   try {
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
-    const flag = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-    const note: unknown = membersOf(fs.readFileSync(noteFile(directory), { encoding: 'utf8', flag }));
+    const note: unknown = membersOf(readPrivate(noteFile(directory)));
     return isReport(note) ? note : undefined;
   } catch {
     return undefined;

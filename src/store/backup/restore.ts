@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { getSystemErrorMessage } from 'node:util';
 import Database from 'better-sqlite3';
 import {
   createPartial,
@@ -14,7 +13,7 @@ import {
   unusedName,
 } from '../../base/atomicFile.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
-import { OperatorError } from '../../base/operatorError.ts';
+import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate } from '../../base/privateFile.ts';
 import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { lockDirectory } from '../directory/directoryLock.ts';
@@ -104,14 +103,13 @@ function openBackup(file: string): Part[] {
   } catch (error) {
     for (const { fd } of source) fs.closeSync(fd);
     if (error instanceof OperatorError) throw error;
-    const { code, errno, message, path: named = file } = error as NodeJS.ErrnoException;
+    const { code, path: named = file } = error as NodeJS.ErrnoException;
     if (code === 'ELOOP' && named !== file) {
       throw new OperatorError(
         `${named} is a symbolic link: nothing was changed. Remove it, or restore another backup.`,
       );
     }
-    const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-    throw new OperatorError(`Cannot read ${named}: ${reason}.`);
+    throw new OperatorError(`Cannot read ${named}: ${reasonOf(error as NodeJS.ErrnoException)}.`);
   }
 }
 
@@ -128,7 +126,8 @@ async function copyAndVerify(file: string, source: readonly Part[], partial: str
     for (const _ of copying(fd, partial + companion)) await setImmediate();
   }
   try {
-    removeWal(partial);
+    // Checkpoints the whole WAL into the copy.
+    openExclusively(partial).close();
     return verifyDatabase(partial, { indexes: true });
   } catch (error) {
     if (failureKind(error) === 'full') throw error;
@@ -225,15 +224,10 @@ function renumber(file: string): void {
   }
 }
 
-/** Checkpoints the whole WAL into the database, which has none until it is opened the next time. */
-function removeWal(file: string): void {
-  openExclusively(file).close();
-}
-
 /**
- * The same, and keeps other programs out until the connection is closed: one that opened the database
- * meanwhile would write to it, and leave a WAL beside the file that then has its name. No other descriptor of
- * the database may be closed here: that would drop the locks.
+ * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one
+ * that opened the database meanwhile would write to it, and leave a WAL beside the file that then has its name.
+ * No other descriptor of the database may be closed here: that would drop the locks.
  */
 function openExclusively(file: string): Database.Database {
   const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });

@@ -1,7 +1,6 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import { CLOCK_MS, EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
-import { createPrivateIfMissing } from '../../base/privateFile.ts';
+import { overwritePrivate, readPrivate } from '../../base/privateFile.ts';
 
 /**
  * What the daemon has recorded about the clock of the box. Milliseconds since 1970-01-01T00:00:00Z by that
@@ -40,40 +39,21 @@ function markFile(directory: string): string {
   return path.join(directory, 'courtd.clock');
 }
 
-const MARK = /^(\d{15}) (\d{15})\n$/;
-const MARK_BYTES = 32;
-/** Whatever has that name: opening a pipe would block, and a symbolic link points elsewhere. */
-const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+const MARK = /^(\d{15}) (\d{15})\n/;
 
 /** @returns undefined where there is no readable mark. */
 export function readMark(directory: string): ClockMark | undefined {
   try {
-    const [, last, since] = MARK.exec(firstBytes(markFile(directory))) ?? [];
+    const [, last, since] = MARK.exec(readPrivate(markFile(directory))) ?? [];
     return last === undefined ? undefined : { lastMs: Number(last), steadySinceMs: Number(since) };
   } catch {
     return undefined;
   }
 }
 
-function firstBytes(file: string): string {
-  const fd = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
-    const bytes = Buffer.alloc(MARK_BYTES);
-    return bytes.toString('latin1', 0, fs.readSync(fd, bytes));
-  } finally {
-    fs.closeSync(fd);
-  }
-}
-
 function writeMark(directory: string, { lastMs, steadySinceMs }: ClockMark): void {
-  const file = markFile(directory);
-  createPrivateIfMissing(file);
-  const fd = fs.openSync(file, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
-    fs.writeSync(fd, `${[lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0')).join(' ')}\n`);
-  } finally {
-    fs.closeSync(fd);
-  }
+  const [last, since] = [lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0'));
+  overwritePrivate(markFile(directory), `${last} ${since}\n`);
 }
 
 /**

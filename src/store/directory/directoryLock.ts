@@ -18,7 +18,6 @@ export function lockDirectory(directory: string): Database.Database {
     path.join(directory, 'courtd.lock'),
     `Another "courtd serve" uses ${directory}: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
       'runs it), or name another directory with --data.',
-    PROBE_MS,
   );
 }
 
@@ -35,7 +34,6 @@ export function lockPrune(directory: string): Database.Database {
   return lockFile(
     pruneFile(directory),
     `Another "courtd prune" is running on ${directory}: wait until it ends.`,
-    PROBE_MS,
   );
 }
 
@@ -48,7 +46,6 @@ export function lockShipper(directory: string): Database.Database {
     path.join(directory, 'courtd.shipper'),
     `Events of ${directory} are being shipped already: stop that first ("sudo systemctl stop courtd-ship courtd-feed.socket ` +
       'courtd-feed" where systemd runs it). "courtd ship status" shows how far it is.',
-    PROBE_MS,
   );
 }
 
@@ -58,13 +55,13 @@ export function isPruning(directory: string): boolean {
 }
 
 const pruneFile = (directory: string) => path.join(directory, 'courtd.prune');
-/** Another process may be probing the lock just now (isTaken). */
+/** Milliseconds to wait for a lock: another process may be probing it (isTaken). */
 const PROBE_MS = 100;
 
 function isTaken(file: string): boolean {
   if (!fs.existsSync(file)) return false;
   try {
-    lockFile(file, '').close();
+    lockFile(file, '', 0).close();
     return false;
   } catch (error) {
     if (error instanceof OperatorError) return true;
@@ -76,7 +73,7 @@ function isTaken(file: string): boolean {
  * An exclusive SQLite lock on a file of its own: the kernel releases it however the process ends.
  * @throws {DirectoryInUse} `message`, where another process holds the lock.
  */
-function lockFile(file: string, message: string, waitMs = 0): Database.Database {
+function lockFile(file: string, message: string, waitMs = PROBE_MS): Database.Database {
   createPrivateIfMissing(file);
   const lock = new Database(file, { fileMustExist: true, timeout: waitMs });
   try {

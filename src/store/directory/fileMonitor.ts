@@ -2,70 +2,43 @@ import fs from 'node:fs';
 import { FILES_CHECK_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 
-/** Identifies a file: its file system, and its inode there. */
-interface Identity {
-  readonly dev: number;
-  readonly ino: number;
-}
-
 /**
  * Notices that the database, its WAL, its shared memory or the lock (directoryLock.ts) has been removed or
  * replaced. SQLite would continue in files that nobody else can open, and a 202 would mean nothing; without
  * the lock a second daemon would accept the same events. Looks at the names only and never opens a file:
  * closing the descriptor would drop SQLite's locks (../../ARCHITECTURE.md#who-may-open-the-file). A restore
  * is not the cause: it needs the lock of the daemon.
+ * @param file the path of the database, which a connection has open in WAL mode, so that all three files
+ * exist.
+ * @param lock the path of the lock.
+ * @param onLost called once, at most FILES_CHECK_MS after it happened, with the sentence for the operator.
+ * @returns a function that stops it.
  */
-export class FileMonitor {
-  readonly #files: ReadonlyMap<string, Identity>;
-  readonly #lock: string;
-  readonly #onLost: (error: OperatorError) => void;
-  readonly #timer: NodeJS.Timeout;
-
-  /**
-   * @param file the path of the database, which a connection has open in WAL mode, so that all three files
-   * exist.
-   * @param lock the path of the lock.
-   * @param onLost called once, at most FILES_CHECK_MS after it happened, with the sentence for the operator.
-   */
-  constructor(file: string, lock: string, onLost: (error: OperatorError) => void) {
-    const names = [file, `${file}-wal`, `${file}-shm`, lock];
-    const identities = names.map((name) => [name, identityOf(name)] as const);
-    this.#files = new Map(identities.filter((entry): entry is [string, Identity] => entry[1] !== undefined));
-    this.#lock = lock;
-    this.#onLost = onLost;
-    this.#timer = setInterval(() => this.#check(), FILES_CHECK_MS).unref();
+export function watchFiles(file: string, lock: string, onLost: (error: OperatorError) => void): () => void {
+  const files = new Map<string, fs.Stats>();
+  for (const name of [file, `${file}-wal`, `${file}-shm`, lock]) {
+    const stat = fs.statSync(name, { throwIfNoEntry: false });
+    if (stat !== undefined) files.set(name, stat);
   }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #check(): void {
-    for (const [file, { dev, ino }] of this.#files) {
-      let now: Identity | undefined;
+  const timer = setInterval(() => {
+    for (const [name, { dev, ino }] of files) {
+      let now: fs.Stats | undefined;
       try {
-        now = identityOf(file);
+        now = fs.statSync(name, { throwIfNoEntry: false });
       } catch {
         // A directory that has become inaccessible says nothing about its files, which can still be written.
         continue;
       }
       if (now?.dev === dev && now.ino === ino) continue;
-      this.stop();
+      clearInterval(timer);
       const what = now === undefined ? 'was removed' : 'was replaced by another file';
-      const advice = file === this.#lock ? 'Start' : 'Put it back, or restore a backup, and start';
-      return this.#onLost(
+      const advice = name === lock ? 'Start' : 'Put it back, or restore a backup, and start';
+      return onLost(
         new OperatorError(
-          `${file} ${what} while courtd was using it: no more events are stored. ${advice} courtd again.`,
+          `${name} ${what} while courtd was using it: no more events are stored. ${advice} courtd again.`,
         ),
       );
     }
-  }
-}
-
-/**
- * @returns undefined where there is no such file.
- * @throws the system's error where that cannot be determined.
- */
-function identityOf(file: string): Identity | undefined {
-  return fs.statSync(file, { throwIfNoEntry: false });
+  }, FILES_CHECK_MS).unref();
+  return () => clearInterval(timer);
 }

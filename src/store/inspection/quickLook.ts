@@ -3,17 +3,14 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { isServed } from '../directory/directoryLock.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../layout/storedEvent.ts';
 import { openDatabase } from '../open/openDatabase.ts';
+import { countEvents, type EventCounts } from '../read/storeSummary.ts';
 import { listTokens, type Token } from '../tokens/tokens.ts';
 
 /** What a database says of itself without being read as a whole. */
-export interface QuickLook {
+export interface QuickLook extends EventCounts {
   /** Whether a daemon runs on it. */
   readonly isServed: boolean;
-  /** As its sessions count them. */
-  readonly events: number;
-  /** Sessions with events. */
-  readonly sessions: number;
-  /** When the event that came last came, milliseconds since 1970-01-01T00:00:00Z; null without events. */
+  /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
   readonly newestMs: number | null;
   readonly tokens: readonly Token[];
 }
@@ -26,12 +23,7 @@ export function quickLook(directory: string): QuickLook {
   const isRunning = isServed(directory);
   const db = openDatabase(directory, { check: true });
   try {
-    const counts = db
-      .prepare<[], Pick<QuickLook, 'events' | 'sessions'>>(
-        'SELECT coalesce(sum(events), 0) AS events, coalesce(sum(events > 0), 0) AS sessions FROM session',
-      )
-      .get()!;
-    return { isServed: isRunning, ...counts, newestMs: newestMs(db), tokens: listTokens(db) };
+    return { isServed: isRunning, ...countEvents(db), newestMs: newestMs(db), tokens: listTokens(db) };
   } finally {
     db.close();
   }

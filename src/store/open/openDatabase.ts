@@ -54,7 +54,10 @@ export function openDatabase(
   const file = databaseFile(directory);
   try {
     enterDirectory(directory, staysRoot);
-    if (create) createEmpty(directory, file);
+    if (create) {
+      makeDataDirectory(directory);
+      createPrivateIfMissing(file);
+    }
     refuseForeign(file, directory);
     if (check) withReserve(directory, () => refuseDamaged(file));
     return withReserve(directory, () => {
@@ -72,17 +75,13 @@ export function openDatabase(
   }
 }
 
-function createEmpty(directory: string, file: string): void {
-  makeDataDirectory(directory);
-  createPrivateIfMissing(file);
-}
-
 /**
  * Reads the header before SQLite opens the file, because SQLite creates and changes files beside a foreign
  * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
  */
 function refuseForeign(file: string, directory: string): void {
-  if (!exists(file)) {
+  // Not `existsSync`: in an inaccessible directory every file would look missing.
+  if (fs.statSync(file, { throwIfNoEntry: false }) === undefined) {
     throw new OperatorError(
       `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
     );
@@ -123,20 +122,6 @@ function refuseDamaged(file: string): void {
 
 const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'flushed', 'token'];
 
-/**
- * `existsSync` would report a file in an inaccessible directory as missing.
- * @throws the system's error where that cannot be determined.
- */
-function exists(file: string): boolean {
-  try {
-    fs.accessSync(file);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-}
-
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
   const copy = newestPreMigrationCopy(path.dirname(file));
@@ -174,18 +159,14 @@ function prepare(db: Database.Database, file: string, create: boolean, acceptOld
   db.pragma('mmap_size = 0');
   db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
   db.pragma('foreign_keys = OFF');
-  setDurable(db);
+  // In WAL mode better-sqlite3 commits without fsync unless this is set on every connection.
+  db.pragma('synchronous = FULL');
+  assertDurable(db);
 }
 
 /** @returns the layout version of the file: how many migrations have been applied to it (schema.ts). */
 export function layoutOf(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
-}
-
-/** In WAL mode better-sqlite3 commits without fsync unless `synchronous` is FULL on every connection. */
-function setDurable(db: Database.Database): void {
-  db.pragma('synchronous = FULL');
-  assertDurable(db);
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { ARRIVALS_SCAN_ROWS, READ_CHUNK_BYTES } from '../../base/limits.ts';
+import type { Arrival } from '../../protocol/event.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
 import { namesMissing, OriginReader } from '../layout/origins.ts';
-import type { StoredEvent } from '../layout/storedEvent.ts';
+import { INLINE_TEXTS, type Texts, textReader } from '../layout/storedEvent.ts';
 
-/** Texts of an event that are larger are taken alone. */
-const READ_WITH_ROW_BYTES = 4 * 1024;
-/** Page cache, in KiB: it goes through the file once. */
+/** Page cache, in KiB: the file is read once, from start to end. */
 const READ_CACHE_KIB = 2_000;
 
 /** Which events; absent: all. */
@@ -17,21 +16,19 @@ export interface ArrivalFilter {
   readonly source?: string | undefined;
 }
 
-export type ArrivedEvent = Omit<StoredEvent, 'eotNs'>;
-
-/** What stands after some seq, as it is at one moment. */
+/** The events after some seq, as of one moment. */
 export interface ArrivalChunk {
   /** Those that pass the filter, in the order of arrival. */
-  readonly events: readonly ArrivedEvent[];
-  /** Every event up to this seq has been looked at: what the next chunk comes after. */
+  readonly events: readonly Arrival[];
+  /** Every event up to this seq has been considered: the next chunk begins after it. */
   readonly upTo: number;
-  /** The highest seq that was ever given. Seqs leave holes: those of duplicates, and of what was rolled back. */
+  /** The highest seq that was ever assigned. There are holes: the seqs of duplicates, and of what was rolled back. */
   readonly lastSeq: number;
   /** Whether no later event is stored. */
   readonly isLast: boolean;
   /** The highest seq whose event was pruned; 0: none. */
   readonly prunedSeq: number;
-  /** Whose seqs these are (epochs.ts). */
+  /** To which log these seqs belong (epochs.ts). */
   readonly epochs: readonly Epoch[];
 }
 
@@ -50,20 +47,18 @@ type Row = readonly [
   payload: string | null,
   extra: string | null,
 ];
-type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
 
-const COMES_WITH_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${READ_WITH_ROW_BYTES}`;
 const ROW = `
   e.seq, (SELECT name FROM session WHERE id = e.session), e.event_id, e.revision, e.eot, e.origin, e.confidence, e.received_ms,
-  iif(${COMES_WITH_ROW}, e.payload, NULL), iif(${COMES_WITH_ROW}, e.extra, NULL)`;
+  ${INLINE_TEXTS}`;
 
 /**
- * Reads events in the order of arrival, by seq, in chunks: each is one short transaction, bounded in rows and bytes, so that the
- * daemon's log is never pinned for long, and between them nothing is held but what the caller knows: a number.
+ * Reads events in the order of arrival, by seq, in chunks. Each is one short transaction, bounded in rows and bytes, so that the
+ * WAL is never pinned for long; between two of them the only state is the seq that the caller has.
  *
- * After a seq none can come that has a lower one. The only writer gives seqs inside the transaction that stores them, each
- * higher than all before it, and commits one after another; what is rolled back leaves a hole that nothing fills. So whoever
- * goes on after the last seq that he was given gets every event once.
+ * No event is stored later with a lower seq. The only writer assigns seqs inside the transaction that stores the events, each
+ * higher than all before it, and commits one transaction after another; a rollback leaves a hole that nothing fills. So whoever
+ * continues after the last seq that it has read gets every event once.
  */
 export class ArrivalReader {
   readonly #filter: ArrivalFilter;
@@ -72,7 +67,7 @@ export class ArrivalReader {
   readonly #newest: Statement<[], number>;
   readonly #rows: Statement<[Bounds], Row>;
   readonly #latest: Statement<[Bounds], number>;
-  readonly #texts: Statement<[number], Texts>;
+  readonly #textsOf: ReturnType<typeof textReader>;
   readonly #lastGiven: Statement<[], number>;
   readonly #pruned: Statement<[], number>;
   readonly #read: (seq: number, limit: number) => ArrivalChunk;
@@ -87,7 +82,7 @@ export class ArrivalReader {
     const where = `FROM event e WHERE e.seq > @after AND e.seq <= @upTo${conditionsOf(filter)} ORDER BY e.seq`;
     this.#rows = db.prepare<[Bounds], Row>(`SELECT ${ROW} ${where} LIMIT @limit`).raw();
     this.#latest = number(`SELECT e.seq ${where} DESC LIMIT @limit`);
-    this.#texts = db.prepare('SELECT payload, extra FROM event WHERE seq = ?');
+    this.#textsOf = textReader(db);
     this.#lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
     this.#pruned = number('SELECT up_to_seq FROM pruned');
     this.#read = db.transaction((seq: number, limit: number) => this.#chunk(db, seq, limit));
@@ -103,7 +98,7 @@ export class ArrivalReader {
 
   /**
    * Looks back from the newest event, a few milliseconds at a time.
-   * @yields after each look the seq after which the newest `count` events stand that pass the filter, as far as is known; the last one counts.
+   * @yields after each look, as far as is known by then, the seq after which the newest `count` events that pass the filter begin.
    */
   *beforeNewest(count: number): Generator<number> {
     let upTo = this.#newest.get() ?? 0;
@@ -123,17 +118,17 @@ export class ArrivalReader {
       prunedSeq: this.#pruned.get() ?? 0,
       epochs: readEpochs(db),
     };
-    // What was pruned is not looked through.
+    // Skips what was pruned.
     const first = this.#first.get(after);
     if (first === undefined) return { events: [], upTo: after, isLast: true, ...state };
     const newest = this.#newest.get() ?? first;
     const upTo = Math.min(first + ARRIVALS_SCAN_ROWS - 1, newest);
     const rows = this.#rows.all({ ...this.#filter, after: first - 1, upTo, limit });
-    const events: ArrivedEvent[] = [];
+    const events: Arrival[] = [];
     let bytes = 0;
     for (const row of rows) {
       if (bytes > READ_CHUNK_BYTES) break;
-      const texts = row[8] === null ? this.#texts.get(row[0])! : { payload: row[8], extra: row[9] };
+      const texts = this.#textsOf(row[0], row[8], row[9]);
       events.push(this.#event(row, texts));
       bytes += texts.payload.length + (texts.extra?.length ?? 0);
     }
@@ -142,7 +137,7 @@ export class ArrivalReader {
     return { events, upTo: seen, isLast: seen >= newest, ...state };
   }
 
-  #event(row: Row, { payload, extra }: Texts): ArrivedEvent {
+  #event(row: Row, { payload, extra }: Texts): Arrival {
     const { type, courtId, venueId, source, schemaVersion } = this.#origins.names(row[5]);
     const sessionId = row[1];
     if (sessionId === null) throw namesMissing();
@@ -167,7 +162,7 @@ export class ArrivalReader {
 
 const ORIGIN_COLUMNS = { type: 'type', court: 'court', source: 'source' } as const;
 
-/** Names are looked up in each statement: others may come, and one that was pruned may come back with another number. */
+/** Looks names up in each statement: new ones may arrive, and a pruned one may return with another id. */
 function conditionsOf(filter: ArrivalFilter): string {
   const origin = Object.entries(ORIGIN_COLUMNS)
     .filter(([name]) => filter[name as keyof ArrivalFilter] !== undefined)

@@ -1,13 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
+import type { Arrival } from '../../protocol/event.ts';
 import { type OriginNames, OriginReader } from '../layout/origins.ts';
-import type { StoredEvent } from '../layout/storedEvent.ts';
+import { INLINE_TEXTS, type Texts, textReader } from '../layout/storedEvent.ts';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 import { CurrentRevisions } from './currentRevisions.ts';
 import { ALWAYS, sortByEot } from './eotOrder.ts';
 
-/** Events with larger texts are read one by one. */
-export const INLINE_TEXT_BYTES = 4 * 1024;
 /** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
 
@@ -28,7 +27,7 @@ export interface EventFilter {
 }
 
 /** An event as readers get it. */
-export interface ReadEvent extends Omit<StoredEvent, 'eotNs'> {
+export interface ReadEvent extends Arrival {
   /** The id of its names: events of one origin share type, court, venue, source and schema version. */
   readonly origin: number;
   /** Milliseconds since 1970-01-01T00:00:00Z; `eot` has the nanoseconds. */
@@ -51,18 +50,10 @@ type Row = readonly [
   extra: string | null,
 ];
 
-type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
-
-const FITS_IN_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${INLINE_TEXT_BYTES}`;
-
-/**
- * Names by their id: with a text column for each name reading took a third longer. Large texts are read
- * afterwards, one by one, so that a chunk is fetched at once and its memory is bounded all the same: fetching
- * every row separately took half as long again.
- */
+/** Names by their id: with a text column for each name reading took a third longer. */
 const CHUNK = `
   SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.origin, e.confidence, e.received_ms,
-         iif(${FITS_IN_ROW}, e.payload, NULL), iif(${FITS_IN_ROW}, e.extra, NULL)
+         ${INLINE_TEXTS}
     FROM event e WHERE e.seq IN ${placeholders(READ_CHUNK_ROWS)}`;
 
 /**
@@ -87,7 +78,7 @@ export function* readSession(
   const sessionId = name.get(session) ?? '';
   const origins = new OriginReader(db);
   const find = db.prepare<number[], Row>(CHUNK).raw();
-  const large = db.prepare<[number], Texts>('SELECT payload, extra FROM event WHERE seq = ?');
+  const textsOf = textReader(db);
   const readChunk = db.transaction((from: number): { events: Draft[]; next: number } => {
     const wanted = seqs.subarray(from, from + READ_CHUNK_ROWS);
     const rows = new Map(find.all(...padded(wanted, READ_CHUNK_ROWS)).map((row) => [row[0], row]));
@@ -96,7 +87,7 @@ export function* readSession(
     while (next < from + wanted.length && bytes <= READ_CHUNK_BYTES) {
       const row = rows.get(seqs[next++]!);
       if (row === undefined) continue;
-      const texts = row[8] === null ? large.get(row[0])! : { payload: row[8], extra: row[9] };
+      const texts = textsOf(row[0], row[8], row[9]);
       events.push(toReadEvent(row, texts, sessionId, origins.names(row[5])));
       bytes += texts.payload.length + (texts.extra?.length ?? 0);
     }

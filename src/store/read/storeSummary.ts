@@ -7,10 +7,14 @@ const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
 /** Sources that have sent within this are looked for, among the newest events, a chunk at a time, and no longer than this. */
 const RECENT = { ms: 30 * DAY_MS, chunk: 5_000, lookMs: 200 } as const;
 
-export interface StoreSummary {
+/** What the sessions have counted (sessionCounters.ts). */
+export interface EventCounts {
   readonly events: number;
-  /** Those with events. */
+  /** Sessions with events. */
   readonly sessions: number;
+}
+
+export interface StoreSummary extends EventCounts {
   /** When the oldest event that is stored was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
   /** Bytes a day that the database grows by, less what retention takes away; undefined where that cannot be told yet. */
@@ -22,12 +26,15 @@ interface Row {
   readonly ms: number;
 }
 
-/** How much there is, and how fast it becomes more: from the events' times of receipt, without reading more than some dozens of them. */
+export function countEvents(db: Database): EventCounts {
+  const totals =
+    'SELECT ifnull(sum(events), 0) AS events, count(*) AS sessions FROM session WHERE events > 0';
+  return db.prepare<[], EventCounts>(totals).get()!;
+}
+
+/** How much is stored, and how fast that grows: from the times of receipt of a few dozen events. */
 export function summarizeStore(db: Database, nowMs: number): StoreSummary {
-  const totals = db.prepare<[], { events: number; sessions: number }>(
-    'SELECT ifnull(sum(events), 0) AS events, count(*) AS sessions FROM session WHERE events > 0',
-  );
-  const { events, sessions } = totals.get()!;
+  const { events, sessions } = countEvents(db);
   const at = db.prepare<[number], Row>(
     'SELECT seq, received_ms AS ms FROM event WHERE seq >= ? ORDER BY seq LIMIT 1',
   );

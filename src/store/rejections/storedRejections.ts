@@ -2,6 +2,8 @@ import type { Database } from 'better-sqlite3';
 
 /** A refused request, as it is kept. */
 export interface Rejection {
+  /** Its place in the order in which requests were refused. */
+  readonly turn: number;
   /** The request_id, which the client was told too. */
   readonly id: string;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -9,7 +11,7 @@ export interface Rejection {
   readonly client: string;
   readonly status: number;
   readonly code: string;
-  /** Of its first event, or of the first that is invalid; null where they could not be read. */
+  /** Of its first invalid event, or else of its first event; null where they could not be read. */
   readonly source: string | null;
   readonly courtId: string | null;
   /** How many events it held; null where that could not be read. */
@@ -18,18 +20,13 @@ export interface Rejection {
   readonly error: string;
   /** The first bytes of its body; null where it was not read, or is not kept. */
   readonly body: Buffer | null;
-  /** Of all that was read of the body. */
+  /** Size of all that was read of the body; null where nothing was. */
   readonly bodyBytes: number | null;
-}
-
-/** A rejection with its place in the order in which requests were refused. */
-export interface NumberedRejection extends Rejection {
-  readonly turn: number;
 }
 
 /** What has changed since the last write. */
 export interface RejectionChanges {
-  readonly added: readonly NumberedRejection[];
+  readonly added: readonly Rejection[];
   /** The turns of stored rejections that were evicted. */
   readonly gone: readonly number[];
 }
@@ -41,8 +38,8 @@ const SELECT = `
     FROM rejection`;
 
 /** @returns what is stored, the oldest first. */
-export function readRejections(db: Database): NumberedRejection[] {
-  return db.prepare<[], NumberedRejection>(`${SELECT} ORDER BY turn`).all();
+export function readRejections(db: Database): Rejection[] {
+  return db.prepare<[], Rejection>(`${SELECT} ORDER BY turn`).all();
 }
 
 /** Call it inside a transaction. */

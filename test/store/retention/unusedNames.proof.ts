@@ -68,8 +68,8 @@ t.test(
     await store.append(court(...timestamps(10, { session_id: 'new', source: 'new' })));
     const again = hits.toReversed();
     t.strictSame(await store.append(again), { accepted: again.length, duplicates: 0, conflicts: 0 });
-    t.strictSame(await store.append(again), { accepted: 0, duplicates: again.length, conflicts: 0 });
-    t.strictSame(await store.append(kept), { accepted: 0, duplicates: kept.length, conflicts: 0 });
+    t.match(await store.append(again), { accepted: 0, duplicates: again.length, conflicts: 0 });
+    t.match(await store.append(kept), { accepted: 0, duplicates: kept.length, conflicts: 0 });
     for (const sent of [...hits, ...kept]) {
       const read = [...readSession(other, sessionId(other, sent.sessionId))].flatMap(({ events }) => events);
       const found = read.find(({ eventId }) => eventId === sent.eventId);

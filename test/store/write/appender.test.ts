@@ -177,6 +177,26 @@ t.test('names that a rollback took back are made again, not remembered', (t) => 
   t.end();
 });
 
+t.test('the duplicates of each request are named, and those of them that are in conflict', (t) => {
+  const { db } = scratch(t);
+  const { appender } = new Committer(db);
+  const [first, other, changed] = court(
+    event({ event_id: 'a' }),
+    event(),
+    event({ event_id: 'a', confidence: 0.1 }),
+  );
+  const requests = [[first!], [first!, other!, changed!], [other!]].map((events) => ({
+    events,
+    receivedMs: 0,
+  }));
+  const counts = db.transaction(() => appender.append(requests)).immediate();
+  t.strictSame(
+    counts.map(({ copies }) => copies),
+    [undefined, { all: [first, changed], inConflict: [changed] }, { all: [other], inConflict: [] }],
+  );
+  t.end();
+});
+
 t.test('what was rolled back is not known, and can be sent again', (t) => {
   const store = new Committer(scratch(t).db);
   const [good, bad] = court(event(), event());

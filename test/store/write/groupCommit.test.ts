@@ -36,7 +36,7 @@ t.test('requests of one turn share one commit, and each is told its own counts',
   const [shared] = one();
   const requests = [[shared!], [shared!, ...one()], [], [...one(), ...one()], [shared!]];
   const answers = await Promise.all(requests.map((request) => writer.append(request)));
-  t.strictSame(answers, [stored(1), stored(1, 1), stored(0), stored(2), stored(0, 1)]);
+  t.match(answers, [stored(1), stored(1, 1), stored(0), stored(2), stored(0, 1)]);
   t.equal(commits.length, 1);
   await writer.append(one());
   t.equal(commits.length, 2);
@@ -61,7 +61,7 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
   t.type(answers[1], RangeError);
   t.type(answers[4], RangeError);
   t.strictSame([...new Set(told)], ['unexpected']);
-  t.strictSame(await writer.append([twin!]), stored(0, 1));
+  t.match(await writer.append([twin!]), stored(0, 1));
   t.strictSame(db.prepare('SELECT session_id, count(*) FROM events GROUP BY 1 ORDER BY 1').raw().all(), [
     [names.session_id, 1],
     ['session-1', 2],
