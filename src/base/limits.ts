@@ -117,7 +117,7 @@ export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
 /** Rows that `tail` scans in one transaction for those that pass its filter: a few milliseconds. */
 export const ARRIVALS_SCAN_ROWS = 20_000;
-/** Milliseconds between two looks of `tail --follow`, and those after which it closes the database when nothing comes. */
+/** Milliseconds between two looks of `tail --follow`, and until it closes the database when no event arrives. */
 export const FOLLOW_POLL_MS = 200;
 export const FOLLOW_LINGER_MS = 300;
 /** Size of the write-ahead log at which the log warns: another program's long read transaction keeps it from shrinking. */
@@ -162,7 +162,7 @@ export const CONFLICT_COPY_BYTES = 64 * KIB;
 
 // Sources (src/telemetry/sourceTable.ts).
 
-/** Sources that are known at a time, the ones that sent last: a venue has a hundred. */
+/** Sources that are remembered at a time: a venue has a hundred. */
 export const SOURCES_KNOWN = 1_000;
 
 // Refused requests (src/telemetry/rejectionLog.ts).
@@ -209,5 +209,5 @@ export const RETRY_AFTER_S = { busy: 1, overloaded: 2, full: 5, shutdown: 2 } as
 
 // Cameras.
 
-/** Seconds by which a camera's clock may differ from the box's, before somebody is told. */
+/** Seconds by which a camera's clock may differ from the box's before that is reported. */
 export const CLOCK_OFF_S = 2;

@@ -10,10 +10,10 @@ import { explain } from './open/openErrors.ts';
 import { type ArrivalChunk, type ArrivalFilter, ArrivalReader } from './read/arrivalReader.ts';
 import { failureKind } from './sqlite/errors.ts';
 
-/** Of the shared memory: what changes with every commit, and the number of frames in it (SQLite, "WAL-mode File Format", 2.1). */
+/** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
 const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 
-/** The database cannot be read now, and may be again: it is locked, or it is not there. */
+/** The database cannot be read now, but may be later: it is locked, or missing. */
 export class TemporarilyUnreadable extends OperatorError {
   readonly isLocked: boolean;
 
@@ -29,33 +29,32 @@ export interface SeqRange {
   readonly to: number;
 }
 
-/** A chunk, and what is to be said before it. */
+/** A chunk, and what the reader must be told before it. */
 export interface Arrivals extends ArrivalChunk {
-  /** Events of this range were pruned before they were read, the last one of it among them. Told once. */
+  /** Events of this range, its last one among them, were pruned before they were read. Reported once. */
   readonly pruned?: SeqRange;
-  /** A backup was restored: it has what was read before up to this seq, and the chunk begins after it at the latest. */
+  /** A backup was restored that has what was read before only up to this seq: the chunk continues from there at the latest. */
   readonly restored?: number;
 }
 
 /**
- * The events of a data directory in the order of arrival, for whoever reads on for ever: through restarts of the daemon, kill -9,
- * prunes and restores. The database is open only while something comes: a restore needs it for itself.
+ * The events of a data directory in the order of arrival, for readers that follow them for ever: across restarts of the daemon,
+ * kill -9, prunes and restores. The database is open only while events arrive: a restore needs exclusive access.
  *
- * What is given is on the disk. A connection sees a commit when it stands in the WAL index, and SQLite puts it there after the
- * log was synced (wal.c, walFrames: sqlite3OsSync, then walIndexAppend and walIndexWriteHdr), since everything that stores
- * events does so with synchronous = FULL. The one exception is what a killed daemon had written and not yet synced: whoever opens
- * the database after it, this reader too, finds it in the log and takes it for committed. So the log is synced after each
- * opening, before anything is read.
+ * Every event that it returns is on disk. A connection sees a commit once it is in the WAL index, and SQLite puts it there after
+ * the WAL has been synced (wal.c, walFrames: sqlite3OsSync, then walIndexAppend and walIndexWriteHdr), since everything that stores
+ * events uses synchronous = FULL. The one exception is what a killed daemon had written but not synced: whoever opens the database
+ * next, this reader included, recovers it from the WAL as committed. So the WAL is synced after each opening, before any read.
  */
 export class ArrivalLog {
   readonly #directory: string;
   readonly #filter: ArrivalFilter;
   #open: { readonly db: Database; readonly reader: ArrivalReader; readonly file: string } | undefined;
   #lingering: NodeJS.Timeout | undefined;
-  /** How everything looked before it was opened last. */
+  /** `lookOf` the directory just before it was last opened. */
   #seen = '';
   #epochs: readonly Epoch[] | undefined;
-  /** What was pruned up to here is known to the caller. */
+  /** The caller knows what was pruned up to this seq. */
   #knownPruned = 0;
 
   constructor(directory: string, filter: ArrivalFilter = {}) {
@@ -64,9 +63,9 @@ export class ArrivalLog {
   }
 
   /**
-   * @param seq what was read last; 0: nothing.
-   * @param limit events at the most.
-   * @throws {TemporarilyUnreadable}, and {OperatorError} where it will not be read by trying again.
+   * @param seq the last one that was read; 0: none.
+   * @param limit how many events at most.
+   * @throws {TemporarilyUnreadable}, and {OperatorError} where trying again is pointless.
    */
   after(seq: number, limit: number): Arrivals {
     return this.#explained(() => {
@@ -79,7 +78,7 @@ export class ArrivalLog {
       if (isOther) this.#knownPruned = 0;
       this.#epochs = chunk.epochs;
       if (chunk.events.length > 0) this.#linger();
-      // Who stops the daemon to restore a backup must not find it in use because we looked what has changed.
+      // Whoever stops the daemon to restore a backup must not find the database in use because of this look.
       else if (chunk.isLast) this.close();
       const known = Math.max(from, this.#knownPruned);
       const pruned = chunk.prunedSeq > known ? { pruned: { from: known + 1, to: chunk.prunedSeq } } : {};
@@ -88,7 +87,7 @@ export class ArrivalLog {
     });
   }
 
-  /** @see ArrivalReader.beforeNewest: what was pruned among them is not told. */
+  /** @see ArrivalReader.beforeNewest. What has been pruned by now is not reported later. */
   async beforeNewest(count: number, pause: () => Promise<unknown>): Promise<number> {
     const looks = this.#explained(() => {
       const reader = this.#reader();
@@ -106,7 +105,7 @@ export class ArrivalLog {
     }
   }
 
-  /** Whether it may be worth to look again: a few system calls, which open nothing of the database. */
+  /** Whether there may be new events: a few system calls, which do not open the database. */
   mayHaveNew(): boolean {
     return this.#open !== undefined || lookOf(this.#directory) !== this.#seen;
   }
@@ -118,16 +117,16 @@ export class ArrivalLog {
   }
 
   #reader(): ArrivalReader {
-    // Another one has its name now: what comes, comes there.
+    // Another database has the name now, and new events go there.
     if (this.#open !== undefined && this.#open.file !== identityOf(this.#directory)) this.close();
     if (this.#open !== undefined) return this.#open.reader;
     this.#seen = lookOf(this.#directory);
     const file = identityOf(this.#directory);
     const db = openDatabase(this.#directory, { busyMs: 0 });
     try {
-      // The first look: it opens the log, and takes what a killed daemon has left there.
+      // The first read: it opens the WAL, and recovers what a killed daemon has left in it.
       layoutOf(db);
-      // A descriptor of the log can be closed: SQLite's locks are on the other two files.
+      // Closing a descriptor of the WAL is safe: SQLite's locks are on the other two files.
       fsync(`${databaseFile(this.#directory)}-wal`);
       fsync(this.#directory);
       this.#open = { db, reader: new ArrivalReader(db, this.#filter), file };
@@ -139,7 +138,7 @@ export class ArrivalLog {
     return this.#open.reader;
   }
 
-  /** Nothing is held while nothing comes, or while who takes the events does not. */
+  /** Closes the database soon, unless the caller goes on reading. */
   #linger(): void {
     clearTimeout(this.#lingering);
     this.#lingering = setTimeout(() => this.close(), FOLLOW_LINGER_MS).unref();
@@ -153,23 +152,23 @@ export class ArrivalLog {
       this.close();
       const explained = explain(error, this.#directory);
       if (!(explained instanceof OperatorError)) throw explained;
-      // One that has no cause is said before SQLite is asked: there is none, it is older or newer, or not set up.
+      // Without a cause, it was refused before SQLite opened it: it is missing, older, newer, or not set up.
       const isPassing = explained.cause === undefined ? !isOpened : failureKind(explained.cause) === 'busy';
       throw isPassing ? new TemporarilyUnreadable(explained) : explained;
     }
   }
 }
 
-/** Which file it is, whatever its name was before. */
+/** @returns which file the database is; empty if there is none. */
 function identityOf(directory: string): string {
   const stat = fs.statSync(databaseFile(directory), { throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.dev}:${stat.ino}`;
 }
 
 /**
- * @returns what is another text after each commit and each restore, and the same when somebody has only opened or closed the
- * database: two readers would wake each other for ever. Never while this process has it open: to close the shared memory would
- * drop SQLite's locks on it.
+ * @returns a text that differs after each commit and each restore, but not after the database was only opened or closed: two readers
+ * would wake each other for ever. Not to be called while this process has the database open: closing a descriptor of the shared
+ * memory would drop SQLite's locks on it.
  */
 function lookOf(directory: string): string {
   const file = databaseFile(directory);
@@ -178,7 +177,7 @@ function lookOf(directory: string): string {
   return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(`${file}-shm`)}`;
 }
 
-/** @returns nothing where the log is empty, or nobody has the database open: all is in the file then, or will be when it is opened. */
+/** @returns the header of the WAL index; empty where the WAL is, or where nobody has the database open. */
 function indexHeader(file: string): string {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
   let fd: number | undefined;
@@ -188,7 +187,7 @@ function indexHeader(file: string): string {
     fs.readSync(fd, header, 0, header.length, 0);
     return header.readUInt32LE(INDEX_HEADER.framesAt) === 0 ? '' : header.toString('latin1');
   } catch {
-    // Closed to us, say: whoever opens the database says why.
+    // Not accessible, for example: opening the database will report why.
     return '';
   } finally {
     if (fd !== undefined) fs.closeSync(fd);

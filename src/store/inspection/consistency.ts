@@ -4,35 +4,35 @@ import { readKeyHash } from '../dedup/keyHash.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
 import { openDatabase } from '../open/openDatabase.ts';
 
-/** What is wrong in a database whose every page may be right: 0 of each where nothing is. */
+/** What is wrong in a database, even if every single page is intact: all faults are 0 where nothing is. */
 export interface Consistency {
-  /** Looked at. */
+  /** How many were checked. */
   readonly events: number;
   readonly keys: number;
-  /** Events whose texts are no JSON any more, or whose names are gone. */
+  /** Events whose texts are no longer JSON, or whose names are missing. */
   readonly unreadable: number;
-  /** Events that have no key in the file and should: a resend would be stored again. */
+  /** Events whose key is missing from the table: a resend would be stored again. */
   readonly withoutKey: number;
-  /** Keys that lead to another event, or to none that a prune has deleted. */
+  /** Keys that lead to another event, or to a missing one that no prune has deleted. */
   readonly astray: number;
-  /** Events that are there more than once. */
+  /** Events that are stored more than once. */
   readonly twice: number;
-  /** Conflicts of no event, and other copies of no conflict, or that are no JSON. */
+  /** Conflicts without an event, and conflict copies without a conflict or that are not JSON. */
   readonly strayConflicts: number;
-  /** Sessions that count their events wrongly. */
+  /** Sessions whose counter of events is wrong. */
   readonly miscounted: number;
-  /** Sessions that a prune was at meanwhile: whether they count right cannot be told. */
+  /** Sessions that were pruned meanwhile: their counters cannot be checked. */
   readonly pruned: number;
 }
 
 export type Told = (done: number, of: number) => void;
 
-/** Rows of one read, which takes some milliseconds: no longer does it keep the daemon from cutting its log off. */
+/** Rows of one read, which takes a few milliseconds: the WAL is not pinned for longer. */
 const CHUNK_ROWS = 1_000;
 
 type Faults = { -readonly [Name in keyof Consistency]: number };
 
-/** Reads all events and all keys, a thousand at a time, beside a daemon that takes events and a prune. */
+/** Reads all events and all keys, CHUNK_ROWS at a time, beside a running daemon and a prune. */
 export async function checkConsistency(directory: string, told: Told): Promise<Consistency> {
   const db = openDatabase(directory);
   try {
@@ -55,11 +55,11 @@ class Inspection {
     miscounted: 0,
     pruned: 0,
   };
-  /** By session: the events that it counts, less those that were found. */
-  readonly #left = new Map<number, number>();
-  /** By session, at the beginning. */
+  /** By session: the counter of events when the check began. */
   readonly #counted = new Map<number, number>();
-  /** The newest event at the beginning; later ones are not looked at. */
+  /** By session: that counter, less the events that were found. */
+  readonly #left: Map<number, number>;
+  /** The newest event when the check began; later ones are not checked. */
   readonly #lastSeq: number;
 
   constructor(db: Database) {
@@ -71,12 +71,12 @@ class Inspection {
       return lastSeq.get()!;
     });
     this.#lastSeq = begin();
-    for (const [id, events] of this.#counted) this.#left.set(id, events);
+    this.#left = new Map(this.#counted);
   }
 
   async run(told: Told): Promise<Consistency> {
     const counted = this.#counted.values().reduce((sum, events) => sum + events, 0);
-    // Of each event its key is looked at as well.
+    // Each event is read once, and its key once.
     const tell = () => told(this.#faults.events + this.#faults.keys, 2 * counted);
     for (const _ of this.#events()) {
       tell();
@@ -169,7 +169,7 @@ class Inspection {
     }
   }
 
-  /** A prune may have deleted events before they were found. Then its sessions count less now than they should. */
+  /** A prune may have deleted events before they were found. The counters of their sessions are then lower than expected. */
   #counters(): void {
     const off = [...this.#left].filter(([, left]) => left !== 0).map(([id]) => id);
     if (off.length === 0) return;
@@ -203,7 +203,7 @@ interface KeyLine extends KeyEntry {
   readonly ownSession: number | null;
   readonly eventId: string | null;
   readonly ownRevision: number | null;
-  /** Events up to here may have been pruned and their keys be left (danglingKeys.ts). */
+  /** Events up to this seq may have been pruned, and their keys left (danglingKeys.ts). */
   readonly danglingUpToSeq: number | null;
 }
 

@@ -11,8 +11,8 @@ import type { QuickLook } from './quickLook.ts';
 export type { Consistency, QuickLook };
 
 /**
- * - quick: what can be told at once.
- * - integrity: SQLite's own check of every page, of which it is one read: how many faults it finds, 100 at the most.
+ * - quick: what takes no time to find out.
+ * - integrity: SQLite's own check of every page, in one read transaction: the number of faults, 100 at most.
  * - consistency: whether events, keys and counters agree.
  */
 export interface Inspections {
@@ -21,28 +21,28 @@ export interface Inspections {
   readonly consistency: Consistency;
 }
 
-/** What the process answers. */
+/** A message of the process: its progress, its result, or why it failed. */
 export type Answer =
   | { readonly done: number; readonly of: number }
   | { readonly result: unknown }
   | { readonly failed: string };
 
 export interface InspectOptions {
-  /** After which it is ended. */
+  /** Time after which it is killed. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly told?: Told;
 }
 
-/** By how much the write-ahead log may grow while it is read past: well below what the daemon warns of (limits.ts). */
+/** How much the WAL may grow during a read: well below WAL_WARN_BYTES (limits.ts). */
 const LOG_GROWTH_BYTES = 64 * 1024 ** 2;
 const LOG_LOOK_MS = 200;
 
 /**
- * Reads a database in a process of its own. SQLite cannot be interrupted in the middle of a call, and a process can be ended: where
- * the disk hangs, and where the daemon cannot cut its log off because of that read. Its locks go with it.
- * @returns undefined where it was ended for the sake of the daemon.
- * @throws {OperatorError} with a sentence, where the database cannot be opened or read.
+ * Reads a database in a process of its own. SQLite cannot be interrupted in the middle of a call, but a process can be killed, and
+ * its locks go with it: where the disk hangs, and where the read keeps the daemon from truncating the WAL.
+ * @returns undefined where it was killed for the sake of the daemon.
+ * @throws {OperatorError} where the database cannot be opened or read.
  */
 export async function inspect<Name extends keyof Inspections>(
   name: Name,
@@ -50,7 +50,7 @@ export async function inspect<Name extends keyof Inspections>(
   { timeoutMs, signal, told = () => {} }: InspectOptions = {},
 ): Promise<Inspections[Name] | undefined> {
   const before = logBytes(directory);
-  // Root, to become the owner of the directory for good.
+  // As root, if courtd was started by root: the process becomes the owner of the directory for good.
   const child = asCaller(() =>
     fork(fileURLToPath(workerFile('inspectProcess', import.meta.url)), [name, directory], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -74,7 +74,7 @@ export async function inspect<Name extends keyof Inspections>(
       });
       child.once('error', reject);
       if (timeoutMs !== undefined) {
-        // Behind a disk that hangs it does not even end: nobody waits for that.
+        // While the disk hangs, not even a killed process ends: so this does not wait for it.
         timer = setTimeout(
           () => reject(new OperatorError(`${databaseFile(directory)} ${TOO_SLOW}`)),
           timeoutMs,

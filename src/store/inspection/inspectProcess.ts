@@ -34,7 +34,7 @@ function say(answer: Answer): Promise<void> {
   });
 }
 
-// Whoever has asked is gone.
+// The caller is gone.
 process.once('disconnect', () => process.exit(1));
 yieldToIngest();
 const [name = '', directory = ''] = process.argv.slice(2);

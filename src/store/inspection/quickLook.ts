@@ -6,9 +6,9 @@ import { openDatabase } from '../open/openDatabase.ts';
 import { countEvents, type EventCounts } from '../read/storeSummary.ts';
 import { listTokens, type Token } from '../tokens/tokens.ts';
 
-/** What a database says of itself without being read as a whole. */
+/** What a database shows without being read as a whole. */
 export interface QuickLook extends EventCounts {
-  /** Whether a daemon runs on it. */
+  /** Whether a daemon is using it. */
   readonly isServed: boolean;
   /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
   readonly newestMs: number | null;
@@ -16,8 +16,8 @@ export interface QuickLook extends EventCounts {
 }
 
 /**
- * Looks at the header, the layout, the small tables and the newest event.
- * @throws {OperatorError} and SQLite's errors, where one of them is not as it must be.
+ * Checks the header, the layout, the small tables and the newest event.
+ * @throws {OperatorError} and SQLite's errors, where one of them is damaged.
  */
 export function quickLook(directory: string): QuickLook {
   const isRunning = isServed(directory);
@@ -34,7 +34,7 @@ function newestMs(db: Database): number | null {
     'SELECT seq, received_ms AS receivedMs FROM event ORDER BY seq DESC LIMIT 1',
   );
   const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
-  // In one transaction, or a prune could come between the two.
+  // In one transaction: a prune could delete it in between.
   const read = db.transaction(() => {
     const newest = last.get();
     return newest && { ...newest, row: find.get(newest.seq) };

@@ -1,28 +1,28 @@
 import type { Database } from 'better-sqlite3';
 
 /**
- * Which log of arrivals this is. A restore brings back the numbering of the backup: later seqs are given again, to other events
- * than before. So it begins an epoch, and who reads in the order of arrival sees where the two logs part.
+ * Which log of arrivals this is. A restore brings back the numbering of the backup: later seqs are assigned again, to other events
+ * than before. So it begins an epoch, and a reader in the order of arrival sees where the two logs diverge.
  */
 export interface Epoch {
-  /** Random: no two logs have the same. */
+  /** Random: no two logs share one. */
   readonly name: string;
-  /** The highest seq that had been given when it began: the epochs before it have the events up to here, too. */
+  /** The highest seq that had been assigned when it began: earlier epochs have the events up to this one, too. */
   readonly fromSeq: number;
   /**
-   * Where an operator began it (`courtd ship epoch --new`): headquarters had the events up to here, as far as this box knew. Null
-   * where a restore did.
+   * If an operator began it (`courtd ship epoch --new`): up to which seq headquarters had the events, as far as this box knew. Null
+   * if a restore did.
    */
   readonly shippedSeq?: number | null;
 }
 
-/** SQL for the highest seq that was ever given, also where its event has been pruned; 0 without events. */
+/** SQL for the highest seq that was ever assigned, even if its event has been pruned; 0 without events. */
 export const LAST_GIVEN_SEQ = `
   max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0), ifnull((SELECT max(seq) FROM event), 0))`;
 
 export const RANDOM_NAME = 'lower(hex(randomblob(12)))';
 
-/** From here on this database has its own numbering. Call it in a transaction. @param shippedSeq see Epoch. */
+/** From now on this database has a numbering of its own. Call it inside a transaction. @param shippedSeq see Epoch. */
 export function beginEpoch(db: Database, shippedSeq: number | null = null): void {
   db.prepare(
     `INSERT INTO epoch (name, from_seq, shipped_seq) VALUES (${RANDOM_NAME}, ${LAST_GIVEN_SEQ}, ?)`,
@@ -37,14 +37,14 @@ export function readEpochs(db: Database): Epoch[] {
 }
 
 /**
- * @returns the highest seq up to which two logs have the same events: all of them where one is the other, undefined where they
- * have nothing in common.
+ * @returns the highest seq up to which two logs have the same events: MAX_SAFE_INTEGER where they are the same log, undefined where
+ * they have nothing in common.
  */
 export function sharedUpTo(one: readonly Epoch[], other: readonly Epoch[]): number | undefined {
   let same = 0;
   while (same < one.length && one[same]!.name === other[same]?.name) same++;
   if (same === 0) return undefined;
-  // What came after the last common epoch began is common up to where either of them began another one.
+  // They share the last common epoch up to where either log began another one.
   const parted = [...one.slice(same), ...other.slice(same)];
   return Math.min(Number.MAX_SAFE_INTEGER, ...parted.map(({ fromSeq }) => fromSeq));
 }

@@ -4,12 +4,12 @@ import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
 /** Up to this many seqs, events are counted one by one, which takes a third of a second; beyond, the count is estimated from the seqs. */
 const COUNTED_SEQS = 1_000_000;
 
-/** What is stored after a seq. */
+/** How much is stored after a seq. */
 export interface Lag {
   readonly epochs: readonly Epoch[];
-  /** The highest seq that was ever given; 0 without events. */
+  /** The highest seq that was ever assigned; 0 without events. */
   readonly newestSeq: number;
-  /** Undefined where it was not asked for. */
+  /** Undefined where nothing was to be counted. */
   readonly behind:
     | {
         readonly events: number;
@@ -22,7 +22,7 @@ export interface Lag {
 /** Up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
 export type ShippedOf = (epochs: readonly Epoch[]) => number | undefined;
 
-/** @param countedSeqs up to which events are counted one by one. Beyond, their seqs say how many there are. */
+/** @param countedSeqs the number of seqs up to which events are counted one by one. */
 export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = COUNTED_SEQS): Lag {
   const number = (sql: string) => db.prepare<number[], number | null>(sql).pluck();
   return db.transaction(() => {

@@ -2,9 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { SOURCES_KNOWN } from '../../base/limits.ts';
 
 const DAY_MS = 86_400_000;
-/** The days by which growth is told, at most and at least: less says nothing of the next ones. */
+/** The time span from which growth is extrapolated, at most and at least: a shorter one predicts nothing. */
 const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
-/** Sources that have sent within this are looked for, among the newest events, a chunk at a time, and no longer than this. */
+/** How far back sources are searched for among the newest events, in chunks of rows, and for how long at most. */
 const RECENT = { ms: 30 * DAY_MS, chunk: 5_000, lookMs: 200 } as const;
 
 /** What the sessions have counted (sessionCounters.ts). */
@@ -17,7 +17,7 @@ export interface EventCounts {
 export interface StoreSummary extends EventCounts {
   /** When the oldest event that is stored was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
-  /** Bytes a day that the database grows by, less what retention takes away; undefined where that cannot be told yet. */
+  /** Bytes a day by which the database grows, less what retention deletes; undefined where that is not known yet. */
   readonly growthBytesPerDay: number | undefined;
 }
 
@@ -52,7 +52,7 @@ export function summarizeStore(db: Database, nowMs: number): StoreSummary {
     const bytes = (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
     const seqAt = (ms: number) => firstSince(at, oldest.seq, newest.seq, ms);
     const came = newest.seq + 1 - seqAt(nowMs - spanMs);
-    // Retention has been at work, and goes on: in the days to come it takes what is oldest now.
+    // Where retention has deleted events, it will go on: next it deletes what is the oldest now.
     const goes = oldest.seq > 1 ? seqAt(oldest.ms + spanMs) - oldest.seq : 0;
     const bytesPerSeq = bytes / (newest.seq + 1 - oldest.seq);
     growthBytesPerDay = ((came - goes) * bytesPerSeq * DAY_MS) / spanMs;
@@ -60,7 +60,7 @@ export function summarizeStore(db: Database, nowMs: number): StoreSummary {
   return { events, sessions, oldestMs: oldest.ms, growthBytesPerDay };
 }
 
-/** @returns the first seq whose event was received at that time or later, by halving: arrival has both in one order. */
+/** @returns the first seq whose event was received at this time or later, by binary search: seqs and times grow together. */
 function firstSince(
   at: { get(seq: number): Row | undefined },
   oldest: number,
@@ -84,7 +84,7 @@ export interface RecentSource {
   readonly lastMs: number;
 }
 
-/** @returns the sources of the newest events, at most SOURCES_KNOWN: of the last month, or of as many as can be looked at in passing. */
+/** @returns the sources of the newest events, at most SOURCES_KNOWN: of the last month, or of as many events as RECENT.lookMs allows. */
 export function recentSources(db: Database, nowMs: number): RecentSource[] {
   const chunk = db.prepare<[number, number], { origin: number; lastMs: number; seq: number }>(`
     SELECT origin, max(received_ms) AS lastMs, min(seq) AS seq

@@ -11,15 +11,15 @@ const SUMMARY_ROWS = 20_000;
 export interface PruneSelection extends Age {
   /** Only events of this type, and the revisions that they supersede. */
   readonly type?: string;
-  /** What is kept for longer. */
+  /** Which events are kept for longer. */
   readonly hold?: ShipHold;
 }
 
 /** Events that headquarters does not have yet are kept for a while. */
 export interface ShipHold {
-  /** Up to here it has them. */
+  /** Headquarters has every event up to this seq. */
   readonly afterSeq: number;
-  /** They stay until they were received before this, milliseconds since 1970-01-01T00:00:00Z. */
+  /** Later events are kept if they were received at this time or later, milliseconds since 1970-01-01T00:00:00Z. */
   readonly beforeMs: number;
 }
 
@@ -107,7 +107,7 @@ export class ExpiredEvents {
       for (const row of expired) {
         if (this.#alreadyFound.has(row.seq)) continue;
         const superseded = this.#supersededBy(row);
-        // What is shipped and supersedes something that is not stays with it, or that would become current.
+        // A shipped revision stays with the unshipped ones that it supersedes: otherwise one of those would become current.
         if ([row, ...superseded].some((one) => this.#isHeld(one))) this.held += 1;
         else found.push(...this.#take(superseded), row);
       }

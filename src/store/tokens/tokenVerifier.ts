@@ -43,7 +43,7 @@ export class TokenVerifier {
    * request is compared with them.
    */
   #unexpired: readonly TimedToken[] = [];
-  /** The last token that came: the next request most likely has the same one, and its hash takes a tenth of a small request. */
+  /** The last token that was presented: most likely the next request has the same one, and hashing takes a tenth of a small request. */
   #presented = { token: '', hash: hashOf('') };
   #seenVersion: number | undefined;
   #isFresh = false;
