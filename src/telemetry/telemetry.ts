@@ -58,8 +58,10 @@ export class Telemetry {
   stored(client: string, events: readonly CourtEvent[], counts: Counts, received: Moment): void {
     const { monotonic: at, wall: receivedMs } = received;
     this.#watchClock(receivedMs - at);
-    for (const counter of [this.#minute, this.#hour, this.#day]) counter.add(at, EVENTS, counts.accepted);
     this.#minute.add(at, REQUESTS, 1);
+    this.#minute.add(at, EVENTS, counts.accepted);
+    this.#hour.add(at, EVENTS, counts.accepted);
+    this.#day.add(at, EVENTS, counts.accepted);
     this.#sources.stored(client, events, receivedMs, at);
     const { copies } = counts;
     if (copies !== undefined) this.#sources.repeated(copies.all, copies.inConflict, at);
