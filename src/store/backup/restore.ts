@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import {
   createPartial,
@@ -26,6 +26,8 @@ import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
 /** Bytes that are copied between two turns of the event loop, in which signals are handled. */
 const COPY_BYTES = 1024 ** 2;
+/** Between two looks whether another program has let the database go. */
+const RETRY_MS = 50;
 
 /** The contents of the restored database. */
 export interface Restored extends Contents {
@@ -45,8 +47,8 @@ const COMPANIONS = ['-wal', '-journal'] as const;
  * At every moment there is a database of this name, the previous or the new one: a daemon that found none
  * would create an empty one. And a WAL of the previous one is never beside the new one, which it would
  * corrupt.
- * @throws {OperatorError} where the daemon is running, `file` is not a valid backup, or there is no room.
- * Nothing has been changed then.
+ * @throws {OperatorError} where the daemon is running, another program has the database open for longer than
+ * COMMAND_BUSY_MS, `file` is not a valid backup, or there is no room. Nothing has been changed then.
  */
 export async function restoreDatabase(directory: string, file: string): Promise<Restored> {
   const target = databaseFile(directory);
@@ -65,7 +67,7 @@ export async function restoreDatabase(directory: string, file: string): Promise<
       renumber(partial);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
-      const previousDatabase = replace(target, partial);
+      const previousDatabase = await replace(target, partial);
       return { ...contents, previousDatabase };
     } finally {
       removePartial(partialNameOf(target));
@@ -137,9 +139,10 @@ async function copyAndVerify(file: string, source: readonly Part[], partial: str
 }
 
 /** @returns the path of the preserved database; null where there was none. */
-function replace(target: string, partial: string): string | null {
+async function replace(target: string, partial: string): Promise<string | null> {
   // One that cannot be read is preserved as it is, with its WAL.
-  const exclusive = hasContent(target) && readHeader(target).isOurs ? tryOpenExclusively(target) : undefined;
+  const isOurs = hasContent(target) && readHeader(target).isOurs;
+  const exclusive = isOurs ? await tryOpenExclusively(target) : undefined;
   const opened: number[] = [];
   try {
     return swap(target, partial, opened);
@@ -201,15 +204,21 @@ function* copying(from: number, to: string): Generator<void> {
 }
 
 /**
+ * Waits for whoever has the database open for a moment, as `tail --follow` has when something comes. SQLite's own timeout does
+ * not: no busy handler is asked when a connection leaves WAL mode (pager.c, pagerExclusiveLock).
  * @returns undefined where the database cannot be read.
- * @throws where another program has it open, which would continue with the replaced one.
+ * @throws where another program keeps it open, which would continue with the replaced one.
  */
-function tryOpenExclusively(file: string): Database.Database | undefined {
-  try {
-    return openExclusively(file);
-  } catch (error) {
-    if (['busy', 'full'].includes(failureKind(error))) throw error;
-    return undefined;
+async function tryOpenExclusively(file: string): Promise<Database.Database | undefined> {
+  for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(RETRY_MS)) {
+    try {
+      return openExclusively(file);
+    } catch (error) {
+      const kind = failureKind(error);
+      if (kind === 'busy' && performance.now() < giveUpAt) continue;
+      if (kind === 'busy' || kind === 'full') throw error;
+      return undefined;
+    }
   }
 }
 

@@ -112,16 +112,28 @@ async function restoreWith(
   };
   const descriptors = () => fs.readdirSync('/proc/self/fd').length;
   const before = descriptors();
+  const aside = () => fs.readdirSync(folder).filter((name) => /partial|replaced/.test(name));
   try {
     await restoreDatabase(folder, backup);
+  } catch (error) {
+    t.strictSame(aside(), []);
+    throw error;
   } finally {
     t.equal(descriptors(), before, 'nothing stays open');
-    t.strictSame(
-      fs.readdirSync(folder).filter((name) => /partial|replaced/.test(name)),
-      [],
-    );
   }
 }
+
+t.test('a program that has the database open for a moment is waited for', async (t) => {
+  let other: Database.Database | undefined;
+  let tries = 0;
+  await restoreWith(t, (db, folder, source) => {
+    if (source !== 'journal_mode = DELETE' || db.name !== databaseFile(folder)) return;
+    if (tries++ > 0) return void other!.close();
+    other = new Database(db.name, { readonly: true });
+    other.prepare('SELECT count(*) FROM session').get();
+  });
+  t.equal(tries, 2);
+});
 
 t.test('a program that opens the database before it is locked keeps it', async (t) => {
   const restoring = restoreWith(t, (db, folder, source) => {
