@@ -9,9 +9,14 @@ import type { AttackOrder, Tally, Target } from './wire.ts';
 
 const here = (file: string) => path.join(import.meta.dirname, file);
 
+/** @returns nothing else of it: a daemon has its log, which is soon longer than an argument of a process may be. */
+function bare({ port, token }: Target): Target {
+  return { port, token };
+}
+
 /** Two cameras with 20 requests a second each, 5 events in each. */
 export async function watchCameras(target: Target, seconds: number): Promise<CameraReport> {
-  const order: CameraOrder = { target, cameras: 2, perSecond: 20, events: 5, seconds };
+  const order: CameraOrder = { target: bare(target), cameras: 2, perSecond: 20, events: 5, seconds };
   const args = [here('camera.ts'), JSON.stringify(order)];
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 26 });
   return JSON.parse(stdout);
@@ -27,7 +32,8 @@ export class Attacker {
 
   /** @returns once it is in full swing. */
   static async start(order: AttackOrder): Promise<Attacker> {
-    const child = fork(here('attacker.ts'), [JSON.stringify(order)], { execArgv: [] });
+    const text = JSON.stringify({ ...order, target: bare(order.target) });
+    const child = fork(here('attacker.ts'), [text], { execArgv: [] });
     Attacker.#alive.add(child);
     child.once('exit', () => Attacker.#alive.delete(child));
     const failed = once(child, 'exit').then(([code]) => {
