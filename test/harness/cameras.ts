@@ -4,7 +4,7 @@ import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import type { Cleanup, Daemon } from './daemon.ts';
 import { events } from './events.ts';
 
-/** Cameras that send without pause, and again what was not acknowledged, as the README tells them to. */
+/** Cameras that send without pause, unless told otherwise, and again what was not acknowledged, as the README tells them to. */
 
 const RESEND_MS = 20;
 
@@ -15,6 +15,7 @@ export class Cameras {
   readonly refused = new Map<string, number>();
   #daemon: Daemon;
   readonly #batch: number;
+  readonly #pauseMs: number;
   readonly #fresh: (count: number) => WireEvent[];
   readonly #senders: Promise<void>[];
   #isStopping = false;
@@ -27,11 +28,19 @@ export class Cameras {
     {
       cameras = 8,
       batch = 20,
+      pauseMs = 0,
       fresh = events,
-    }: { cameras?: number; batch?: number; fresh?: (count: number) => WireEvent[] } = {},
+    }: {
+      cameras?: number;
+      batch?: number;
+      /** After each acknowledgement. */
+      pauseMs?: number;
+      fresh?: (count: number) => WireEvent[];
+    } = {},
   ) {
     this.#daemon = daemon;
     this.#batch = batch;
+    this.#pauseMs = pauseMs;
     this.#fresh = fresh;
     this.#senders = Array.from({ length: cameras }, () => this.#sendOn());
     t.teardown(() => {
@@ -64,6 +73,7 @@ export class Cameras {
       while (!(await this.#isAcknowledged(batch)) && !this.#isGivenUp) await sleep(RESEND_MS);
       this.acknowledged.push(...batch.map(({ event_id }) => event_id));
       for (const { count, reached } of this.#waiting) if (this.acknowledged.length >= count) reached();
+      if (this.#pauseMs > 0) await sleep(this.#pauseMs);
     }
   }
 

@@ -3,7 +3,14 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BIN, start } from './daemon.ts';
 
-/** A `courtd tail --json --follow` in a process of its own, and what it has printed. */
+/**
+ * A `courtd tail --json --follow` in a process of its own, and what it has printed. Who waits for something that does not come
+ * is told what came instead.
+ */
+
+/** Many times what a busy machine takes, and less than tap gives a file. */
+const GIVE_UP_MS = 300_000;
+const LOOK_MS = 5;
 
 export interface TailLine {
   readonly seq: number;
@@ -55,18 +62,22 @@ export class Tail {
         from = at + 1;
       }
       if (lines >= count) return;
-      await this.#more(this.child.stdout);
+      await this.#more(this.child.stdout, () => `${count} lines, and has ${lines}`);
     }
   }
 
   /** Resolves when it has said this. */
   async said(words: RegExp): Promise<void> {
-    while (!words.test(this.stderr)) await this.#more(this.child.stderr);
+    while (!words.test(this.stderr)) await this.#more(this.child.stderr, () => `${words}`);
   }
 
   /** Resolves when it has nothing of the database open. */
   async letsGo(): Promise<void> {
-    while (holdsDatabase(this.child.pid!)) await sleep(5);
+    const giveUpAt = performance.now() + GIVE_UP_MS;
+    while (holdsDatabase(this.child.pid!)) {
+      if (performance.now() > giveUpAt) throw new Error(`tail holds the database: ${this.#state}`);
+      await sleep(LOOK_MS);
+    }
   }
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> {
@@ -74,11 +85,24 @@ export class Tail {
     return this.ended;
   }
 
-  async #more(stream: NodeJS.ReadableStream): Promise<void> {
-    const ended = this.ended.then((status) => {
-      throw new Error(`tail has ended with ${status}: ${this.stderr}`);
-    });
-    await Promise.race([once(stream, 'data'), ended]);
+  get #state(): string {
+    const { signalCode, exitCode } = this.child;
+    const state = signalCode ?? exitCode ?? 'it runs';
+    return `${state}; its last line is ${this.stdout.trimEnd().split('\n').at(-1)}; it said: ${this.stderr}`;
+  }
+
+  /** Waits for more of a stream. @param what is waited for. */
+  async #more(stream: NodeJS.ReadableStream, what: () => string): Promise<void> {
+    const over = new AbortController();
+    const { signal } = over;
+    const late = sleep(GIVE_UP_MS, undefined, { signal }).then(() => 'nothing comes');
+    const ended = this.ended.then(() => 'it has ended');
+    try {
+      const why = await Promise.race([once(stream, 'data', { signal }), late, ended]);
+      if (typeof why === 'string') throw new Error(`tail: waited for ${what()}: ${why}: ${this.#state}`);
+    } finally {
+      over.abort();
+    }
   }
 }
 
