@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { BIN, run, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { stored, withoutRoot } from '../harness/stored.ts';
-import { withoutStrace } from '../harness/strace.ts';
+import { detach, withoutStrace } from '../harness/strace.ts';
 import { endsInTheMiddle } from './endsInTheMiddle.ts';
 
 t.test(
@@ -32,27 +33,22 @@ t.test(
     fs.writeFileSync(old, '');
     const args = ['backup', folder, '--keep', '2', '--json', '--data', daemon.data];
     const calls = '?rename,?renameat,?renameat2';
-    const slow = [
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      `trace=${calls}`,
-      '-e',
-      `inject=${calls}:delay_enter=4s`,
-    ];
+    // It waits before it gives its file the name, until it is told to go on: strace is not in between (-D), and can be ended (-I 2).
+    const held = ['-D', '-I', '2', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`];
+    const delay = `inject=${calls}:delay_enter=600s`;
     const watcher = fs.watch(folder);
     t.teardown(() => watcher.close());
     const begun = once(watcher, 'change');
-    const longer = run('strace', [...slow, BIN, ...args]);
+    const longer = start('strace', [...held, '-e', delay, BIN, ...args]);
+    const longerEnded = Promise.all([text(longer.stdout), once(longer, 'close')]);
     await begun;
     // A backup has the second of its beginning in its name.
     const second = new Date().getSeconds();
     while (new Date().getSeconds() === second) await sleep(10);
     const made = JSON.parse((await daemon.command(...args.slice(0, -2))).stdout);
     t.strictSame(made.removed, [], 'the longer one was not there yet');
-    const { status, stdout } = await longer;
+    detach(longer.pid!);
+    const [stdout, [status]] = await longerEnded;
     t.equal(status, 0);
     t.strictSame(JSON.parse(stdout).removed, [path.basename(old)]);
     t.ok(fs.existsSync(made.path));

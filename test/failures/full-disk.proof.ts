@@ -113,7 +113,7 @@ t.test('before the log is in the file not even a duplicate is acknowledged', inj
   for (const batch of [sent, other]) {
     checkProblem(t, await answerOf(daemon.post(batch)), 503, 'storage_full', `${batch.length} events`);
   }
-  detach(daemon);
+  detach(daemon.child.pid!);
   await sendUntilTaken(daemon, other);
   t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":0,"duplicates":20}');
   t.strictSame(await storedIds(daemon), idsOf([...sent, ...other]));

@@ -37,9 +37,9 @@ export function startedUnder(data: string, options: FaultOptions): string[] {
   return ['strace', '-D', '-I', '2', '-qq', '-o', '/dev/null', ...straceArguments(data, options)];
 }
 
-/** Ends the fault of a daemon that was started under it. */
-export function detach(daemon: Daemon): void {
-  const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
+/** Ends the fault of a process that was started under it. */
+export function detach(pid: number): void {
+  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
   process.kill(Number(/^TracerPid:\s+(\d+)$/m.exec(status)?.[1]), 'SIGTERM');
 }
 
@@ -68,6 +68,13 @@ export class Fault {
   /** System calls that it has met so far. */
   get calls(): number {
     return this.#text.match(/INJECTED|DELAYED/g)?.length ?? 0;
+  }
+
+  /** Kills the daemon while its calls wait: it is gone only when strace lets go of it, and makes none of them. */
+  async kill(daemon: Daemon): Promise<void> {
+    const stopped = daemon.stop('SIGKILL');
+    this.#child.kill('SIGKILL');
+    await stopped;
   }
 
   /** Ends the fault: the daemon, which must be alive, goes on without it. */
