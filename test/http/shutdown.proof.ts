@@ -8,6 +8,8 @@ import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { RawClient, request } from '../harness/rawClient.ts';
 
+/** On a machine that is too busy for what is to be shown. */
+const TRIES = 20;
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 
 /** Resolves when new connections are refused. */
@@ -120,7 +122,7 @@ t.test('an idle connection that sends at this moment is served, and then closed'
     await sleep(SHUTDOWN_IDLE_MS);
     daemon.child.kill('SIGCONT');
     // On a busy machine it was stopped too late, when idle connections had been closed: then nothing was shown.
-    if (!isInTime && tries < 20) continue;
+    if (!isInTime && tries < TRIES) continue;
     for (const client of clients) {
       const { body, headers } = await client.next();
       t.strictSame([body, headers.get('connection')], [ACCEPTED, 'close']);
@@ -132,15 +134,24 @@ t.test('an idle connection that sends at this moment is served, and then closed'
 });
 
 t.test('connections that wait to be accepted while the daemon is busy are served', async (t) => {
-  const daemon = await Daemon.start(t);
-  await connectAndUse(t, daemon);
-  daemon.child.kill('SIGSTOP');
-  const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.knock(t, daemon)));
-  for (const client of clients) client.send(request(daemon, { body: JSON.stringify(event()) }));
-  const stopped = daemon.stop();
-  daemon.child.kill('SIGCONT');
-  for (const client of clients) t.equal((await client.next()).body, ACCEPTED);
-  t.equal(await stopped, 0);
+  for (let tries = 1; ; tries++) {
+    const daemon = await Daemon.start(t);
+    await connectAndUse(t, daemon);
+    daemon.child.kill('SIGSTOP');
+    const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.knock(t, daemon)));
+    for (const client of clients) client.send(request(daemon, { body: JSON.stringify(event()) }));
+    const stopped = daemon.stop();
+    const goesOnAt = performance.now();
+    daemon.child.kill('SIGCONT');
+    const answers = await Promise.allSettled(clients.map((client) => client.next()));
+    const isInTime = performance.now() - goesOnAt < SHUTDOWN_IDLE_MS;
+    const bodies = answers.map((one) => (one.status === 'fulfilled' ? one.value.body : String(one.reason)));
+    t.equal(await stopped, 0);
+    // On a busy machine a handshake may take until idle connections are closed: then nothing was shown.
+    if (!isInTime && tries < TRIES && bodies.some((body) => body !== ACCEPTED)) continue;
+    t.strictSame([...new Set(bodies)], [ACCEPTED]);
+    return;
+  }
 });
 
 t.test('of requests that came one behind the other the first is answered', async (t) => {
