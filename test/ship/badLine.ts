@@ -4,13 +4,14 @@ import { Random } from '../harness/random.ts';
 
 /**
  * A line between a box and NATS that does everything a bad one does: an acknowledgement is swallowed and the connection cut, comes
- * late, or comes twice; a chunk is kept back while its sender is cut off, and arrives after it has been sent again.
+ * late, or comes twice; a chunk is kept back while its sender is cut off, and arrives after it has been sent again: when that has
+ * been acknowledged, and not after some time, which a busy sender would not have come back in.
  */
 
 const ACK = '"stream":"FLEET"';
 const CHUNK = /^HPUB court\.v1\./;
 const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
-const LATE_MS = { ack: 400, chunk: 1_000 } as const;
+const LATE_MS = 400;
 
 export interface BadLineOptions {
   readonly seed: number;
@@ -26,6 +27,8 @@ export class BadLine {
   readonly done: Record<string, number> = {};
   readonly #random: Random;
   readonly #options: BadLineOptions;
+  /** Lets what is kept back go on. */
+  readonly #keptBack: (() => void)[] = [];
 
   private constructor(url: string, options: BadLineOptions) {
     this.url = url;
@@ -67,13 +70,15 @@ export class BadLine {
       if (!CHUNK.test(head) || !this.#happens('chunk kept back')) return void far.write(sent);
       isKeptBack = true;
       near.destroy();
-      setTimeout(() => far.end(sent), (0.5 + this.#random.next()) * LATE_MS.chunk);
+      this.#keptBack.push(() => far.end(sent));
     });
     const toNear = new Frames((frame) => {
       if (!frame.includes(ACK)) return void near.write(frame);
+      // Not within the duplicate_window of its streams, in which the server itself would drop it.
+      for (const goOn of this.#keptBack.splice(0)) setTimeout(goOn, LATE_MS);
       if (this.#happens('ack swallowed')) return void near.destroy();
       if (this.#happens('ack late')) {
-        return void setTimeout(() => near.write(frame), this.#random.next() * LATE_MS.ack);
+        return void setTimeout(() => near.write(frame), this.#random.next() * LATE_MS);
       }
       near.write(frame);
       if (this.#happens('ack twice')) near.write(frame);

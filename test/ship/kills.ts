@@ -47,6 +47,8 @@ const LIFE_MS = 3_000;
 const REQUEST_EVENTS = 200;
 /** Between two requests. */
 const PAUSE_MS = 60;
+/** As many as there is time for between two kills: on a busy machine, where all takes longer, no more come. */
+const LIFE_REQUESTS = LIFE_MS / PAUSE_MS;
 const LOOK_MS = 200;
 
 export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<KillResult> {
@@ -62,13 +64,16 @@ export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<Ki
   const box = new Box(t, daemon.data, env);
   let shipper: RunningShipper = box.ship();
   let isSending = true;
+  let requests = LIFE_REQUESTS;
   const sending = (async () => {
-    while (isSending) {
+    for (; isSending; await sleep(PAUSE_MS)) {
+      if (requests <= 0) continue;
+      requests--;
       await daemon.post(events(REQUEST_EVENTS)).catch(() => sleep(50));
-      await sleep(PAUSE_MS);
     }
   })();
   for (let kill = 0; kill < kills; kill++) {
+    requests = LIFE_REQUESTS;
     await sleep(random.next() * LIFE_MS);
     const server = random.pick(servers.servers);
     consumer.kill();
@@ -82,7 +87,7 @@ export async function killAtRandom(t: Cleanup, options: KillOptions): Promise<Ki
     ]);
   }
   while ((await consumer.count()) === 0) await sleep(LOOK_MS);
-  while (unconditional && !(await isAnyTwice(hq))) await sleep(LOOK_MS);
+  for (; unconditional && !(await isAnyTwice(hq)); await sleep(LOOK_MS)) requests = LIFE_REQUESTS;
   isSending = false;
   await sending;
   await daemon.stop();
