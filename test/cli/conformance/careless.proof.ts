@@ -13,7 +13,7 @@ const LOOK_MS = 500;
 /** Beside the line that it fails, a camera is seen for so many requests. */
 const REQUESTS = 80;
 /** A machine that is so slow shows nothing any more. */
-const GIVE_UP_MS = 240_000;
+const GIVE_UP_MS = 600_000;
 
 const failed = ({ checks }: Verdict) =>
   checks.flatMap(({ name, verdict }) => (verdict === 'fail' ? [name] : []));
