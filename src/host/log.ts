@@ -4,8 +4,8 @@ import type { LogLevel } from './logLevels.ts';
 
 /** Log lines buffered for a slow reader; what does not fit is dropped. */
 const LOG_BUFFER_BYTES = 4 * 1024 ** 2;
-/** How long flushing the last lines may take at exit. */
-const LOG_FLUSH_MS = 1_000;
+/** How long flushing the last lines may take at exit. On a busy box the thread that writes them may wait for seconds. */
+const LOG_FLUSH_MS = 5_000;
 
 export interface Log {
   readonly logger: Logger;
