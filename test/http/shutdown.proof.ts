@@ -36,6 +36,7 @@ t.test('under load, what was sent is answered, and what was answered is there af
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const acknowledged: string[] = [];
   let answered = 0;
+  let stopsAt = Number.POSITIVE_INFINITY;
   let underWay: () => void;
   const load = new Promise<void>((resolve) => {
     underWay = resolve;
@@ -45,7 +46,12 @@ t.test('under load, what was sent is answered, and what was answered is there af
     for (;;) {
       const batch = events(1 + (i % 4) * 20);
       client.send(request(daemon, { body: JSON.stringify(batch) }));
-      const { body, headers } = await client.next();
+      const answer = await client.next().catch((error) => {
+        // On a busy machine it was idle until idle connections were closed: what it sent then was read by nobody.
+        if (performance.now() - stopsAt < SHUTDOWN_IDLE_MS) throw error;
+      });
+      if (answer === undefined) return client.over;
+      const { body, headers } = answer;
       t.equal(body, `{"accepted":${batch.length},"duplicates":0}`);
       acknowledged.push(...batch.map(({ event_id }) => event_id));
       if (++answered === 200) underWay();
@@ -53,6 +59,7 @@ t.test('under load, what was sent is answered, and what was answered is there af
     }
   });
   await load;
+  stopsAt = performance.now();
   t.equal(await daemon.stop(), 0);
   t.strictSame(
     await Promise.all(senders),
