@@ -35,7 +35,8 @@ async function* readPieces(file: string, onRead: (bytes: number) => void): Async
     const isStdin = file === STDIN;
     const fd = isStdin ? process.stdin.fd : asCaller(() => fs.openSync(file, 'r'));
     let kept: Buffer[] = [];
-    for await (const piece of fs.createReadStream(file, { fd, autoClose: !isStdin, highWaterMark: READ_BYTES })) {
+    const options = { fd, autoClose: !isStdin, highWaterMark: READ_BYTES };
+    for await (const piece of fs.createReadStream(file, options)) {
       onRead(piece.length);
       kept.push(piece);
       if (kept.length === 1 && piece.length === 1) continue;
