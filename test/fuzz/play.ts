@@ -36,8 +36,11 @@ export interface FuzzAnswer {
   readonly duplicates: number;
 }
 
-/** No timeout of the server is longer than this: that of a whole request is 30 s, and a body that is broken behind an Upgrade waits for it. */
-const HANG_MS = 35_000;
+/**
+ * No timeout of the server is longer than half of this: that of a whole request is 30 s, and a body that is broken behind an
+ * Upgrade waits for it.
+ */
+const HANG_MS = 60_000;
 /** An address with many refusals is not let in for a second: those who ask oddly have others than those who look at what is stored. */
 const ADDRESSES = 250;
 let played = 0;

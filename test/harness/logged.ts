@@ -9,10 +9,10 @@ export async function logged(daemon: Daemon, message: string | RegExp): Promise<
       typeof message === 'string' ? msg === message : message.test(msg),
     );
     if (line !== undefined) return line;
-    await Promise.race([once(daemon.child.stdout, 'data'), daemon.exited]);
+    const { exitCode, signalCode, stdout } = daemon.child;
+    if ((exitCode ?? signalCode) !== null && !stdout.readable) throw new Error(`never logged: ${message}`);
+    await Promise.race([once(stdout, 'data'), daemon.exited]);
     await nextTurn();
-    if (daemon.child.exitCode !== null && !daemon.child.stdout.readable)
-      throw new Error(`never logged: ${message}`);
   }
 }
 

@@ -15,8 +15,10 @@ import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
 const COPY = `courtd.db.layout-${SCHEMA_VERSION}`;
 
-/** A database with one event, and its upgrade. */
+/** A database with one event, and its upgrade, which tells of a stage again only where the test has time pass. */
 function make(t: Test) {
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
   const { folder, db } = scratch(t);
   new Committer(db).append(...court(event()));
   db.close();
@@ -59,8 +61,6 @@ t.test('each stage is told once, and the database is copied first', async (t) =>
 t.test('a stage that takes long is told again, and no more when it is over', async (t) => {
   const { steps, upgrade } = make(t);
   setClock(t, 5_001);
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
   await upgrade(({ doing }) => {
     // While the worker runs; the timer is set after this.
     if (doing === 'changing') queueMicrotask(() => steps.length === changing() && mock.timers.tick(5_000));
