@@ -11,10 +11,12 @@ import { events } from '../harness/events.ts';
 
 const ANSWER_MS = 60_000;
 
+/** In one step: a daemon that finds no file makes one. */
 async function putPipe(file: string): Promise<void> {
-  fs.rmSync(file, { force: true });
-  const { status, stderr } = await run('mkfifo', [file]);
+  const pipe = `${file}.pipe`;
+  const { status, stderr } = await run('mkfifo', [pipe]);
   if (status !== 0) throw new Error(stderr);
+  fs.renameSync(pipe, file);
 }
 
 t.test('in the place of the reserve, beside a daemon: it serves on, and stops when told', async (t) => {
