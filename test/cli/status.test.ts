@@ -228,7 +228,7 @@ t.test(
     t.notMatch(stdout, /[\x1b\u202e]/);
     const lines = stdout.split('\n');
     t.match(lines[0], /something needs a look \(1 problem\)/);
-    t.match(lines[1], /camera-\\u202e1 on court-1 is 4 min 1\d s behind/);
+    t.match(lines[1], /camera-\\u202e1 on court-1 is 4 min \d\d s behind/);
     t.match(lines[2], /^ -> /);
     t.match(stdout, /\ncourt-1 +camera-\\u202e1 +sending/i);
   },

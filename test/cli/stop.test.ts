@@ -12,6 +12,7 @@ import { RawClient, request } from '../harness/rawClient.ts';
 runInProcess();
 
 const REQUESTS = 1_000;
+const SENDERS = 10;
 
 /** Resolves when the kernel has handed over all signals that were sent to a process. */
 async function signalled({ pid }: Daemon['child']): Promise<void> {
@@ -53,16 +54,19 @@ t.test('a log reader that has stopped reading holds up neither events nor the en
   child.stdout.pause();
   const { port } = JSON.parse(String(first).split('\n')[0]!);
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  let answered = 0;
-  for (let i = 0; i < REQUESTS; i++) {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/events`, {
-      method: 'POST',
-      headers,
-      body: '[]',
-    });
-    if (response.status === 202) answered++;
-    await response.arrayBuffer();
-  }
+  let [sent, answered] = [0, 0];
+  const send = async () => {
+    while (sent++ < REQUESTS) {
+      const response = await fetch(`http://127.0.0.1:${port}/v1/events`, {
+        method: 'POST',
+        headers,
+        body: '[]',
+      });
+      if (response.status === 202) answered++;
+      await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: SENDERS }, send));
   t.equal(answered, REQUESTS);
   child.kill('SIGTERM');
   await exited;
