@@ -24,3 +24,14 @@ t.test('while connections come, requests wait; not for ever', async (t) => {
     await nextTurn();
   }
 });
+
+t.test('a process that was stopped as a burst began has no burst for ever', async (t) => {
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  let ms = 0;
+  performance.now = () => (ms += 1_000);
+  const burst = new AcceptBurst();
+  burst.onConnection();
+  await burst.ended();
+  t.equal(burst.ended(), undefined);
+});
