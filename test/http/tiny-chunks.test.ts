@@ -16,9 +16,12 @@ function inChunks(text: string): string {
 
 t.test('a body in chunks of one byte takes no more memory than any other', async (t) => {
   const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(500_000) } })));
-  const client = await RawClient.connect(t, own);
-  client.send(request(own, { headers: { 'transfer-encoding': 'chunked' }, body }));
-  t.equal((await client.next()).body, '{"accepted":1,"duplicates":0}');
+  const bytes = request(own, { headers: { 'transfer-encoding': 'chunked' }, body });
+  let answer = await RawClient.ask(t, own, bytes);
+  // A slow machine does not read half a million chunks within 30 s: it is sent again, as the answer says.
+  for (let again = 4; answer.status === 408 && again > 0; again--)
+    answer = await RawClient.ask(t, own, bytes);
+  t.equal(answer.body, '{"accepted":1,"duplicates":0}');
   const status = fs.readFileSync(`/proc/${own.child.pid}/status`, 'utf8');
   const peakMib = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
   t.ok(peakMib < 200, `${peakMib} MiB`);
