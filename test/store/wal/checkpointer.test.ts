@@ -24,11 +24,12 @@ function make(t: Test) {
   db.prepare = ((sql: string) => {
     const statement = prepare<[]>(sql);
     if (!sql.includes('PASSIVE')) return statement;
-    const get = () => {
+    const get = statement.get.bind(statement);
+    statement.get = () => {
       own.checkpoints++;
-      return statement.get();
+      return get();
     };
-    return { get };
+    return statement;
   }) as typeof prepare;
   const checkpoints = new Checkpointer(db, (error) => failures.push(error));
   const state = () => (db.pragma('main.wal_checkpoint(NOOP)') as [WalState])[0];
