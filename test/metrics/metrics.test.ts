@@ -231,7 +231,8 @@ t.test(
       readonly repeat?: string;
       readonly datasource?: { readonly uid: string };
       readonly gridPos: { readonly x: number; readonly w: number };
-      readonly targets?: readonly { readonly expr: string }[];
+      readonly fieldConfig?: { readonly defaults: { readonly thresholds?: unknown } };
+      readonly targets?: readonly { readonly expr: string; readonly instant?: boolean }[];
     }
     const text = fs.readFileSync(path.join(ROOT, 'systemd/grafana/courtd.json'), 'utf8');
     const dashboard = JSON.parse(text) as {
@@ -249,15 +250,26 @@ t.test(
     t.match(rows.at(-1), { repeat: 'court', title: '$court' });
     const queries = list.flatMap(({ query }) => (typeof query === 'string' ? [] : [query.query]));
     const used = new Set<string>();
-    for (const { title, type, datasource, targets = [], gridPos } of dashboard.panels) {
+    for (const { title, type, datasource, targets = [], gridPos, fieldConfig } of dashboard.panels) {
       t.ok(gridPos.x + gridPos.w <= 24, title);
       if (type === 'row') continue;
       t.equal(datasource?.uid, '$' + '{datasource}', title);
       t.ok(targets.length > 0, title);
       for (const { expr } of targets) t.match(expr, 'instance="$instance"', title);
+      if (type === 'stat') {
+        // Asked for the range of the dashboard, it would show the last number of a box that has been gone for hours.
+        t.ok(
+          targets.every(({ instant }) => instant),
+          title,
+        );
+        // Grafana's own make everything red from 80 on.
+        t.ok(fieldConfig?.defaults.thresholds, title);
+      }
       queries.push(...targets.map(({ expr }) => expr));
     }
     for (const query of queries) {
+      // Grafana escapes the value of a variable that can have several, as in a regular expression.
+      t.notMatch(query, 'court_id="$court"');
       const names = query.match(/courtd_\w+/g) ?? [];
       t.ok(names.length > 0, query);
       for (const name of names) {
