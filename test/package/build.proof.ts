@@ -89,6 +89,8 @@ t.test('the package', { skip: missingNeeds([own], false) ?? false }, async (t) =
       [],
     );
     t.match(stdout, /^-rwxr-xr-x root\/root .* \.\/usr\/bin\/courtd$/m);
+    t.match(stdout, / \.\/usr\/lib\/systemd\/system\/courtd\.service$/m);
+    t.notMatch(stdout, / \.\/lib\//, 'which is a link on Debian 13');
     const scripts = fs.readFileSync(path.join(control, 'postinst'), 'utf8');
     t.ok(scripts.indexOf('systemd-sysusers') < scripts.indexOf('systemd-tmpfiles'), 'the user first');
     t.notMatch(fs.readFileSync(path.join(control, 'prerm'), 'utf8'), /upgrade/, 'the port stays open');
