@@ -35,7 +35,7 @@ const SAMPLES: readonly Sample[] = [
     instead:
       'import sys\nfor line in sys.stdin:\n    send(json.loads(line))\n    print("stored", flush=True)\n',
     changes: [
-      ['timeout=35', 'timeout=1'],
+      ['timeout=35', 'timeout=3'],
       [
         'import http.client, json, os, random, re, time',
         'import http.client, json, os, random, re, slow as time',
@@ -55,7 +55,7 @@ const SAMPLES: readonly Sample[] = [
       "import readline from 'node:readline';\nfor await (const line of readline.createInterface(process.stdin)) {\n" +
       "  await send(JSON.parse(line));\n  console.log('stored');\n}\n",
     changes: [
-      ['35_000', '1_000'],
+      ['35_000', '3_000'],
       ['node:timers/promises', './slow.mjs'],
     ],
     waiting: {
