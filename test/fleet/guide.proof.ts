@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { makePair } from '../harness/certificates.ts';
@@ -21,6 +22,7 @@ const ALLOWED = [...USERS.matchAll(/allow: \[([^\]]*)\]/g)].map(([, list]) =>
 
 const FORBIDDEN = { message: /Permissions Violation/i };
 const PATIENT = { timeout: 30_000 };
+const [TRIES, ASK_AGAIN_MS] = [100, 100];
 const skip = await missingNats();
 
 /** @returns the guide's configuration, with addresses and files of this test. */
@@ -38,14 +40,23 @@ function configuration(place: NatsPlace, cert: string, key: string): string {
     .replaceAll('/etc/nats/ca.crt', cert);
 }
 
+/** @returns up to where the box's log is there. Of three servers the one that answers may be behind the others: it is asked again. */
+async function lastSeqOf(nc: NatsConnection): Promise<string | undefined> {
+  for (let tries = 1; ; tries++) {
+    const { headers } = await nc.request(`$JS.API.DIRECT.GET.FLEET.court.v1.${BOX}.e1`, '', PATIENT);
+    const last = headers?.get('Courtd-Last');
+    if (last === '5' || tries === TRIES) return last;
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
 /** What a box must be able to do, and every way to look at or harm another that it must not have. */
 async function holdsTo(t: Test, nc: NatsConnection): Promise<void> {
   const box = new SimulatedBox(nc, BOX);
   await box.ship(3);
   await box.ship(2);
   await box.tell({ state: 'current' });
-  const last = await nc.request(`$JS.API.DIRECT.GET.FLEET.court.v1.${BOX}.e1`, '', PATIENT);
-  t.equal(last.headers?.get('Courtd-Last'), '5');
+  t.equal(await lastSeqOf(nc), '5');
 
   await t.rejects(new SimulatedBox(nc, 'venue-18').ship(1), FORBIDDEN, 'events of another box');
   await t.rejects(new SimulatedBox(nc, 'venue-18').tell({}), FORBIDDEN, 'its status');
@@ -167,10 +178,9 @@ t.test(
 
     const renewed = await open(authority.issue(BOX, { publish, subscribe }).creds);
     t.teardown(() => renewed.close());
-    const last = await renewed.request(`$JS.API.DIRECT.GET.FLEET.court.v1.${BOX}.e1`, '', PATIENT);
-    t.equal(last.headers?.get('Courtd-Last'), '5', 'it goes on where it was');
+    t.equal(await lastSeqOf(renewed), '5', 'it goes on where it was');
     const tail = await courtd(['fleet', 'tail', servers.url, '--creds', hq]);
-    t.equal(tail.stdout.split('\n').length - 1, 5);
+    t.equal(tail.stdout.split('\n').length - 1, 5, tail.stderr);
     t.match(await courtd(['fleet', 'tail', servers.url]), { status: 1, stderr: /refuses this user/ });
   },
 );
