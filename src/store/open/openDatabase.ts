@@ -80,8 +80,7 @@ export function openDatabase(
  * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
  */
 function refuseForeign(file: string, directory: string): void {
-  // Not `existsSync`: in an inaccessible directory every file would look missing.
-  if (fs.statSync(file, { throwIfNoEntry: false }) === undefined) {
+  if (!exists(file)) {
     throw new OperatorError(
       `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
     );
@@ -121,6 +120,21 @@ function refuseDamaged(file: string): void {
 }
 
 const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'flushed', 'token'];
+
+/**
+ * `existsSync` would report a file in an inaccessible directory as missing, and so would `statSync` where a file stands in the
+ * directory's place.
+ * @throws the system's error where that cannot be determined.
+ */
+function exists(file: string): boolean {
+  try {
+    fs.accessSync(file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
 
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
