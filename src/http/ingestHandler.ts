@@ -22,10 +22,11 @@ import { type BodyEncoding, checkPreconditions, type PreconditionContext } from 
 import { acceptedResponse, problemResponse } from './response.ts';
 
 /**
- * A body that took longer than this to parse is followed by a pause of the same length: Node accepts one connection a turn of the
- * event loop, and every camera that connects waits for one of these turns.
+ * Milliseconds of a turn of the event loop for parsing large bodies. One that took longer is followed by a pause of the same length:
+ * Node accepts one connection a turn, and every camera that connects waits for one of these turns. 5 ms parsed no more than four
+ * batches of 500 events, so that eight that had arrived took two commits (../ARCHITECTURE.md#group-commit).
  */
-const LARGE_BODY_MS = 5;
+const LARGE_BODY_MS = 10;
 
 /** What the ingest path depends on. */
 export interface IngestContext {

@@ -16,8 +16,11 @@ import { CommitMeter } from './commitMeter.ts';
 import { DiskFull, type DiskFullEvents, type DiskFullOptions } from './diskFull.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
 
-/** Events in one commit. Bounds how long the requests of a group wait for each other. */
-const GROUP_EVENTS = 2_000;
+/**
+ * Events in one commit. Bounds how long the requests of a group wait for each other. As many as a turn parses
+ * in LARGE_BODY_MS (../../http/ingestHandler.ts): ../../ARCHITECTURE.md#group-commit has what that gains.
+ */
+const GROUP_EVENTS = 4_000;
 
 /** What the daemon logs about the health of the store. */
 export interface GroupCommitEvents extends DiskFullEvents {
