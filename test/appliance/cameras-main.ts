@@ -15,7 +15,15 @@ async function work({ access, cameras: orders }: ShiftOrder): Promise<void> {
   const report = (isOver: boolean): void => {
     const acknowledged = cameras.map(({ order, acknowledged }) => ({ ...pick(order), acknowledged }));
     const { requests, slowestMs, failures, lies } = tally;
-    const all: ShiftReport = { isOver, acknowledged, requests, slowestMs, failures, lies };
+    const all: ShiftReport = {
+      madeAt: Date.now(),
+      isOver,
+      acknowledged,
+      requests,
+      slowestMs,
+      failures,
+      lies,
+    };
     process.send?.(all);
   };
   const timer = setInterval(report, LOOK_MS, false);

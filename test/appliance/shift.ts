@@ -12,6 +12,8 @@ export interface ShiftOrder {
 
 /** What has come of a shift so far. */
 export interface ShiftReport {
+  /** When it was made, milliseconds since 1970-01-01T00:00:00Z. */
+  readonly madeAt: number;
   /** Every request that was begun has its 202. */
   readonly isOver: boolean;
   /** Events of each camera that have a 202: those before this number. */
@@ -63,8 +65,11 @@ export class Shift {
     return report;
   }
 
-  /** They are cut off: what they were sending may be stored or not. @returns what they knew last. */
+  /** They are cut off, for the box is gone: what they were sending may be stored or not. @returns what they knew last. */
   async abandon(): Promise<ShiftReport> {
+    // A report from before may lack requests that were answered.
+    const goneAt = Date.now();
+    await this.#until(({ madeAt }) => madeAt > goneAt);
     this.kill();
     await this.#ended;
     if (this.#report === undefined) throw this.#failure();
