@@ -28,9 +28,21 @@ export function createPrivateIfMissing(file: string): void {
   }
 }
 
-/** @returns the text of a small file. @throws Node's error. */
+/** No small file has more. */
+const SMALL_FILE_BYTES = 16 * 1024;
+
+/**
+ * In a single read, since a file that somebody put there may have no end.
+ * @returns the text of a small file: its first 16 KiB. @throws Node's error.
+ */
 export function readPrivate(file: string): string {
-  return fs.readFileSync(file, { encoding: 'utf8', flag: O_RDONLY | CAREFULLY });
+  const fd = fs.openSync(file, O_RDONLY | CAREFULLY);
+  try {
+    const bytes = Buffer.alloc(SMALL_FILE_BYTES);
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes));
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 /**

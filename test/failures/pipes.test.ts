@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
 import { FILES_CHECK_MS } from '../../src/base/limits.ts';
+import { readPrivate } from '../../src/base/privateFile.ts';
 import { Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 
@@ -54,4 +55,20 @@ t.test('a mark of the clock with more behind it than courtd writes is one all th
   const folder = temporaryFolder(t);
   fs.writeFileSync(path.join(folder, 'courtd.clock'), 'x'.repeat(100));
   t.match(await lookAtClock(folder), { steadySinceMs: 0 });
+});
+
+t.test('of a small file that somebody has made endless, only the beginning is read', async (t) => {
+  const folder = temporaryFolder(t);
+  const beginning = 'x'.repeat(16 * 1024);
+  const huge = path.join(folder, 'huge');
+  fs.writeFileSync(huge, `${beginning}more`);
+  t.equal(readPrivate(huge), beginning);
+
+  const pipe = path.join(folder, 'pipe');
+  await putPipe(pipe);
+  // As long as it is open, there is no end of the file.
+  const writer = fs.openSync(pipe, fs.constants.O_RDWR);
+  t.teardown(() => fs.closeSync(writer));
+  fs.writeSync(writer, `${beginning}more`);
+  t.equal(readPrivate(pipe), beginning);
 });
