@@ -107,7 +107,7 @@ function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: St
     found.push(warn('disk_filling', message, advice));
   }
   if ((store.wal_bytes ?? 0) > WAL_WARN_BYTES) {
-    const message = `Another program reads the database and does not end: its log has ${bytesFor(store.wal_bytes!)}, and at ${bytesFor(WAL_MAX_BYTES)} events are refused.`;
+    const message = `Another program reads the database and does not end: the write-ahead log has grown to ${bytesFor(store.wal_bytes!)}, and at ${bytesFor(WAL_MAX_BYTES)} events are refused.`;
     found.push(warn('log_held', message, `"sudo fuser -v ${directory}/courtd.db" names it: end it.`));
   }
   return found;
