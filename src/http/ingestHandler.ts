@@ -128,7 +128,7 @@ export class IngestHandler {
     const permit = this.#admission.admit(connection.network, Number(req.headers['content-length'] ?? 0));
     try {
       if (expectsContinue(req)) res.writeContinue();
-      const body = await readBody(req, connection, preconditions.bodyLimitBytes, permit, (part) => {
+      const body = await readBody(req, preconditions.bodyLimitBytes, permit, (part) => {
         info.body = part;
       });
       info.body = body;

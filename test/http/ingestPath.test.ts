@@ -65,7 +65,6 @@ function connect(isAuthenticated = false) {
     markAuthenticated: () => {
       connection.isAuthenticated = true;
     },
-    setBodyFailureHandler: () => {},
     respond: (response: HttpResponse, closes: boolean) => Object.assign(given, { response, closes }),
     respondRaw: (response: HttpResponse) => Object.assign(given, { response, closes: true }),
   };

@@ -5,6 +5,7 @@ import { http } from '../../base/nodeHttp.ts';
 import type { Problem } from '../../protocol/errors.ts';
 import type { AdmissionControl } from '../admission/admissionControl.ts';
 import { discardInput, lingeringClose, stopParser } from './lingeringClose.ts';
+import type { PacedRequest } from './pacedRequest.ts';
 import { type ParseError, parserProblem } from './parseErrors.ts';
 
 /** A complete response: its body is never streamed. */
@@ -22,10 +23,8 @@ interface ConnectionRegistry {
 
 /** The request that has not been answered yet. */
 interface PendingRequest {
-  readonly req: IncomingMessage;
+  readonly req: PacedRequest;
   readonly res: ServerResponse;
-  /** Set while the body is being read: called when the rest of it can never arrive. */
-  onBodyFailed: ((problem: Problem) => void) | undefined;
 }
 
 /**
@@ -52,8 +51,6 @@ export class Connection {
   #discardsInput = false;
   /** The last response has been written. */
   #isFinished = false;
-  /** Why the body of the pending request can never be complete. */
-  #bodyFailure: Problem | undefined;
   /** A request that was answered before its (small) body had arrived; Node discards that body. */
   #answeredEarly: IncomingMessage | undefined;
 
@@ -94,7 +91,7 @@ export class Connection {
    * Takes a request from Node's parser.
    * @param serve called when it is this request's turn; never called for a request that is dropped.
    */
-  receive(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
+  receive(req: PacedRequest, res: ServerResponse, serve: () => void): void {
     if (this.#isFinished) {
       // A client without a token gets one response, and no second chance to make us parse requests.
       if (!this.#isAuthenticated) this.#socket.destroy();
@@ -102,7 +99,7 @@ export class Connection {
       return;
     }
     if (this.#pending !== undefined) return this.#stopServing();
-    this.#pending = { req, res, onBodyFailed: undefined };
+    this.#pending = { req, res };
     // After an Upgrade the parser drops what it has already read; HTTP/1.0 has no chunked bodies (RFC 9112, 6.1).
     if (req.headers.upgrade !== undefined) {
       this.#isLastRequest = true;
@@ -113,13 +110,6 @@ export class Connection {
     // While the previous response is still being flushed, this one would be written into the middle of it.
     if (this.#flushing === undefined) serve();
     else this.#flushing.once('finish', serve);
-  }
-
-  /** @param onBodyFailed called when the rest of the body can never arrive; undefined once the body is complete. */
-  setBodyFailureHandler(onBodyFailed: ((problem: Problem) => void) | undefined): void {
-    if (this.#pending === undefined) return;
-    if (onBodyFailed !== undefined && this.#bodyFailure !== undefined) onBodyFailed(this.#bodyFailure);
-    else this.#pending.onBodyFailed = onBodyFailed;
   }
 
   /**
@@ -141,10 +131,7 @@ export class Connection {
     const isInBody = pending !== undefined && !pending.req.complete;
     const problem = parserProblem(error, isInBody);
     this.#stopServing();
-    if (isInBody) {
-      this.#bodyFailure = problem;
-      pending.onBodyFailed?.(problem);
-    }
+    if (isInBody) pending.req.failBody(problem);
     return pending === undefined ? problem : undefined;
   }
 

@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
 import { http } from '../../base/nodeHttp.ts';
+import type { Problem } from '../../protocol/errors.ts';
 
 /** Paused connections that are resumed in one turn of the event loop; each then gives one read, 64 KiB at most. */
 const READS_PER_TURN = 8;
 /** Chunks of one body after which reading it takes a whole turn. */
 const CHUNKS_PER_TURN = 1_024;
 
-/** Paused connections, in the order in which they are resumed, each with what resumes it and returns its share of a turn. */
+/** Paused connections, in the order in which they are resumed, each with its `resume` (pauseUntilTurn). */
 const paused = new Map<Socket, () => number>();
 
 /**
@@ -38,40 +39,48 @@ export function resumeSoon(socket: Socket): void {
   });
 }
 
-/** What takes a body, a piece at a time. */
+/** Receives a body chunk by chunk, and then one of `end` and `failed`. */
 export interface BodySink {
-  /** @param bytes nobody else has them. */
+  /** @param bytes the sink may keep them: nothing else uses them. */
   add(bytes: Buffer): void;
   /** The body is complete. */
   end(): void;
-  /** The rest of it can never arrive: the connection is gone. */
-  disconnected(): void;
+  /** The rest of the body can never arrive. @param problem why; undefined where the client has disconnected. */
+  failed(problem?: Problem): void;
 }
 
-const NOWHERE: BodySink = { add() {}, end() {}, disconnected() {} };
+const DISCARD: BodySink = { add() {}, end() {}, failed() {} };
 
 /**
- * A request whose body goes straight from Node's parser to who reads it: with the events of a stream a small request took a tenth
+ * A request whose body goes straight from Node's parser to its reader: through the events of a stream, a small request took a tenth
  * more CPU time. It applies backpressure to a client that sends its body in very small chunks.
  */
 export class PacedRequest extends http.IncomingMessage {
   #sink: BodySink | undefined;
+  /** Why the body can never be complete, where that was known before anybody read it. */
+  #failure: Problem | undefined;
   #chunks = 0;
   #isPaused = false;
 
-  /** Gives the body to `sink`: what has arrived at once, the rest as it comes. Call it once; after `discardBody` it does nothing. */
+  /** Passes the body to `sink`: what has arrived already at once, the rest as it arrives. Call it once. */
   readInto(sink: BodySink): void {
-    if (this.#sink !== undefined) return;
     this.#sink = sink;
+    if (this.#failure !== undefined) return sink.failed(this.#failure);
     // Node sees from `read` that the body is wanted, and does not discard it after the response.
     for (let bytes = this.read(); bytes !== null; bytes = this.read()) this.#sink.add(bytes);
     if (this.complete) this.#sink.end();
-    else if (this.destroyed) this.#sink.disconnected();
+    else if (this.destroyed) this.#sink.failed();
   }
 
-  /** Lets go of the sink: what else arrives of the body is for nobody. */
+  /** Discards whatever else arrives of the body; the sink is not called again. */
   discardBody(): void {
-    this.#sink = NOWHERE;
+    this.#sink = DISCARD;
+  }
+
+  /** Node's parser has failed in the body. @param problem to answer with. */
+  failBody(problem: Problem): void {
+    if (this.#sink === undefined) this.#failure = problem;
+    else this.#sink.failed(problem);
   }
 
   /** Node's parser calls this with each chunk of the body, and with null at its end. */
@@ -92,7 +101,7 @@ export class PacedRequest extends http.IncomingMessage {
 
   /** Node calls this with an error where the connection closes before the response. */
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    this.#sink?.disconnected();
+    this.#sink?.failed();
     super._destroy(error, callback);
   }
 

@@ -1,5 +1,4 @@
 import type { Permit } from '../admission/admissionControl.ts';
-import type { Connection } from '../connection/connection.ts';
 import type { PacedRequest } from '../connection/pacedRequest.ts';
 import { bodyTooLarge } from './preconditions.ts';
 
@@ -11,13 +10,13 @@ export class ClientDisconnected extends Error {}
 
 /**
  * Reads a body completely into one buffer.
- * @param onPart is given what has been read where that is not all of it.
+ * @param permit reserves room for the body as it arrives.
+ * @param onPart called with what has arrived, where reading fails.
  * @throws {Problem} 413 body_too_large above `limitBytes`; 503 overloaded; 400 or 408 where the parser fails in the body.
  * @throws {ClientDisconnected}
  */
 export function readBody(
   req: PacedRequest,
-  connection: Connection,
   limitBytes: number,
   permit: Permit,
   onPart: (part: Buffer) => void,
@@ -25,13 +24,11 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(Number(req.headers['content-length'] ?? 0));
     const fail = (reason: Error, lastBytes?: Buffer) => {
-      connection.setBodyFailureHandler(undefined);
       req.discardBody();
       if (body.sizeBytes > 0) onPart(body.contents());
       else if (lastBytes !== undefined) onPart(lastBytes);
       reject(reason);
     };
-    connection.setBodyFailureHandler((problem) => fail(problem));
     req.readInto({
       add(bytes) {
         try {
@@ -43,13 +40,8 @@ export function readBody(
         body.append(bytes);
         req.countChunk();
       },
-      end() {
-        connection.setBodyFailureHandler(undefined);
-        resolve(body.contents());
-      },
-      disconnected() {
-        fail(new ClientDisconnected());
-      },
+      end: () => resolve(body.contents()),
+      failed: (problem) => fail(problem ?? new ClientDisconnected()),
     });
   });
 }

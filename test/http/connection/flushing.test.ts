@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { RESPONSE_WRITE_MS, UNSENT_RESPONSES_BYTES } from '../../../src/base/limits.ts';
 import { AdmissionControl } from '../../../src/http/admission/admissionControl.ts';
 import { Connection } from '../../../src/http/connection/connection.ts';
-import type { Problem } from '../../../src/protocol/errors.ts';
+import { PacedRequest } from '../../../src/http/connection/pacedRequest.ts';
 
 /** What a connection does while its client does not read: on fakes, because the kernel takes hundreds of answers at once. */
 
@@ -54,10 +54,10 @@ function make(admission = new AdmissionControl()) {
   const socket = new FakeSocket();
   const registry = { isClosing: false, onAuthenticated: () => {} };
   const connection = new Connection(socket as unknown as Socket, 'client', 'network', admission, registry);
-  const receive = (serve: () => void = () => {}, complete = true) => {
+  const receive = (serve: () => void = () => {}) => {
     const res = new FakeResponse();
-    const req = { headers: { 'content-length': '2' }, httpVersion: '1.1', complete } as unknown;
-    connection.receive(req as IncomingMessage, res as unknown as ServerResponse, serve);
+    const req = { headers: { 'content-length': '2' }, httpVersion: '1.1', complete: true } as unknown;
+    connection.receive(req as PacedRequest, res as unknown as ServerResponse, serve);
     return res;
   };
   const respond = (body: string) => connection.respond({ status: 202, headers: {}, body }, false);
@@ -97,14 +97,16 @@ t.test('a request behind a response that is on its way is served after it', (t) 
 });
 
 t.test('a body that broke before its request was served fails as soon as it is read', (t) => {
-  const { connection, receive, stall } = make();
+  const { socket, connection, stall } = make();
   const first = stall(100);
-  receive(() => {}, false);
+  const req = new PacedRequest(socket as unknown as Socket);
+  connection.receive(req, new FakeResponse() as unknown as ServerResponse, () => {});
   t.equal(connection.parseFailed({ name: '', message: '', code: 'HPE_INVALID_CHUNK_SIZE' }), undefined);
   first.emit('finish');
-  const failures: Problem[] = [];
-  connection.setBodyFailureHandler((problem) => failures.push(problem));
-  t.match(failures, [{ code: 'malformed_request' }]);
+  const failures: unknown[] = [];
+  const unexpected = () => t.fail();
+  req.readInto({ add: unexpected, end: unexpected, failed: (problem) => failures.push(problem?.code) });
+  t.strictSame(failures, ['malformed_request']);
   t.end();
 });
 

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { PacedRequest, resumeSoon } from '../../../src/http/connection/pacedRequest.ts';
+import { Problem } from '../../../src/protocol/errors.ts';
 
 class FakeSocket extends EventEmitter {
   readonly readable = true;
@@ -37,7 +38,7 @@ function read(request: PacedRequest): string[] {
   request.readInto({
     add: (bytes) => told.push(`${bytes}`),
     end: () => told.push('end'),
-    disconnected: () => told.push('disconnected'),
+    failed: (problem) => told.push(problem?.code ?? 'disconnected'),
   });
   return told;
 }
@@ -75,6 +76,15 @@ t.test('of a body that is discarded nothing is told, and Node goes on reading it
   t.ok(request.push(Buffer.alloc(1_000_000)));
   request.push(null);
   t.strictSame(told, []);
+  t.end();
+});
+
+t.test('a body that breaks, before or after somebody reads', (t) => {
+  const [before, after] = [1, 2].map(() => new PacedRequest(new FakeSocket().asSocket));
+  before!.failBody(new Problem('malformed_request', 'A sentence.'));
+  const told = read(after!);
+  after!.failBody(new Problem('request_timeout', 'A sentence.'));
+  t.strictSame([read(before!), told], [['malformed_request'], ['request_timeout']]);
   t.end();
 });
 
