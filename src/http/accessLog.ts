@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { SUMMARY_MS } from '../base/limits.ts';
-import type { LogFields, Problem } from '../protocol/errors.ts';
+import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { ClientTallies } from './clientTallies.ts';
 
@@ -86,16 +86,14 @@ export class AccessLog {
     }
   }
 
-  rejected(info: RequestInfo, problem: Problem): void {
-    const { code, status } = problem;
-    const { events: _ofCamera, ...camera } = info.camera ?? {};
-    const { events: _events, ...logFields } = problem.logFields;
+  rejected(info: RequestInfo, { code, status, message, logFields }: LoggedProblem): void {
     const ms = this.#count(info);
     this.#summary.refused[code] = (this.#summary.refused[code] ?? 0) + 1;
     this.#clients.of(info.client).counts.refused++;
-    const line = { request_id: info.id, client: info.client, status, code, ...camera, ...logFields, ms };
+    const { events: _, ...fields } = { ...info.camera, ...logFields };
+    const line = { request_id: info.id, client: info.client, status, code, ...fields, ms };
     const kind = `${code} ${logFields.source ?? logFields.reason ?? ''}`;
-    this.#warnWithinQuota(info.client, kind, line, `refused: ${problem.message}`);
+    this.#warnWithinQuota(info.client, kind, line, `refused: ${message}`);
   }
 
   /** The client disconnected before its request was complete. */

@@ -15,10 +15,11 @@ import { type AdmissionControl, overloaded, type Permit } from './admission/admi
 import type { Connection } from './connection/connection.ts';
 import type { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
-import { authenticate, fieldsWithout, shownToken, withoutToken } from './request/bearerAuth.ts';
+import { authenticate, shownToken } from './request/bearerAuth.ts';
 import { ClientDisconnected, readBody } from './request/bodyReader.ts';
 import { gunzip } from './request/gunzip.ts';
 import { type BodyEncoding, checkPreconditions, type PreconditionContext } from './request/preconditions.ts';
+import { redactFields, redactProblem } from './request/redaction.ts';
 import { acceptedResponse, problemResponse } from './response.ts';
 
 /**
@@ -35,7 +36,7 @@ export interface IngestContext {
   readonly log: Logger;
   readonly accessLog: AccessLog;
   readonly telemetry: Telemetry;
-  /** Reads a body in the place of decodeBatch: what tests cameras looks at each (`around` in server.ts). */
+  /** Replaces decodeBatch. Only `courtd conformance` sets it, to see each body (see `around` in server.ts). */
   readonly decode?: typeof decodeBatch;
   /** Stores events; resolves once they are on disk, and throws a Problem where they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
@@ -81,30 +82,44 @@ export class IngestHandler {
     }
   }
 
-  /** Rejects input that never became a request, or one that Node does not answer; closes the connection. */
-  rejectRaw(connection: Connection, problem: Problem): void {
+  /** Answers a CONNECT, which fails one of the checks as any method but POST does, and for which Node has no ServerResponse. */
+  rejectConnect(connection: Connection, req: IncomingMessage): void {
     const info = new RequestInfo(connection.client);
+    try {
+      checkPreconditions(req, connection, this.#context.preconditions);
+    } catch (error) {
+      this.rejectRaw(connection, this.#toProblem(error, info), info);
+    }
+  }
+
+  /** Rejects what Node has no ServerResponse for, such as input that never became a request; closes the connection. */
+  rejectRaw(connection: Connection, problem: Problem, info = new RequestInfo(connection.client)): void {
     this.#recordRejection(connection, info, problem);
     connection.respondRaw(problemResponse(problem, info.id));
   }
 
-  #recordRejection(connection: Connection, info: RequestInfo, told: Problem, req?: IncomingMessage): void {
-    // A 401 quotes nothing of its request, and what it has shown may be any text.
-    const token = req === undefined || told.code === 'unauthorized' ? undefined : shownToken(req);
-    const problem = token === undefined ? told : withoutToken(told, token);
-    if (token !== undefined && info.camera !== undefined) info.camera = fieldsWithout(info.camera, token);
+  /** For the operator: the log, the counts and `courtd rejections`. */
+  #recordRejection(connection: Connection, info: RequestInfo, problem: Problem, req?: IncomingMessage): void {
     if (this.#lacksToken(connection, problem, req)) this.#connections.countUnauthorized(connection.network);
-    const { telemetry } = this.#context;
-    if (problem.code === 'unauthorized' && telemetry.probes.take(req?.headers[PROBE_HEADER])) return;
-    this.#context.accessLog.rejected(info, problem);
-    telemetry.refused(info.client, problem, info.camera);
-    const { source = null, court_id = null, events = null } = { ...info.camera, ...problem.logFields };
+    const { accessLog, telemetry } = this.#context;
+    const isUnauthorized = problem.code === 'unauthorized';
+    if (isUnauthorized && telemetry.probes.take(req?.headers[PROBE_HEADER])) return;
+    // A 401 quotes nothing of its request, and what was sent as its token may be any text.
+    const token = req === undefined || isUnauthorized ? undefined : shownToken(req);
+    const rejected = token === undefined ? problem : redactProblem(problem, token);
+    if (token !== undefined && info.camera !== undefined) info.camera = redactFields(info.camera, token);
+    accessLog.rejected(info, rejected);
+    telemetry.refused(info.client, rejected, info.camera);
+    const { source = null, court_id = null, events = null } = { ...info.camera, ...rejected.logFields };
     const { id, client, body } = info;
-    const refused = { id, client, problem, source, courtId: court_id, events, body, token };
+    const refused = { id, client, problem: rejected, source, courtId: court_id, events, body, token };
     telemetry.rejections.add(refused, Date.now(), performance.now());
   }
 
-  /** Malformed HTTP is refused before its token is looked at; an idle connection that times out is no attempt to get in. */
+  /**
+   * Whether a rejected request came without a valid token. Malformed HTTP is rejected before its token is checked; a connection that
+   * times out has not tried any.
+   */
   #lacksToken(connection: Connection, { code }: Problem, req?: IncomingMessage): boolean {
     if (code === 'unauthorized') return true;
     if (connection.isAuthenticated || code === 'request_timeout') return false;

@@ -15,7 +15,6 @@ import {
   SHUTDOWN_IDLE_MS,
   SHUTDOWN_MS,
 } from '../base/limits.ts';
-import { Problem } from '../protocol/errors.ts';
 import { AcceptBurst } from './admission/acceptBurst.ts';
 import { AdmissionControl } from './admission/admissionControl.ts';
 import { Connections } from './connection/connections.ts';
@@ -28,7 +27,6 @@ import {
   TlsHandshakes,
 } from './connection/tls.ts';
 import { type IngestContext, IngestHandler } from './ingestHandler.ts';
-import { checkPreconditions } from './request/preconditions.ts';
 
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -40,8 +38,8 @@ export interface ServerContext extends IngestContext {
   /** Serve TLS with this key pair; without one, plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   /**
-   * Wraps each request before anything in it has been checked, and calls `serve` once. The daemon sets none; `courtd conformance`
-   * uses it to see requests come and go.
+   * Wraps each request before anything in it has been checked, and must call `serve` once. Only `courtd conformance` sets it, to see
+   * requests come and go.
    */
   readonly around?: (req: IncomingMessage, res: ServerResponse, serve: () => void) => void;
 }
@@ -162,17 +160,11 @@ export class CourtServer {
     connection.receive(req, res, around === undefined ? serve : () => around(req, res, serve));
   }
 
-  /** The method CONNECT gets the same 405 as any other; Node would close the connection without a response. */
+  /** Node would close the connection after a CONNECT, without a response. */
   #onConnect(req: IncomingMessage): void {
     const connection = this.#connections.get(req.socket);
     if (connection === undefined) return void req.socket.destroy();
-    if (!connection.detach()) return;
-    try {
-      checkPreconditions(req, connection, this.#context.preconditions);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      this.#ingest.rejectRaw(connection, error);
-    }
+    if (connection.detach()) this.#ingest.rejectConnect(connection, req);
   }
 
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {

@@ -121,6 +121,9 @@ export class Problem extends Error {
   }
 }
 
+/** What the operator reads of a problem. */
+export type LoggedProblem = Pick<Problem, 'code' | 'status' | 'message' | 'logFields'>;
+
 /** @returns a problem that goes away by itself. @param seconds for Retry-After: rounded up, 1 at least (RFC 9110, 10.2.3). */
 export function retryLater(code: ProblemCode, sentence: string, seconds: number): Problem {
   return new Problem(code, sentence, {}, { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) });

@@ -1,4 +1,4 @@
-import type { LogFields, Problem } from '../protocol/errors.ts';
+import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { OwnProbes } from './ownProbes.ts';
@@ -69,7 +69,7 @@ export class Telemetry {
   }
 
   /** @param camera the request's source and court, where they are known. */
-  refused(client: string, problem: Problem, camera: LogFields = {}, at = performance.now()): void {
+  refused(client: string, problem: LoggedProblem, camera: LogFields = {}, at = performance.now()): void {
     this.#minute.add(at, REQUESTS, 1);
     this.#minute.add(at, REFUSED, 1);
     const { code, message: error, logFields } = problem;

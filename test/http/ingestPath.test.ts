@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
@@ -26,16 +26,21 @@ import { event } from '../harness/events.ts';
 interface Options {
   readonly admission?: AdmissionControl;
   readonly burst?: Pick<AcceptBurst, 'ended'>;
+  readonly accepts?: (token: string) => boolean;
 }
 
-function make({ admission = new AdmissionControl(), burst = new AcceptBurst() }: Options = {}) {
+function make({
+  admission = new AdmissionControl(),
+  burst = new AcceptBurst(),
+  accepts = (token) => token === 'good',
+}: Options = {}) {
   const log = pino({ enabled: false });
   let appended = 0;
   const unauthorized: string[] = [];
   const handler = new IngestHandler(
     {
       preconditions: {
-        tokens: { accepts: (token) => token === 'good', whyInvalid: () => '' },
+        tokens: { accepts, whyInvalid: () => '' },
         rate: new RateLimit(0),
         bodyLimitBytes: BODY_BYTES,
       },
@@ -198,3 +203,17 @@ t.test(
     }
   },
 );
+
+t.test('a fault of ours is a 500 for a CONNECT too, not the end of the daemon', (t) => {
+  const { handler } = make({
+    accepts: () => {
+      throw new Error('a bug');
+    },
+  });
+  const { connection, given } = connect();
+  const headers = { host: 'box', authorization: 'Bearer good' };
+  const req = { headers, rawHeaders: Object.entries(headers).flat(), httpVersion: '1.1' };
+  handler.rejectConnect(connection, req as unknown as IncomingMessage);
+  t.match(given, { response: { status: 500, body: /"internal_error"/ } });
+  t.end();
+});

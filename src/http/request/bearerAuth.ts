@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { UNAUTHORIZED_RETRY_S } from '../../base/limits.ts';
-import { type LogFields, Problem } from '../../protocol/errors.ts';
+import { Problem } from '../../protocol/errors.ts';
 
 /** Verifies the venue's tokens. */
 export interface Tokens {
@@ -43,28 +43,6 @@ export function authenticate(req: IncomingMessage, tokens: Tokens, from: string)
 /** @returns what a request shows as its token, valid or not; undefined where it shows none. */
 export function shownToken(req: IncomingMessage): string | undefined {
   return CREDENTIALS.exec(req.headers.authorization ?? '')?.[1];
-}
-
-/** @returns the problem as the operator may read it: without the token, wherever a camera may have put it. */
-export function withoutToken(problem: Problem, token: string): Problem {
-  const { code, message, logFields } = problem;
-  const isShown = [message, ...Object.values(logFields)].some((text) => `${text}`.includes(token));
-  return isShown
-    ? new Problem(code, removed(message, token), {}, {}, fieldsWithout(logFields, token))
-    : problem;
-}
-
-/** The same for what is said of a request. */
-export function fieldsWithout<Fields extends LogFields>(fields: Fields, token: string): Fields {
-  const texts = Object.entries(fields).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? removed(value, token) : value,
-  ]);
-  return Object.fromEntries(texts);
-}
-
-function removed(text: string, token: string): string {
-  return text.replaceAll(token, '(token removed)');
 }
 
 function unauthorized(sentence: string, challenge: string, reason: string): Problem {

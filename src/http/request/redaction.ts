@@ -1,0 +1,22 @@
+import type { LogFields, LoggedProblem } from '../../protocol/errors.ts';
+
+/** Removes a token from what the operator reads of a refused request: a camera may have put it into any field. */
+
+export function redactProblem(
+  { code, status, message, logFields }: LoggedProblem,
+  token: string,
+): LoggedProblem {
+  return { code, status, message: redact(message, token), logFields: redactFields(logFields, token) };
+}
+
+export function redactFields(fields: LogFields, token: string): LogFields {
+  const redacted = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? redact(value, token) : value,
+  ]);
+  return Object.fromEntries(redacted);
+}
+
+function redact(text: string, token: string): string {
+  return text.replaceAll(token, '(token removed)');
+}
