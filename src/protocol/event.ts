@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { LastText } from '../base/lastText.ts';
-import { COMPARED_CHARS, NAME_CODE_POINTS } from '../base/limits.ts';
+import { NAME_CODE_POINTS } from '../base/limits.ts';
 
 /** A court event as the store and its readers see it (spec 2.1); eventSchema.ts has the schema of the wire format. */
 
@@ -101,46 +100,3 @@ export interface Arrival extends Omit<CourtEvent, 'eotNs'> {
 export function arrivalToJson(event: Arrival): string {
   return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}","event":${eventToJson(event)}}\n`;
 }
-
-/**
- * @returns whether two events with the same key are the same JSON value; if not, they are in conflict. Where comparing values is
- * expensive or unsafe (long texts, long numbers), their texts are compared.
- */
-export function sameContent(a: CourtEvent, b: CourtEvent): boolean {
-  return (
-    a.eot === b.eot &&
-    a.type === b.type &&
-    a.confidence === b.confidence &&
-    a.venueId === b.venueId &&
-    a.courtId === b.courtId &&
-    a.source === b.source &&
-    a.schemaVersion === b.schemaVersion &&
-    sameText(a.payload, b.payload) &&
-    sameText(a.extra ?? '{}', b.extra ?? '{}')
-  );
-}
-
-/** Long texts are not parsed: this runs inside the transaction that other requests wait for. */
-function sameText(a: string, b: string): boolean {
-  if (a === b) return true;
-  if (a.length + b.length > 2 * COMPARED_CHARS || !isSafeToParse(a) || !isSafeToParse(b)) return false;
-  return isDeepStrictEqual(JSON.parse(a), JSON.parse(b));
-}
-
-/** Whether JSON.parse is exact for this text: it rounds long numbers, and confuses escaped member names (jsonReader.ts). */
-function isSafeToParse(text: string): boolean {
-  let hasEscapeInName = false;
-  const rest = text.replace(STRINGS, (string, colon: string) => {
-    if (colon !== '' && string.includes('\\')) hasEscapeInName = true;
-    return '';
-  });
-  return !hasEscapeInName && !LONG_NUMBER.test(rest);
-}
-
-/**
- * A string, with the colon that follows a member name. Matches one whole string after the other: a pattern that looks for an
- * escape first rescans the string from each escape on, 50 ms in a text of nothing but escapes.
- */
-const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"(:?)/g;
-/** Numbers that a double may not hold exactly: more than 15 digits (DBL_DIG), or an exponent of more than two digits. */
-const LONG_NUMBER = /\d{16}|[\d.]{17}|[eE][+-]?\d{3}/;

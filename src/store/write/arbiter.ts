@@ -1,7 +1,8 @@
 import type { Statement } from 'better-sqlite3';
 import Database from 'better-sqlite3';
 import { COMPARED_CHARS } from '../../base/limits.ts';
-import { type CourtEvent, sameContent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
+import { sameJson } from '../../protocol/sameJson.ts';
 
 /** UTF-8 bytes of a UTF-16 code unit, at most. */
 const UTF8_BYTES = 3;
@@ -71,8 +72,8 @@ export class Arbiter {
   }
 
   /**
-   * @returns whether the stored event is the same JSON value. The size of the new event bounds what is read
-   * for that.
+   * @returns whether the stored event is the same JSON value; if not, the two are in conflict. The size of the
+   * new event bounds what is read for that.
    * @throws {SqliteError} SQLITE_CORRUPT where the stored text is not JSON: SQLite does not detect damage
    * inside a text.
    */
@@ -82,8 +83,9 @@ export class Arbiter {
     if (!mayBeSame(stored.payloadBytes, event.payload)) return false;
     if (!mayBeSame(stored.extraBytes ?? 0, event.extra ?? '')) return false;
     const texts = this.#texts.get(stored.seq);
+    if (texts === undefined) return false;
     try {
-      return texts !== undefined && sameContent({ ...event, ...texts }, event);
+      return sameJson(texts.payload, event.payload) && sameJson(texts.extra ?? '{}', event.extra ?? '{}');
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw new Database.SqliteError(`event ${stored.seq} is damaged`, 'SQLITE_CORRUPT');
@@ -91,9 +93,7 @@ export class Arbiter {
   }
 }
 
-/**
- * Only short texts of different lengths can be equal JSON values (`sameContent` compares long ones as text).
- */
+/** Texts of different lengths can be the same value only where they are short: long ones are compared as text (sameJson.ts). */
 function mayBeSame(bytes: number, text: string): boolean {
   return bytes <= 2 * COMPARED_CHARS * UTF8_BYTES || bytes === Buffer.byteLength(text);
 }

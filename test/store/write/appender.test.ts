@@ -1,4 +1,5 @@
 import t from 'tap';
+import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
 import { findRevisions } from '../../../src/store/read/eventRevisions.ts';
@@ -32,11 +33,25 @@ t.test(
   (t) => {
     const { db } = scratch(t);
     const store = new Committer(db);
-    const sent = event({ event_id: 'e', payload: { x_ft: 1, y_ft: 2 } });
+    const sent = event({ event_id: 'e', payload: { x_ft: 1, y_ft: 2 }, lens: 'wide' });
     t.strictSame(store.append(...court(sent)), NEW);
-    t.strictSame(store.append(...court({ ...sent, payload: { y_ft: 2, x_ft: 1 } } as typeof sent)), KNOWN);
-    const changes = [{ payload: {} }, { confidence: 0.5 }, { eot: '2026-03-14T15:09:26.5350Z' }, { more: 1 }];
-    for (const change of changes) t.match(store.append(...court({ ...sent, ...change })), IN_CONFLICT);
+    const reversed = { ...sent, payload: { y_ft: 2, x_ft: 1 }, revision: 0 };
+    const backwards = JSON.stringify(Object.fromEntries(Object.entries(reversed).reverse()));
+    t.strictSame(store.append(...decodeBatch(Buffer.from(backwards.replace('0.97', '97e-2')))), KNOWN);
+    const changes: object[] = [
+      { payload: {} },
+      { confidence: 0.5 },
+      // The same instant, but not what was sent.
+      { eot: '2026-03-14T15:09:26.5350Z' },
+      { type: 'BALL_HIT' },
+      { venue_id: 'venue-2' },
+      { schema_version: '1.1' },
+      { lens: 'long' },
+      { lens: undefined },
+      { more: null },
+    ];
+    for (const change of changes)
+      t.match(store.append(...court({ ...sent, ...change })), IN_CONFLICT, JSON.stringify(change));
     const [found, ...none] = findRevisions(db, 'session-1', 'e');
     t.match(found, { payload: '{"x_ft":1,"y_ft":2}', conflictingCopies: changes.length });
     t.strictSame(none, []);
