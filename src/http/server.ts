@@ -53,7 +53,6 @@ export class CourtServer {
   readonly #connections: Connections;
   readonly #acceptBurst = new AcceptBurst();
   #isInherited = false;
-  #isClosing = false;
 
   constructor(context: ServerContext) {
     this.#context = context;
@@ -120,11 +119,9 @@ export class CourtServer {
   /**
    * Graceful shutdown: accepts no new connections, drains the open ones (each response says `Connection: close`) and closes idle
    * ones. Connections in the backlog of an inherited socket are left to the next process.
-   * Resolves when the last connection is closed, after SHUTDOWN_MS at the latest.
+   * Resolves when the last connection is closed, after SHUTDOWN_MS at the latest. Call it once.
    */
   async close(): Promise<void> {
-    if (this.#isClosing) return;
-    this.#isClosing = true;
     this.#connections.isClosing = true;
     // Closing a listening socket resets the connections in its backlog: these are accepted first.
     if (!this.#isInherited) await this.#acceptBurst.untilQuiet(SHUTDOWN_IDLE_MS);

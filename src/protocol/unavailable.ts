@@ -1,8 +1,8 @@
 import { RETRY_AFTER_S } from '../base/limits.ts';
 import { type Problem, type ProblemCode, retryLater } from './errors.ts';
 
-/** Why the store cannot take events now: the problem's code, its sentence, and Retry-After in seconds. */
-const REFUSALS = {
+/** Why the store takes no events now: the code of the problem, its first sentence, and Retry-After in seconds. */
+const REASONS = {
   busy: ['storage_busy', 'The store is locked by another program.', RETRY_AFTER_S.busy],
   full: ['storage_full', 'The disk is full.', RETRY_AFTER_S.full],
   failed: ['storage_failed', 'The store failed and is being restarted.', RETRY_AFTER_S.full],
@@ -17,11 +17,11 @@ const REFUSALS = {
   shuttingDown: ['shutting_down', 'This box is restarting.', RETRY_AFTER_S.shutdown],
 } as const satisfies Record<string, readonly [ProblemCode, string, number]>;
 
-export type Refusal = keyof typeof REFUSALS;
+export type Unavailability = keyof typeof REASONS;
 
-/** @returns a 503, with Retry-After. */
-export function refusal(reason: Refusal): Problem {
-  const [code, sentence, seconds] = REFUSALS[reason];
+/** @returns the problem to answer with: 503, with Retry-After. */
+export function unavailable(reason: Unavailability): Problem {
+  const [code, sentence, seconds] = REASONS[reason];
   // After a failure the events may have been stored or not. Sending them again is safe: ingestion is idempotent.
   const rest =
     reason === 'failed' ? 'Send the same request again.' : 'Nothing was stored; send the same request again.';

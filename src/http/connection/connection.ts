@@ -198,17 +198,15 @@ export class Connection {
     return this.#pending === undefined && !this.#isFinished;
   }
 
-  /** Serves no further request; discards all further input. */
+  /** Serves no further request: all further input is discarded. */
   #stopServing(): void {
-    if (this.#discardsInput) return;
     this.#isLastRequest = true;
+    if (!this.#discardsInput) discardInput(this.#socket);
     this.#discardsInput = true;
-    discardInput(this.#socket);
   }
 
   #closeLingering(): void {
-    if (!this.#discardsInput) discardInput(this.#socket);
-    this.#discardsInput = true;
+    this.#stopServing();
     lingeringClose(this.#socket);
   }
 

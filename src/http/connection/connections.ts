@@ -20,6 +20,7 @@ export class Connections {
   readonly #unauthenticated = new Set<Connection>();
   readonly #counts = new Map<string, number>();
   readonly #unauthorized = new Map<string, UnauthorizedCount>();
+  /** Graceful shutdown: each response from now on closes its connection. */
   isClosing = false;
 
   /** @param perAddress open connections that one client address may have; 0: no limit. */

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { TOKEN_USE_WRITE_MS } from '../../base/limits.ts';
 import { Problem } from '../../protocol/errors.ts';
-import { refusal } from '../../protocol/unavailable.ts';
+import { unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import {
   hashOf,
@@ -125,7 +125,7 @@ export class TokenVerifier {
    * either.
    */
   #current(): readonly TimedToken[] {
-    if (this.#isFailed) throw refusal('failed');
+    if (this.#isFailed) throw unavailable('failed');
     if (this.#isFresh) return this.#unexpired;
     this.#guarded(() => {
       const version = this.#dataVersion.get();
@@ -145,13 +145,13 @@ export class TokenVerifier {
       return ask();
     } catch (error) {
       const kind = failureKind(error);
-      if (kind === 'busy') throw refusal('busy');
+      if (kind === 'busy') throw unavailable('busy');
       // Every request depends on the tokens: damage there is reported like an I/O error, and the next start
       // looks for it.
       if (kind !== 'fatal' && kind !== 'damaged') throw error;
       this.#isFailed = true;
       this.#fatal(error);
-      throw refusal('failed');
+      throw unavailable('failed');
     }
   }
 

@@ -8,7 +8,7 @@ import {
   QUEUED_REQUESTS,
 } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { type Refusal, refusal } from '../../protocol/unavailable.ts';
+import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { Checkpointer } from '../wal/checkpointer.ts';
 import { Appender, type Arrival, type Counts } from './appender.ts';
@@ -86,7 +86,7 @@ export class GroupCommit {
   #isClosed = false;
   #isMaintenanceDue = false;
   #reportDamageFrom = 0;
-  readonly #holds = new Set<Refusal>();
+  readonly #holds = new Set<Unavailability>();
   #whenIdle: (() => void) | undefined;
 
   /** @param beforeCommit writes other rows that are due, inside the same transaction. */
@@ -102,7 +102,7 @@ export class GroupCommit {
     this.#memtableKeysMax = memtableKeysMax;
     this.full = new DiskFull(on, () => this.#maintenance.hasRoom(), options);
     this.#appender = new Appender(db);
-    this.#maintenance = new MaintenanceSteps(db, this.#appender, {
+    this.#maintenance = new MaintenanceSteps(db, this.#appender.keys, {
       ...on,
       fatal: (error) => this.fail(error),
       damaged: (error) => this.#reportDamage(error),
@@ -118,18 +118,18 @@ export class GroupCommit {
    */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(refusal('shuttingDown'));
-      if (this.#isFailed) return reject(refusal('failed'));
+      if (this.#isClosed) return reject(unavailable('shuttingDown'));
+      if (this.#isFailed) return reject(unavailable('failed'));
       const [reason] = this.#holds;
-      if (reason !== undefined) return reject(refusal(reason));
+      if (reason !== undefined) return reject(unavailable(reason));
       if (this.#appender.keys.count >= this.#memtableKeysMax) {
         // No commit will follow, and a flush only runs after one.
         this.#isMaintenanceDue = true;
         if (!this.#isBackingOff) this.#schedule();
-        return reject(refusal('behind'));
+        return reject(unavailable('behind'));
       }
-      if (this.full.isRefusing) return reject(refusal('full'));
-      if (this.#queue.length >= QUEUED_REQUESTS) return reject(refusal('overloaded'));
+      if (this.full.isRefusing) return reject(unavailable('full'));
+      if (this.#queue.length >= QUEUED_REQUESTS) return reject(unavailable('overloaded'));
       const queuedAt = performance.now();
       this.#queue.push({ events, receivedMs: Date.now(), queuedAt, isRetried: false, resolve, reject });
       if (!this.#isBackingOff) this.#schedule();
@@ -166,7 +166,7 @@ export class GroupCommit {
   }
 
   /** Refuses all requests for this reason, until it is lifted. */
-  hold(reason: Refusal, isHeld: boolean): void {
+  hold(reason: Unavailability, isHeld: boolean): void {
     if (isHeld) this.#holds.add(reason);
     else this.#holds.delete(reason);
   }
@@ -249,7 +249,7 @@ export class GroupCommit {
         return this.#retryLater([...group, ...this.#queue]);
       case 'full':
         this.full.failed(error);
-        return rejectAll(group, refusal('full'));
+        return rejectAll(group, unavailable('full'));
       case 'fatal':
         return this.fail(error, group);
       default:
@@ -266,7 +266,7 @@ export class GroupCommit {
       return rejectAll(group, error);
     }
     this.#reportDamage(error);
-    rejectAll(group, refusal('damaged'));
+    rejectAll(group, unavailable('damaged'));
   }
 
   #reportDamage(error: unknown): void {
@@ -284,7 +284,7 @@ export class GroupCommit {
     const now = performance.now();
     const isLate = ({ queuedAt, isRetried }: PendingRequest) =>
       isRetried && now - queuedAt >= BUSY_GIVE_UP_MS;
-    rejectAll(waiting.filter(isLate), refusal('busy'));
+    rejectAll(waiting.filter(isLate), unavailable('busy'));
     this.#queue = waiting.filter((request) => !isLate(request));
     for (const request of this.#queue) request.isRetried = true;
     this.#isBackingOff = true;
@@ -298,7 +298,7 @@ export class GroupCommit {
   fail(error: unknown, group: readonly PendingRequest[] = []): void {
     if (this.#isFailed) return;
     this.#isFailed = true;
-    rejectAll([...group, ...this.#queue.splice(0)], refusal('failed'));
+    rejectAll([...group, ...this.#queue.splice(0)], unavailable('failed'));
     this.#on.fatal(error);
   }
 }

@@ -5,7 +5,6 @@ import type { DedupIndex } from '../dedup/dedupIndex.ts';
 import { freeBytes, reservedBytes, truncateWal } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { Checkpointer } from '../wal/checkpointer.ts';
-import type { Appender } from './appender.ts';
 
 /** Pause after a flush step that failed; BUSY_RETRY_MS where the database was locked. */
 export const MAINTENANCE_RETRY_MS = 1_000;
@@ -29,7 +28,7 @@ export class MaintenanceSteps {
   readonly #on: MaintenanceEvents;
   #notBefore = 0;
 
-  constructor(db: Database, { keys }: Pick<Appender, 'keys'>, on: MaintenanceEvents) {
+  constructor(db: Database, keys: DedupIndex, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;
     this.#directory = path.dirname(db.name);
