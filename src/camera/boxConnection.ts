@@ -3,19 +3,19 @@ import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { requestAnswer } from '../base/httpAnswer.ts';
 import { http } from '../base/nodeHttp.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from './retryPolicy.ts';
 
-/** A box answers within 30 s, or ends the connection, and names at most 50 invalid events: a longer answer is not courtd's. */
+/** courtd answers within 30 s or ends the connection, and lists at most 50 invalid events: what is slower or longer is not its answer. */
 const LIMITS = { wholeMs: 35_000, chars: 1024 * 1024 } as const;
 const LOST: Answer = { status: 0, retryAfter: '', body: '' };
 
-/** One kept connection to a box: a camera sends one request at a time over it. */
+/** A keep-alive connection to a box, which carries one request at a time. */
 export class BoxConnection {
   readonly #agent: Agent;
   readonly #endpoint: URL;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param box where it is, such as http://10.0.0.5:4000. */
+  /** @param box its address, such as http://10.0.0.5:4000. */
   constructor(box: URL, token: string) {
     this.#endpoint = new URL('/v1/events', box);
     const { Agent: KeptConnections } = this.#endpoint.protocol === 'https:' ? https : http;
@@ -23,7 +23,7 @@ export class BoxConnection {
     this.#headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   }
 
-  /** One try. Never throws: any failure counts as no complete answer. */
+  /** Sends a request once. Never throws: any failure counts as no complete answer (status 0). */
   async post(body: Buffer, signal?: AbortSignal): Promise<Answer> {
     const options = {
       ...urlToHttpOptions(this.#endpoint),

@@ -1,20 +1,20 @@
 import { BATCH_EVENTS } from '../base/limits.ts';
 import { pause } from '../base/pause.ts';
-import { Backoff, decide } from './answer.ts';
 import type { BoxConnection } from './boxConnection.ts';
+import { Backoff, decide } from './retryPolicy.ts';
 
-/** Events that a camera buffers, ten minutes of a player tracker's. When the buffer is full, new ones are lost. */
+/** Events that a camera buffers: ten minutes of a player tracker. While the buffer is full, new ones are dropped. */
 const BUFFERED_EVENTS = 20_000;
 /** How often a camera sends what it has seen. */
 const SEND_EVERY_MS = 500;
 
 export interface SenderOptions {
-  /** From 0 to below 1: spreads waits. */
+  /** From 0 to below 1: the jitter of waits. */
   readonly random: () => number;
-  /** Whether a batch that was just stored is sent once more, as by a camera that missed the answer. */
+  /** Whether to send a batch once more that has just been stored, as a camera does that missed the answer. */
   readonly repeats?: () => boolean;
-  /** Called with what is wrong, whenever that changes; with an empty text when it is over. */
-  readonly onProblem?: (what: string) => void;
+  /** Called with what is wrong, whenever that changes; with an empty text when it has passed. */
+  readonly onProblem?: (problem: string) => void;
 }
 
 export interface SenderCounts {
@@ -27,14 +27,14 @@ export interface SenderCounts {
   overflowed: number;
 }
 
-/** A camera that sends as the vendor's guide says: what it has seen stays in its buffer until it is stored. */
+/** Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or refused for good. */
 export class Sender {
   readonly counts: SenderCounts = { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0 };
   readonly #connection: BoxConnection;
   readonly #options: SenderOptions;
-  /** JSON texts: an event is the same bytes whenever it is sent. */
+  /** As JSON texts, so that an event is the same bytes whenever it is sent. */
   #buffer: string[] = [];
-  #underWay = 0;
+  #inFlight = 0;
   #isEnding = false;
   readonly #abort = new AbortController();
   #problem = '';
@@ -44,9 +44,9 @@ export class Sender {
     this.#options = options;
   }
 
-  /** Events that are not known to be stored. */
+  /** How many events are neither known to be stored nor refused for good. */
   get waiting(): number {
-    return this.#buffer.length + this.#underWay;
+    return this.#buffer.length + this.#inFlight;
   }
 
   /** @param text an event as JSON text. */
@@ -55,11 +55,11 @@ export class Sender {
     else this.#buffer.push(text);
   }
 
-  /** Sends until `end`, and then what is left. */
+  /** Sends until `end`, and then what is left. Never throws. */
   async run(): Promise<void> {
     while (!this.#abort.signal.aborted) {
       const texts = this.#buffer.splice(0, BATCH_EVENTS);
-      this.#underWay = texts.length;
+      this.#inFlight = texts.length;
       if (texts.length > 0) await this.#deliver(texts);
       else if (this.#isEnding) break;
       const hasBacklog = this.#buffer.length >= BATCH_EVENTS;
@@ -68,7 +68,7 @@ export class Sender {
     this.#connection.close();
   }
 
-  /** Takes no more events. @param withinMs how long it may go on sending what is left. */
+  /** Ends `run` once everything is sent. @param withinMs after so long, `run` ends with what is left unsent. */
   end(withinMs: number): void {
     this.#isEnding = true;
     setTimeout(() => this.#abort.abort(), withinMs).unref();
@@ -82,17 +82,16 @@ export class Sender {
       const decision = decide(await this.#connection.post(body, this.#abort.signal), texts.length);
       switch (decision.kind) {
         case 'stored':
-          this.#tell('');
+          this.#report('');
           this.counts.accepted += texts.length - decision.duplicates;
           this.counts.duplicates += decision.duplicates;
-          this.#underWay -= texts.length;
-          if (this.#options.repeats?.() !== true) return;
-          this.#underWay += texts.length;
-          break;
-        case 'again':
+          if (this.#options.repeats?.() === true) break;
+          this.#inFlight -= texts.length;
+          return;
+        case 'retry':
           if (this.#abort.signal.aborted) return;
-          this.#tell(decision.why);
-          await pause(backoff.wait(decision.toldS) * 1000, this.#abort.signal);
+          this.#report(decision.why);
+          await pause(backoff.wait(decision.retryAfterS) * 1000, this.#abort.signal);
           break;
         case 'split': {
           const half = Math.ceil(texts.length / 2);
@@ -111,13 +110,13 @@ export class Sender {
 
   #refuse(count: number, why: string): void {
     this.counts.refused += count;
-    this.#underWay -= count;
-    this.#tell(why);
+    this.#inFlight -= count;
+    this.#report(why);
   }
 
-  #tell(what: string): void {
-    if (what === this.#problem) return;
-    this.#problem = what;
-    this.#options.onProblem?.(what);
+  #report(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#options.onProblem?.(problem);
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, Backoff, decide } from '../../../src/camera/answer.ts';
+import { type Answer, Backoff, decide } from '../../../src/camera/retryPolicy.ts';
 import type { Check } from '../../../src/cli/conformance/judge.ts';
 import { event } from '../../harness/events.ts';
 
@@ -85,15 +85,15 @@ export class CarelessCamera {
         if (this.#flaw === 'gives_up_on_400' && stubborn++ < STUBBORN_TIMES) continue;
         batch = batch.filter((_, i) => !decision.named.has(i));
       } else {
-        await this.#wait(decision.toldS, backoff);
+        await this.#wait(decision.retryAfterS, backoff);
         batch = batch.map((one) => this.#again(one));
       }
     }
   }
 
-  async #wait(toldS: number | undefined, backoff: Backoff): Promise<void> {
-    if (this.#flaw === 'backs_off' && toldS === undefined) return;
-    await this.#pause(backoff.wait(this.#flaw === 'waits_as_told' ? undefined : toldS) * 1000);
+  async #wait(retryAfterS: number | undefined, backoff: Backoff): Promise<void> {
+    if (this.#flaw === 'backs_off' && retryAfterS === undefined) return;
+    await this.#pause(backoff.wait(this.#flaw === 'waits_as_told' ? undefined : retryAfterS) * 1000);
   }
 
   #again(one: Event): Event {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type Answer, Backoff, decide } from '../../src/camera/answer.ts';
+import { type Answer, Backoff, decide } from '../../src/camera/retryPolicy.ts';
 
 /** The table of the vendor's guide ("Retrying"), as the simulated cameras follow it. */
 
@@ -12,19 +12,19 @@ const answered = (status: number, body: unknown, retryAfter = ''): Answer => ({
 t.test('what counts as stored is a 202 whose counts add up', (t) => {
   t.match(decide(answered(202, { accepted: 2, duplicates: 1 }), 3), { kind: 'stored', duplicates: 1 });
   for (const body of [{ accepted: 2, duplicates: 0 }, {}, [], 'null', 'stored', '', { accepted: 3 }])
-    t.match(decide(answered(202, body), 3), { kind: 'again', toldS: undefined }, JSON.stringify(body));
+    t.match(decide(answered(202, body), 3), { kind: 'retry', retryAfterS: undefined }, JSON.stringify(body));
   t.end();
 });
 
 t.test('what may pass is sent again, after as long as it says', (t) => {
   const retryable = { retryable: true, error: 'Why.' };
-  t.match(decide(answered(503, retryable, '5'), 1), { kind: 'again', toldS: 5, why: '503: Why.' });
-  t.match(decide(answered(429, retryable, '2'), 1), { kind: 'again', toldS: 2 });
+  t.match(decide(answered(503, retryable, '5'), 1), { kind: 'retry', retryAfterS: 5, why: '503: Why.' });
+  t.match(decide(answered(429, retryable, '2'), 1), { kind: 'retry', retryAfterS: 2 });
   for (const word of ['soon', '-1', '1e3', '99999', 'Sun, 06 Nov 2034 08:49:37 GMT', ''])
-    t.match(decide(answered(503, retryable, word), 1), { kind: 'again', toldS: undefined }, word);
-  t.match(decide(answered(401, '<html>'), 1), { kind: 'again', toldS: 30 });
-  t.match(decide(answered(502, '<html>'), 1), { kind: 'again', toldS: undefined });
-  t.match(decide(answered(0, ''), 1), { kind: 'again', why: 'no answer' });
+    t.match(decide(answered(503, retryable, word), 1), { kind: 'retry', retryAfterS: undefined }, word);
+  t.match(decide(answered(401, '<html>'), 1), { kind: 'retry', retryAfterS: 30 });
+  t.match(decide(answered(502, '<html>'), 1), { kind: 'retry', retryAfterS: undefined });
+  t.match(decide(answered(0, ''), 1), { kind: 'retry', why: 'no answer' });
   t.end();
 });
 

@@ -1,6 +1,6 @@
 import { membersOf } from '../base/json.ts';
 
-/** How a camera reacts to an answer: the rules of the vendor's guide (src/http/README.md, "Retrying"). */
+/** What a camera does after an answer: the rules of the vendor's guide (src/http/README.md, "Retrying"). */
 
 /** The answer to one attempt. */
 export interface Answer {
@@ -11,15 +11,16 @@ export interface Answer {
   readonly body: string;
 }
 
+/** `why` is for people: the status, and the box's sentence where there is one. */
 export type Decision =
   | { readonly kind: 'stored'; readonly duplicates: number }
-  /** Send the same request again. @see Backoff */
-  | { readonly kind: 'again'; readonly toldS: number | undefined; readonly why: string }
-  /** Send fewer events at once. */
+  /** Send the same request again, after `Backoff.wait(retryAfterS)` seconds. */
+  | { readonly kind: 'retry'; readonly retryAfterS: number | undefined; readonly why: string }
+  /** Send the events in smaller requests. */
   | { readonly kind: 'split' }
-  /** Events that will never be taken, by their position in the request; the others are fine. */
+  /** Drop the events at these positions of the request, and send the others: these will never be accepted. */
   | { readonly kind: 'drop'; readonly named: ReadonlySet<number>; readonly why: string }
-  /** None of the request will ever be taken. */
+  /** No event of the request will ever be accepted. */
   | { readonly kind: 'giveUp'; readonly why: string };
 
 /** After a 401 without Retry-After: a person has to install the new token. */
@@ -27,9 +28,11 @@ const UNAUTHORIZED_WAIT_S = 30;
 /** Characters of an answer that a message quotes. */
 const QUOTED_CHARS = 300;
 
-/** @param count events in the request, which was an array. */
+/**
+ * @param count events in the request, which was an array.
+ * @returns what to do with them. An answer that is not courtd's, such as a proxy's page, is retried.
+ */
 export function decide({ status, retryAfter, body }: Answer, count: number): Decision {
-  // Without members, it came from something in between, not from courtd.
   const answer = membersOf(body);
   const { accepted, duplicates, retryable, error } = answer;
   if (status === 202 && Number(accepted) + Number(duplicates) === count)
@@ -41,7 +44,7 @@ export function decide({ status, retryAfter, body }: Answer, count: number): Dec
     return named.size > 0 ? { kind: 'drop', named, why } : { kind: 'giveUp', why };
   }
   const seconds = /^[0-9]{1,3}$/.test(retryAfter) ? Number(retryAfter) : undefined;
-  return { kind: 'again', toldS: seconds ?? (status === 401 ? UNAUTHORIZED_WAIT_S : undefined), why };
+  return { kind: 'retry', retryAfterS: seconds ?? (status === 401 ? UNAUTHORIZED_WAIT_S : undefined), why };
 }
 
 function namedIn(invalid: unknown, count: number): Set<number> {
@@ -54,7 +57,7 @@ const LONGEST_WAIT_S = 30;
 /** Random jitter on a wait, so that a hundred cameras do not retry in step. */
 const JITTER = 0.2;
 
-/** How long to wait before each next try of one request. */
+/** How long to wait before each retry of one request. */
 export class Backoff {
   readonly #random: () => number;
   #next = FIRST_WAIT_S;
@@ -64,9 +67,12 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** @param toldS what Retry-After said. @returns seconds: as told, else 1 s and twice as long each time, up to 30 s. */
-  wait(toldS: number | undefined): number {
-    const waitS = Math.max(FIRST_WAIT_S, toldS ?? this.#next);
+  /**
+   * @param retryAfterS as in the decision.
+   * @returns seconds: retryAfterS, or else 1 s, doubled each time up to 30 s; never less than 1 s, with jitter added.
+   */
+  wait(retryAfterS: number | undefined): number {
+    const waitS = Math.max(FIRST_WAIT_S, retryAfterS ?? this.#next);
     this.#next = Math.min(this.#next * 2, LONGEST_WAIT_S);
     return waitS * (1 + this.#random() * JITTER);
   }
