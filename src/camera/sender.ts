@@ -13,7 +13,7 @@ export interface SenderOptions {
   readonly random: () => number;
   /** Whether to send a batch once more that has just been stored, as a camera does that missed the answer. */
   readonly repeats?: () => boolean;
-  /** Called with what is wrong, whenever that changes; with an empty text when it has passed. */
+  /** Called with what is wrong, once until it changes or something is stored. */
   readonly onProblem?: (problem: string) => void;
 }
 
@@ -82,7 +82,7 @@ export class Sender {
       const decision = decide(await this.#connection.post(body, this.#abort.signal), texts.length);
       switch (decision.kind) {
         case 'stored':
-          this.#report('');
+          this.#problem = '';
           this.counts.accepted += texts.length - decision.duplicates;
           this.counts.duplicates += decision.duplicates;
           if (this.#options.repeats?.() === true) break;

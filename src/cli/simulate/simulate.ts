@@ -88,10 +88,10 @@ function makeSender({ source }: Camera, { url, token = '' }: SimulateOptions, ra
   return new Sender(new BoxConnection(url, token), {
     random: Math.random,
     repeats: () => random.chance(REPEATED_SHARE),
-    onProblem: (what) => {
+    onProblem: (problem) => {
       // A server that is not courtd may quote the token that it was sent.
-      const quotable = token === '' ? what : what.replaceAll(token, '(token removed)');
-      if (what !== '') say(`courtd: ${source}: ${visible(quotable)}`);
+      const quotable = token === '' ? problem : problem.replaceAll(token, '(token removed)');
+      say(`courtd: ${source}: ${visible(quotable)}`);
     },
   });
 }
