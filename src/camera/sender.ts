@@ -37,6 +37,7 @@ export class Sender {
   #inFlight = 0;
   #isEnding = false;
   readonly #abort = new AbortController();
+  /** What was reported last, unless it has passed. */
   #problem = '';
 
   constructor(connection: BoxConnection, options: SenderOptions) {

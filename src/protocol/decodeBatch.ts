@@ -19,7 +19,7 @@ import {
 /**
  * Parses and validates a request's body in a single pass: all of its events or none (spec 4.1, batch rule).
  *
- * The strings of the events are slices of the body's text, and keep all of it in memory: copy one that outlives the request.
+ * The strings of the events are slices of the body's text and keep all of it in memory: copy one that outlives the request.
  *
  * @param body decompressed; one JSON object, or an array of at most BATCH_EVENTS objects, in UTF-8 without a byte order mark.
  * @returns the events in the order of the request; none for an empty array.
@@ -95,7 +95,7 @@ class BatchReader {
     else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
   }
 
-  /** Of the first event that could be read. */
+  /** Source and court, for the operator: those of the first event that could be read. */
   #camera(): LogFields {
     const [valid] = this.#events;
     const [invalid] = this.#invalid;

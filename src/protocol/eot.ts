@@ -5,9 +5,8 @@ import { EOT_CHARS, EOT_YEARS } from '../base/limits.ts';
  * nanoseconds since 1970-01-01T00:00:00Z. Date is not used: it rounds to milliseconds, and accepts the 31st of February.
  */
 
-/** Real dates and times within this shape are valid; `courtd openapi` shows it. */
+/** The form of an eot. It also takes dates and times that do not exist, such as the 31st of February; `eotToNs` does not. */
 export const EOT_SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
-const NO_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?$/;
 const NS_DIGITS = 9;
 const NS_PER_S = 1_000_000_000n;
 
@@ -17,24 +16,23 @@ const NS_PER_S = 1_000_000_000n;
  */
 export function eotToNs(text: string): bigint | undefined {
   if (text.length > EOT_CHARS || !EOT_SHAPE.test(text)) return undefined;
-  const fraction = fractionOf(text);
-  const zone = offsetStart(text);
   const date = { year: digits(text, 0, 4), month: digits(text, 5, 7), day: digits(text, 8, 10) };
+  const hour = digits(text, 11, 13);
+  const minute = digits(text, 14, 16);
   const second = text[16] === ':' ? digits(text, 17, 19) : 0;
-  const offset = offsetMinutes(text, zone);
-  if (!isRealDate(date) || !isClock(digits(text, 11, 13), digits(text, 14, 16), second)) return undefined;
+  if (!isRealDate(date) || hour > 23 || minute > 59 || second > 60) return undefined;
+  const offset = offsetMinutes(text, offsetStart(text));
   if (offset === undefined) return undefined;
-  const minutes = digits(text, 11, 13) * 60 + digits(text, 14, 16) - offset;
   // Second 60 (a leap second) counts as the next second: the sum carries over.
-  const seconds = daysSinceEpoch(date) * 86_400 + minutes * 60 + second;
-  return BigInt(seconds) * NS_PER_S + BigInt(fraction);
+  const seconds = daysSinceEpoch(date) * 86_400 + (hour * 60 + minute - offset) * 60 + second;
+  return BigInt(seconds) * NS_PER_S + BigInt(fractionOf(text));
 }
 
 /** @returns the rule that an invalid eot breaks, as the end of a sentence that starts with "eot". */
 export function eotFault(text: string): string {
   const example = 'such as 2026-03-14T15:09:26.535Z';
   if (text.length > EOT_CHARS) return `must be at most ${EOT_CHARS} characters`;
-  if (NO_OFFSET.test(text)) return `must end with a time zone offset, ${example}`;
+  if (EOT_SHAPE.test(`${text}Z`)) return `must end with a time zone offset, ${example}`;
   if (!EOT_SHAPE.test(text)) return `must be an ISO 8601 time with an offset, ${example}`;
   const date = { year: digits(text, 0, 4), month: digits(text, 5, 7), day: digits(text, 8, 10) };
   if (date.year < EOT_YEARS.first || date.year > EOT_YEARS.last) {
@@ -59,10 +57,6 @@ function isRealDate({ year, month, day }: CalendarDate): boolean {
 function daysInMonth(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
-}
-
-function isClock(hour: number, minute: number, second: number): boolean {
-  return hour <= 23 && minute <= 59 && second <= 60;
 }
 
 /** Days since 1970-01-01 in the Gregorian calendar, of years that begin in March (Hinnant, "chrono-compatible date algorithms"). */

@@ -6,7 +6,7 @@ import { EVENT_TYPES, NAME_PATTERN } from './event.ts';
  * An event on the wire (spec 2.1 and 2.2; src/http/README.md, "The event"). The `description` of each field is the rule that a
  * camera vendor is shown when it is broken. The format of `eot` is checked by `eotToNs`, since no schema can express it.
  *
- * Separate from event.ts because TypeBox takes 20 MB of memory, which only `serve` needs.
+ * Separate from event.ts because TypeBox takes 20 MB of memory, which a command that validates nothing should not need.
  */
 
 const Name = Type.String({

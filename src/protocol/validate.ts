@@ -14,8 +14,8 @@ export interface EventRules {
 }
 
 /**
- * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. That it is a valid
- * schema is shown by a test: to compile the schema of schemas takes a seventh of a start.
+ * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. That the schema is
+ * valid is left to a test, because checking it here would take a seventh of the daemon's start.
  */
 const isValidWire = new Ajv({ meta: false, validateSchema: false }).compile<WireEvent>(EventSchema);
 const findFaults = new Ajv({ meta: false, validateSchema: false, allErrors: true, verbose: true }).compile(
@@ -34,7 +34,7 @@ export function isValidEvent(event: unknown, rules: EventRules): event is WireEv
 export function explainEvent(event: SentEvent, json: JsonReader, rules: EventRules): Problem {
   const { listed, total } = faultsOf(event, json, rules);
   const sentence =
-    wrapperHint(event) ?? `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
+    wrapperSentence(event) ?? `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
   const details_total = total > listed.length ? { details_total: total } : {};
   return new Problem(
     'invalid_event',
@@ -148,19 +148,17 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** @returns a hint for an object that wraps the events, such as `{"events": [...]}`; undefined for any other. */
-function wrapperHint({ sent, extra }: SentEvent): string | undefined {
+/** @returns the sentence for an object that wraps the events, such as `{"events": [...]}`; undefined for any other. */
+function wrapperSentence({ sent, extra }: SentEvent): string | undefined {
   if (extra === null || Object.values(sent as object).some((value) => value !== undefined)) return undefined;
   const json = new JsonReader(extra);
   for (let more = json.enterObject(); more; more = json.nextMember()) {
-    if (json.isAtArray) return WRAPPED;
+    if (json.isAtArray)
+      return 'The body is an object with an array in it, not an event: send the array itself. Nothing was stored.';
     json.skip();
   }
   return undefined;
 }
-
-const WRAPPED =
-  'The body is an object with an array in it, not an event: send the array itself. Nothing was stored.';
 
 function eventIdOf(event: unknown): string | null {
   const id = (event as { event_id?: unknown } | null)?.event_id;
