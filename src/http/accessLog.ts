@@ -8,7 +8,7 @@ import { ClientTallies } from './clientTallies.ts';
 /** Characters of a request id: the first 48 bits of a random UUID. A counter would reveal to a client how many requests there are. */
 const REQUEST_ID_CHARS = 13;
 
-/** What the log says of one request, besides its outcome. */
+/** What is known of one request, for the log and for `courtd rejections`. */
 export class RequestInfo {
   /** The client's address. */
   readonly client: string;

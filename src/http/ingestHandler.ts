@@ -23,9 +23,9 @@ import { redactFields, redactProblem } from './request/redaction.ts';
 import { acceptedResponse, problemResponse } from './response.ts';
 
 /**
- * Milliseconds of a turn of the event loop for parsing large bodies. One that took longer is followed by a pause of the same length:
- * Node accepts one connection a turn, and every camera that connects waits for one of these turns. 5 ms parsed no more than four
- * batches of 500 events, so that eight that had arrived took two commits (../ARCHITECTURE.md#group-commit).
+ * Milliseconds of a turn of the event loop for parsing large bodies. A body that took longer is followed by a pause of the same
+ * length: Node accepts one connection a turn, so every camera that connects waits for one of these turns. 5 ms were enough for only
+ * four batches of 500 events, so that eight that had arrived took two commits (../ARCHITECTURE.md#group-commit).
  */
 const LARGE_BODY_MS = 10;
 
@@ -38,7 +38,7 @@ export interface IngestContext {
   readonly telemetry: Telemetry;
   /** Replaces decodeBatch. Only `courtd conformance` sets it, to see each body (see `around` in server.ts). */
   readonly decode?: typeof decodeBatch;
-  /** Stores events; resolves once they are on disk, and throws a Problem where they are not stored. */
+  /** Stores events. Resolves once they are on disk; rejects with a Problem where they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
 
@@ -50,7 +50,7 @@ export class IngestHandler {
   readonly #admission: AdmissionControl;
   readonly #connections: Connections;
   readonly #acceptBurst: AcceptBurst;
-  /** The tail of the queue of large bodies: resolves to the milliseconds that parsing them has taken of the current turn. */
+  /** The tail of the queue of large bodies: resolves to the milliseconds of the current turn that they have used. */
   #lastLargeBody: Promise<number> = Promise.resolve(0);
 
   constructor(

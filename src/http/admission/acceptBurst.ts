@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Milliseconds that requests wait at most while new connections are being accepted. */
+/** The longest that requests wait while new connections are being accepted. */
 const ACCEPT_BURST_MS = 20;
 
 /**
  * Keeps turns of the event loop short during a burst of new connections. Node accepts one connection a turn: a camera that
- * connects behind a thousand others would wait for a thousand turns, each with requests to parse in it.
+ * connects behind a thousand others would wait for a thousand turns, each of them full of requests to parse.
  */
 export class AcceptBurst {
   #ended: Promise<void> | undefined;

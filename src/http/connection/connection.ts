@@ -89,11 +89,11 @@ export class Connection {
 
   /**
    * Takes a request from Node's parser.
-   * @param serve called when it is this request's turn; never called for a request that is dropped.
+   * @param serve called once the previous response is flushed; never called for a request that is dropped.
    */
   receive(req: PacedRequest, res: ServerResponse, serve: () => void): void {
     if (this.#isFinished) {
-      // A client without a token gets one response, and no second chance to make us parse requests.
+      // A client without a valid token gets one response: no more of its requests are parsed.
       if (!this.#isAuthenticated) this.#socket.destroy();
       stopParser(this.#socket);
       return;

@@ -72,7 +72,7 @@ export class Connections {
     this.#unauthenticated.delete(connection);
   }
 
-  /** Counts a request that was rejected and came without a valid token. */
+  /** Counts a request that was rejected and carried no valid token. */
   countUnauthorized(network: string): void {
     const now = performance.now();
     const known = this.#unauthorized.get(network);

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { http } from '../../base/nodeHttp.ts';
 import type { Problem } from '../../protocol/errors.ts';
 
-/** Paused connections that are resumed in one turn of the event loop; each then gives one read, 64 KiB at most. */
+/** Paused connections that are resumed in one turn of the event loop; each is then read once, 64 KiB at most. */
 const READS_PER_TURN = 8;
-/** Chunks of one body after which reading it takes a whole turn. */
+/** Chunks of one body after which its connection is paused, and resumed in a turn of its own. */
 const CHUNKS_PER_TURN = 1_024;
 
 /** Paused connections, in the order in which they are resumed, each with its `resume` (pauseUntilTurn). */
@@ -83,7 +83,7 @@ export class PacedRequest extends http.IncomingMessage {
     else this.#sink.failed(problem);
   }
 
-  /** Node's parser calls this with each chunk of the body, and with null at its end. */
+  /** Node's parser calls this with each chunk of the body, and with null at its end (ARCHITECTURE.md, "A body without stream events"). */
   override push(bytes: Buffer | null): boolean {
     const sink = this.#sink;
     if (sink === undefined) return super.push(bytes);

@@ -3,26 +3,28 @@ import zlib from 'node:zlib';
 import { Problem } from '../../protocol/errors.ts';
 import { bodyTooLarge } from './preconditions.ts';
 
+/** The least that is decompressed at a time: the declared size may be wrong. */
 const MIN_CHUNK_BYTES = 1024;
+
 /** What zlib.gunzip gives with `info: true`. */
 interface GunzipResult {
   readonly buffer: Buffer;
   readonly engine: zlib.Gunzip;
 }
 const gunzipAsync = promisify(zlib.gunzip) as unknown as (
-  body: Uint8Array,
+  body: Buffer,
   options: zlib.ZlibOptions,
 ) => Promise<GunzipResult>;
 
 /**
  * Decompresses a gzip body: one or more members and nothing else (RFC 1952, 2.2). The output is bounded, since a few KiB can
- * expand to gigabytes. It runs in Node's thread pool: 8 MiB of empty blocks decompress to nothing, and take more than a second.
+ * expand to gigabytes. Runs in Node's thread pool: 8 MiB of empty blocks decompress to nothing, and take more than a second.
  * @throws {Problem} 400 invalid_encoding where the body is not gzip; 413 body_too_large above `limitBytes` decompressed.
  */
-export async function gunzip(body: Uint8Array, limitBytes: number): Promise<Buffer> {
+export async function gunzip(body: Buffer, limitBytes: number): Promise<Buffer> {
   try {
-    // One chunk of the declared size: several would be concatenated, and be in memory twice. One byte more, since a full chunk
-    // is always followed by another one.
+    // One chunk of the declared size: several would be concatenated, and be in memory twice. One byte more, since zlib allocates
+    // another chunk once one is full.
     const chunkSize = Math.min(Math.max(declaredBytes(body), MIN_CHUNK_BYTES), limitBytes) + 1;
     const { buffer, engine } = await gunzipAsync(body, {
       maxOutputLength: limitBytes,
@@ -38,7 +40,6 @@ export async function gunzip(body: Uint8Array, limitBytes: number): Promise<Buff
 }
 
 /** @returns ISIZE of the last member (RFC 1952, 2.3.1): only a hint, since it may be wrong, and there may be other members. */
-function declaredBytes({ buffer, byteOffset, byteLength }: Uint8Array): number {
-  if (byteLength < 4) return 0;
-  return new DataView(buffer, byteOffset, byteLength).getUint32(byteLength - 4, true);
+function declaredBytes(body: Buffer): number {
+  return body.length < 4 ? 0 : body.readUInt32LE(body.length - 4);
 }

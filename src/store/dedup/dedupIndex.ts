@@ -91,7 +91,7 @@ export class DedupIndex {
     return seqs;
   }
 
-  /** Inserts a key, even where the index has the same one: two event_ids may share a hash. */
+  /** Inserts a key, even where the index has an equal one: two event_ids may share a hash. */
   insert(key: KeyEntry): void {
     this.#memtable.add(key);
     this.#filter.add(mix(key));

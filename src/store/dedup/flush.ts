@@ -59,8 +59,9 @@ export class Flush {
   }
 
   /**
-   * Commits without an fsync of its own, a quarter of all while batches of 500 events arrive: the next commit of
-   * events syncs the WAL up to itself, and the keys of a step that a power failure undoes are read back.
+   * Commits without an fsync of its own, which would be a quarter of all fsyncs while batches of 500 events
+   * arrive. The next commit of events syncs the WAL up to itself, and the keys of a step that a power failure
+   * undoes are read back.
    */
   #unsynced(commit: () => void): void {
     this.#db.pragma('synchronous = NORMAL');

@@ -49,7 +49,7 @@ export class Memtable {
   }
 
   /**
-   * Adds a key, even where there is an equal one: which event it belongs to, the rows decide.
+   * Adds a key, even where there is an equal one: whether their events are the same, the rows decide.
    * @throws {RangeError} beyond CAPACITY_MAX keys.
    */
   add(key: KeyEntry): void {

@@ -22,7 +22,7 @@ export interface Counts {
   readonly sharedIds?: number;
   /** The first event of `sharedIds`, else the first conflict, as sent: for the log. */
   readonly firstConflict?: CourtEvent;
-  /** The duplicates themselves, for whoever counts by camera. Absent if there are none. */
+  /** The duplicates themselves, which telemetry counts by source. Absent if there are none. */
   readonly copies?: Copies;
 }
 
@@ -103,7 +103,7 @@ export class Appender {
   }
 
   /**
-   * Appends all requests together, because a multi-row statement takes half the time of one statement a row.
+   * Appends the events of all requests together: inserting several rows with a statement takes half the time of one statement a row.
    * @returns the counts of each request, in the same order.
    * @throws {SqliteError} where the transaction must be rolled back.
    */
@@ -130,6 +130,7 @@ export class Appender {
 
   /** @param found the seqs of events that may have the same key, as of `findOrInsert`. */
   #resolveDuplicate(candidate: Candidate, found: readonly number[]): void {
+    // Since `findOrInsert`, an equal key may have been inserted below, for an earlier candidate that was no duplicate.
     const seqs = [...found, ...this.keys.findInMemory(candidate)];
     const first = this.#arbiter.find(candidate, seqs);
     if (first === undefined) {
