@@ -14,7 +14,7 @@ import { readChunk } from './readChunk.ts';
 import { type Sink, SinkError, type SinkErrorKind } from './sink/sink.ts';
 import type { Cursor } from './sink/startCursor.ts';
 
-/** How often it says how far it is, at least: what is older counts as ended (shipNote.ts). */
+/** How often the feed is told how far it is, at least: a shipper that it has not heard from counts as ended (shipNote.ts). */
 const REPORT_MS = 1_000;
 const STATUS_MS = 60_000;
 /** While nothing comes: whether the connection still is one, and nobody else ships under this name. */
@@ -57,7 +57,6 @@ export class Shipper {
   /** What was left out last, for as long as this shipper runs. */
   #omission: string | null = null;
   #report: ShipReport;
-  #reportedAt = 0;
   #askedAt = 0;
   #statusAt = Number.NEGATIVE_INFINITY;
   #telling: Promise<void> = Promise.resolve();
@@ -207,10 +206,12 @@ export class Shipper {
       const { epochs } = await this.#firstState();
       this.#report = { ...this.#report, epoch: epochs.at(-1)!.name };
       this.#tell('fenced', message);
+      this.#tellHeadquarters(true);
       return false;
     }
     // It is asked, and nobody else need know; but not where asking has not helped.
     if (kind !== 'moved' || this.#backoff.isFailing) this.#tell(STATE_OF[kind] ?? 'connecting', message);
+    if (this.#sink.isOpen()) this.#tellHeadquarters();
     await pause(Math.max(this.#backoff.next(), retryMs), this.#options.signal);
     return true;
   }
@@ -220,26 +221,22 @@ export class Shipper {
     const isNew = state !== this.#report.state || error !== this.#report.error;
     this.#report = { ...this.#report, state, error };
     if (isNew || isAck) this.#options.onReport(this.#report, isNew);
-    if (!isNew && performance.now() - this.#reportedAt < REPORT_MS) return;
-    this.#reportedAt = performance.now();
-    void this.#feed.report(this.#report);
+    if (isNew) void this.#feed.report(this.#report);
   }
 
-  /** Once a minute. */
-  #tellHeadquarters(): void {
-    if (performance.now() - this.#statusAt < STATUS_MS) return;
+  /** Once a minute, and at the end where this box is fenced: nobody else there would know why it fell silent. */
+  #tellHeadquarters(isLast = false): void {
+    if (!isLast && performance.now() - this.#statusAt < STATUS_MS) return;
     this.#statusAt = performance.now();
-    this.#telling = this.#statusMessage()
-      .then((status) => this.#sink.tellStatus(status))
-      // There is another one in a minute.
-      .catch(() => {});
+    // There is another one in a minute.
+    this.#telling = this.#sink.tellStatus(() => this.#statusMessage()).catch(() => {});
   }
 
   /** The message of design 8. */
   async #statusMessage(): Promise<object> {
     await this.#feed.report(this.#report);
     const status = await this.#feed.status();
-    const { box, epoch, state, shipped_seq } = this.#report;
+    const { box, epoch, state, shipped_seq, error } = this.#report;
     return {
       box,
       epoch,
@@ -250,6 +247,7 @@ export class Shipper {
       shipped_seq,
       behind_events: status?.ship?.behind_events ?? null,
       behind_s: status?.ship?.behind_s ?? null,
+      error,
       problems: status?.problems ?? [],
     };
   }

@@ -33,7 +33,11 @@ class MemorySink implements Sink {
     return { ...cursor, seq: chunk.last, expected: this.chunks.length };
   }
 
-  async tellStatus(): Promise<void> {}
+  readonly told: object[] = [];
+
+  async tellStatus(read: () => Promise<object>): Promise<void> {
+    this.told.push(await read());
+  }
 
   isOpen(): boolean {
     return true;
@@ -94,6 +98,38 @@ t.test(
     t.equal(sink.chunks.flatMap(({ lines }) => lines).join(''), stdout, 'each line is what tail writes');
   },
 );
+
+t.test('headquarters is told why the box waits, what it left out, and that it is fenced', async (t) => {
+  const { feed } = boxWith(t, event());
+  const full = new MemorySink();
+  full.refuses = (_chunk, tries) => (tries === 0 ? new SinkError('waiting', 'it is full') : undefined);
+  await shipOnce(feed, full);
+  t.match(
+    full.told,
+    [{ state: 'behind', error: 'it is full' }],
+    'while it waits, and not again within a minute',
+  );
+
+  const poisoned = new MemorySink();
+  poisoned.refuses = () => new SinkError('poison', 'too large.');
+  await shipOnce(boxWith(t, event()).feed, poisoned);
+  t.match(poisoned.told, [{ state: 'current', error: /^seq 1 .* is not shipped: too large\./ }]);
+
+  const other = new MemorySink();
+  other.refuses = (_chunk, tries) => (tries === 0 ? undefined : new SinkError('fenced', 'another box'));
+  await shipOnce(boxWith(t, ...events(CHUNK_LIMITS.events + 1)).feed, other);
+  t.match(other.told.at(-1), { state: 'fenced', error: 'another box' });
+});
+
+t.test('the box is not asked how it is where headquarters does not want to know', async (t) => {
+  const { feed } = boxWith(t, event());
+  let asked = 0;
+  feed.status = async () => void asked++ as undefined;
+  const courtd = new MemorySink();
+  courtd.tellStatus = async () => {};
+  t.match((await shipOnce(feed, courtd)).report, { state: 'current' });
+  t.equal(asked, 0);
+});
 
 t.test('a chunk as a message, and back; what is damaged is none', async (t) => {
   const { feed } = boxWith(t, event({ note: '"event":' }), event());

@@ -85,10 +85,12 @@ export class NatsSink implements Sink {
     return { epoch, seq: chunk.last, expected: seq };
   }
 
-  async tellStatus(status: object): Promise<void> {
-    const nc = await this.#connected();
-    nc.publish(statusSubjectOf(this.#target.box), JSON.stringify(status));
-    await nc.flush();
+  async tellStatus(read: () => Promise<object>): Promise<void> {
+    const status = JSON.stringify(await read());
+    // Not connected for its sake: events may be connecting at this moment, and a second connection would stay.
+    if (!this.isOpen()) return;
+    this.#connection!.publish(statusSubjectOf(this.#target.box), status);
+    await this.#connection!.flush();
   }
 
   isOpen(): boolean {

@@ -13,8 +13,8 @@ export interface Sink {
    * @throws {SinkError} where it is not: it may have been stored all the same, so ask where to go on.
    */
   send(chunk: Chunk, cursor: Cursor): Promise<Cursor>;
-  /** Tells headquarters how the box is, where it wants to know. Best effort. */
-  tellStatus(status: object): Promise<void>;
+  /** Tells headquarters how the box is, where it wants to know and is connected. Best effort. @param read asks the box: that takes a while. */
+  tellStatus(read: () => Promise<object>): Promise<void>;
   /** Whether there is a connection, as far as can be told without using it. */
   isOpen(): boolean;
   /** Ends the connection, and whatever waits for an answer. */
