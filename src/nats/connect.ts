@@ -47,9 +47,7 @@ export async function connectTo(headquarters: Headquarters): Promise<NatsConnect
     ...optionsOf(servers, name, authority),
     ...credentialsOf(
       new SecretFile(creds, 'the credentials'),
-      new OperatorError(
-        `${creds} is no NATS credentials file: it must hold a user's JWT and its seed, as "nsc generate creds" writes them.`,
-      ),
+      new OperatorError(`${creds} is no NATS credentials file: it must hold a user's JWT and its seed.`),
     ),
     waitOnFirstConnect: forever,
     maxReconnectAttempts: forever ? -1 : RECONNECTS,
@@ -99,7 +97,6 @@ export function optionsOf(
 export function credentialsOf(file: SecretFile, wrong: Error): ConnectionOptions {
   const bytes = file.read();
   if (bytes === undefined) return {};
-  // As `nsc generate creds` writes it: a user's JWT and its seed.
   if (!/BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(bytes.toString('latin1'))) throw wrong;
   return { authenticator: (nonce) => credsAuthenticator(file.read() ?? bytes)(nonce) };
 }

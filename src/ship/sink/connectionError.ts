@@ -36,7 +36,7 @@ function sentenceOf(fault: Fault, code: string, { message }: Error, where: strin
   const hq = `Headquarters (${where})`;
   switch (fault) {
     case 'credentials':
-      return `${hq} does not accept the credentials of this box: put new ones where COURTD_SHIP_CREDS says, and restart the shipper ("sudo systemctl restart courtd-ship").`;
+      return `${hq} does not accept the credentials of this box: put new ones where COURTD_SHIP_CREDS says, or a new user and password into COURTD_SHIP_URL, and restart the shipper ("sudo systemctl restart courtd-ship").`;
     case 'permissions':
       return `${hq} does not let this box do what it has to: give its credentials the permissions of the fleet guide, for this COURTD_SHIP_BOX.`;
     case 'name':

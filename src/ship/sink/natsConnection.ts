@@ -26,7 +26,7 @@ export async function connectToNats({ servers: all, box, creds, ca }: NatsTarget
       creds,
       new SinkError(
         'refused',
-        'COURTD_SHIP_CREDS does not hold NATS credentials: put the file there that headquarters made for this box ("nsc generate creds").',
+        'COURTD_SHIP_CREDS does not hold NATS credentials: put the file there that headquarters made for this box, with its JWT and its seed.',
       ),
     ),
     inboxPrefix: `_INBOX.${box}`,
