@@ -13,13 +13,13 @@ import {
   findStream,
   inWords,
   LOG,
+  REPLICAS,
   STATUS,
   type StreamPlan,
 } from './streams.ts';
 
 /** Before it, compare-and-set was not serial in a cluster: two chunks could get the same place in the chain. */
 const VERSION_LEAST = [2, 11] as const;
-const REPLICAS = 3;
 /** A chunk of 512 KiB before it is packed, and its headers, whatever it is packed to. */
 const PAYLOAD_LEAST = 1024 * 1024;
 /** At most this many faults are listed; those of one missing message count as one. */
@@ -55,7 +55,7 @@ export async function checkFleet(
     ['replicas', [replicas(log, peers.length)]],
     ['stream', [shape(LOG, log)]],
     ['status_stream', [shape(STATUS, status)]],
-    ['limits', [limits(nc, log)]],
+    ['limits', limits(nc, log, servers)],
     ['chain', await chains(nc, log, progress, waitMs)],
   ];
   return found.flatMap(([name, findings]) => findings.map((finding) => ({ name, ...finding })));
@@ -189,22 +189,45 @@ function isLosing({ setting, is }: Difference, all: readonly Difference[]): bool
   return setting === 'discard' && is === 'old' && isBounded;
 }
 
-function limits({ info }: NatsConnection, log: Found): Finding {
+function limits({ info }: NatsConnection, log: Found, servers: readonly Monitored[]): Finding[] {
+  const found: Finding[] = [];
   const payload = info?.max_payload ?? 0;
   if (payload < PAYLOAD_LEAST) {
-    return warn(
-      `max_payload is ${payload} bytes: chunks that are larger are split, and an event that is larger stays on its box.`,
-      'Set "max_payload: 8MB" in the configuration of each server: an event has at most 8 MiB.',
+    found.push(
+      warn(
+        `max_payload is ${payload} bytes: chunks that are larger are split, and an event that is larger stays on its box.`,
+        'Set "max_payload: 8MB" in the configuration of each server: an event has at most 8 MiB.',
+      ),
     );
   }
-  if (!('fault' in log) && log.config.max_bytes > 0 && log.state.bytes > NEARLY_FULL * log.config.max_bytes) {
-    const percent = Math.floor((100 * log.state.bytes) / log.config.max_bytes);
-    return warn(
-      `The log is ${percent} % full (max_bytes ${log.config.max_bytes}): when it is full, it refuses new events and boxes wait.`,
-      'Raise max_bytes, or set it to -1.',
+  if (!('fault' in log) && isNearlyFull(log.state.bytes, log.config.max_bytes)) {
+    found.push(
+      warn(
+        `The log is ${percent(log.state.bytes, log.config.max_bytes)} % full (max_bytes ${log.config.max_bytes}): when it is full, it refuses new events and boxes wait.`,
+        'Raise max_bytes, or set it to -1.',
+      ),
     );
   }
-  return ok(`Messages may have up to ${payload} bytes, and only the disk limits the log.`);
+  for (const { name, storage: { used, most } = { used: 0, most: 0 } } of servers) {
+    if (!isNearlyFull(used, most)) continue;
+    found.push(
+      warn(
+        `The storage of ${name} is ${percent(used, most)} % full (max_file_store ${most}): when it is full, the log refuses new events and boxes wait.`,
+        'Give that server a larger disk, or raise max_file_store in its jetstream block where the disk has room, and restart it.',
+      ),
+    );
+  }
+  if (found.length > 0) return found;
+  return [ok(`Messages may have up to ${payload} bytes, and only the disk limits the log.`)];
+}
+
+/** @param most -1 or 0: there is no limit. */
+function isNearlyFull(used: number, most: number): boolean {
+  return most > 0 && used > NEARLY_FULL * most;
+}
+
+function percent(used: number, most: number): number {
+  return Math.floor((100 * used) / most);
 }
 
 async function chains(

@@ -2,7 +2,7 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
 import { codeOf, NO_PEERS, NOT_CLUSTERED, Retries } from './retries.ts';
-import { differences, findStream, inWords, PLANS, type StreamPlan } from './streams.ts';
+import { differences, findStream, inWords, PLANS, REPLICAS, type StreamPlan } from './streams.ts';
 
 /** What was done with a stream. */
 export interface MadeStream {
@@ -11,7 +11,6 @@ export interface MadeStream {
   readonly replicas: number;
 }
 
-const REPLICAS = 3;
 /** How long to wait for a third server where there are two. */
 const TWO_SERVERS_MS = 10_000;
 

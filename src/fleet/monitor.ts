@@ -8,6 +8,8 @@ export interface Monitored {
   /** Whether it syncs before it acknowledges; undefined where it does not say, or has no JetStream. */
   readonly syncAlways?: boolean;
   readonly hasJetStream?: boolean;
+  /** Bytes of all streams on this server, and how many it accepts (`max_file_store`). */
+  readonly storage?: { readonly used: number; readonly most: number };
   /** Why it could not be read. */
   readonly fault?: string;
 }
@@ -37,6 +39,7 @@ async function readMonitor(url: string): Promise<Monitored> {
       version,
       hasJetStream: config !== undefined && config !== null,
       syncAlways: config?.sync_always === true,
+      storage: { used: jetstream?.stats?.storage ?? 0, most: config?.max_storage ?? 0 },
     };
   } catch (error) {
     const { name, cause, message } = error as Error;
@@ -54,5 +57,8 @@ async function readMonitor(url: string): Promise<Monitored> {
 interface Varz {
   readonly server_name?: unknown;
   readonly version?: unknown;
-  readonly jetstream?: { readonly config?: { readonly sync_always?: boolean } | null };
+  readonly jetstream?: {
+    readonly config?: { readonly sync_always?: boolean; readonly max_storage?: number } | null;
+    readonly stats?: { readonly storage?: number };
+  };
 }

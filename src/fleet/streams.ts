@@ -77,6 +77,9 @@ export async function findStream(jsm: JetStreamManager, plan: StreamPlan): Promi
   });
 }
 
+/** Of a stream, where there are three servers. */
+export const REPLICAS = 3;
+
 export interface Difference {
   readonly setting: string;
   readonly is: string;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import readline from 'node:readline';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -242,6 +243,30 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
     t.match(damaged.stderr, /"courtd fleet check" tells what is broken/);
   });
 });
+
+t.test(
+  'a server whose storage is full is named before it is full, and to the box that it refuses',
+  { skip },
+  async (t) => {
+    const servers = await NatsServers.start(t, {
+      configure: ({ name, folder, port, monitorPort }) => `
+      server_name: ${name}, listen: "127.0.0.1:${port}", http: "127.0.0.1:${monitorPort}"
+      jetstream { store_dir: "${folder}/store", sync_interval: always, max_file_store: 64KB }`,
+    });
+    t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
+    const box = new SimulatedBox(await connected(t, servers), 'venue-a');
+    const fill = async () => {
+      for (;;) await box.ship(20, { payload: { noise: randomBytes(2_000).toString('base64') } });
+    };
+    await t.rejects(fill(), { message: /insufficient/ });
+    const { status, results } = await check(servers);
+    t.equal(status, 0);
+    t.match(
+      results.find(({ name }) => name === 'limits'),
+      { level: 'warn', message: /^The storage of n1 is \d+ % full \(max_file_store 65536\)/ },
+    );
+  },
+);
 
 t.test('a stream of another shape is left as it is, and named with its differences', { skip }, async (t) => {
   const servers = await NatsServers.start(t, { syncInterval: '"2m"' });
