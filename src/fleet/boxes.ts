@@ -1,14 +1,16 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { StatusProblem } from '../base/finding.ts';
 import { membersOf } from '../base/json.ts';
-import { chunkHead, STATUS_STREAM, STREAM, sourceOf } from '../nats/fleetLog.ts';
+import { chunkHead, STATUS_STREAM, STREAM, sourceOf, statusSubjectOf } from '../nats/fleetLog.ts';
 import { readStream } from './readStream.ts';
+import { Retries } from './retries.ts';
 
 /** A box as headquarters sees it; as `courtd fleet status --json` prints it. What is not known is null. */
 export interface BoxRow {
   readonly box: string;
   readonly epoch: string | null;
-  /** `current`, `behind`, `fenced`, `refused`, … as the box last reported. */
+  /** `current`, `behind`, `fenced`, … as the box last reported; `current` where it was behind, and has caught up since. */
   readonly state: string | null;
   /** ISO 8601, by the servers' clock. */
   readonly last_status_at: string | null;
@@ -70,10 +72,11 @@ export function rowOf(box: string, log: Log | undefined, told: Told | undefined,
   const isCaughtUp = newest !== null && shipped !== null && shipped >= newest;
   const heardMs = Math.max(told?.atMs ?? 0, log?.atMs ?? 0);
   const isSilent = nowMs - heardMs > SILENT_MS;
+  const state = text(ship.state);
   return {
     box,
     epoch: text(ship.epoch) ?? log?.epoch ?? null,
-    state: text(ship.state),
+    state: state === 'behind' && isCaughtUp ? 'current' : state,
     last_status_at: told === undefined ? null : iso(told.atMs),
     silent_since: isSilent ? iso(heardMs) : null,
     shipped_seq: shipped,
@@ -84,6 +87,14 @@ export function rowOf(box: string, log: Log | undefined, told: Told | undefined,
     error: text(ship.error),
     problems: problemsOf(status.problems),
   };
+}
+
+/** Forgets the last status of a box that ships no more; its events stay. @returns whether there was one. */
+export async function forgetStatus(nc: NatsConnection, box: string): Promise<boolean> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const filter = statusSubjectOf(box);
+  const { purged } = await new Retries().until(() => jsm.streams.purge(STATUS_STREAM, { filter }));
+  return purged > 0;
 }
 
 function problemsOf(value: unknown): StatusProblem[] {

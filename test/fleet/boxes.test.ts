@@ -45,7 +45,8 @@ t.test('what a box has told, and what headquarters has of it, make its row', asy
   });
   const behind = { state: 'behind', newest_seq: 90, behind_events: 80, behind_s: 7_200 };
   t.match(row({ status: behind }), { behind_events: 80, behind_s: 7_200, shipped_seq: 10 });
-  t.match(row({ status: behind, last: 90 }), { behind_events: 0, behind_s: 0 }, 'it has caught up since');
+  const since = row({ status: behind, last: 90 });
+  t.match(since, { state: 'current', behind_events: 0, behind_s: 0 }, 'it has caught up since');
   const nested = { ship: { state: 'fenced', newest_seq: 3, epoch: 'e2' }, problems: [problem('warn')] };
   t.match(row({ status: nested }), {
     state: 'fenced',

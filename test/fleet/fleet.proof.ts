@@ -173,6 +173,21 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
     t.strictSame(none, ['']);
   });
 
+  await t.test('a box that is retired is not silent for ever, and its events stay', async (t) => {
+    const retire = (box: string) => courtd(['fleet', 'retire', url, '--box', box]);
+    t.strictSame(await retire('venue-a'), {
+      status: 0,
+      stdout: 'venue-a: retired, its events stay\n',
+      stderr: '',
+    });
+    const { stdout } = await courtd(['fleet', 'status', url, '--json']);
+    t.match(
+      JSON.parse(stdout).find(({ box }: { box: string }) => box === 'venue-a'),
+      { state: null, last_status_at: null, shipped_seq: 701 },
+    );
+    t.match(await retire('venue-a'), { status: 1, stderr: /^courtd: No status of a box venue-a is here/ });
+  });
+
   await t.test('check finds the chains whole, across an epoch that a restore has begun', async (t) => {
     a.begin('e2', 510);
     await a.ship(5);

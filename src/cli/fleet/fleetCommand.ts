@@ -44,6 +44,15 @@ export function addFleet(program: Command): void {
       (await import('./status.ts')).status(url, command.optsWithGlobals()),
     );
   verb(
+    'retire',
+    'forget the status of a box that ships no more; its events stay',
+    'nats://hq-1:4222 --box venue-7',
+  )
+    .requiredOption('--box <name>', 'the box', parseBox)
+    .action(async (url, _options, command) =>
+      (await import('./retire.ts')).retire(url, command.optsWithGlobals()),
+    );
+  verb(
     'tail',
     'print the events of every box, in the order of its log, one JSON object a line',
     'nats://hq-1:4222 --box venue-7 --after 123456',
