@@ -21,7 +21,7 @@ const PORT = 4222;
 export function parseServers(url: string): Servers {
   const scheme = /^\w+:\/\//.exec(url.trim())?.[0] ?? '';
   const whole = (one: string) => (one.includes('://') ? one : `${scheme}${one}`);
-  const parsed = url.split(',').map((one) => parseServer(whole(one.trim())));
+  const parsed = url.split(',').map((one) => parseServer(whole(one.trim()), url));
   const first = parsed[0]!;
   const isOdd = (key: 'protocol' | 'username' | 'password') =>
     parsed.some((one) => one[key] !== first[key] && !(key !== 'protocol' && one[key] === ''));
@@ -38,7 +38,7 @@ export function parseServers(url: string): Servers {
   };
 }
 
-function parseServer(one: string): URL {
+function parseServer(one: string, all: string): URL {
   const url = URL.parse(one);
   if (
     url === null ||
@@ -46,7 +46,7 @@ function parseServer(one: string): URL {
     url.hostname === '' ||
     !/^\/?$/.test(url.pathname)
   ) {
-    throw wrongUrl(one);
+    throw wrongUrl(all);
   }
   return url;
 }
@@ -59,19 +59,28 @@ function loginOf({ username, password }: URL): Pick<Servers, 'user' | 'pass' | '
 
 function wrongUrl(url: string): UsageError {
   return new UsageError(
-    `"${shownUrl(url)}" is no address of NATS servers. Give nats://HOST:PORT, or tls://HOST:PORT, several separated by commas.`,
+    `"${shownUrl(url)}" is no address of NATS servers. Give nats://HOST:PORT, or tls://HOST:PORT, several separated by commas; in a password write "/" as %2F, "," as %2C, "@" as %40.`,
   );
 }
 
-/** @returns one URL or several, separated by commas, as they may be shown: without user and password. */
+/**
+ * @returns one URL or several, separated by commas, as they may be shown: without user and password, also where a password has what
+ * should have been escaped.
+ */
 export function shownUrl(text: string): string {
-  return text
-    .split(',')
-    .map((one) =>
-      one
-        .trim()
-        .replace(/^([a-z]*:?[\\/]*)[^\\/?#]*@/i, '$1')
-        .replace(/\/$/, ''),
-    )
-    .join(',');
+  return (
+    text
+      // A comma in the first password: servers of one URL have a user from the first on, or none.
+      .replace(/^((?:nats|tls):\/\/)[^@]*,.*@/i, '$1')
+      .split(',')
+      .map((one) =>
+        one
+          .trim()
+          .replace(/^((?:nats|tls):\/\/).*@/i, '$1')
+          // The path of another courtd may have an @.
+          .replace(/^([a-z]*:?[\\/]*)[^\\/?#]*@/i, '$1')
+          .replace(/\/$/, ''),
+      )
+      .join(',')
+  );
 }

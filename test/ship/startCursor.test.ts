@@ -104,6 +104,9 @@ t.test('the URL is several NATS servers or one courtd', (t) => {
     'https://u:SECRET@SECRET@hq',
     'https:/u:SECRET@hq',
     'nats//u:SECRET@hq',
+    'nats://u:12/SECRET@hq',
+    'nats://u:SECRET,SECRET@hq',
+    'tls://u:$2b$05$/SECRET?#SECRET@hq,tls://u:SECRET/@hq',
     'https:\\\\u:SECRET@hq',
   ])
     t.notMatch(shownUrl(url), 'SECRET', url);
