@@ -175,7 +175,7 @@ function shape(plan: StreamPlan, info: Found): Finding {
   const found = differences(plan, info);
   const isAsync = info.config.persist_mode === 'async';
   if (found.length === 0 && !isAsync) return ok(`${plan.name} is as it should be.`);
-  const advice = `Set it with "nats stream edit ${plan.name}", and run this again.`;
+  const advice = `Set it with NATS's own program ("nats stream edit ${plan.name}"), and run this again.`;
   const words = [inWords(found), ...(isAsync ? ['persist_mode is async'] : [])].filter(Boolean).join(', ');
   const losing = plan === LOG && (isAsync || found.some((one) => isLosing(one, found)));
   return losing

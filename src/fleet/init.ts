@@ -46,7 +46,7 @@ async function refuseOther(jsm: JetStreamManager, plan: StreamPlan): Promise<num
   if (found.length === 0) return info.config.num_replicas;
   throw new OperatorError(
     `There is already a stream ${plan.name} with other settings: ${inWords(found)}. It was not changed. Change it with ` +
-      `"nats stream edit ${plan.name}", or create the fleet's streams in another account.`,
+      `NATS's own program ("nats stream edit ${plan.name}"), or create the fleet's streams in another account.`,
   );
 }
 

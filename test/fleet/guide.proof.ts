@@ -13,6 +13,8 @@ import { SimulatedBox } from '../harness/simulatedBox.ts';
 
 const GUIDE = 'systemd/FLEET.md';
 const [SERVER, USERS] = blocks(GUIDE, 'conf') as [string, string];
+/** What `mkpasswd -m bcrypt` gives for HQ-PASSWORD. */
+const HASH = '$2b$05$udJZJfo55Y7Um9nhlI0q5ON2iSLDU6KnK2fzIqBj0odmavbZu04Hq';
 const BOX = 'venue-17';
 const INBOX = `_INBOX.${BOX}`;
 /** The permissions of the guide, as the guide has them. */
@@ -28,7 +30,7 @@ const skip = await missingNats();
 /** @returns the guide's configuration, with addresses and files of this test. */
 function configuration(place: NatsPlace, cert: string, key: string): string {
   fs.mkdirSync(path.join(place.folder, 'nats'));
-  fs.writeFileSync(path.join(place.folder, 'nats/users.conf'), USERS);
+  fs.writeFileSync(path.join(place.folder, 'nats/users.conf'), USERS.replace('HQ-PASSWORD', HASH));
   return SERVER.replace('hq-1', place.name)
     .replace('0.0.0.0:4222', `127.0.0.1:${place.port}`)
     .replace('10.0.0.1:8222', `127.0.0.1:${place.monitorPort}`)
