@@ -41,5 +41,13 @@ t.test(
       t.match(JSON.parse(text), { error: 'That is not a report.' });
     }
     t.equal((await ask('/v1/state'))[0], 200);
+
+    const { askedAt } = server;
+    t.match(await ask('/v1/report'), [200, 'null']);
+    t.equal(server.askedAt, askedAt, 'a command that asks for the progress does not keep it running');
+    const report = { box: null, url: 'https://hq', epoch: null, state: 'connecting', shipped_seq: null };
+    const told = await ask('/v1/report', JSON.stringify({ ...report, last_ack_at: null, error: null }));
+    t.equal(told[0], 200);
+    t.ok(server.askedAt > askedAt, 'a shipper that waits for headquarters does');
   },
 );

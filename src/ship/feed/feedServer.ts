@@ -33,7 +33,7 @@ export class FeedServer {
   readonly #feed: LocalFeed;
   readonly #lock: Database;
   readonly #servers: Server[] = [];
-  /** The time of the last request, by performance.now. */
+  /** The time of the last request of a shipper, by performance.now. */
   askedAt = performance.now();
 
   private constructor(directory: string, feed: LocalFeed, lock: Database) {
@@ -82,12 +82,14 @@ export class FeedServer {
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { path, query } = targetOf(req);
+    const request = `${req.method} ${path}`;
+    // That is a command. A shipper that waits for headquarters only reports: it needs the feed all the same.
+    if (request !== 'GET /v1/report') this.askedAt = performance.now();
     try {
-      switch (`${req.method} ${path}`) {
+      switch (request) {
         case 'GET /v1/report':
           return answerJson(res, this.#feed.latest ?? null);
         case 'GET /v1/state':
-          this.askedAt = performance.now();
           return answerJson(res, await this.#feed.state());
         case 'GET /v1/status':
           return answerJson(res, (await this.#feed.status()) ?? null);
@@ -105,7 +107,6 @@ export class FeedServer {
   }
 
   async #answerEvents(res: ServerResponse, query: URLSearchParams): Promise<void> {
-    this.askedAt = performance.now();
     const [after, events] = [Number(query.get('after')), Number(query.get('events'))];
     if (![after, events].every((one) => Number.isSafeInteger(one) && one >= 0)) {
       return answerJson(res, { error: 'after and events are whole numbers.' }, 400);
