@@ -35,7 +35,7 @@ const RECONNECTS = 15;
 console.log = () => {};
 
 /**
- * Connects. Reconnecting, the ping and TLS are set here once, for every command.
+ * Connects to headquarters for a command there, and goes on connecting where the connection is lost.
  * @throws {UsageError} where the URL is wrong.
  * @throws {OperatorError} what is wrong and what to do; not where it goes on for ever, unless a file cannot be read.
  */
@@ -120,7 +120,7 @@ function connectionFault(error: unknown, where: string): string {
     case 'untrusted':
       return `The certificate of ${where} is not trusted here (${code}). Name the file that signs it as the CA.`;
     case 'tls':
-      return `${where} and this box do not agree on TLS: tls:// needs servers with a certificate.`;
+      return `${where} and this machine do not agree on TLS: tls:// needs servers with a certificate.`;
     default:
       return code === 'ENOTFOUND' || code === 'EAI_AGAIN'
         ? `No address is known for ${where}: look at the spelling, and at the name server of this machine.`

@@ -28,7 +28,7 @@ export interface ShipReport {
 
 /** At most one small write in this time, and one when a shipper ends. */
 const WRITE_MS = 60_000;
-/** A shipper that has not reported for this long has ended: it reports at least every two seconds. */
+/** A shipper that has not reported for this long has ended: it reports every second. */
 const SILENT_MS = 15_000;
 
 export function noteFile(directory: string): string {

@@ -147,9 +147,8 @@ export class CourtdSink implements Sink {
   }
 
   #connections(): Agent {
-    const ca = this.#target.ca.read();
     this.#agent ??= this.#isTls
-      ? new https.Agent({ keepAlive: true, ...(ca === undefined ? {} : { ca }) })
+      ? new https.Agent({ keepAlive: true, ca: this.#target.ca.read() })
       : new http.Agent({ keepAlive: true });
     return this.#agent;
   }
