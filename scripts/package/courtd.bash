@@ -59,10 +59,11 @@ _courtd() {
     ' simulate '*) options='--url --token --courts --rate --seed --for --clean --print' ;;
     ' conformance '*) options='--host --port -o --output' ;;
     ' check '*) options='--full --json' ;;
-    ' fleet ') commands='init check status tail' ;;
+    ' fleet ') commands='init check status retire tail' ;;
     ' fleet init '*) options='--creds --ca' ;;
     ' fleet check '*) options='--creds --ca --monitor --json' ;;
     ' fleet status '*) options='--creds --ca --json' ;;
+    ' fleet retire '*) options='--creds --ca --box' ;;
     ' fleet tail '*) options='--creds --ca --box --after --follow --json' ;;
     ' tail '*) options='--follow --after --session --type --court --source --json' ;;
     ' import '*) options='--dry-run --json' ;;
