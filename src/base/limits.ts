@@ -117,8 +117,13 @@ export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
 /** Rows that `tail` scans in one transaction for those that pass its filter: a few milliseconds. */
 export const ARRIVALS_SCAN_ROWS = 20_000;
-/** Milliseconds between two looks of `tail --follow`, and until it closes the database when no event arrives. */
-export const FOLLOW_POLL_MS = 200;
+/**
+ * Milliseconds between two looks of `tail --follow`. Each reads what has come since in one go, which the daemon waits for where
+ * the cores are busy: with 200, three tails beside the biggest venue raised the p95 of ingest to 1.24 times, with 50 to no more
+ * than without them. It costs an idle tail 0.6 % of a core, instead of 0.2.
+ */
+export const FOLLOW_POLL_MS = 50;
+/** Milliseconds without an event until `tail --follow` closes the database. */
 export const FOLLOW_LINGER_MS = 300;
 /** Size of the write-ahead log at which the log warns: another program's long read transaction keeps it from shrinking. */
 export const WAL_WARN_BYTES = 256 * MIB;
