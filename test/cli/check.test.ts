@@ -125,6 +125,17 @@ t.test('where there is no database it says so, fails, and makes nothing', async 
   t.strictSame(fs.readdirSync(folder), []);
 });
 
+t.test('where a file has the name of the data directory it says so', async (t) => {
+  const file = path.join(temporaryFolder(t), 'file');
+  fs.writeFileSync(file, '');
+  const result = await courtd(['check', '--data', file]);
+  t.match(result, {
+    status: 1,
+    stdout: '',
+    stderr: /^courtd: \S+ is not a directory\. Name one with --data\.\n$/,
+  });
+});
+
 t.test('in words: a line a check, advice below it, and a sum', async (t) => {
   const data = await stopped(t);
   const system = new FakeSystemd(t);

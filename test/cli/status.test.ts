@@ -85,11 +85,16 @@ t.test('a box whose cameras send is well: exit status 0', async (t) => {
   );
 });
 
-t.test('a box without a database: exit status 3, and a sentence', async (t) => {
-  const { status, stdout, stderr } = await courtd(['status', '--json', '--data', temporaryFolder(t)]);
-  t.equal(status, 3);
-  t.equal(stdout, '');
-  t.match(stderr, /There is no courtd database/);
+t.test('a box without a database: exit status 3, and the sentence of every command', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = path.join(folder, 'file');
+  fs.writeFileSync(file, '');
+  for (const data of [folder, path.join(folder, 'none'), file]) {
+    const { status, stdout, stderr } = await courtd(['status', '--json', '--data', data]);
+    t.equal(status, 3);
+    t.equal(stdout, '');
+    t.equal(stderr, (await courtd(['session', 'list', '--data', data])).stderr);
+  }
 });
 
 t.test('while the daemon is down, and after it was killed, the database tells what it can', async (t) => {

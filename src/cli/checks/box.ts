@@ -1,11 +1,10 @@
 import fs from 'node:fs';
 import type { Command } from 'commander';
-import { OperatorError } from '../../base/operatorError.ts';
 import { actAsOwner } from '../../base/processIdentity.ts';
 import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { inspect, type QuickLook } from '../../store/inspection/inspect.ts';
-import { explain } from '../../store/open/openErrors.ts';
+import { explain, noDatabase } from '../../store/open/openErrors.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { Progress } from '../terminal/output.ts';
 import { cleanUpOnExit } from '../terminal/signals.ts';
@@ -78,13 +77,9 @@ function refuseMissing(data: string): void {
   try {
     fs.lstatSync(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      throw new OperatorError(
-        `There is no courtd database in ${data}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
-      );
-    }
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw noDatabase(data);
     // One that is closed to this user is there: the checks say more.
-    const known = explain(error, data);
-    if (!(known instanceof OperatorError)) throw error;
+    if (!['EACCES', 'EPERM'].includes(code)) throw explain(error, data);
   }
 }

@@ -1,3 +1,4 @@
+import { OperatorError } from '../../base/operatorError.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { type JsonOption, printJson, say } from '../terminal/output.ts';
 import { canvasOf } from '../terminal/style.ts';
@@ -13,14 +14,17 @@ export interface StatusOptions extends DataOption, JsonOption {
 const EXIT = { problems: 1, noDatabase: 3 } as const;
 
 /** `courtd status`: exit status 0 where all is well, 1 where something needs a person, 3 where there is no database. */
-export async function status({ data, json, watch: isWatching }: StatusOptions): Promise<void> {
-  if (!hasDatabase(data)) {
-    say(
-      `courtd: There is no courtd database in ${data}: "courtd serve" makes one, and --data names another directory.`,
-    );
+export async function status(options: StatusOptions): Promise<void> {
+  try {
+    await show(options);
+  } catch (error) {
+    if (!(error instanceof OperatorError) || hasDatabase(options.data)) throw error;
+    say(`courtd: ${error.message}`);
     process.exitCode = EXIT.noDatabase;
-    return;
   }
+}
+
+async function show({ data, json, watch: isWatching }: StatusOptions): Promise<void> {
   if (isWatching) return watch(data);
   const store = await readStoreView(data);
   const report = makeReport(await readDaemonView(data), store, Date.now());

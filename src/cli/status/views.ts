@@ -34,7 +34,7 @@ export interface DaemonView {
   readonly hangs: DaemonHangs | undefined;
 }
 
-/** @returns whether there is a database at all; true where that is unknown: opening it will say why. */
+/** @returns whether there is a database at all; true where that is unknown. */
 export function hasDatabase(directory: string): boolean {
   try {
     fs.accessSync(databaseFile(directory));

@@ -9,7 +9,7 @@ import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/da
 import { withReserve } from '../directory/diskReserve.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
-import { explain } from './openErrors.ts';
+import { explain, noDatabase } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
 
 /** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
@@ -80,11 +80,7 @@ export function openDatabase(
  * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
  */
 function refuseForeign(file: string, directory: string): void {
-  if (!exists(file)) {
-    throw new OperatorError(
-      `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
-    );
-  }
+  if (!exists(file)) throw noDatabase(directory);
   const header = readHeader(file);
   if (header.isEmpty) return;
   if (!header.isOurs) {

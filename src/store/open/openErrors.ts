@@ -17,6 +17,13 @@ export function explain(error: unknown, directory: string): unknown {
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
 }
 
+/** @returns what a command says that works on what is there. */
+export function noDatabase(directory: string): OperatorError {
+  return new OperatorError(
+    `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
+  );
+}
+
 /**
  * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined where access is
  * granted.
