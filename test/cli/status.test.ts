@@ -4,6 +4,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import t, { type Test } from 'tap';
 import { SOURCES_KNOWN } from '../../src/base/limits.ts';
 import type { Status } from '../../src/cli/status/statusJson.ts';
+import { cut } from '../../src/cli/terminal/style.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
@@ -232,12 +233,37 @@ t.test(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there.
     t.notMatch(stdout, /[\x1b\u202e]/);
     const lines = stdout.split('\n');
-    t.match(lines[0], /something needs a look \(1 problem\)/);
+    t.match(lines[0], /something needs attention \(1 problem\)/);
     t.match(lines[1], /camera-\\u202e1 on court-1 is 4 min \d\d s behind/);
     t.match(lines[2], /^ -> /);
     t.match(stdout, /\ncourt-1 +camera-\\u202e1 +sending/i);
   },
 );
+
+t.test('names in wide characters leave the columns where they are', async (t) => {
+  const daemon = await Daemon.start(t);
+  // Six columns each in a terminal.
+  const names = ['コート', '준결승', 'court1', 'e\u0301cran1'];
+  for (const name of names) await daemon.post(event({ court_id: name, session_id: name, eot: onTime() }));
+  for (const args of [['status'], ['session', 'list']]) {
+    const { stdout } = await daemon.command(...args);
+    const rests = names.map((name) => {
+      const line = stdout.split('\n').find((line) => line.startsWith(name));
+      return /^ +\S/.exec(line?.slice(name.length) ?? '')?.[0].length;
+    });
+    t.strictSame(new Set(rests), new Set([rests[2]!]), args.join(' '));
+  }
+  t.equal(cut('コート一号', 10), 'コート一号');
+  t.equal(cut('コート一号', 9), 'コート一~');
+  t.equal(cut('コート一号', 6), 'コー~');
+});
+
+t.test('a refusal says first what to do: a narrow screen cuts its end off', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post({ ...event(), confidence: 2 });
+  const { status } = await statusOf(t, daemon.data);
+  t.match(status.problems[0]?.advice.slice(0, 75), 'Tell the vendor of the camera what is wrong');
+});
 
 t.test('--watch without a terminal, or with --json, is told', async (t) => {
   const data = temporaryFolder(t);

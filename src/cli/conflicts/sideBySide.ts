@@ -1,5 +1,7 @@
-/** Values up to this length fit side by side on 80 columns; longer ones are printed one below the other. */
-const BESIDE_CHARS = 25;
+import { lengthOf, padded } from '../terminal/style.ts';
+
+/** Values up to this width fit side by side on 80 columns; longer ones are printed one below the other. */
+const BESIDE_COLUMNS = 25;
 /** How much of a long value is shown. */
 const SHOWN_CHARS = 200;
 
@@ -14,11 +16,12 @@ export function sideBySide(stored: string, other: string): string[] {
     const values = [ours.get(name) ?? '-', theirs.get(name) ?? '-'] as const;
     return values[0] === values[1] ? [] : [[name, ...values.map(cut)] as unknown as Row];
   });
-  const width = (at: 0 | 1) => Math.max(...[HEADINGS, ...rows.filter(isShort)].map((row) => row[at].length));
+  const width = (at: 0 | 1) =>
+    Math.max(...[HEADINGS, ...rows.filter(isShort)].map((row) => lengthOf(row[at])));
   const [first, second] = [width(0), width(1)];
   return [HEADINGS, ...rows].flatMap((row) => {
     const [name, a, b] = row;
-    if (isShort(row)) return [`${name.padEnd(first)}  ${a.padEnd(second)}  ${b}`.trimEnd()];
+    if (isShort(row)) return [`${padded(name, first)}  ${padded(a, second)}  ${b}`.trimEnd()];
     return [name, `  stored  ${a}`, `  other   ${b}`];
   });
 }
@@ -28,7 +31,7 @@ type Row = readonly [name: string, stored: string, other: string];
 const HEADINGS: Row = ['', 'stored', 'other'];
 
 function isShort([, a, b]: Row): boolean {
-  return a.length <= BESIDE_CHARS && b.length <= BESIDE_CHARS;
+  return lengthOf(a) <= BESIDE_COLUMNS && lengthOf(b) <= BESIDE_COLUMNS;
 }
 
 function cut(text: string): string {

@@ -30,7 +30,7 @@ const RATE_LIMITED = 100;
 
 type RefusalCode = RefusalReport['code'];
 
-const LOST = 'These events are lost until the camera is fixed: tell its vendor what is wrong.';
+const LOST = 'Tell the vendor of the camera what is wrong: until that is fixed, these events are lost.';
 const WRONG = 'Tell the vendor of the camera what is wrong.';
 /** What to do about refusals that a person can do something about; those that are not here pass by themselves. */
 const ADVICE: Partial<Record<RefusalCode, string>> = {

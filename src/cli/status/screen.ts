@@ -11,7 +11,7 @@ import type { Status } from './statusJson.ts';
 const DAY_S = 86_400;
 const TITLES: Record<Status['state'], readonly [string, Style]> = {
   ok: ['all is well', 'good'],
-  attention: ['something needs a look', 'warn'],
+  attention: ['something needs attention', 'warn'],
   failing: ['something is wrong', 'fail'],
   stopped: ['the daemon does not run', 'fail'],
 };

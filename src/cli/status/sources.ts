@@ -1,7 +1,7 @@
 import { CLOCK_OFF_S } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
-import { type Canvas, cut, lengthOf, type Style, sparkline, styled } from '../terminal/style.ts';
+import { type Canvas, cut, lengthOf, padded, type Style, sparkline, styled } from '../terminal/style.ts';
 import { shortAgo, shortSpan } from '../terminal/units.ts';
 import type { StatusReport } from './report.ts';
 
@@ -44,9 +44,9 @@ const COLUMNS: readonly Column[] = [
     style: ({ refused_last_day }) => ((refused_last_day ?? 0) > 0 ? 'warn' : undefined),
   },
   { heading: 'CLIENT', isExtra: true, text: ({ client }) => visible(client ?? '-') },
-  { heading: 'TODAY', isExtra: true, isNumber: true, text: (source) => count(source.events_last_day) },
+  { heading: '/DAY', isExtra: true, isNumber: true, text: (source) => count(source.events_last_day) },
   { heading: 'LATE50', isExtra: true, isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p50) },
-  { heading: 'AGAIN', isExtra: true, isNumber: true, text: (source) => count(source.duplicates) },
+  { heading: 'DUPLICATES', isExtra: true, isNumber: true, text: (source) => count(source.duplicates) },
   { heading: 'CONFLICTS', isExtra: true, isNumber: true, text: (source) => count(source.conflicts) },
 ];
 
@@ -83,21 +83,16 @@ export function drawSources(sources: readonly SourceReport[], canvas: Canvas, no
   }
   const sparkWidth = Math.min(SPARK.most, columns - width - 2);
   const hasSpark = canvas.ramp !== undefined && sparkWidth >= SPARK.least;
-  const headings = shown.map(({ column, width }) => padded(column.heading, width, column));
+  const headings = shown.map(({ column, width }) => padded(column.heading, width, column.isNumber));
   const title = [...headings, ...(hasSpark ? ['LAST HOUR'] : [])].join('  ').trimEnd();
   const lines = sources.map((source, i) => {
     const cells = shown.map(({ column, width, cells }) =>
-      styled(padded(cells[i]!, width, column), column.style?.(source), canvas),
+      styled(padded(cells[i]!, width, column.isNumber), column.style?.(source), canvas),
     );
     const spark = hasSpark ? [sparkline(source.last_hour, sparkWidth, canvas.ramp!)] : [];
     return [...cells, ...spark].join('  ').trimEnd();
   });
   return [styled(cut(title, columns), 'bold', canvas), ...lines];
-}
-
-function padded(text: string, width: number, { isNumber = false }: Column): string {
-  const space = ' '.repeat(Math.max(0, width - lengthOf(text)));
-  return isNumber ? `${space}${text}` : `${text}${space}`;
 }
 
 function signed(offset: number | null): string {

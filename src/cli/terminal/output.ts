@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
+import { lengthOf, padded } from './style.ts';
 
 /** Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. */
 
@@ -54,12 +55,10 @@ export type Cells = readonly (string | number)[];
 /** @returns a function that formats a row; each column is as wide as its widest cell in `rows`, and numbers are right-aligned. */
 export function tableLine(rows: readonly Cells[]): (cells: Cells) => string {
   const text = (cell: string | number) => (typeof cell === 'number' ? `${cell}` : visible(cell));
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => text(row[i]!).length)));
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => lengthOf(text(row[i]!)))));
   return (cells) =>
     cells
-      .map((cell, i) =>
-        typeof cell === 'number' ? text(cell).padStart(widths[i]!) : text(cell).padEnd(widths[i]!),
-      )
+      .map((cell, i) => padded(text(cell), widths[i]!, typeof cell === 'number'))
       .join('  ')
       .trimEnd();
 }

@@ -50,7 +50,7 @@ export function sparkline(counts: readonly number[], width: number, ramp: string
   }).join('');
 }
 
-/** @returns a text in lines of at most so many characters; a longer word is a line of its own. */
+/** @returns a text in lines of at most so many columns; a longer word is a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -61,12 +61,41 @@ export function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** @returns a text of at most so many characters, with a mark where something is missing. */
+/** @returns a text of at most so many columns, with a mark where something is missing. */
 export function cut(text: string, width: number): string {
-  const characters = [...text];
-  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}~`;
+  if (lengthOf(text) <= width) return text;
+  let [kept, left] = ['', width - 1];
+  for (const character of text) {
+    left -= columnsOf(character);
+    if (left < 0) break;
+    kept += character;
+  }
+  return `${kept}~`;
 }
 
+/** Two columns each in a terminal (Unicode, UAX #11): a venue may name its courts in Chinese, Japanese or Korean. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+const ASCII_ONLY = /^[\x20-\x7e]*$/;
+/** Accents and joiners, which stand on the character before them. */
+const NO_COLUMN = /[\p{Mn}\p{Me}\p{Cf}]/u;
+
+function columnsOf(character: string): number {
+  if (NO_COLUMN.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+/** @returns the columns of a terminal that a text takes. */
 export function lengthOf(text: string): number {
-  return [...text].length;
+  // Almost every text, and `session list` may have a million lines.
+  if (ASCII_ONLY.test(text)) return text.length;
+  let columns = 0;
+  for (const character of text) columns += columnsOf(character);
+  return columns;
+}
+
+/** @returns a text with blanks behind it, or in front of it, so that it takes so many columns. */
+export function padded(text: string, width: number, isNumber = false): string {
+  const space = ' '.repeat(Math.max(0, width - lengthOf(text)));
+  return isNumber ? `${space}${text}` : `${text}${space}`;
 }
