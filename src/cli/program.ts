@@ -63,11 +63,15 @@ const VERBS = [
 /** @returns the program `courtd` with all its commands. */
 export function makeProgram(): Command {
   const version = courtdVersion();
-  const program = new Command('courtd')
+  const program: Command = new Command('courtd')
     .description('The box in a sports venue that court cameras send their events to.')
     .version(version)
     .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd').argParser(notEmpty))
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Not those of a verb between: `rejections show` has no --last.
+      visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
+    })
     .exitOverride()
     // To every command that writes a file, `-o -` is what it is without -o: standard output.
     .hook('preAction', (_program, command) => {

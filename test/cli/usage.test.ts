@@ -177,7 +177,10 @@ t.test('the help of each command has an example of it, and fits on a screen', as
     const { stdout } = await commandInProcess([...name.split(' '), '--help'].filter((word) => word !== ''));
     wide.push(...stdout.split('\n').filter((line) => line.length > SCREEN_COLUMNS));
     if (inner.length > 0 || name === 'version') return;
-    const example = new RegExp(`^ {2}.*courtd ${name}`, 'm');
+    const example = new RegExp(`^ {2}\\w.*courtd ${name}|^ {2}courtd ${name}`, 'm');
+    t.notMatch(stdout, /\n\n$/);
+    const globals = stdout.slice(stdout.indexOf('Global Options:')).split('\n\n')[0]!;
+    t.strictSame(globals.match(/--\w+/g), ['--version', '--data'], name);
     if (!example.test(stdout.slice(stdout.indexOf('Global Options:')))) without.push(name);
   };
   await look(makeProgram(), '');

@@ -17,5 +17,4 @@ const EXAMPLE = `
 The exit status is 1 where a check fails, and 0 where there are only warnings.
 
 Example:
-  $ sudo courtd check
-`;
+  sudo courtd check`;

@@ -18,10 +18,9 @@ revision of each event, and times in UTC.
 ${TIMES_HELP}
 
 Examples:
-  $ courtd export match-17 -o match-17.csv
-  $ courtd export match-17 --format xlsx -o match-17.xlsx
-  $ courtd export --day 2026-03-14 --format parquet -o 2026-03-14/
-`;
+  courtd export match-17 -o match-17.csv
+  courtd export match-17 --format xlsx -o match-17.xlsx
+  courtd export --day 2026-03-14 --format parquet -o 2026-03-14/`;
 
 export function addExport(program: Command): void {
   const time = (flags: string, description: string) => new Option(flags, description).argParser(parseTime);

@@ -70,10 +70,9 @@ const HELP = `
 FLEET.md is the guide for headquarters.
 
 Examples:
-  $ courtd fleet init nats://hq-1:4222
-  $ courtd fleet check nats://hq-1:4222 --monitor http://hq-1:8222
-  $ courtd fleet status nats://hq-1:4222
-`;
+  courtd fleet init nats://hq-1:4222
+  courtd fleet check nats://hq-1:4222 --monitor http://hq-1:8222
+  courtd fleet status nats://hq-1:4222`;
 
 function parseMonitors(text: string): string[] {
   const urls = text.split(',').map((url) => url.trim());

@@ -15,5 +15,4 @@ It is made from the schema that events are validated with, and from the table
 of errors.
 
 Example:
-  $ courtd openapi -o courtd.openapi.json
-`;
+  courtd openapi -o courtd.openapi.json`;

@@ -17,5 +17,4 @@ export function addSupport(program: Command, status: (data: string) => Promise<s
 
 const EXAMPLE = `
 Example:
-  $ sudo courtd support -o support.txt
-`;
+  sudo courtd support -o support.txt`;
