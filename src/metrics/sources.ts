@@ -64,7 +64,7 @@ export function lastEventFamily(samples: readonly Sample[]): ValueFamily {
   );
 }
 
-/** @returns of each value the one that most needs attention. */
+/** @returns the newest event, the clock that is off the most, whether any is silent, and the sum of their events. */
 function together(sources: readonly Shown[]): Shown {
   const known = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
   const offsets = known(sources.map(({ clockOffsetS }) => clockOffsetS));

@@ -12,6 +12,7 @@ import type { QuickLook } from '../../src/store/inspection/inspect.ts';
 import type { Token } from '../../src/store/tokens/tokens.ts';
 import { makePair, type PairFiles } from '../harness/certificates.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 
@@ -194,6 +195,7 @@ t.test('certificate: good, near its end, of another key, and a key open to all',
     message: /expires in 1[12] days/,
     advice: 'systemctl reload courtd',
   });
+  t.match(await about(await makePair(folder, 'last', 2)), { message: /expires in 1 day, at/ });
   t.match(await about({ cert: long.cert, key: short.key }), {
     level: 'fail',
     message: 'does not belong to the certificate',
@@ -219,13 +221,25 @@ t.test('backup: none set, no place, none made, an old one, one that is none', as
   });
   t.match(await about(), { level: 'fail', message: 'no backup', advice: 'systemctl start courtd-backup' });
   t.match(await courtd(['backup', place, '--data', data]), { status: 0 });
-  t.match(await about(), { level: 'ok', message: 'is 0 hours old' });
+  t.match(await about(), { level: 'ok', message: /^The newest backup is [\d.]+ s old: / });
   const [made = ''] = fs.readdirSync(place);
   const old = path.join(place, 'courtd-20251101T030000Z.db');
   fs.renameSync(path.join(place, made), old);
-  t.match(await about(), { level: 'warn', message: /courtd-20251101T030000Z\.db, is \d+ days old/ });
+  t.match(await about(), { level: 'warn', message: /courtd-20251101T030000Z\.db, is \d+ d( \d+ h)? old/ });
   fs.writeFileSync(old, 'no database');
   t.match(await about(), { level: 'fail', message: 'is no database of courtd' });
+});
+
+t.test('ship: events that wait while no shipper runs, with how long', async (t) => {
+  const daemon = await Daemon.start(t);
+  const settings = { COURTD_SHIP_URL: 'nats://127.0.0.1:1', COURTD_SHIP_BOX: 'venue-17' };
+  const about = () => find('ship', { data: daemon.data, settings });
+  t.match(await about(), { level: 'ok', message: 'nothing has been shipped yet' });
+  await daemon.post(event());
+  t.match(await about(), {
+    level: 'warn',
+    message: /^No shipper runs: 1 event not shipped yet, the oldest received [\d.]+ s ago\.$/,
+  });
 });
 
 t.test('a check that throws is a failure with a sentence', async (t) => {

@@ -151,7 +151,7 @@ t.test(
     };
     const whole = fs.readFileSync(file);
     await refused(path.join(folder, 'none.db'), /Cannot read .*none\.db: no such file or directory\./);
-    await refused(folder, /Cannot read .*: illegal operation on a directory\./);
+    await refused(folder, / is a directory: name a backup in it\.$/m);
     await refused(put('text', 'no database'), /text is not a courtd database: nothing was changed/);
     await refused(put('empty', ''), /empty is not a courtd database/);
     await refused(

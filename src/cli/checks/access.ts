@@ -3,7 +3,7 @@ import { fail, ok, warn } from '../../base/finding.ts';
 import { CERTIFICATE_WARN_DAYS } from '../../base/limits.ts';
 import { isOpenToAll, readKeyPair } from '../../host/tlsCertificate.ts';
 import { type Token, tokenState } from '../../store/tokens/tokens.ts';
-import { isoTime } from '../terminal/output.ts';
+import { counted, isoTime } from '../terminal/output.ts';
 import { type Check, type Fault, together } from './check.ts';
 
 /** What a camera needs for access: the token, and the certificate that it sees. */
@@ -77,10 +77,10 @@ export const certificate: Check = {
 
 function aboutTime(fromMs: number, toMs: number, days: number): Fault {
   if (toMs <= Date.now()) {
-    return fail(`The TLS certificate has expired at ${isoTime(toMs)}: cameras refuse it.`, REPLACE);
+    return fail(`The TLS certificate expired at ${isoTime(toMs)}: cameras refuse it.`, REPLACE);
   }
   if (days < CERTIFICATE_WARN_DAYS) {
-    return warn(`The TLS certificate expires in ${days} days, at ${isoTime(toMs)}.`, REPLACE);
+    return warn(`The TLS certificate expires in ${counted(days, 'day')}, at ${isoTime(toMs)}.`, REPLACE);
   }
   if (fromMs <= Date.now()) return undefined;
   return fail(

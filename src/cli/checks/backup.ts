@@ -5,6 +5,7 @@ import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { readHeader } from '../../store/layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../../store/layout/schema.ts';
 import { isoTime } from '../terminal/output.ts';
+import { span } from '../terminal/units.ts';
 import type { Check } from './check.ts';
 
 const DAY_MS = 86_400_000;
@@ -58,8 +59,7 @@ function aboutNewest(place: string, data: string): Finding {
     return warn(`The newest backup, ${file}, is of a newer courtd than this one.`, TRY);
   }
   const age = Date.now() - newest.ms;
-  const told =
-    age < OLD_MS ? `${Math.max(0, Math.floor(age / 3_600_000))} hours` : `${Math.floor(age / DAY_MS)} days`;
+  const told = span(Math.max(0, age) / 1_000);
   if (age > OLD_MS) return warn(`The newest backup, ${file}, is ${told} old.`, TRY);
   const isSameDisk = fs.statSync(place).dev === asCaller(() => fs.statSync(data)).dev;
   const where = isSameDisk ? ' It is on the same disk as the events: another one protects against more.' : '';

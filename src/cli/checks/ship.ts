@@ -4,6 +4,8 @@ import { readShipView } from '../../ship/feed/shipStatus.ts';
 import { parseAddress, shipSettingsOf } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
+import { counted } from '../terminal/output.ts';
+import { span } from '../terminal/units.ts';
 import type { Check } from './check.ts';
 
 /** The age in seconds from which unshipped events count as behind. */
@@ -25,7 +27,8 @@ export const ship: Check = {
     if (state === 'fenced' || state === 'refused') {
       return fail(error ?? `Shipping is ${state}.`, '"courtd ship status" shows how far it is.');
     }
-    const late = `${behind_events} events are not shipped, the oldest came ${behind_s} s ago.`;
+    const waiting = counted(behind_events ?? 0, 'event');
+    const late = `${waiting} not shipped yet, the oldest received ${span(behind_s ?? 0)} ago.`;
     if (!running && (behind_events ?? 0) > 0) return warn(`No shipper runs: ${late}`, START);
     if ((behind_s ?? 0) > LATE_S)
       return warn(`${late} ${error ?? ''}`.trimEnd(), 'Check the link to headquarters.');

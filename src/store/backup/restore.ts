@@ -111,6 +111,7 @@ function openBackup(file: string): Part[] {
         `${named} is a symbolic link: nothing was changed. Remove it, or restore another backup.`,
       );
     }
+    if (code === 'EISDIR') throw new OperatorError(`${named} is a directory: name a backup in it.`);
     throw new OperatorError(`Cannot read ${named}: ${reasonOf(error as NodeJS.ErrnoException)}.`);
   }
 }
