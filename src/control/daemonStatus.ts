@@ -1,5 +1,7 @@
 import type { TelemetryReport } from '../telemetry/telemetry.ts';
 
+export const STATUS_PATH = '/v1/status';
+
 /** What only the daemon knows: the answer to `GET /v1/status`. */
 export interface DaemonStatus extends TelemetryReport {
   readonly version: string;

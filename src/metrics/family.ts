@@ -6,6 +6,9 @@ import type { Histogram } from '../base/histogram.ts';
  * token: each value of a label is a time series of its own, for ever.
  */
 
+/** Where the daemon answers them over control.sock, as JSON. */
+export const METRICS_PATH = '/v1/metrics';
+
 interface Described {
   readonly name: string;
   /** One line, without the name. */

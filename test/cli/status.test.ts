@@ -3,6 +3,7 @@ import path from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import t, { type Test } from 'tap';
 import { SOURCES_KNOWN } from '../../src/base/limits.ts';
+import { plainStatus } from '../../src/cli/status/plainStatus.ts';
 import type { Status } from '../../src/cli/status/statusJson.ts';
 import { cut } from '../../src/cli/terminal/style.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -263,6 +264,8 @@ t.test('a refusal says first what to do: a narrow screen cuts its end off', asyn
   await daemon.post({ ...event(), confidence: 2 });
   const { status } = await statusOf(t, daemon.data);
   t.match(status.problems[0]?.advice.slice(0, 75), 'Tell the vendor of the camera what is wrong');
+  const lines = await plainStatus(daemon.data);
+  t.match(lines[1], /refused once, last \S+ s ago\.$/, 'for support it is without what the camera sent');
 });
 
 t.test('--watch without a terminal, or with --json, is told', async (t) => {

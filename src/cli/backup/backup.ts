@@ -10,7 +10,7 @@ import {
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { noteBackup } from '../../store/backup/lastBackup.ts';
+import { BACKUP_NAME, noteBackup } from '../../store/backup/lastBackup.ts';
 import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
@@ -22,9 +22,6 @@ export interface BackupOptions extends DataOption, JsonOption {
   /** How many backups a directory keeps. */
   readonly keep: number;
 }
-
-/** `backup` removes only files with such a name. */
-const BACKUP_NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 
 export async function backup(place: string, options: BackupOptions): Promise<void> {
   yieldToIngest();
@@ -143,7 +140,7 @@ function refuseExisting(file: string): void {
 }
 
 /**
- * Removes the oldest backups of a directory. The new one always stays, whatever the clock says. Those dated in the future go
+ * Removes the oldest backups of a directory, and no other files. The new one always stays, whatever the clock says. Those dated in the future go
  * first: they were made while the clock was ahead, and as the newest they would stay for ever. `next` is the time of this
  * call, so another backup that finished while this one was being written does not count as future.
  * @returns the names of the removed files.

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
+import { BACKUP_NAME } from '../../store/backup/lastBackup.ts';
 import { readHeader } from '../../store/layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../../store/layout/schema.ts';
 import { isoTime } from '../terminal/output.ts';
@@ -11,7 +12,6 @@ import type { Check } from './check.ts';
 const DAY_MS = 86_400_000;
 /** Nightly, within 20 minutes, and later on a box that is off at night. */
 const OLD_MS = 2 * DAY_MS;
-const BACKUP_NAME = /^courtd-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
 const TRY =
   '"sudo systemctl start courtd-backup" makes one, and "journalctl -u courtd-backup" says what it wrote.';
 

@@ -3,7 +3,7 @@ import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { requestAnswer } from '../../base/httpAnswer.ts';
 import { PORT } from '../../base/limits.ts';
 import { askDaemon } from '../../control/controlClient.ts';
-import type { DaemonStatus } from '../../control/daemonStatus.ts';
+import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { PROBE_PATH, type ProbeAnswer } from '../../control/probeRoute.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import { PROBE_HEADER } from '../../telemetry/ownProbes.ts';
@@ -65,7 +65,7 @@ const ADVICE: Readonly<Record<Exclude<Answer, 'courtd'>, string>> = {
 
 async function listening({ data, unit, settings }: Box): Promise<Listening> {
   // One that hangs, or whose socket is closed to this user, says nothing about its port.
-  const daemon = await askDaemon<DaemonStatus>(data, '/v1/status').catch(() => undefined);
+  const daemon = await askDaemon<DaemonStatus>(data, STATUS_PATH).catch(() => undefined);
   const told = /^(.*):(\d+)$/.exec(daemon?.listening ?? '');
   if (daemon !== undefined && told !== null) {
     return { host: reachable(told[1]!), port: Number(told[2]), isTls: daemon.tls, isKnown: true };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BUSY_GIVE_UP_MS, START_BARRIER_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { askDaemon } from '../../control/controlClient.ts';
+import { STATUS_PATH } from '../../control/daemonStatus.ts';
 import { Problem } from '../../protocol/errors.ts';
 import { DirectoryInUse } from '../../store/directory/directoryLock.ts';
 import { explain } from '../../store/open/openErrors.ts';
@@ -28,7 +29,7 @@ export async function openSink(directory: string): Promise<EventSink> {
     return new DatabaseSink(directory, await Store.open(directory, eventsOf(directory), { exists: true }));
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) throw error;
-    if ((await askDaemon(directory, '/v1/status')) !== undefined) return new DaemonSink(directory);
+    if ((await askDaemon(directory, STATUS_PATH)) !== undefined) return new DaemonSink(directory);
     throw new OperatorError(
       `Another import uses ${directory}, or the daemon is just starting or stopping: import again in a moment.`,
     );

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
-import { getSystemErrorMessage } from 'node:util';
 import zlib from 'node:zlib';
+import { reasonOf } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 
 /** Each gives 16 MiB at the most when it is unpacked (RFC 1951: a thousandfold). */
@@ -45,9 +45,9 @@ async function* readPieces(file: string, onRead: (bytes: number) => void): Async
     }
     yield* kept;
   } catch (error) {
-    const { errno, message } = error as NodeJS.ErrnoException;
-    if (errno === undefined) throw error;
-    throw new UnreadableFile(`it cannot be read: ${getSystemErrorMessage(errno) ?? message}.`);
+    const failure = error as NodeJS.ErrnoException;
+    if (failure.errno === undefined) throw error;
+    throw new UnreadableFile(`it cannot be read: ${reasonOf(failure)}.`);
   }
 }
 

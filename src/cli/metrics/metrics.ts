@@ -1,5 +1,5 @@
 import { askDaemon } from '../../control/controlClient.ts';
-import type { MetricFamily } from '../../metrics/family.ts';
+import { METRICS_PATH, type MetricFamily } from '../../metrics/family.ts';
 import { render } from '../../metrics/render.ts';
 import { stoppedFamilies } from '../../metrics/stopped.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
@@ -14,7 +14,7 @@ import { stdoutSink } from '../terminal/sinks.ts';
  */
 export async function metrics({ data }: DataOption): Promise<void> {
   const families = await withDatabase({ data }, async (db) => {
-    const running = await askDaemon<MetricFamily[]>(data, '/v1/metrics');
+    const running = await askDaemon<MetricFamily[]>(data, METRICS_PATH);
     if (running !== undefined) return running;
     say('courtd: the daemon is not running: these metrics come from the database.');
     return stoppedFamilies(db, data, await readShipView(data, db, shipSettingsOf(process.env)));

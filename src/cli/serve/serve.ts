@@ -4,7 +4,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { cachedRoute } from '../../control/cachedRoute.ts';
 import { ControlServer } from '../../control/controlServer.ts';
-import type { DaemonStatus } from '../../control/daemonStatus.ts';
+import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { importRoute } from '../../control/importRoute.ts';
 import { probeRoute } from '../../control/probeRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
@@ -125,7 +125,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const control = new ControlServer(
     options.data,
     [
-      cachedRoute<DaemonStatus>('/v1/status', () => ({
+      cachedRoute<DaemonStatus>(STATUS_PATH, () => ({
         version,
         started_at: startedAt,
         listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,

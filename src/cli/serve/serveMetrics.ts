@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { cachedRoute } from '../../control/cachedRoute.ts';
 import { daemonFamilies, type MetricSources } from '../../metrics/daemon.ts';
 import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
+import { METRICS_PATH } from '../../metrics/family.ts';
 import { MetricsFile } from '../../metrics/metricsFile.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function startMetrics(
     loopDelay.stop();
     await writer?.stop();
   };
-  return { route: cachedRoute('/v1/metrics', look), file: writer, stop };
+  return { route: cachedRoute(METRICS_PATH, look), file: writer, stop };
 }
 
 async function writerOf(file: string, look: () => ReturnType<typeof daemonFamilies>, log: Logger) {

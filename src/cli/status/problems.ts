@@ -175,7 +175,8 @@ function refusalProblems(
     }
     const advice = ADVICE[code];
     if (advice === undefined || (code === 'rate_limited' && requests < RATE_LIMITED)) continue;
-    const message = `${from}: ${times}. ${error}`;
+    // Without the error, in `courtd support`.
+    const message = `${from}: ${times}. ${error}`.trimEnd();
     const finding = code === 'internal_error' ? fail : warn;
     found.push(finding('refused', message, `${advice} ${SEEN}`));
   }

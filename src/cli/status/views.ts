@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
-import type { DaemonStatus } from '../../control/daemonStatus.ts';
+import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import { readShipView, type ShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
@@ -86,7 +86,7 @@ async function askForBackup(data: string): Promise<boolean> {
 /** Read the store first: that is where root becomes the owner of the directory. @throws {OperatorError} where the socket is closed to this user. */
 export async function readDaemonView(data: string): Promise<DaemonView> {
   try {
-    return { daemon: await askDaemon<DaemonStatus>(data, '/v1/status'), hangs: undefined };
+    return { daemon: await askDaemon<DaemonStatus>(data, STATUS_PATH), hangs: undefined };
   } catch (error) {
     if (!(error instanceof DaemonHangs)) throw error;
     return { daemon: undefined, hangs: error };

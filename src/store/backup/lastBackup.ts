@@ -1,6 +1,9 @@
 import path from 'node:path';
 import { overwritePrivate, readPrivate } from '../../base/privateFile.ts';
 
+/** What a backup is called in a directory that keeps several: the parts of its time, in UTC. */
+export const BACKUP_NAME = /^courtd-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
+
 /**
  * When this box was last backed up. A file of its own, because a backup changes nothing in the database, and because the time
  * belongs to the box, while a database may come from another one (a restore).
