@@ -1,6 +1,7 @@
 import type { ReadEvent } from '../store/read/sessionReader.ts';
 import { Bins, linear } from './bins.ts';
 import type { CourtName } from './court.ts';
+import { FirstNames } from './firstNames.ts';
 import { FrameFinder } from './frames.ts';
 import { GRID_FT, Grid } from './grid.ts';
 import { byVerdict, LandingMap, NO_SHOT_TYPE, OTHER_SHOT_TYPES, SHOT_TYPES_MAX } from './landings.ts';
@@ -10,11 +11,13 @@ import { type BallEvent, Rallies } from './rallies.ts';
 import { OTHER_SOURCES, SOURCES_MAX, SourceTally } from './sources.ts';
 import { Pauses, Timeline } from './timeline.ts';
 
-/** At most this many players get a map, and courts are named; the rest are only counted. */
+/** At most this many players get a map; the positions of the rest are only counted. */
 const PLAYERS_MAX = 16;
-const COURTS_NAMED = 16;
 /** No ball is faster (the record smash is 565 km/h): a speed above it or below 0 is a fault of the camera. */
 export const SPEED_MAX_KMH = 1_000;
+
+/** The types that the sheet Players of a workbook counts, too. */
+const NAMES_PLAYER: ReadonlySet<string> = new Set(['BALL_HIT', 'PLAYER_POSITION', 'PLAYER_IDENTITY']);
 
 /** Confidence of events that were revised. */
 export interface Revised {
@@ -29,9 +32,10 @@ export class SessionTally {
   current = 0;
   damaged = 0;
   readonly byType = new Map<string, number>();
-  readonly courts = new Set<string>();
-  hasMoreCourts = false;
-  readonly venues = new Set<string>();
+  readonly courts = new FirstNames();
+  readonly venues = new FirstNames();
+  /** Whoever a hit, a position or an identity names. */
+  readonly players = new FirstNames();
   firstMs: number | undefined;
   lastMs: number | undefined;
   readonly frames: FrameFinder;
@@ -41,7 +45,7 @@ export class SessionTally {
   bouncesWithoutPlace = 0;
   readonly speeds = new Bins(linear(0.1));
   speedsLeftOut = 0;
-  readonly players = new Map<string, Grid>();
+  readonly positions = new Map<string, Grid>();
   positionsLeftOut = 0;
   readonly timeline = new Timeline();
   readonly revised = new Map<string, Revised>();
@@ -62,19 +66,22 @@ export class SessionTally {
     this.pauses.add(eotMs);
     this.sources.of(event.source).add(event);
     this.#addConfidence(event);
-    if (this.courts.size < COURTS_NAMED || this.courts.has(courtId)) this.courts.add(courtId);
-    else this.hasMoreCourts = true;
-    if (this.venues.size < COURTS_NAMED) this.venues.add(venueId);
+    this.courts.add(courtId);
+    this.venues.add(venueId);
     if (!event.current) return;
     this.current++;
     this.byType.set(type, (this.byType.get(type) ?? 0) + 1);
     this.timeline.add(type, eotMs);
-    if (type === 'PLAYER_IDENTITY') return;
     const payload = payloadOf(event.payload);
-    if (payload === undefined) this.damaged++;
-    else if (type === 'PLAYER_POSITION') this.#addPosition(payload);
+    if (payload === undefined) {
+      this.damaged++;
+      return;
+    }
+    if (payload.playerId !== undefined && NAMES_PLAYER.has(type)) this.players.add(payload.playerId);
+    if (type === 'PLAYER_POSITION') this.#addPosition(payload);
     else if (type === 'BALL_SPEED') this.#addSpeed(payload);
-    else this.#rallies.add({ type, courtId, eventId: event.eventId, eotMs, payload });
+    else if (type !== 'PLAYER_IDENTITY')
+      this.#rallies.add({ type, courtId, eventId: event.eventId, eotMs, payload });
   }
 
   /** After the last event. */
@@ -118,13 +125,13 @@ export class SessionTally {
   }
 
   #addPosition({ x, y, playerId = 'no player_id' }: Payload): void {
-    const isLeftOut = !this.players.has(playerId) && this.players.size >= PLAYERS_MAX;
+    const isLeftOut = !this.positions.has(playerId) && this.positions.size >= PLAYERS_MAX;
     if (x === undefined || y === undefined || isLeftOut) {
       this.positionsLeftOut++;
       return;
     }
-    const grid = this.players.get(playerId) ?? new Grid();
-    this.players.set(playerId, grid);
+    const grid = this.positions.get(playerId) ?? new Grid();
+    this.positions.set(playerId, grid);
     grid.add(x, y);
     this.frames.addPosition(x, y);
   }

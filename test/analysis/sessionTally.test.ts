@@ -115,6 +115,22 @@ t.test('a session of days takes longer steps, and no more of them; its longest g
   t.end();
 });
 
+t.test('players are named by current hits, positions and identities, with or without a position', (t) => {
+  const named = (type: string, player_id: unknown, more: object = {}) =>
+    read({ type, ...more }, { player_id, x_ft: 1, y_ft: 1 });
+  const { players } = tallyOf([
+    named('BALL_HIT', 'p 10'),
+    named('PLAYER_IDENTITY', 'p 9'),
+    read({ type: 'PLAYER_POSITION' }, { player_id: 'p 8' }),
+    named('PLAYER_POSITION', 'p 9'),
+    named('PLAYER_POSITION', undefined),
+    named('BALL_HIT', 'p 1', { current: false }),
+    named('BALL_BOUNCE', 'p 2'),
+  ]);
+  t.strictSame([players.sorted(), players.size, players.hasMore], [['p 8', 'p 9', 'p 10'], 3, false]);
+  t.end();
+});
+
 t.test('names without end take bounded memory, and every event is counted', (t) => {
   const tally = tallyOf(
     Array.from({ length: 500 }, (_, i) => [
@@ -126,7 +142,8 @@ t.test('names without end take bounded memory, and every event is counted', (t) 
   const maps = tally.landings();
   t.equal(maps.length, 33);
   t.strictSame([maps.at(-1)?.[0], maps.at(-1)?.[1].total], ['other shot types', 500 - 32]);
-  t.strictSame([tally.players.size, tally.positionsLeftOut], [16, 500 - 16]);
-  t.equal(tally.sources.entries().length, 101 + 1 - 1);
+  t.strictSame([tally.positions.size, tally.positionsLeftOut], [16, 500 - 16]);
+  t.strictSame([tally.players.size, tally.players.hasMore, tally.courts.hasMore], [16, true, false]);
+  t.equal(tally.sources.entries().length, 101);
   t.end();
 });

@@ -100,6 +100,15 @@ t.test('sections stand in one order, also where there is nothing to show in them
   }
 });
 
+t.test('a player is whom any hit, position or identity names, and one is not "1 players"', async (t) => {
+  const { page } = stored(t);
+  const text = page(EMPTY);
+  t.match(text, '<div><dt>Hits</dt><dd><b>0</b><span>1 player</span></dd></div>');
+  t.match(text, '<div><dt>Players</dt><dd>p</dd></div>');
+  t.match(text, / from 1 stored event of this session\./);
+  t.match(page(HOSTILE), '<span>1 player</span>');
+});
+
 t.test('every figure has a name, and a landing outside the maps is listed where it was', async (t) => {
   const { page } = stored(t);
   const text = page(HOSTILE);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { courtdVersion } from '../../base/version.ts';
-import { Html, html, number, utc } from './html.ts';
+import { count, Html, html, utc } from './html.ts';
 import { type Content, SECTIONS } from './sections.ts';
 import { STYLE } from './style.ts';
 
@@ -32,7 +32,7 @@ export function pageOf(content: Content): string {
 </header>
 <main>
 ${sections}</main>
-<footer>Made by courtd ${courtdVersion()} from the ${number(tally.events)} events that were stored of this session.</footer>
+<footer>Made by courtd ${courtdVersion()} from ${count(tally.events, 'stored event')} of this session.</footer>
 </body>
 </html>
 `.text;

@@ -1,4 +1,5 @@
 import type { CourtName, Frame } from '../../analysis/court.ts';
+import type { FirstNames } from '../../analysis/firstNames.ts';
 import {
   type LandingMap,
   NO_SHOT_TYPE,
@@ -70,19 +71,21 @@ function summary({ line, tally }: Content): Html[] {
   const [median, high] = [speeds.quantile(0.5), speeds.quantile(0.95)];
   const tiles: [label: string, value: string, note: string][] = [
     ['Time', duration(lastMs - firstMs), `${at(firstMs)} to ${at(lastMs)} UTC`],
-    ['Hits', number(byType.get('BALL_HIT') ?? 0), count(tally.players.size, 'player')],
+    [
+      'Hits',
+      number(byType.get('BALL_HIT') ?? 0),
+      `${tally.players.hasMore ? 'more than ' : ''}${count(tally.players.size, 'player')}`,
+    ],
     ['Landings', number(all.bounces), `${number(all.in)} in, ${number(all.out)} out`],
     ['In', percent(all.in, all.in + all.out), 'of the landings that were judged'],
     ['Median speed', median === undefined ? '–' : `${number(median)} km/h`, count(speeds.total, 'speed')],
     ['95th percentile', high === undefined ? '–' : `${number(high)} km/h`, 'one ball in twenty was faster'],
   ];
-  const names = (of: Iterable<string>) => [...of].sort(byName).map(shortName).join(', ');
+  const names = (of: FirstNames) =>
+    `${of.sorted().map(shortName).join(', ')}${of.hasMore ? ' and more' : ''}`;
   const facts: [string, string][] = [
-    [
-      'Court',
-      `${names(tally.courts)}${tally.hasMoreCourts ? ' and more' : ''}, venue ${names(tally.venues)}`,
-    ],
-    ['Players', names(tally.players.keys()) || '–'],
+    ['Court', `${names(tally.courts)}, venue ${names(tally.venues)}`],
+    ['Players', names(tally.players) || '–'],
     [
       'Events',
       `${number(tally.current)}, each at its highest revision; ${number(tally.events)} with every revision`,
@@ -220,9 +223,9 @@ function players({ tally, frame }: Content): Html[] {
   const left =
     tally.positionsLeftOut === 0
       ? ''
-      : html`<p class="note">${count(tally.positionsLeftOut, 'position')} without x_ft and y_ft, or of players beyond the first ${tally.players.size}, are not shown.</p>\n`;
-  if (tally.players.size === 0) return [nothing('No player positions in this session.'), html`${left}`];
-  const sorted = [...tally.players].sort(([a], [b]) => byName(a, b));
+      : html`<p class="note">${count(tally.positionsLeftOut, 'position')} without x_ft and y_ft, or of players beyond the first ${tally.positions.size}, are not shown.</p>\n`;
+  if (tally.positions.size === 0) return [nothing('No player positions in this session.'), html`${left}`];
+  const sorted = [...tally.positions].sort(([a], [b]) => byName(a, b));
   return [
     html`<div class="players">${sorted.map(([player, grid]) => playerFigure(player, grid, frame))}</div>\n`,
     html`<p class="note">A square is 2 ft wide: the stronger its colour, the more often the player was seen in it.</p>\n`,
