@@ -5,7 +5,7 @@ import { endOf, type Sending, type Traffic } from './traffic.ts';
 
 /** What a camera does with events that it has no 202 for. */
 
-const NOTHING_FAILED = 'No request was refused or lost yet: let the camera send more.';
+const NOTHING_CAME_AGAIN = 'No refused or lost event came again yet: let the camera send more.';
 
 export function sameEventId(traffic: Traffic): Judgement {
   const renamed = renamings(traffic);
@@ -15,7 +15,7 @@ export function sameEventId(traffic: Traffic): Judgement {
       requestsOf(renamed),
     );
   const again = resent(traffic);
-  if (again.length === 0) return notSeen(NOTHING_FAILED);
+  if (again.length === 0) return notSeen(NOTHING_CAME_AGAIN);
   return pass(
     `${counted(again.length, 'event')} without a 202 came again under the same event_id.`,
     requestsOf(again.slice(0, 2)),
@@ -31,7 +31,7 @@ export function sameContent(traffic: Traffic): Judgement {
       `${counted(changed.length, 'event')} had different content when sent again: resend exactly what was sent, including the eot.`,
       requestsOf(changed),
     );
-  if (again.length === 0) return notSeen(NOTHING_FAILED);
+  if (again.length === 0) return notSeen(NOTHING_CAME_AGAIN);
   return pass(`${counted(again.length, 'event')} came again unchanged.`, requestsOf(again.slice(0, 2)));
 }
 
@@ -51,9 +51,8 @@ export function losesNothing(traffic: Traffic): Judgement {
       lost.map(({ exchange }) => exchange),
     );
   const saved = resent(traffic).filter(({ after }) => after.outcome === 'stored');
-  const waiting =
-    open.length > 0 ? ` ${counted(open.length, 'event')} were still on the way at the end.` : '';
-  if (saved.length === 0) return notSeen(`${NOTHING_FAILED}${waiting}`);
+  const waiting = open.length > 0 ? ` ${counted(open.length, 'event')} still on the way at the end.` : '';
+  if (saved.length === 0) return notSeen(`${NOTHING_CAME_AGAIN}${waiting}`);
   return pass(
     `${counted(saved.length, 'event')} without a 202 came again until they were stored.${waiting}`,
     requestsOf(saved.slice(0, 2)),

@@ -123,6 +123,15 @@ t.test('a careless camera fails exactly the line that it is careless about', (t)
   t.end();
 });
 
+t.test('an event that has not come again is not told as if nothing had been refused', (t) => {
+  const refused: readonly Line[] = [[0, { events: ['a'], status: 503 }]];
+  const sentence = 'No refused or lost event came again yet: let the camera send more.';
+  t.match(said('same_content', refused), { verdict: 'not seen', message: sentence });
+  const { message } = said('loses_nothing', refused);
+  t.equal(message, `${sentence} 1 event still on the way at the end.`);
+  t.end();
+});
+
 t.test("what is the box's doing, or bad luck, fails nobody", (t) => {
   const fair: Readonly<Record<string, readonly Line[]>> = {
     'events that all say the same': [
