@@ -30,7 +30,7 @@ const EVENT_MS = 400;
 const REVISED_AFTER = 2;
 
 /** One court's match. */
-export class Match {
+class Match {
   readonly #session: string;
   readonly #court: string;
   readonly #awaited: CourtEvent[] = [];

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { packagesIn } from './modules.ts';
+import { ROOT } from './release.ts';
 
 /** /usr/share/doc/courtd/copyright: the licence of every part, taken from the parts themselves. */
 export function copyrightOf(modules: string): string {
@@ -28,20 +29,7 @@ function partOf(folder: string): string {
 
 const OWN = `courtd, in /usr/lib/courtd/bin and /usr/lib/courtd/src, is under the MIT licence:
 
-Copyright (c) 2026 the courtd authors
-
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
-documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
-rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
-persons to whom the Software is furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
-OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+${fs.readFileSync(path.join(ROOT, 'LICENSE'), 'utf8').trim()}
 
 It comes with the parts below.
 `;

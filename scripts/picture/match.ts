@@ -1,3 +1,4 @@
+import { Random } from '../../src/cli/simulate/random.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 
 /** A made-up doubles match of pickleball, the same each time, for the picture of a report. */
@@ -30,20 +31,10 @@ const RALLY: readonly Shot[] = [
 ];
 const PLAYERS = ['amara', 'ben', 'chiara', 'dev'] as const;
 
-/** mulberry32: the same numbers for the same seed. */
-function chance(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** @returns its events in the order in which cameras would send them. */
 export function match(): WireEvent[] {
-  const next = chance(20260314);
+  const random = new Random(20260314);
+  const next = () => random.next();
   const about = (mean: number, spread: number) =>
     mean + spread * (next() + next() + next() + next() - 2) * 1.7;
   const rounded = (value: number) => Math.round(value * 100) / 100;
