@@ -5,12 +5,16 @@ import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparqu
 import t from 'tap';
 import { COLUMNS, DICTIONARY, dictionaryEntries } from '../../src/cli/export/columns.ts';
 import { exportSession } from '../../src/cli/export/exportSession.ts';
+import { SessionTotals } from '../../src/cli/export/sessionTotals.ts';
 import { CELL_CHARS, STYLES } from '../../src/cli/export/xlsxSheet.ts';
 import { writeArchive, ZipEntry } from '../../src/cli/export/zipArchive.ts';
 import { ScratchFile } from '../../src/cli/terminal/scratchFile.ts';
+import { JsonReader } from '../../src/protocol/jsonReader.ts';
+import { readPayload } from '../../src/protocol/sentEvent.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
+import { reader } from '../harness/readEvents.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
 import { objectsOf, rowsOf, sheetsOf, timeOf, unzip } from '../harness/xlsx.ts';
 
@@ -144,6 +148,28 @@ t.test('Summary counts current revisions, and Players counts what names a player
     ],
   );
 });
+
+t.test(
+  'Summary names a court however long its id is; Players has what is too long a name under (others)',
+  (t) => {
+    const read = reader();
+    const [court, name] = ['🎾'.repeat(256), 'x'.repeat(257)];
+    const totals = new SessionTotals();
+    for (const player_id of [name, 'zoe']) {
+      const hit = read({ type: 'BALL_HIT', courtId: court }, { player_id });
+      totals.add(hit, readPayload(new JsonReader(hit.payload)));
+    }
+    t.strictSame(totals.rows().at(-1), ['Events of court', 2, court]);
+    t.strictSame(
+      totals.players().map(([player, hits]) => [player, hits]),
+      [
+        ['zoe', 1],
+        ['(others)', 1],
+      ],
+    );
+    t.end();
+  },
+);
 
 t.test('Parquet has every revision, under the names of the CSV, typed', async (t) => {
   const bytes = await exported(t, 'parquet');

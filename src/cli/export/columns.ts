@@ -58,7 +58,7 @@ export const PLAYER_COLUMNS: readonly Column[] = [
   added('last_eot', 'when the last of these events happened, in UTC'),
 ];
 
-/** Every column that a format may have. */
+/** The columns of CSV and Parquet; those of a workbook are among them, but for `PLAYER_COLUMNS`. */
 export const DICTIONARY: readonly Column[] = [...COLUMNS, EOT_TEXT];
 
 /** The dictionary for programs: `export --describe --json`, and the metadata of a Parquet file. */

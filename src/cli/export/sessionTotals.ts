@@ -1,10 +1,12 @@
+import { NamedTallies } from '../../analysis/namedTallies.ts';
 import { EVENT_TYPES } from '../../protocol/event.ts';
 import type { readPayload } from '../../protocol/sentEvent.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import type { CellValue, Time } from './xlsxSheet.ts';
 
-/** Names that are counted each for itself, and their length: a session has a few players and courts. The rest is counted together. */
+/** A session has a few players and courts: events of further names are counted together. */
 const NAMES_COUNTED = 10_000;
+/** UTF-16 code units of a player's name: in a payload, it may be as long as a body. */
 const NAME_CHARS = 256;
 const OTHERS = '(others)';
 
@@ -12,8 +14,8 @@ interface Player {
   hits: number;
   positions: number;
   identities: number;
-  readonly first: Time;
-  last: Time;
+  first?: Time;
+  last?: Time;
 }
 
 const COUNTED_AS: Readonly<Record<string, 'hits' | 'positions' | 'identities'>> = {
@@ -25,8 +27,12 @@ const COUNTED_AS: Readonly<Record<string, 'hits' | 'positions' | 'identities'>> 
 /** What the sheets Summary and Players say of a session, counted as its events pass, in order of eot. */
 export class SessionTotals {
   readonly #types = new Map<string, number>(EVENT_TYPES.map((type) => [type, 0]));
-  readonly #courts = new Map<string, { events: number }>();
-  readonly #players = new Map<string, Player>();
+  readonly #courts = new NamedTallies(NAMES_COUNTED, OTHERS, () => ({ events: 0 }));
+  readonly #players = new NamedTallies<Player>(NAMES_COUNTED, OTHERS, () => ({
+    hits: 0,
+    positions: 0,
+    identities: 0,
+  }));
   #events = 0;
   #first: Time | undefined;
   #last: Time | undefined;
@@ -39,7 +45,7 @@ export class SessionTotals {
     this.#first ??= time;
     this.#last = time;
     this.#types.set(event.type, (this.#types.get(event.type) ?? 0) + 1);
-    entryOf(this.#courts, event.courtId, () => ({ events: 0 })).events++;
+    this.#courts.of(event.courtId).events++;
     if (event.type === 'BALL_BOUNCE' && payload.is_in !== undefined) {
       this.#bounces[payload.is_in === true ? 'in' : 'out']++;
     }
@@ -47,12 +53,11 @@ export class SessionTotals {
       this.#fastest = Math.max(this.#fastest ?? payload.kmh, payload.kmh);
     }
     const kind = COUNTED_AS[event.type];
-    if (kind === undefined || typeof payload.player_id !== 'string') return;
-    const player = entryOf(this.#players, payload.player_id, () => ({
-      ...{ hits: 0, positions: 0, identities: 0 },
-      ...{ first: time, last: time },
-    }));
+    const { player_id } = payload;
+    if (kind === undefined || typeof player_id !== 'string') return;
+    const player = this.#players.of(player_id.length > NAME_CHARS ? OTHERS : player_id);
     player[kind]++;
+    player.first ??= time;
     player.last = time;
   }
 
@@ -69,28 +74,21 @@ export class SessionTotals {
       ['Bounces out', this.#bounces.out],
       ['Highest speed, km/h', this.#fastest],
       [],
-      ...[...this.#courts].map(([name, { events }]) => ['Events of court', events, name]),
+      ...this.#courts.entries([OTHERS]).map(([name, { events }]) => ['Events of court', events, name]),
     ];
   }
 
-  /** @returns the rows of the sheet Players, in the order of the names. */
+  /** @returns the rows of the sheet Players, in the order of the names, `(others)` last. */
   players(): CellValue[][] {
-    return [...this.#players]
-      .sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
-      .map(([name, player]) => [
+    return this.#players
+      .entries([OTHERS])
+      .map(([name, { hits, positions, identities, first, last }]) => [
         name,
-        ...[player.hits, player.positions, player.identities],
-        ...[player.first, player.last],
+        hits,
+        positions,
+        identities,
+        first,
+        last,
       ]);
   }
-}
-
-function entryOf<Entry>(entries: Map<string, Entry>, name: string, make: () => Entry): Entry {
-  const known = entries.get(name);
-  if (known !== undefined) return known;
-  const isOther = name.length > NAME_CHARS || entries.size >= NAMES_COUNTED;
-  const key = isOther ? OTHERS : name;
-  const entry = entries.get(key) ?? make();
-  entries.set(key, entry);
-  return entry;
 }
