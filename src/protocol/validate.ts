@@ -88,8 +88,12 @@ interface Faults {
 
 function faultsOf({ sent, tooLarge }: SentEvent, json: JsonReader, rules: EventRules): Faults {
   const all: Fault[] = [];
-  for (const error of findFaults(sent) ? [] : (findFaults.errors ?? []))
-    all.push({ path: pathOf(error), message: messageOf(error) });
+  for (const error of findFaults(sent) ? [] : (findFaults.errors ?? [])) {
+    const fault = { path: pathOf(error), message: messageOf(error) };
+    const last = all.at(-1);
+    // A fraction out of range breaks two keywords of the schema, and one rule: it is told once.
+    if (fault.path !== last?.path || fault.message !== last.message) all.push(fault);
+  }
   const { eot, venue_id } = (sent ?? {}) as Record<string, unknown>;
   if (typeof eot === 'string' && eotToNs(eot) === undefined)
     all.push({ path: 'eot', message: `${eotFault(eot)}, was ${quote(eot)}` });

@@ -62,7 +62,7 @@ t.test(
 t.test('each bound, one step outside', async (t) => {
   const steps: Record<string, string[]> = {
     confidence: ['-5e-324', '1.0000000000000002', '-1', '2', '1e400', '-1e400'],
-    revision: ['-1', '2147483648', '0.5', '1e400', '"0"', 'null', 'true', '[]', '{}'],
+    revision: ['-1', '2147483648', '0.5', '-0.5', '2147483648.5', '1e400', '"0"', 'null', 'true', '[]', '{}'],
     schema_version: [
       '"1."',
       '"1"',
