@@ -146,6 +146,30 @@ t.test(
   },
 );
 
+t.test('a start without an inode for another file: one sentence, nothing is lost', mounting, async (t) => {
+  const disk = await SmallDisk.mount(t, 8);
+  const first = await Daemon.start(t, [], disk.data);
+  const sent = events(100);
+  t.equal((await first.post(sent)).status, 202);
+  t.equal(await first.stop(), 0);
+  disk.fillInodes();
+  for (const command of [
+    ['serve', '--port', '0'],
+    ['token', 'rotate'],
+    ['session', 'list'],
+  ]) {
+    const { status, stdout, stderr } = await courtd([...command, '--data', disk.data]);
+    t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
+    t.match(
+      stderr,
+      /^courtd: The disk of \S+ has no room for another file \("df -i"\): remove some, and try again\.\n$/,
+    );
+  }
+  disk.makeRoom();
+  const again = await Daemon.run(t, disk.data, first.token);
+  t.strictSame(await storedIds(again), idsOf(sent));
+});
+
 t.test('no room while the log is written: refused and healed, wherever it is met', injecting, async (t) => {
   for (const file of ['courtd.db-wal', 'courtd.db-shm']) {
     const daemon = await Daemon.start(t, ['--rate-limit', '0']);

@@ -3,7 +3,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { type Cleanup, run } from './daemon.ts';
 
-/** A disk of a few megabytes that can be filled to the last byte and emptied again. */
+/** Files and folders that fit: far more than any test makes, and few enough to use all of them up. */
+const INODES = 1_000;
+
+/** A disk of a few megabytes that can be filled to the last byte, or the last inode, and emptied again. */
 
 export class SmallDisk {
   readonly folder: string;
@@ -26,7 +29,7 @@ export class SmallDisk {
       '-t',
       'tmpfs',
       '-o',
-      `size=${mebibytes}M`,
+      `size=${mebibytes}M,nr_inodes=${INODES}`,
       'tmpfs',
       folder,
     ]);
@@ -53,8 +56,15 @@ export class SmallDisk {
     }
   }
 
+  /** Takes all inodes: there are bytes left, but no file can be made. `makeRoom` gives them back. */
+  fillInodes(): void {
+    fs.mkdirSync(this.#filler);
+    for (let left = fs.statfsSync(this.folder).ffree; left > 0; left--)
+      fs.writeFileSync(path.join(this.#filler, `${left}`), '');
+  }
+
   makeRoom(): void {
-    fs.rmSync(this.#filler);
+    fs.rmSync(this.#filler, { recursive: true });
   }
 }
 

@@ -12,6 +12,10 @@ export function explain(error: unknown, directory: string): unknown {
   if (error instanceof OperatorError) return error;
   const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
   const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : (sqliteCode(error) ?? own);
+  if (/^(ENOSPC|SQLITE_CANTOPEN)/.test(code) && hasNoInode(directory)) {
+    const sentence = `The disk of ${directory} has no room for another file ("df -i"): remove some, and try again.`;
+    return new OperatorError(sentence, { cause: error });
+  }
   const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory;
   const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
@@ -34,6 +38,16 @@ function accessError(directory: string, mode: number): string | undefined {
     return undefined;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code;
+  }
+}
+
+/** SQLite says CANTOPEN of the files that it cannot make beside the database. Some file systems have no count: 0 of 0 are free. */
+function hasNoInode(directory: string): boolean {
+  try {
+    const { files, ffree } = fs.statfsSync(directory);
+    return files > 0 && ffree === 0;
+  } catch {
+    return false;
   }
 }
 
