@@ -6,7 +6,7 @@ import t from 'tap';
 import { partialNameOf } from '../../src/base/atomicFile.ts';
 import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
 import { fileSink } from '../../src/cli/terminal/sinks.ts';
-import { BIN, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, type Cleanup, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 
 const EVENTS = 20 * READ_CHUNK_ROWS;
@@ -21,7 +21,7 @@ const command = ['export', 'long', '--data', daemon.data, '--format', 'ndjson'];
 const whole = await run(BIN, command);
 
 /** A folder of its own with an older export in it. */
-function folderWith(t: Parameters<typeof temporaryFolder>[0], content = OLD) {
+function folderWith(t: Cleanup, content = OLD) {
   const folder = temporaryFolder(t);
   const file = path.join(folder, 'out.ndjson');
   fs.writeFileSync(file, content);
@@ -36,7 +36,7 @@ const TRIES = 20;
  * @param isLate whether the export was done before that; another one is tried then.
  */
 async function whileWriting<Seen>(
-  t: Parameters<typeof temporaryFolder>[0],
+  t: Cleanup,
   act: (child: ReturnType<typeof start>, place: ReturnType<typeof folderWith>) => Seen,
   isLate: (outcome: { seen: Seen; status: number | null }) => boolean = ({ status }) => status === 0,
 ) {

@@ -11,7 +11,7 @@ import { writeArchive, ZipEntry } from '../../src/cli/export/zipArchive.ts';
 import { ScratchFile } from '../../src/cli/terminal/scratchFile.ts';
 import { JsonReader } from '../../src/protocol/jsonReader.ts';
 import { readPayload } from '../../src/protocol/sentEvent.ts';
-import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
 import { reader } from '../harness/readEvents.ts';
@@ -62,10 +62,7 @@ new Committer(db).append(...court(...sent.map((one) => ({ ...one, session_id: SE
 db.close();
 
 /** @returns the file that an export wrote, which left nothing beside it. */
-async function exported(
-  t: Parameters<typeof temporaryFolder>[0],
-  format: 'xlsx' | 'parquet',
-): Promise<Buffer> {
+async function exported(t: Cleanup, format: 'xlsx' | 'parquet'): Promise<Buffer> {
   const folder = temporaryFolder(t);
   const output = path.join(folder, 'out');
   await exportSession(SESSION, { data, format, output });

@@ -1,7 +1,15 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { BIN, type CommandResult, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import {
+  BIN,
+  type Cleanup,
+  type CommandResult,
+  courtd,
+  Daemon,
+  run,
+  temporaryFolder,
+} from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { withoutStrace } from '../harness/strace.ts';
 
@@ -34,7 +42,7 @@ function as(who: Who, ...args: string[]): Promise<CommandResult> {
 }
 
 /** The data directory of a daemon, as the package makes it, with an event in it; and a folder that only root can enter. */
-async function venue(t: Parameters<typeof temporaryFolder>[0], mode = 0o2770) {
+async function venue(t: Cleanup, mode = 0o2770) {
   const folder = temporaryFolder(t);
   fs.chmodSync(folder, 0o755);
   const [data, roots] = [path.join(folder, 'data'), path.join(folder, 'roots')];

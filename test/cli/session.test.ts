@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Daemon } from '../harness/daemon.ts';
+import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 
@@ -8,7 +8,7 @@ runInProcess();
 const LATE_MS = 3_600_000;
 
 /** One session with something of everything, and two small ones around it. */
-async function filled(t: Parameters<typeof Daemon.start>[0]) {
+async function filled(t: Cleanup) {
   const daemon = await Daemon.start(t);
   const session_id = 'match 1, "Füßen" 🎾';
   const startedMs = Date.now();

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { answerOf } from '../harness/rawClient.ts';
 
@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 t.jobs = 3;
 
 /** A daemon whose clock can be set; time passes in it as everywhere. */
-async function daemonWithClock(t: Parameters<typeof temporaryFolder>[0], args: readonly string[] = []) {
+async function daemonWithClock(t: Cleanup, args: readonly string[] = []) {
   const file = path.join(temporaryFolder(t), 'clock');
   // Renamed into place: the library reads it at every look at the clock.
   const setClock = (offset: string) => {

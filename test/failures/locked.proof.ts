@@ -2,13 +2,13 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { storedIds } from '../harness/cameras.ts';
-import { Daemon } from '../harness/daemon.ts';
+import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf, RawClient, request } from '../harness/rawClient.ts';
 
 /** Another program that takes the write lock. */
-function locker(t: { teardown(end: () => unknown): void }, daemon: Daemon) {
+function locker(t: Cleanup, daemon: Daemon) {
   const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
   t.teardown(() => other.close());
   return { lock: () => other.exec('BEGIN IMMEDIATE'), release: () => other.exec('ROLLBACK') };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { Store } from '../../src/store/store.ts';
-import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { logged, timesLogged } from '../harness/logged.ts';
 import { court, recorder, refusal } from '../harness/scratchStore.ts';
@@ -22,7 +22,7 @@ const KEPT_BYTES = 64 * MIB;
 type Asserts = Pick<typeof t, 'equal' | 'ok' | 'teardown'>;
 
 /** Another program that began to read and does not end, until it is told to. */
-function startReading(t: { teardown(end: () => unknown): void }, directory: string): () => void {
+function startReading(t: Cleanup, directory: string): () => void {
   const db = new Database(path.join(directory, 'courtd.db'), { readonly: true });
   t.teardown(() => db.close());
   db.exec('BEGIN; SELECT * FROM session');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { storedIds } from '../harness/cameras.ts';
-import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, type Cleanup, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 
 /** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
@@ -13,7 +13,7 @@ const PAGE_BYTES = 4096;
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-type Test = Parameters<typeof temporaryFolder>[0] & Pick<typeof t, 'match' | 'strictSame'>;
+type Test = Cleanup & Pick<typeof t, 'match' | 'strictSame'>;
 
 /** Every file but the shared memory, which each start makes anew: whose it is, who may use it, and what it holds. */
 function snapshot(folder: string): string[] {

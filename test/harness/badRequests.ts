@@ -1,4 +1,4 @@
-import { Daemon } from './daemon.ts';
+import { type Cleanup, Daemon } from './daemon.ts';
 import { event } from './events.ts';
 import { type Asserts, checkProblem } from './problem.ts';
 import { type Answer, answerOf } from './rawClient.ts';
@@ -18,7 +18,7 @@ export class BadTable {
     this.daemon = daemon;
   }
 
-  static async open(t: Parameters<typeof Daemon.start>[0], args: readonly string[] = []): Promise<BadTable> {
+  static async open(t: Cleanup, args: readonly string[] = []): Promise<BadTable> {
     return new BadTable(await Daemon.start(t, ['--rate-limit', '0', ...args]));
   }
 

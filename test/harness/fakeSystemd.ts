@@ -1,10 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { type CommandResult, courtd, temporaryFolder } from './daemon.ts';
+import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
 
 /** Programs of the system that answer what a test says, in front of the PATH. */
 
-type Test = Parameters<typeof temporaryFolder>[0];
 export type Properties = Readonly<Record<string, string>>;
 
 const SERVICE = path.resolve(import.meta.dirname, '../../systemd/courtd.service');
@@ -33,7 +32,7 @@ export class FakeSystemd {
   readonly folder: string;
 
   /** At first there is no systemd, and the clock follows a time server. */
-  constructor(t: Test) {
+  constructor(t: Cleanup) {
     this.folder = temporaryFolder(t);
     this.program('systemctl', NOT_BOOTED);
     this.program('journalctl', 'echo "No journal files were found." >&2; exit 1');
@@ -97,7 +96,7 @@ export class FakeSystemd {
   }
 
   /** For this process as well, until the test is over. */
-  use(t: Test): void {
+  use(t: Cleanup): void {
     const before = process.env.PATH;
     process.env.PATH = this.environment().PATH;
     t.teardown(() => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import readline from 'node:readline';
-import { cleanEnvironment, start, type temporaryFolder } from './daemon.ts';
+import { type Cleanup, cleanEnvironment, start } from './daemon.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 /** What `npm start` runs. */
@@ -11,7 +11,7 @@ export const COMMAND = [
 ] as const;
 
 /** `npm start` on a data directory, until it has printed its command and the line after that. */
-export async function started(t: Parameters<typeof temporaryFolder>[0], data: string, told = {}) {
+export async function started(t: Cleanup, data: string, told = {}) {
   const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0', ...told });
   const child = start(...COMMAND, { env });
   const exited = once(child, 'exit');

@@ -8,9 +8,7 @@ import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
-import { temporaryFolder } from './daemon.ts';
-
-type Test = Parameters<typeof temporaryFolder>[0];
+import { type Cleanup, temporaryFolder } from './daemon.ts';
 
 /** @returns events as requests of one each would bring them. */
 export function court(...sent: WireEvent[]): CourtEvent[] {
@@ -23,7 +21,7 @@ export function unbindable(event: CourtEvent): CourtEvent {
 }
 
 /** @returns an open database in a folder that goes away, closed after the test if it was not before. */
-export function scratch(t: Test, folder = temporaryFolder(t)): { folder: string; db: Database.Database } {
+export function scratch(t: Cleanup, folder = temporaryFolder(t)): { folder: string; db: Database.Database } {
   const db = openDatabase(folder, { create: true });
   t.teardown(() => db.close());
   return { folder, db };
@@ -33,7 +31,7 @@ export function scratch(t: Test, folder = temporaryFolder(t)): { folder: string;
  * @returns another connection to a database that this process may have open. Not by `openDatabase`, which reads the
  * file's header: closing that descriptor would drop the locks of the first one.
  */
-export function otherConnection(t: Test, folder: string): Database.Database {
+export function otherConnection(t: Cleanup, folder: string): Database.Database {
   const db = new Database(databaseFile(folder), { timeout: 0 });
   t.teardown(() => db.close());
   return db;

@@ -1,9 +1,9 @@
-import { Daemon, type temporaryFolder } from './daemon.ts';
+import { type Cleanup, Daemon } from './daemon.ts';
 import { events } from './events.ts';
 
 /** @returns a data directory with events in it, and its daemon, which has stopped. */
 export async function stored(
-  t: Parameters<typeof temporaryFolder>[0],
+  t: Cleanup,
   count = 20,
   overrides: Record<string, unknown> = {},
 ): Promise<Daemon> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BIN, start } from './daemon.ts';
+import { BIN, type Cleanup, start } from './daemon.ts';
 
 /**
  * A `courtd tail --json --follow` in a process of its own, and what it has printed. Who waits for something that does not come
@@ -25,7 +25,7 @@ export class Tail {
   stdout = '';
   stderr = '';
 
-  constructor(t: { teardown(end: () => unknown): void }, data: string, ...args: string[]) {
+  constructor(t: Cleanup, data: string, ...args: string[]) {
     this.child = start(BIN, ['tail', '--follow', '--json', '--data', data, ...args]);
     this.ended = new Promise((resolve) => {
       this.child.once('close', (status, signal) => resolve(status ?? signal));

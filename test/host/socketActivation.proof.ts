@@ -7,7 +7,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import t from 'tap';
-import { BIN, cleanEnvironment, courtd, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, type Cleanup, cleanEnvironment, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { SocketHolder } from '../harness/supervisor.ts';
 
@@ -105,7 +105,7 @@ interface Passed {
 }
 
 /** Runs serve with a descriptor as its third. @returns its status, and what it said. */
-async function serveWith(t: Parameters<typeof temporaryFolder>[0], { fd, count = '1', pid = '$$' }: Passed) {
+async function serveWith(t: Cleanup, { fd, count = '1', pid = '$$' }: Passed) {
   const serve = ['serve', '--data', temporaryFolder(t), '--host', '127.0.0.1', '--port', '0'];
   const script = `LISTEN_FDS=${count} LISTEN_PID=${pid} exec "$@"`;
   const child = spawn('sh', ['-c', script, 'sh', BIN, ...serve], {

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { BIN, run, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, type Cleanup, run, temporaryFolder } from '../harness/daemon.ts';
 
 const UNITS = path.resolve(import.meta.dirname, '../../systemd');
 const SERVICES = ['courtd.service', 'courtd-backup.service', 'courtd-prune.service', 'courtd-feed.service'];
@@ -16,7 +16,7 @@ const analyzing = {
 };
 
 /** @returns the units with this checkout's program in the place of the installed one. */
-function units(t: Parameters<typeof temporaryFolder>[0]): string[] {
+function units(t: Cleanup): string[] {
   const folder = temporaryFolder(t);
   const names = fs.readdirSync(UNITS).filter((name) => /\.(service|socket|timer)$/.test(name));
   return names.map((name) => {

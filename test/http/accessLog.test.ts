@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import t from 'tap';
 import { AccessLog, RequestInfo } from '../../src/http/accessLog.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
-import { Daemon } from '../harness/daemon.ts';
+import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { answerOf, RawClient, request } from '../harness/rawClient.ts';
@@ -22,7 +22,7 @@ interface Line {
 type Clients = Readonly<Record<string, { readonly refused?: number }>>;
 
 /** Traffic whose lines are kept, as its requests would be noted. */
-function recorded(t: { teardown(end: () => unknown): void }) {
+function recorded(t: Cleanup) {
   const lines: Line[] = [];
   const write = (level: string) => (fields: object, msg: string) => lines.push({ level, msg, ...fields });
   const levels = ['debug', 'info', 'warn'].map((level) => [level, write(level)]);

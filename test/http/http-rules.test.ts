@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { show } from '../harness/badRequests.ts';
-import { Daemon } from '../harness/daemon.ts';
+import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { logged } from '../harness/logged.ts';
 import { type Asserts, checkProblem } from '../harness/problem.ts';
@@ -26,8 +26,6 @@ const body = () => JSON.stringify(event());
 
 const ask = (t: Cleanup, parts: RequestParts): Promise<Answer> =>
   RawClient.ask(t, daemon, request(daemon, parts), newAddress());
-type Cleanup = Parameters<typeof RawClient.ask>[0];
-
 /** Asks with a body of one good event. */
 const askGood = (t: Cleanup, parts: RequestParts) => ask(t, { body: body(), ...parts });
 

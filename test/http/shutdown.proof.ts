@@ -4,7 +4,7 @@ import net from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { SHUTDOWN_IDLE_MS } from '../../src/base/limits.ts';
-import { Daemon } from '../harness/daemon.ts';
+import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { RawClient, request } from '../harness/rawClient.ts';
 
@@ -25,7 +25,7 @@ async function isClosing(daemon: Daemon): Promise<void> {
 }
 
 /** @returns a connection that has been accepted and is idle, as those that were made before it. */
-async function connectAndUse(t: Parameters<typeof RawClient.connect>[0], daemon: Daemon): Promise<RawClient> {
+async function connectAndUse(t: Cleanup, daemon: Daemon): Promise<RawClient> {
   const client = await RawClient.connect(t, daemon);
   client.send(request(daemon, { body: '[]' }));
   await client.next();

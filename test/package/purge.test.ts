@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { run, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, run, temporaryFolder } from '../harness/daemon.ts';
 
 const SCRIPT = path.resolve(import.meta.dirname, '../../scripts/package/debian/courtd.postrm');
 const EVENTS = 'courtd/nested/courtd.db';
@@ -15,7 +15,7 @@ function purge(folder: string, ...env: string[]) {
   return run('env', [...env, 'sh', '-c', script, 'postrm', 'purge']);
 }
 
-function place(t: Parameters<typeof temporaryFolder>[0], events = EVENTS): string {
+function place(t: Cleanup, events = EVENTS): string {
   const folder = temporaryFolder(t);
   fs.mkdirSync(path.dirname(path.join(folder, events)), { recursive: true });
   fs.writeFileSync(path.join(folder, events), 'events');

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { Random } from '../harness/random.ts';
 import { Box } from './box.ts';
@@ -11,7 +11,7 @@ const SEED = Number(process.env.SHIP_SEED ?? Date.now() % 1e6);
 const KILLS = 6;
 
 /** Another courtd, and a box that ships to it. */
-async function pair(t: Parameters<typeof temporaryFolder>[0], args: readonly string[] = []) {
+async function pair(t: Cleanup, args: readonly string[] = []) {
   const daemon = await Daemon.start(t, args);
   const creds = path.join(temporaryFolder(t), 'token');
   fs.writeFileSync(creds, `${daemon.token}\n`);

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { NatsServers } from '../harness/nats.ts';
 import { missingNats } from '../harness/natsProgram.ts';
@@ -11,7 +11,7 @@ import { digestOf, gapsOf, Headquarters } from './headquarters.ts';
 const skip = await missingNats();
 
 /** A server with its streams, and a box that ships to it. */
-async function fleet(t: Parameters<typeof temporaryFolder>[0], config = '') {
+async function fleet(t: Cleanup, config = '') {
   const servers = await NatsServers.start(t, { config });
   const hq = await Headquarters.connect(t, servers.url);
   await hq.init();

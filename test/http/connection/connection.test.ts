@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { show } from '../../harness/badRequests.ts';
-import { Daemon } from '../../harness/daemon.ts';
+import { type Cleanup, Daemon } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
 import { checkProblem } from '../../harness/problem.ts';
 import { type Answer, newAddress, RawClient, type RequestParts, request } from '../../harness/rawClient.ts';
@@ -11,7 +11,6 @@ import { type Answer, newAddress, RawClient, type RequestParts, request } from '
 const daemon = await Daemon.start(t, ['--rate-limit', '0']);
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 const good = (parts: RequestParts = {}) => request(daemon, { body: JSON.stringify(event()), ...parts });
-type Cleanup = Parameters<typeof RawClient.ask>[0];
 const ask = (t: Cleanup, bytes: string | Buffer): Promise<Answer> =>
   RawClient.ask(t, daemon, bytes, newAddress());
 

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { listTokens, rotateToken } from '../../../src/store/tokens/tokens.ts';
+import type { Cleanup } from '../../harness/daemon.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 let compared = 0;
@@ -17,8 +18,6 @@ const { TokenVerifier } = await t.mockImport<typeof import('../../../src/store/t
   '../../../src/store/tokens/tokenVerifier.ts',
   { 'node:crypto': counting },
 );
-
-type Test = Parameters<typeof scratch>[0];
 
 const noFailure = (error: unknown) => {
   throw error;
@@ -72,7 +71,7 @@ t.test('last uses are written again after a commit that failed', async (t) => {
 });
 
 /** @returns a function that lets the monotonic clock go on, and not the clock of the box. */
-function monotonicClock(t: Test): (ms: number) => void {
+function monotonicClock(t: Cleanup): (ms: number) => void {
   const { now } = performance;
   t.teardown(() => Object.assign(performance, { now }));
   let passedMs = 0;
@@ -130,7 +129,7 @@ t.test('a box that starts with a clock of long ago does not prolong a grace', as
 });
 
 /** @returns a verifier whose look at the database fails with `code` while there is one, and what it reports. */
-function failing(t: Test) {
+function failing(t: Cleanup) {
   const { db } = scratch(t);
   const { token } = rotateToken(db, 0, Date.now());
   const state: { code: string | undefined; told: unknown[] } = { code: undefined, told: [] };

@@ -3,7 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { migrate, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
-import { BIN, courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
+import { BIN, type Cleanup, courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import { makeNewer } from '../../harness/newerCourtd.ts';
 import { scratch } from '../../harness/scratchStore.ts';
@@ -17,9 +17,7 @@ const NEWER_BIN = path.join(NEWER, 'bin/courtd');
 const COPY = `courtd.db.layout-${SCHEMA_VERSION}`;
 const NEW_LAYOUT = SCHEMA_VERSION + 1;
 
-type Test = Parameters<typeof temporaryFolder>[0];
-
-async function filled(t: Test, data = temporaryFolder(t)) {
+async function filled(t: Cleanup, data = temporaryFolder(t)) {
   const daemon = await Daemon.start(t, [], data);
   const sent = events(500);
   await (await daemon.post(sent)).text();
@@ -39,7 +37,7 @@ function layout(file: string): unknown {
 }
 
 /** The newer courtd. */
-function newer(t: Test, data: string, token: string): Promise<Daemon> {
+function newer(t: Cleanup, data: string, token: string): Promise<Daemon> {
   return Daemon.run(t, data, token, [], {}, [], NEWER_BIN);
 }
 

@@ -7,7 +7,7 @@ import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
 import { GroupCommit, type GroupCommitOptions } from '../../../src/store/write/groupCommit.ts';
 import { MAINTENANCE_RETRY_MS } from '../../../src/store/write/maintenanceSteps.ts';
-import { temporaryFolder } from '../../harness/daemon.ts';
+import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import {
   court,
@@ -19,7 +19,7 @@ import {
 } from '../../harness/scratchStore.ts';
 
 /** A writer on a database of its own. */
-function makeWriter(t: Parameters<typeof scratch>[0], options: GroupCommitOptions = {}) {
+function makeWriter(t: Cleanup, options: GroupCommitOptions = {}) {
   const { folder, db } = scratch(t);
   const { on, told } = recorder();
   const commits: number[] = [];
@@ -69,7 +69,7 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
 });
 
 /** Nobody becomes late, however slow this machine is. */
-function stopClock(t: Parameters<typeof scratch>[0]): void {
+function stopClock(t: Cleanup): void {
   const { performance } = globalThis;
   const now = performance.now();
   performance.now = () => now;
@@ -178,7 +178,7 @@ t.test('a full disk is not tried again at once: nothing is written for a request
 });
 
 /** A store, and another program that locks its database. */
-async function makeStore(t: Parameters<typeof scratch>[0]) {
+async function makeStore(t: Cleanup) {
   const folder = temporaryFolder(t);
   const { on, told } = recorder();
   const store = await Store.open(folder, on);
