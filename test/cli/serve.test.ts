@@ -3,7 +3,6 @@ import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { logged, timesLogged } from '../harness/logged.ts';
 
 runInProcess();
 
@@ -65,10 +64,10 @@ t.test(
     const { stdout } = await daemon.command('token', 'rotate');
     const headers = { Authorization: `Bearer ${stdout.trim()}` };
     t.equal((await daemon.post(event(), headers)).status, 202);
-    const { msg: cured } = await logged(daemon, /^there is a token now/);
+    const { msg: cured } = await daemon.logged(/^there is a token now/);
     await daemon.command('token', 'rotate');
     t.equal(await daemon.stop(), 0);
-    t.equal(timesLogged(daemon, cured), 1);
+    t.equal(daemon.timesLogged(cured), 1);
     const warnings = daemon.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
     t.ok(
       warnings.some((msg) => /there is no token.*token rotate/.test(msg)),

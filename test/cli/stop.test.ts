@@ -6,7 +6,6 @@ import t from 'tap';
 import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { logged } from '../harness/logged.ts';
 import { RawClient, request } from '../harness/rawClient.ts';
 
 runInProcess();
@@ -32,7 +31,7 @@ t.test('a second signal changes nothing: a request that is half sent is still an
     client.send(request(daemon, { headers }));
     t.equal((await client.next()).status, 100, 'its head has been read');
     daemon.child.kill(first);
-    await logged(daemon, /^stopping/);
+    await daemon.logged(/^stopping/);
     daemon.child.kill(second);
     // Only now, and not much later: 8 s after the first signal every connection is closed.
     await signalled(daemon.child);

@@ -8,7 +8,6 @@ import { cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts'
 import { block, VENDOR_GUIDE } from '../harness/documents.ts';
 import { events } from '../harness/events.ts';
 import { answer, type Fault, FaultyServer } from '../harness/faultyServer.ts';
-import { logged } from '../harness/logged.ts';
 
 /**
  * The sample clients of the vendor's guide, against what a network does to them. Their waits take a thousandth of the time and are written
@@ -306,7 +305,7 @@ for (const sample of SAMPLES) {
       await right.stop();
       const wrong = await Daemon.start(t);
       const sending = send(sample, temporaryFolder(t), wrong.port, right.token, requests);
-      await logged(wrong, /^refused: The token is not/);
+      await wrong.logged(/^refused: The token is not/);
       await wrong.stop();
       const daemon = await Daemon.run(t, right.data, right.token, ['--port', `${wrong.port}`]);
       t.match(await sending, { status: 0, stored: 20 });

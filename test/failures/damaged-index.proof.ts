@@ -6,7 +6,6 @@ import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { storedIds } from '../harness/cameras.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { logged, timesLogged } from '../harness/logged.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -60,7 +59,7 @@ t.test('an index of revisions: one is refused, each time; what comes with it is 
         .map(({ event_id }) => event_id),
     );
   }
-  t.equal(timesLogged(daemon, TOLD), 1, 'told once a minute at most');
+  t.equal(daemon.timesLogged(TOLD), 1, 'told once a minute at most');
   t.equal(await daemon.stop(), 0);
   // The export reads that index, too: what is stored is asked of the file.
   const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
@@ -86,7 +85,7 @@ t.test('the list of copies with different content: such a copy is refused, each 
     checkProblem(t, answer, 503, 'storage_failed', 'a copy that cannot be noted');
     t.equal((await answerOf(daemon.post([one, two]))).body, '{"accepted":0,"duplicates":2}');
   }
-  t.equal(timesLogged(daemon, TOLD), 1);
+  t.equal(daemon.timesLogged(TOLD), 1);
   t.equal(await daemon.stop(), 0);
   t.strictSame(await storedIds(daemon), [one!.event_id, two!.event_id].sort());
 });
@@ -110,7 +109,7 @@ t.test('the keys in the file: no more go there, and events are stored, after a s
   const first = await Daemon.start(t, [], folder);
   const sent = events(20, { session_id: 'session-2' });
   t.equal((await answerOf(first.post(sent))).body, '{"accepted":20,"duplicates":0}');
-  t.match(await logged(first, TOLD), { level: 'error', code: 'SQLITE_CORRUPT' });
+  t.match(await first.logged(TOLD), { level: 'error', code: 'SQLITE_CORRUPT' });
   const more = async (daemon: Daemon) => {
     const fresh = events(5, { session_id: 'session-2' });
     t.equal((await answerOf(daemon.post(fresh))).body, '{"accepted":5,"duplicates":0}');
@@ -120,7 +119,7 @@ t.test('the keys in the file: no more go there, and events are stored, after a s
   t.equal(await first.stop(), 0);
   const again = await Daemon.run(t, first.data, first.token);
   await more(again);
-  await logged(again, TOLD);
+  await again.logged(TOLD);
   await more(again);
   t.equal(await again.stop(), 0);
 });

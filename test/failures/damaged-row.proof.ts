@@ -4,7 +4,6 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { timesLogged } from '../harness/logged.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -59,7 +58,7 @@ t.test(
       const { error } = checkProblem(t, refused!, 503, 'storage_failed', 'what cannot be read');
       t.match(error, /tell the operator/);
     }
-    t.equal(timesLogged(daemon, TOLD), 1, 'told once a minute at most');
+    t.equal(daemon.timesLogged(TOLD), 1, 'told once a minute at most');
     t.equal(await daemon.stop(), 0);
   },
 );
@@ -79,7 +78,7 @@ t.test('a text that is no JSON any more, which SQLite does not see, is damage as
     checkProblem(t, await answerOf(daemon.post(sent)), 503, 'storage_failed', 'what cannot be compared');
     t.equal((await answerOf(daemon.post(sent[2]))).body, '{"accepted":0,"duplicates":1}');
   }
-  t.equal(timesLogged(daemon, TOLD), 1);
+  t.equal(daemon.timesLogged(TOLD), 1);
   t.equal(await daemon.stop(), 0);
 });
 

@@ -2,7 +2,6 @@ import t from 'tap';
 import { fillWithEvents } from '../harness/cameras.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
-import { logged } from '../harness/logged.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** What else works on a full disk, and what is said when it is full no more. */
@@ -40,9 +39,9 @@ t.test('when there is room again the log says so, with no camera that sends', mo
   const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
   disk.fill();
   for (let status = 202; status === 202; ) status = (await daemon.post(events(500))).status;
-  await logged(daemon, FULL);
+  await daemon.logged(FULL);
   disk.makeRoom();
-  await logged(daemon, ROOM);
+  await daemon.logged(ROOM);
   t.equal((await daemon.post(events(500))).status, 202);
 });
 

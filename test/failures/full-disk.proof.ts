@@ -7,7 +7,6 @@ import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { storedIds } from '../harness/cameras.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
-import { logged, timesLogged } from '../harness/logged.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
@@ -43,10 +42,7 @@ t.test(
   async (t) => {
     const disk = await SmallDisk.mount(t, 8);
     const daemon = await Daemon.start(t, [], disk.data);
-    await logged(
-      daemon,
-      'the disk is filling up: free some space, or events will be refused when it is full',
-    );
+    await daemon.logged('the disk is filling up: free some space, or events will be refused when it is full');
     t.equal((await daemon.post(events(10, { session_id: 'before' }))).status, 202);
     disk.fill(2_000_000);
     const { acknowledged, refused } = await sendUntilRefused(daemon);
@@ -57,7 +53,7 @@ t.test(
       checkProblem(t, answer, 503, 'storage_full', `${batch.length} events`);
       t.equal(answer.headers.get('retry-after'), '5');
     }
-    await logged(daemon, FULL);
+    await daemon.logged(FULL);
     t.match((await daemon.command('session', 'list')).stdout, /^before +10 /m);
     t.strictSame(await storedIds(daemon), idsOf(acknowledged), 'all that was acknowledged, and nothing else');
     disk.makeRoom();
@@ -65,7 +61,7 @@ t.test(
     t.equal((await daemon.post(events(1, { session_id: 'after' }))).status, 202);
     t.strictSame(await storedIds(daemon), idsOf([...acknowledged, ...refused]));
     t.equal(await daemon.stop(), 0);
-    t.equal(timesLogged(daemon, FULL), 1, 'once, not for each request');
+    t.equal(daemon.timesLogged(FULL), 1, 'once, not for each request');
   },
 );
 
@@ -98,7 +94,7 @@ t.test('a start on a disk without room for what the log holds: 503 until there i
   );
   disk.makeRoom();
   await sendUntilTaken(daemon, again);
-  await logged(daemon, ROOM);
+  await daemon.logged(ROOM);
   t.strictSame(await storedIds(daemon), idsOf(acknowledged));
 });
 
@@ -188,7 +184,7 @@ t.test('no room while the log is written: refused and healed, wherever it is met
       else refused = batch;
     }
     checkProblem(t, await answerOf(daemon.post(refused)), 503, 'storage_full', file);
-    await logged(daemon, FULL);
+    await daemon.logged(FULL);
     await fault.end();
     await sendUntilTaken(daemon, refused);
     t.strictSame(await storedIds(daemon), idsOf([...acknowledged, ...refused]), file);

@@ -6,7 +6,6 @@ import { RESERVE_BYTES } from '../../src/base/limits.ts';
 import { Cameras, fillWithEvents, storedIds } from '../harness/cameras.ts';
 import { BIN, Daemon, start } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
-import { logged } from '../harness/logged.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** A disk that is full of courtd's own events: a prune makes room. */
@@ -31,7 +30,7 @@ for (const mebibytes of [16, 48]) {
       const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
       await fillWithEvents(daemon);
       const cameras = new Cameras(t, daemon, { cameras: 4 });
-      await logged(daemon, FULL);
+      await daemon.logged(FULL);
       await sleep(1_500);
       const { status, stdout, stderr } = await daemon.command(...prune);
       t.equal(status, 0, stderr);

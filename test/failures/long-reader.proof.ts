@@ -6,7 +6,6 @@ import t from 'tap';
 import { Store } from '../../src/store/store.ts';
 import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { logged, timesLogged } from '../harness/logged.ts';
 import { court, recorder, refusal } from '../harness/scratchStore.ts';
 import { Fault, SYNC, withoutStrace } from '../harness/strace.ts';
 
@@ -47,18 +46,18 @@ t.test('a log that grows under a long reader: told once above 256 MB, and cut of
   t.equal((await daemon.post(events(1))).status, 202);
   const stopReading = startReading(t, daemon.data);
   await fillLog(daemon, 240 * MIB);
-  t.equal(timesLogged(daemon, HELD), 0);
+  t.equal(daemon.timesLogged(HELD), 0);
   await fillLog(daemon, 280 * MIB);
-  t.match(await logged(daemon, HELD), { level: 'warn' });
+  t.match(await daemon.logged(HELD), { level: 'warn' });
   if (withoutStrace === false) await checkGoesOn(t, daemon, stopReading);
   else stopReading();
   // Not one more event.
-  await logged(daemon, SMALL);
+  await daemon.logged(SMALL);
   t.ok(logBytes(daemon.data) <= KEPT_BYTES, `${logBytes(daemon.data)} bytes`);
   t.equal((await daemon.post(events(1))).status, 202);
   t.equal(await daemon.stop(), 0);
-  t.equal(timesLogged(daemon, HELD), 1);
-  t.equal(timesLogged(daemon, SMALL), 1);
+  t.equal(daemon.timesLogged(HELD), 1);
+  t.equal(daemon.timesLogged(SMALL), 1);
   t.equal(fs.existsSync(path.join(daemon.data, 'courtd.db-wal')), false, 'all of it is in the file');
 });
 

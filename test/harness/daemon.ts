@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, type ExecFileOptions, execFile, spawn } from 
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import readline from 'node:readline';
 import type { Readable } from 'node:stream';
+import { Lines } from './lines.ts';
 import { scheme, serveArguments } from './transport.ts';
 
 /** The real program in a process of its own, on a port of its own, with its data in a folder that goes away. */
@@ -79,23 +79,30 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
+/** @returns whether a line has this message. */
+function isMessage(message: string | RegExp): (line: LogLine) => boolean {
+  return ({ msg }) => (typeof message === 'string' ? msg === message : message.test(msg));
+}
+
 export class Daemon {
   readonly data: string;
   readonly token: string;
   readonly port: number;
   readonly child: Child;
-  /** Every line it has logged so far. */
-  readonly log: LogLine[];
   /** Its exit status, once its last line is in the log; null where a signal ended it. */
   readonly exited: Promise<number | null>;
+  readonly #log: Lines<LogLine>;
 
-  private constructor(fields: Pick<Daemon, 'data' | 'token' | 'port' | 'child' | 'log' | 'exited'>) {
+  private constructor(
+    fields: Pick<Daemon, 'data' | 'token' | 'port' | 'child' | 'exited'>,
+    log: Lines<LogLine>,
+  ) {
     this.data = fields.data;
     this.token = fields.token;
     this.port = fields.port;
     this.child = fields.child;
-    this.log = fields.log;
     this.exited = fields.exited;
+    this.#log = log;
   }
 
   /** Starts it and waits until it listens; it is killed after the test if it is still there. */
@@ -132,20 +139,29 @@ export class Daemon {
       child.kill('SIGKILL');
       return exited;
     });
-    const log: LogLine[] = [];
     let errors = '';
     child.stderr.on('data', (chunk) => {
       errors += chunk;
     });
-    const port = await new Promise<number>((resolve, reject) => {
-      readline.createInterface(child.stdout).on('line', (text) => {
-        const line = JSON.parse(text) as LogLine;
-        log.push(line);
-        if (line.msg === 'listening') resolve(line.port as number);
-      });
-      void exited.then((status) => reject(new Error(`courtd serve ended with ${status}: ${errors}`)));
-    });
-    return new Daemon({ data, token, port, child, log, exited });
+    const log = new Lines(child.stdout, (text) => JSON.parse(text) as LogLine);
+    const listening = await log.find(isMessage('listening')).catch(() => undefined);
+    if (listening === undefined) throw new Error(`courtd serve ended with ${await exited}: ${errors}`);
+    return new Daemon({ data, token, port: listening.port as number, child, exited }, log);
+  }
+
+  /** Every line it has logged so far. */
+  get log(): readonly LogLine[] {
+    return this.#log.all;
+  }
+
+  /** @returns the first line of its log with this message, from the given line on, as soon as it is there. */
+  logged(message: string | RegExp, from = 0): Promise<LogLine> {
+    return this.#log.find(isMessage(message), from);
+  }
+
+  /** @returns how often the message is in its log by now. */
+  timesLogged(message: string | RegExp): number {
+    return this.log.filter(isMessage(message)).length;
   }
 
   /** Posts a body: a value as JSON, or text and bytes as they are. */

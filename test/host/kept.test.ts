@@ -4,7 +4,6 @@ import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { logged } from '../harness/logged.ts';
 
 runInProcess();
 
@@ -26,8 +25,8 @@ t.test('the log names the older databases that may go: at a start, and when the 
   fs.writeFileSync(path.join(first.data, 'courtd.db.layout-1'), Buffer.alloc(2 * 1024 ** 2));
   const daemon = await Daemon.run(t, first.data, first.token, ['--min-free', '1000000GiB']);
   const files = ['courtd.db.layout-1', replaced];
-  t.match(await logged(daemon, KEPT), { level: 'info', files, mib: 3 });
-  t.match(await logged(daemon, /^the disk is filling up/), { may_go: files, may_go_mib: 3 });
+  t.match(await daemon.logged(KEPT), { level: 'info', files, mib: 3 });
+  t.match(await daemon.logged(/^the disk is filling up/), { may_go: files, may_go_mib: 3 });
 });
 
 t.test(
@@ -37,8 +36,8 @@ t.test(
     fs.symlinkSync('courtd.db.replaced-loop', path.join(data, 'courtd.db.replaced-loop'));
     const daemon = await Daemon.start(t, ['--min-free', '1000000GiB'], data);
     const files = ['courtd.db.replaced-loop'];
-    t.match(await logged(daemon, KEPT), { level: 'info', files });
-    t.match(await logged(daemon, /^the disk is filling up/), { may_go: files });
+    t.match(await daemon.logged(KEPT), { level: 'info', files });
+    t.match(await daemon.logged(/^the disk is filling up/), { may_go: files });
     t.equal(await daemon.stop(), 0);
   },
 );

@@ -9,7 +9,7 @@ import path from 'node:path';
 import t from 'tap';
 import { BIN, type Cleanup, cleanEnvironment, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { SocketHolder } from '../harness/supervisor.ts';
+import { SocketHolder } from '../harness/socketHolder.ts';
 
 /** Posts an event, on a connection of its own unless there is an agent. @returns the status, or the code of the error. */
 function post(

@@ -3,8 +3,8 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { FakeNotify } from '../harness/fakeNotify.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
-import { FakeSystemd } from '../harness/supervisor.ts';
 
 const mounting = { skip: withoutMount };
 
@@ -12,7 +12,7 @@ t.test(
   'a full disk is told, and neither it nor a lock of another program keeps the watchdog hungry',
   mounting,
   async (t) => {
-    const systemd = new FakeSystemd(t);
+    const systemd = new FakeNotify(t);
     const disk = await SmallDisk.mount(t, 8);
     const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
     const daemon = await Daemon.start(t, [], disk.data, env);

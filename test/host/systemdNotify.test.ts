@@ -6,16 +6,15 @@ import t from 'tap';
 import { SystemdNotifier } from '../../src/host/systemdNotify.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { FakeNotify } from '../harness/fakeNotify.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { logged } from '../harness/logged.ts';
-import { FakeSystemd } from '../harness/supervisor.ts';
 
 runInProcess();
 
 const CANNOT_NOTIFY = /^cannot notify systemd/;
 
 t.test('systemd is told of the start, that courtd is ready, and that it stops, in this order', async (t) => {
-  const systemd = new FakeSystemd(t);
+  const systemd = new FakeNotify(t);
   const daemon = await Daemon.start(t, [], undefined, systemd.env);
   await systemd.messages.find((message) => message.includes('READY=1'));
   t.equal((await daemon.post(event())).status, 202);
@@ -31,11 +30,11 @@ t.test('systemd is told of the start, that courtd is ready, and that it stops, i
       '/run/somewhere/notify|STOPPING=1|STATUS=stopping: requests in progress are answered first',
     ],
   );
-  t.notOk(daemon.log.some(({ msg }) => CANNOT_NOTIFY.test(msg)));
+  t.equal(daemon.timesLogged(CANNOT_NOTIFY), 0);
 });
 
 t.test('a start that fails is never called ready', async (t) => {
-  const systemd = new FakeSystemd(t);
+  const systemd = new FakeNotify(t);
   const data = temporaryFolder(t);
   fs.writeFileSync(path.join(data, 'courtd.db'), 'not a database');
   t.equal((await courtd(['serve', '--data', data, '--port', '0'], systemd.env)).status, 1);
@@ -47,7 +46,7 @@ t.test('a start that fails is never called ready', async (t) => {
 });
 
 t.test('systemctl status says which setting is wrong, and why a certificate cannot be served', async (t) => {
-  const systemd = new FakeSystemd(t);
+  const systemd = new FakeNotify(t);
   const serve = ['serve', '--data', temporaryFolder(t)];
   t.equal((await courtd(serve, { ...systemd.env, COURTD_PORT: 'x' })).status, 2);
   await systemd.messages.find((message) =>
@@ -58,7 +57,7 @@ t.test('systemctl status says which setting is wrong, and why a certificate cann
 });
 
 t.test('the status says that there is no token, and when there is one', async (t) => {
-  const systemd = new FakeSystemd(t);
+  const systemd = new FakeNotify(t);
   const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], systemd.env);
   await systemd.messages.find((message) => /READY=1\|STATUS=no token: .*"courtd token rotate"/.test(message));
   await daemon.command('token', 'rotate');
@@ -67,7 +66,7 @@ t.test('the status says that there is no token, and when there is one', async (t
 
 t.test('the watchdog is fed several times in its period, as long as the daemon runs', async (t) => {
   const seen = path.join(temporaryFolder(t), 'seen');
-  const systemd = new FakeSystemd(t, `env >>'${seen}'`);
+  const systemd = new FakeNotify(t, `env >>'${seen}'`);
   const env = { ...systemd.env, WATCHDOG_USEC: '600000', LISTEN_FDS: '1', LISTEN_PID: '1' };
   const daemon = await Daemon.start(t, [], undefined, { ...env, SECRET_OF_THE_BOX: 'x' });
   await systemd.messages.find((message) => message.includes('WATCHDOG=1'));
@@ -86,7 +85,7 @@ t.test('the watchdog is fed several times in its period, as long as the daemon r
 t.test(
   'without a check that the store answers, the watchdog is not fed, and that is logged once',
   async (t) => {
-    const systemd = new FakeSystemd(t);
+    const systemd = new FakeNotify(t);
     process.env.PATH = systemd.env.PATH;
     const said: unknown[][] = [];
     const log = {
@@ -113,13 +112,13 @@ t.test(
 );
 
 t.test('a watchdog that is meant for another process is not fed, and SIGHUP changes nothing', async (t) => {
-  const systemd = new FakeSystemd(t);
+  const systemd = new FakeNotify(t);
   const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: '1' };
   const daemon = await Daemon.start(t, [], undefined, env);
   await systemd.messages.find((message) => message.includes('READY=1'));
   for (let i = 0; i < 20; i++) t.equal((await daemon.post(event())).status, 202);
   daemon.child.kill('SIGHUP');
-  await logged(daemon, /^SIGHUP/);
+  await daemon.logged(/^SIGHUP/);
   t.equal((await daemon.post(event())).status, 202);
   t.equal(await daemon.stop(), 0);
   await systemd.messages.find((message) => message.includes('STOPPING=1'));
@@ -127,7 +126,7 @@ t.test('a watchdog that is meant for another process is not fed, and SIGHUP chan
 });
 
 t.test('where systemd-notify fails, or is not there, that is logged once and events are taken', async (t) => {
-  const failing = new FakeSystemd(t, 'exit 1');
+  const failing = new FakeNotify(t, 'exit 1');
   const missing = { ...failing.env, PATH: temporaryFolder(t) };
   // The launcher needs the usual programs, so the folder has links to them, and no systemd-notify.
   for (const name of ['sh', 'env', 'dirname', 'readlink', 'node'])
@@ -136,15 +135,15 @@ t.test('where systemd-notify fails, or is not there, that is logged once and eve
         fs.symlinkSync(`${folder}/${name}`, path.join(missing.PATH, name));
   for (const env of [failing.env, missing]) {
     const daemon = await Daemon.start(t, [], undefined, { ...env, WATCHDOG_USEC: '60000' });
-    await logged(daemon, CANNOT_NOTIFY);
+    await daemon.logged(CANNOT_NOTIFY);
     t.equal((await daemon.post(event())).status, 202);
     t.equal(await daemon.stop(), 0);
-    t.equal(daemon.log.filter(({ msg }) => CANNOT_NOTIFY.test(msg)).length, 1);
+    t.equal(daemon.timesLogged(CANNOT_NOTIFY), 1);
   }
 });
 
 t.test('a status that has changed is told within a second', async (t) => {
-  const systemd = new FakeSystemd(t);
+  const systemd = new FakeNotify(t);
   process.env.PATH = systemd.env.PATH;
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());

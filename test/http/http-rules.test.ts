@@ -4,7 +4,6 @@ import t from 'tap';
 import { show } from '../harness/badRequests.ts';
 import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { logged } from '../harness/logged.ts';
 import { type Asserts, checkProblem } from '../harness/problem.ts';
 import {
   type Answer,
@@ -36,7 +35,7 @@ t.test(
     client.send(request(daemon, { headers: { 'content-length': '100', expect: '100-continue' }, body: '[' }));
     await once(client.socket, 'data');
     client.socket.resetAndDestroy();
-    t.equal((await logged(daemon, 'the client disconnected')).level, 'debug');
+    t.equal((await daemon.logged('the client disconnected')).level, 'debug');
     t.notOk(daemon.log.some(({ msg }) => /^refused|bug/.test(msg)));
   },
 );

@@ -1,53 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import fs from 'node:fs';
 import net from 'node:net';
-import path from 'node:path';
-import readline from 'node:readline';
-import { BIN, type Cleanup, cleanEnvironment, type LogLine, start, temporaryFolder } from './daemon.ts';
-
-/** What systemd does for courtd, as far as one needs no systemd for it. */
-
-/** Lines as they come. */
-export class Lines<Line> {
-  readonly all: Line[] = [];
-  readonly #reader: readline.Interface;
-
-  constructor(stream: NodeJS.ReadableStream, parse: (text: string) => Line) {
-    this.#reader = readline.createInterface(stream).on('line', (text) => this.all.push(parse(text)));
-  }
-
-  /** @returns the first that fits, from the given place on, as soon as it is there. */
-  async find(fits: (line: Line) => boolean, from = 0): Promise<Line> {
-    for (;;) {
-      const found = this.all.slice(from).find(fits);
-      if (found !== undefined) return found;
-      await once(this.#reader, 'line');
-    }
-  }
-}
-
-/** A program called systemd-notify that writes down what it was told: first on the PATH, it is all that courtd sees of systemd. */
-export class FakeSystemd {
-  /** The arguments of each call, separated by "|". */
-  readonly messages: Lines<string>;
-  /** What tells courtd that it is there. */
-  readonly env: Record<string, string>;
-
-  /** @param extra shell commands that it runs first. */
-  constructor(t: Cleanup, extra = '') {
-    const folder = temporaryFolder(t);
-    const fifo = path.join(folder, 'messages');
-    execFileSync('mkfifo', [fifo]);
-    const program = path.join(folder, 'systemd-notify');
-    const script = `#!/bin/sh\n${extra}\nIFS='|'\nprintf '%s\\n' "$NOTIFY_SOCKET|$*" >'${fifo}'\n`;
-    fs.writeFileSync(program, script, { mode: 0o755 });
-    const reader = start('sh', ['-c', 'exec cat <>"$0"', fifo]);
-    t.teardown(() => reader.kill('SIGKILL'));
-    this.messages = new Lines(reader.stdout, (text) => text);
-    this.env = { PATH: `${folder}:${process.env.PATH}`, NOTIFY_SOCKET: '/run/somewhere/notify' };
-  }
-}
+import { BIN, type Cleanup, cleanEnvironment, type LogLine } from './daemon.ts';
+import { Lines } from './lines.ts';
 
 /**
  * Holds a listening socket and starts courtd with it as descriptor 3, again and again as it ends. The holder is a shell:

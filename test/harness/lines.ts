@@ -1,0 +1,38 @@
+import readline from 'node:readline';
+
+/** The lines of a stream, as they come. */
+export class Lines<Line> {
+  readonly all: Line[] = [];
+  #isOver = false;
+  #more = Promise.withResolvers<void>();
+
+  constructor(stream: NodeJS.ReadableStream, parse: (text: string) => Line) {
+    const reader = readline.createInterface(stream);
+    reader.on('line', (text) => {
+      this.all.push(parse(text));
+      this.#tell();
+    });
+    reader.once('close', () => {
+      this.#isOver = true;
+      this.#tell();
+    });
+  }
+
+  /**
+   * @returns the first that fits, from the given place on, as soon as it is there.
+   * @throws {Error} when the stream ends without it.
+   */
+  async find(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+    for (;;) {
+      const found = this.all.slice(from).find(fits);
+      if (found !== undefined) return found;
+      if (this.#isOver) throw new Error(`the stream has ended without the line that ${fits} fits`);
+      await this.#more.promise;
+    }
+  }
+
+  #tell(): void {
+    this.#more.resolve();
+    this.#more = Promise.withResolvers();
+  }
+}
