@@ -9,7 +9,6 @@ import {
   proseOf,
   README,
   ROOT,
-  tableBelow,
   textOf,
   VENDOR_GUIDE,
 } from '../harness/documents.ts';
@@ -77,30 +76,5 @@ t.test('the guides can be read as text: no line is too wide, and the README fits
   }
   const lines = textOf(README).split('\n').length - 1;
   t.ok(lines <= README_LINES, `${lines} lines`);
-  t.end();
-});
-
-/** The rooms of the document; `cli/VERB` stands for those of the verbs. */
-const ROOMS = new Map(
-  tableBelow(ARCHITECTURE, '## Rooms').map(([floor, room]) => [room!.replaceAll('`', ''), Number(floor)]),
-);
-
-function roomOf(file: string): string {
-  const folder = path.dirname(file);
-  return /^cli\//.test(folder) && !ROOMS.has(folder) ? 'cli/VERB' : folder;
-}
-
-t.test('the architecture lists every room, on the floor that its imports need', (t) => {
-  const files = fs
-    .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && name.includes('/'));
-  t.strictSame([...new Set(files.map(roomOf))].sort(), [...ROOMS.keys()].sort());
-  for (const file of files) {
-    const text = fs.readFileSync(path.join(ROOT, 'src', file), 'utf8');
-    for (const [, from] of text.matchAll(/\bfrom '(\.[^']+)'/g)) {
-      const [own, other] = [roomOf(file), roomOf(path.join(path.dirname(file), from!))];
-      if (own !== other) t.ok(ROOMS.get(own)! > ROOMS.get(other)!, `${file} imports ${from}`);
-    }
-  }
   t.end();
 });
