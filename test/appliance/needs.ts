@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 import { cgroupFolders } from './cgroup.ts';
 
 /** Programs that the proof takes, and the Debian package that each is in. */

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { missingPrograms } from '../harness/needs.ts';
 import { MIGRATION } from '../harness/newerCourtd.ts';
-import { missingPrograms } from '../harness/programs.ts';
 import type { Workshop } from '../harness/workshop.ts';
 import { expect } from './walk.ts';
 

@@ -5,14 +5,14 @@ import t from 'tap';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { stored } from '../harness/stored.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
 import { endsInTheMiddle } from './endsInTheMiddle.ts';
 
 runInProcess();
 
-/** Two data directories whose daemons have stopped, for tests that change nothing in them. */
-const small = await stored(t);
-const large = await stored(t, 5_000);
+/** For tests that change nothing in them. */
+const small = stoppedBox(t);
+const large = stoppedBox(t, 5_000);
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 const SENTENCE = /^courtd: [^\n]+\n$/;
@@ -48,10 +48,9 @@ t.test('beside a daemon that takes events: a whole copy, and no camera is refuse
 });
 
 t.test('a file: as it was named, closed to others; path, size, events and time are told', async (t) => {
-  const daemon = small;
   const folder = temporaryFolder(t);
   const file = path.join(folder, 'one.db');
-  const { status, stdout, stderr } = await daemon.command('backup', file);
+  const { status, stdout, stderr } = await small.command('backup', file);
   t.strictSame([status, stdout], [0, '']);
   t.match(stderr, /^Backup written to \/[^\n]+\/one\.db: \d+\.\d [KM]iB, 20 events, in \d+\.\d s\.\n$/);
   t.equal(fs.statSync(file).mode & 0o777, 0o660);
@@ -59,7 +58,6 @@ t.test('a file: as it was named, closed to others; path, size, events and time a
 });
 
 t.test('a directory keeps the newest ones, and nothing but backups is ever removed from it', async (t) => {
-  const daemon = small;
   const folder = temporaryFolder(t);
   const others = ['courtd-2020.db', 'courtd-20200101T000000Z.db.old', 'my-courtd-20200101T000000Z.db'];
   for (const name of others) fs.writeFileSync(path.join(folder, name), '');
@@ -68,12 +66,12 @@ t.test('a directory keeps the newest ones, and nothing but backups is ever remov
   for (const name of older) fs.writeFileSync(path.join(folder, name), '');
   // Made when the clock was ahead: it would be the newest for ever.
   fs.writeFileSync(path.join(folder, 'courtd-20990101T000000Z.db'), '');
-  const { stdout } = await daemon.command('backup', folder, '--keep', '3', '--json');
+  const { stdout } = await small.command('backup', folder, '--keep', '3', '--json');
   const { path: made, removed } = JSON.parse(stdout);
   t.strictSame(removed, ['courtd-20990101T000000Z.db', older[0]]);
   const rest = [...others, 'courtd-20200101T000000Z.db', ...older.slice(1), path.basename(made)];
   t.strictSame(fs.readdirSync(folder).sort(), rest.sort());
-  const { stderr } = await daemon.command('backup', folder, '--keep', '1');
+  const { stderr } = await small.command('backup', folder, '--keep', '1');
   t.match(stderr, /\nRemoved to keep 1 backup: courtd-20200103T000000Z\.db, /);
   t.equal(
     fs.readdirSync(folder).filter((name) => NAME.test(name)).length,
@@ -101,21 +99,20 @@ t.test('SIGKILL in the middle: nothing that looks like a backup, and the next on
 );
 
 t.test('a place where no backup can be: one sentence, status 1, and nothing is changed', async (t) => {
-  const daemon = small;
   const folder = temporaryFolder(t);
   const file = path.join(folder, 'there.db');
   fs.writeFileSync(file, 'mine');
   fs.writeFileSync(path.join(folder, 'half.db-wal'), 'mine');
-  fs.rmSync(path.join(daemon.data, 'courtd.db-wal'), { force: true });
+  fs.rmSync(path.join(small.data, 'courtd.db-wal'), { force: true });
   // SQLite's shared memory goes with the last process that has the database open, which may be one that was killed above.
   const names = () =>
-    [folder, daemon.data].map((place) => fs.readdirSync(place).filter((name) => !name.endsWith('-shm')));
+    [folder, small.data].map((place) => fs.readdirSync(place).filter((name) => !name.endsWith('-shm')));
   const before = names();
   const places: [place: string, sentence: RegExp][] = [
     [file, /there\.db already exists and was not changed\. Name another file, or a directory/],
     [path.join(folder, 'half.db'), /half\.db-wal exists, and SQLite would read it/],
-    [path.join(daemon.data, 'courtd.db'), /courtd\.db is the database itself: /],
-    [path.join(daemon.data, 'courtd.db-wal'), /end its name in \.db\./],
+    [path.join(small.data, 'courtd.db'), /courtd\.db is the database itself: /],
+    [path.join(small.data, 'courtd.db-wal'), /end its name in \.db\./],
     [path.join(folder, 'none', 'x.db'), /Cannot write to .*x\.db: no such file or directory\./],
     [path.join(folder, 'none/'), /There is no directory .*none\/: mount its disk, or create it\./],
     [path.join(folder, 'none.db/'), /There is no directory .*none\.db\/: mount its disk, or create it\./],
@@ -131,7 +128,7 @@ t.test('a place where no backup can be: one sentence, status 1, and nothing is c
     ['/proc/x.db', /Cannot write to \/proc\/x\.db: /],
   ];
   for (const [place, sentence] of places) {
-    const { status, stdout, stderr } = await daemon.command('backup', place);
+    const { status, stdout, stderr } = await small.command('backup', place);
     t.strictSame({ status, stdout }, { status: 1, stdout: '' }, place);
     t.match(stderr, SENTENCE);
     t.match(stderr, sentence);
@@ -141,10 +138,9 @@ t.test('a place where no backup can be: one sentence, status 1, and nothing is c
 });
 
 t.test('a file system that takes no file so large: it is named, not the one of the database', async (t) => {
-  const daemon = large;
   const folder = temporaryFolder(t);
   const limited = ['-c', 'trap "" XFSZ; ulimit -f 512; exec "$@"', 'sh', BIN];
-  const { status, stderr } = await run('sh', [...limited, 'backup', folder, '--data', daemon.data]);
+  const { status, stderr } = await run('sh', [...limited, 'backup', folder, '--data', large.data]);
   t.equal(status, 1);
   t.match(stderr, SENTENCE);
   t.ok(

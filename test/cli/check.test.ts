@@ -21,6 +21,7 @@ import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { parseMetrics } from '../harness/metrics.ts';
+import { withoutRoot } from '../harness/needs.ts';
 
 runInProcess();
 
@@ -190,11 +191,9 @@ t.test('what is wrong with a box is found all at once, each with what to do', as
   });
 });
 
-const notRoot = process.getuid?.() !== 0 && 'only root can be somebody else';
-
 t.test(
   'root works as the owner of the data directory, and leaves nothing there',
-  { skip: notRoot },
+  { skip: withoutRoot },
   async (t) => {
     const data = await stopped(t);
     for (const name of [path.join(data, 'courtd.db'), data]) fs.chownSync(name, 12_345, 12_346);

@@ -15,6 +15,7 @@ import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { withoutRoot } from '../harness/needs.ts';
 
 runInProcess();
 
@@ -78,9 +79,7 @@ t.test('configuration: what has no effect, what is wrong, what belongs together'
   });
 });
 
-const notRoot = process.getuid?.() !== 0 && 'only root can be somebody else';
-
-t.test('permissions: what the daemon cannot open, and what others can', { skip: notRoot }, async (t) => {
+t.test('permissions: what the daemon cannot open, and what others can', { skip: withoutRoot }, async (t) => {
   const data = temporaryFolder(t);
   const [owner, group] = [12_345, 12_346];
   const file = path.join(data, 'courtd.db');

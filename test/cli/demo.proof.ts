@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
 import { cleanEnvironment, temporaryFolder } from '../harness/daemon.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 /** `npm run demo`, by what npm runs. */
 

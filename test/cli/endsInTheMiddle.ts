@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import type { Test } from 'tap';
-import { BIN, type Daemon, start, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, start, temporaryFolder } from '../harness/daemon.ts';
+import type { StoppedBox } from '../harness/scratchStore.ts';
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 
@@ -27,10 +28,10 @@ async function endOne(t: Test, data: string, signal: NodeJS.Signals): Promise<st
 }
 
 /** A backup that is ended leaves nothing that looks like one, and the next one removes what it left. */
-export async function endsInTheMiddle(t: Test, daemon: Daemon, signal: NodeJS.Signals): Promise<void> {
-  const folder = await endOne(t, daemon.data, signal);
+export async function endsInTheMiddle(t: Test, box: StoppedBox, signal: NodeJS.Signals): Promise<void> {
+  const folder = await endOne(t, box.data, signal);
   t.equal(fs.readdirSync(folder).length, signal === 'SIGKILL' ? 1 : 0);
-  t.equal((await daemon.command('backup', folder)).status, 0);
+  t.equal((await box.command('backup', folder)).status, 0);
   const [backup, ...more] = fs.readdirSync(folder);
   t.match(backup, NAME);
   t.strictSame(more, []);

@@ -5,8 +5,9 @@ import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
 
+const daemon = await Daemon.start(t);
+
 t.test('event show tells every revision of one event, and the highest is current', async (t) => {
-  const daemon = await Daemon.start(t);
   const sent = event({ event_id: 'e "1" 🎾', session_id: 's 1', note: { by: 'umpire' } });
   const arrivals = [2, 0, 1].map((revision) => ({ ...sent, revision, confidence: revision / 10 }));
   for (const revision of arrivals) t.equal((await daemon.post(revision)).status, 202);
@@ -62,7 +63,6 @@ t.test('event show tells every revision of one event, and the highest is current
 });
 
 t.test('event show keeps the numbers that a double cannot hold, in its JSON too', async (t) => {
-  const daemon = await Daemon.start(t);
   const payload = '{"id":18446744073709551615,"x_ft":0.12345678901234567890,"far":1e300}';
   const sent = eventText({ payload, frame: '-9223372036854775808' }, { event_id: 'wide' });
   t.equal((await daemon.post(sent)).status, 202);

@@ -8,10 +8,10 @@ import type { ReadEvent } from '../../src/store/read/sessionReader.ts';
 import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { usedMib } from '../harness/memory.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 import { csvObjects, readCsv } from '../harness/rfc4180.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
-import { stored } from '../harness/stored.ts';
 import { objectsOf, sheetsOf, unzip } from '../harness/xlsx.ts';
 
 const skip = missingPrograms({ soffice: 'libreoffice-calc' }) ?? false;
@@ -123,13 +123,13 @@ t.test('a terminal gets no workbook, and a pipe does', async (t) => {
 });
 
 t.test('a disk without room for it is told, and left as it was', { skip: withoutMount }, async (t) => {
-  const daemon = await stored(t, 6_000, { session_id: 'long' });
+  const box = stoppedBox(t, 6_000, { session_id: 'long' });
   const disk = await SmallDisk.mount(t, 1);
   const output = path.join(disk.folder, 'out.xlsx');
   fs.writeFileSync(output, 'an older one');
   disk.fill();
   for (const format of ['xlsx', 'parquet']) {
-    const args = ['export', 'long', '--data', daemon.data, '--format', format, '-o', output];
+    const args = ['export', 'long', '--data', box.data, '--format', format, '-o', output];
     const { status, stderr } = await courtd(args);
     t.equal(status, 1, format);
     t.match(

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { event } from '../harness/events.ts';
+import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
 import { snapshot, tryDirectoryFaults, tryPipes, withFile } from './directoryFaults.ts';
 
 runInProcess();
@@ -25,26 +25,24 @@ t.test('an empty file is set up by what makes a database', async (t) => {
 t.test(
   'a session or an event that does not exist: one sentence, status 1, and no file is made',
   async (t) => {
-    const daemon = await Daemon.start(t);
-    await daemon.post(event({ session_id: 'known' }));
-    await daemon.stop();
-    const before = snapshot(daemon.data);
-    const file = path.join(daemon.data, 'out.csv');
+    const box = stoppedBox(t, 1, { session_id: 'known' });
+    const before = snapshot(box.data);
+    const file = path.join(box.data, 'out.csv');
     const commands = [
       ['session', 'show', 'no "such"'],
       ['event', 'show', 'no "such"', 'e'],
       ['export', 'no "such"', '-o', file],
     ];
     for (const command of commands) {
-      const { status, stdout, stderr } = await daemon.command(...command);
+      const { status, stdout, stderr } = await box.command(...command);
       t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
       t.match(stderr, /^courtd: There is no [^\n]*session "no \\"such\\""[^\n]*\n$/);
-      t.strictSame(snapshot(daemon.data), before, command.join(' '));
+      t.strictSame(snapshot(box.data), before, command.join(' '));
     }
-    t.match(await daemon.command('event', 'show', 'known', 'e'), {
+    t.match(await box.command('event', 'show', 'known', 'e'), {
       status: 1,
       stderr: /no event "e" in session "known"/,
     });
-    t.match(await daemon.command('token', 'revoke', '7'), { status: 1, stderr: /There is no token 7: / });
+    t.match(await box.command('token', 'revoke', '7'), { status: 1, stderr: /There is no token 7: / });
   },
 );

@@ -4,7 +4,9 @@ import path from 'node:path';
 import t from 'tap';
 import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
-import { commandInProcess } from '../harness/inProcess.ts';
+import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 /** Lines that are not an event alone, and lines from a pipe. */
 
@@ -58,7 +60,7 @@ t.test('an export that says when events were received can be imported elsewhere'
 
 t.test('a fault inside or around such an event is told with its line', async (t) => {
   const data = path.join(folder, 'data');
-  await commandInProcess(['token', 'rotate', '--data', data]);
+  await courtd(['token', 'rotate', '--data', data]);
   const around = (text: string, behind = '') =>
     `{"received_at":"2026-03-14T15:09:26.535Z","event":${text}${behind}}`;
   const faults: [line: string, message: RegExp][] = [
@@ -85,7 +87,7 @@ t.test('a fault inside or around such an event is told with its line', async (t)
 
 t.test('an export in another format, and a file that is not there, say so', async (t) => {
   const data = path.join(folder, 'other');
-  await commandInProcess(['token', 'rotate', '--data', data]);
+  await courtd(['token', 'rotate', '--data', data]);
   const told = async (name: string) => (await commandInProcess(['import', name, '--data', data])).stderr;
   t.match(
     await told(file('csv', ['session_id,event_id', 's,e'])),

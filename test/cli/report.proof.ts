@@ -7,7 +7,7 @@ import type { CourtName } from '../../src/analysis/court.ts';
 import { SessionTally } from '../../src/analysis/sessionTally.ts';
 import { pageOf } from '../../src/cli/report/page.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 import { Random } from '../harness/random.ts';
 import { reader } from '../harness/readEvents.ts';
 

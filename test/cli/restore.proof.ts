@@ -2,16 +2,17 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { withoutRoot } from '../harness/needs.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
-import { stored, withoutRoot } from '../harness/stored.ts';
 
 t.test(
   'what root restores can be opened by the owner of the data directory',
   { skip: withoutRoot },
   async (t) => {
-    const daemon = await stored(t);
+    const box = stoppedBox(t);
     const file = path.join(temporaryFolder(t), 'backup.db');
-    await daemon.command('backup', file);
+    await box.command('backup', file);
     const data = temporaryFolder(t);
     fs.chownSync(data, 1234, 2345);
     await courtd(['restore', file, '--data', data]);
@@ -27,9 +28,9 @@ t.test(
   'a disk without room for a second database: one sentence, and the first one is as it was',
   { skip: withoutMount },
   async (t) => {
-    const daemon = await stored(t, 500, { note: 'x'.repeat(2000) });
+    const box = stoppedBox(t, 500, { note: 'x'.repeat(2000) });
     const file = path.join(temporaryFolder(t), 'backup.db');
-    await daemon.command('backup', file);
+    await box.command('backup', file);
     const disk = await SmallDisk.mount(t, 8);
     await courtd(['restore', file, '--data', disk.data]);
     const state = async () => [

@@ -2,13 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
-
-type Test = Pick<typeof t, 'teardown' | 'match'>;
 
 const QUERIES = [
   ['token', 'list', '--json'],
@@ -31,19 +29,30 @@ async function counts(daemon: Daemon, body: unknown): Promise<unknown> {
   return (await daemon.post(body)).json();
 }
 
-/** A daemon with events of two sessions, revisions, a duplicate and a conflict. */
-async function filled(t: Test) {
-  const daemon = await Daemon.start(t);
-  const sent = [
-    ...events(40, { session_id: 's-1' }),
-    ...events(30, { session_id: 's-2', type: 'PLAYER_POSITION', frame: 12345678901234 }),
-    event({ session_id: 's-1', event_id: 'revised' }),
-    event({ session_id: 's-1', event_id: 'revised', revision: 1 }),
-  ];
-  t.match(await counts(daemon, sent), { accepted: 72 });
-  const conflicting = { ...sent[0], payload: { other: true } };
-  t.match(await counts(daemon, [conflicting, sent[1]]), { duplicates: 2 });
-  return { daemon, sent };
+/** A daemon with events of two sessions, revisions, a duplicate and a conflict; and its backup. */
+const daemon = await Daemon.start(t);
+const sent = [
+  ...events(40, { session_id: 's-1' }),
+  ...events(30, { session_id: 's-2', type: 'PLAYER_POSITION', frame: 12345678901234 }),
+  event({ session_id: 's-1', event_id: 'revised' }),
+  event({ session_id: 's-1', event_id: 'revised', revision: 1 }),
+];
+const counted = [
+  await counts(daemon, sent),
+  await counts(daemon, [{ ...sent[0], payload: { other: true } }, sent[1]]),
+];
+const file = path.join(temporaryFolder(t), 'backup.db');
+const answered = await answers(daemon.data);
+const made = await daemon.command('backup', file);
+/** Its data directory as a kill -9 would leave it: the log is beside the database. */
+const killed = path.join(temporaryFolder(t), 'killed');
+fs.cpSync(daemon.data, killed, { recursive: true, filter: (name) => !name.endsWith('.sock') });
+
+/** @returns a copy of it. */
+function copied(t: Cleanup): string {
+  const data = path.join(temporaryFolder(t), 'data');
+  fs.cpSync(killed, data, { recursive: true });
+  return data;
 }
 
 /** The names in a data directory, and the bytes of the database. */
@@ -59,10 +68,10 @@ function names(directory: string): string[] {
 t.test(
   'a restored backup answers every query as the original did at that moment, and knows every event',
   async (t) => {
-    const { daemon, sent } = await filled(t);
-    const file = path.join(temporaryFolder(t), 'backup.db');
-    const before = await answers(daemon.data);
-    t.equal((await daemon.command('backup', file)).status, 0);
+    t.match(
+      [...counted, made],
+      [{ accepted: 72, duplicates: 0 }, { accepted: 0, duplicates: 2 }, { status: 0 }],
+    );
     const bytes = fs.readFileSync(file);
     const later = events(50, { session_id: 's-1' });
     t.match(await counts(daemon, later), { accepted: 50 });
@@ -77,7 +86,7 @@ t.test(
       stderr,
       /^Restored .*backup\.db: 72 events of 2 sessions, the newest received at 20[^\n]+Z\.\nThe tokens are those of the backup: /,
     );
-    t.strictSame(await answers(daemon.data), before);
+    t.strictSame(await answers(daemon.data), answered);
     t.ok(fs.readFileSync(file).equals(bytes), 'the backup is as it was');
 
     const again = await Daemon.run(t, daemon.data, daemon.token);
@@ -99,26 +108,22 @@ t.test(
 t.test(
   'numbering goes on where it was in the backup, also when its last events had been deleted',
   async (t) => {
-    const { daemon } = await filled(t);
-    await daemon.stop();
-    const db = new Database(path.join(daemon.data, 'courtd.db'));
+    const data = copied(t);
+    const db = new Database(path.join(data, 'courtd.db'));
     db.exec('DELETE FROM event WHERE seq > 50');
     db.close();
     const file = path.join(temporaryFolder(t), 'backup.db');
-    await daemon.command('backup', file);
-    await daemon.command('restore', file);
-    const again = await Daemon.run(t, daemon.data, daemon.token);
+    t.equal((await courtd(['backup', file, '--data', data])).status, 0);
+    t.equal((await courtd(['restore', file, '--data', data])).status, 0);
+    const again = await Daemon.run(t, data, daemon.token);
     await again.post(event());
-    const copy = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    const copy = new Database(path.join(data, 'courtd.db'), { readonly: true });
     t.teardown(() => copy.close());
     t.ok((copy.prepare('SELECT max(seq) FROM event').pluck().get() as number) > 72);
   },
 );
 
 t.test('into an empty place, of a replaced box: the daemon starts and takes events', async (t) => {
-  const { daemon, sent } = await filled(t);
-  const file = path.join(temporaryFolder(t), 'backup.db');
-  await daemon.command('backup', file);
   const data = path.join(temporaryFolder(t), 'new', 'data');
   const { stdout, status } = await courtd(['restore', file, '--json', '--data', data]);
   t.equal(status, 0);
@@ -131,20 +136,18 @@ t.test('into an empty place, of a replaced box: the daemon starts and takes even
 t.test(
   'refused while the daemon runs, while another program reads, and for anything but a whole backup: nothing is changed',
   async (t) => {
-    const { daemon } = await filled(t);
     const folder = temporaryFolder(t);
-    const file = path.join(folder, 'backup.db');
-    await daemon.command('backup', file);
+    const running = await Daemon.run(t, copied(t), daemon.token);
     const refused = async (name: string, sentence: RegExp) => {
-      const before = snapshot(daemon.data);
-      const { status, stdout, stderr } = await daemon.command('restore', name);
+      const before = snapshot(running.data);
+      const { status, stdout, stderr } = await running.command('restore', name);
       t.strictSame({ status, stdout }, { status: 1, stdout: '' }, name);
       t.match(stderr, /^courtd: [^\n]+\n$/);
       t.match(stderr, sentence);
-      t.strictSame(snapshot(daemon.data), before);
+      t.strictSame(snapshot(running.data), before);
     };
     await refused(file, /Another "courtd serve" uses .*: stop it first/);
-    await daemon.stop();
+    await running.stop();
     const put = (name: string, content: Buffer | string) => {
       fs.writeFileSync(path.join(folder, name), content);
       return path.join(folder, name);
@@ -164,11 +167,11 @@ t.test(
     const newer = Buffer.from(whole);
     newer.writeUInt32BE(99, 60);
     await refused(put('newer', newer), /newer was written by a newer courtd \(layout 99/);
-    await refused(path.join(daemon.data, 'courtd.db'), /courtd\.db is the database itself/);
-    const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    await refused(path.join(running.data, 'courtd.db'), /courtd\.db is the database itself/);
+    const db = new Database(path.join(running.data, 'courtd.db'), { readonly: true });
     t.teardown(() => db.close());
     db.exec('BEGIN; SELECT * FROM session');
-    const { status, stderr } = await daemon.command('restore', file);
+    const { status, stderr } = await running.command('restore', file);
     t.equal(status, 1);
     t.match(stderr, /is locked by another program: try again when it is done/);
   },
@@ -177,23 +180,20 @@ t.test(
 t.test(
   'a damaged database with a log is kept as it is, and its log is never beside the restored one',
   async (t) => {
-    const { daemon, sent } = await filled(t);
-    const file = path.join(temporaryFolder(t), 'backup.db');
-    await daemon.command('backup', file);
-    await daemon.stop('SIGKILL');
-    const own = path.join(daemon.data, 'courtd.db');
+    const data = copied(t);
+    const own = path.join(data, 'courtd.db');
     fs.writeFileSync(own, fs.readFileSync(own).fill(0xa5));
     const log = fs.readFileSync(`${own}-wal`);
     t.ok(log.length > 0);
-    const { stdout } = await daemon.command('restore', file, '--json');
+    const { stdout } = await courtd(['restore', file, '--json', '--data', data]);
     const { replaced_kept_as } = JSON.parse(stdout);
     t.ok(fs.readFileSync(`${replaced_kept_as}-wal`).equals(log));
     t.ok(fs.readFileSync(replaced_kept_as).every((byte) => byte === 0xa5));
     t.strictSame(
-      names(daemon.data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),
+      names(data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),
       ['courtd.db'],
     );
-    const again = await Daemon.run(t, daemon.data, daemon.token);
+    const again = await Daemon.run(t, data, daemon.token);
     t.strictSame(await counts(again, sent), { accepted: 0, duplicates: 72 });
   },
 );

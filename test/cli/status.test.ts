@@ -10,7 +10,8 @@ import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { StatusSchema } from '../harness/statusSchema.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
+import { StatusSchema } from './statusSchema.ts';
 
 runInProcess();
 
@@ -201,25 +202,24 @@ t.test('refusals: the message names the source, or the address and who is known 
 t.test(
   'the last backup is known, and that the nightly one has failed, also while the daemon is down',
   async (t) => {
-    const daemon = await Daemon.start(t);
-    await daemon.post(event({ eot: ago(0) }));
+    const box = stoppedBox(t, 1, { eot: ago(0) });
+    await box.command('token', 'rotate');
     const before = Date.now();
-    await daemon.command('backup', temporaryFolder(t));
-    await daemon.stop();
-    const { status } = await statusOf(t, daemon.data);
+    await box.command('backup', temporaryFolder(t));
+    const { status } = await statusOf(t, box.data);
     t.ok(Date.parse(status.store.last_backup_at!) >= before - 1_000);
 
     const system = new FakeSystemd(t);
     system.use(t);
-    system.boot(daemon.data, 1);
+    system.boot(box.data, 1);
     system.change('courtd-backup.service', { Result: 'exit-code' });
-    const { status: failed } = await statusOf(t, daemon.data);
+    const { status: failed } = await statusOf(t, box.data);
     t.match(failed.problems, [
       { code: 'daemon_stopped' },
       { code: 'backup_failed', level: 'warn', message: /^The nightly backup has failed: the newest one is / },
     ]);
     system.settings({ COURTD_DATA: '/none' });
-    const { status: other } = await statusOf(t, daemon.data);
+    const { status: other } = await statusOf(t, box.data);
     t.strictSame(codes(other), ['daemon_stopped'], 'the units are those of another data directory');
   },
 );

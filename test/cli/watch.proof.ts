@@ -4,7 +4,7 @@ import path from 'node:path';
 import t, { type Test } from 'tap';
 import { BIN, cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 /** `courtd status --watch` on a terminal of its own, which `script` makes. */
 

@@ -8,7 +8,7 @@ import { judge, type Verdict } from '../../src/cli/conformance/judge.ts';
 import { startTestBox, type TestBox } from '../../src/cli/conformance/testBox.ts';
 import { BIN, cleanEnvironment, temporaryFolder } from '../harness/daemon.ts';
 import { block, VENDOR_GUIDE } from '../harness/documents.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 /** Who keeps to the vendor's guide earns the certificate: its own sample clients, and the simulated venue. All at the same time. */
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import t from 'tap';
 import { cleanEnvironment, Daemon, run } from '../harness/daemon.ts';
 import { answerShown, block, blocks, ROOT, textOf, VENDOR_GUIDE } from '../harness/documents.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 /** The vendor's guide, followed with the programs that it uses. */
 

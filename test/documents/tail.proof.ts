@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { BIN, cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 const GUIDE = fs.readFileSync(path.resolve(import.meta.dirname, '../../systemd/TAIL.md'), 'utf8');
 

@@ -79,9 +79,12 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** @returns whether a line has this message. */
-function isMessage(message: string | RegExp): (line: LogLine) => boolean {
-  return ({ msg }) => (typeof message === 'string' ? msg === message : message.test(msg));
+/** A line of the log: by its message, or by whatever it says. */
+type Wanted = string | RegExp | ((line: LogLine) => boolean);
+
+function finder(wanted: Wanted): (line: LogLine) => boolean {
+  if (typeof wanted === 'function') return wanted;
+  return ({ msg }) => (typeof wanted === 'string' ? msg === wanted : wanted.test(msg));
 }
 
 export class Daemon {
@@ -144,7 +147,7 @@ export class Daemon {
       errors += chunk;
     });
     const log = new Lines(child.stdout, (text) => JSON.parse(text) as LogLine);
-    const listening = await log.find(isMessage('listening')).catch(() => undefined);
+    const listening = await log.find(finder('listening')).catch(() => undefined);
     if (listening === undefined) throw new Error(`courtd serve ended with ${await exited}: ${errors}`);
     return new Daemon({ data, token, port: listening.port as number, child, exited }, log);
   }
@@ -154,14 +157,14 @@ export class Daemon {
     return this.#log.all;
   }
 
-  /** @returns the first line of its log with this message, from the given line on, as soon as it is there. */
-  logged(message: string | RegExp, from = 0): Promise<LogLine> {
-    return this.#log.find(isMessage(message), from);
+  /** @returns the first such line of its log, from the given one on, as soon as it is there. */
+  logged(wanted: Wanted, from = 0): Promise<LogLine> {
+    return this.#log.find(finder(wanted), from);
   }
 
-  /** @returns how often the message is in its log by now. */
-  timesLogged(message: string | RegExp): number {
-    return this.log.filter(isMessage(message)).length;
+  /** @returns how many such lines are in its log by now. */
+  timesLogged(wanted: Wanted): number {
+    return this.log.filter(finder(wanted)).length;
   }
 
   /** Posts a body: a value as JSON, or text and bytes as they are. */

@@ -8,7 +8,8 @@ import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
-import { type Cleanup, temporaryFolder } from './daemon.ts';
+import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
+import { events } from './events.ts';
 
 /** @returns events as requests of one each would bring them. */
 export function court(...sent: WireEvent[]): CourtEvent[] {
@@ -25,6 +26,20 @@ export function scratch(t: Cleanup, folder = temporaryFolder(t)): { folder: stri
   const db = openDatabase(folder, { create: true });
   t.teardown(() => db.close());
   return { folder, db };
+}
+
+/** A data directory of no daemon, and commands on it. */
+export interface StoppedBox {
+  readonly data: string;
+  command(...args: string[]): Promise<CommandResult>;
+}
+
+/** @returns one with events in it. */
+export function stoppedBox(t: Cleanup, count = 20, overrides: Record<string, unknown> = {}): StoppedBox {
+  const { folder: data, db } = scratch(t);
+  new Committer(db).append(...court(...events(count, overrides)));
+  db.close();
+  return { data, command: (...args) => courtd([...args, '--data', data]) };
 }
 
 /**

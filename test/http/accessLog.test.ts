@@ -11,6 +11,8 @@ import { answerOf, RawClient, request } from '../harness/rawClient.ts';
 
 runInProcess();
 
+const daemon = await Daemon.start(t);
+
 /** What the log says of requests. */
 
 interface Line {
@@ -107,7 +109,6 @@ t.test(
 t.test(
   'the refusal of an event names its source and court in the log, where they can be names',
   async (t) => {
-    const daemon = await Daemon.start(t);
     const good = event({ source: 'camera-7', court_id: 'court-7' });
     const bad = { ...good, confidence: 2 };
     const bodies: [body: unknown, named: object][] = [
@@ -123,27 +124,18 @@ t.test(
       ],
       [[null], { source: undefined, court_id: undefined }],
     ];
-    const ids: unknown[] = [];
-    for (const [body] of bodies) {
+    for (const [body, named] of bodies) {
       const answer = await answerOf(daemon.post(body));
       const { request_id, ...told } = JSON.parse(answer.body);
       t.equal(answer.status, 400);
       t.notOk('source' in told || 'logged' in told, 'in the log, not in the answer');
-      ids.push(request_id);
-    }
-    await daemon.stop();
-    for (const [i, [, named]] of bodies.entries()) {
-      const line = daemon.log.find(({ request_id }) => request_id === ids[i]);
-      t.strictSame(
-        { source: line?.source, court_id: line?.court_id },
-        { source: undefined, court_id: undefined, ...named },
-      );
+      const { source, court_id } = await daemon.logged((line) => line.request_id === request_id);
+      t.strictSame({ source, court_id }, { source: undefined, court_id: undefined, ...named });
     }
   },
 );
 
 t.test('a refusal by the store names source and court in the log, as one of the event does', async (t) => {
-  const daemon = await Daemon.start(t);
   const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
   t.teardown(() => other.close());
   other.exec('BEGIN IMMEDIATE');
@@ -153,46 +145,23 @@ t.test('a refusal by the store names source and court in the log, as one of the 
   other.exec('ROLLBACK');
   const { request_id, ...told } = JSON.parse(answer.body);
   t.notOk('source' in told, 'in the log, not in the answer');
-  await daemon.stop();
-  const line = daemon.log.find((line) => line.request_id === request_id);
-  t.match(line, { code: 'storage_busy', source: 'camera-7', court_id: 'court-7' });
-});
-
-t.test('61 requests without a token hide nothing', async (t) => {
-  const daemon = await Daemon.start(t);
-  for (let i = 0; i < 61; i++) {
-    const bytes = request(daemon, { headers: { authorization: undefined } });
-    const client = await RawClient.connect(t, daemon, `127.0.0.${2 + (i % 10)}`);
-    client.send(bytes);
-    t.equal((await client.next()).status, 401);
-    client.socket.destroy();
-  }
-  t.equal((await daemon.post(event({ confidence: 2, source: 'camera-9' }))).status, 400);
-  await daemon.stop();
-  t.match(
-    daemon.log.find(({ source }) => source === 'camera-9'),
-    { level: 'warn', code: 'invalid_event', client: '127.0.0.1' },
-  );
-  // There is one a minute, and one at the end.
-  const refused = daemon.log.map(({ msg, clients }) =>
-    msg === 'summary' ? ((clients as Clients)['127.0.0.2']?.refused ?? 0) : 0,
-  );
-  t.equal(
-    refused.reduce((sum, count) => sum + count, 0),
-    7,
-  );
+  t.match(await daemon.logged((line) => line.request_id === request_id), {
+    code: 'storage_busy',
+    source: 'camera-7',
+    court_id: 'court-7',
+  });
 });
 
 t.test(
   'the log tells two cameras that share an event_id from one that does not raise its revision, and names the event',
   async (t) => {
-    const daemon = await Daemon.start(t);
+    const from = daemon.log.length;
     const [first, second] = [event({ event_id: '1' }), event({ event_id: '2' })];
     t.equal((await daemon.post([first, second])).status, 202);
     t.equal((await daemon.post({ ...first, source: 'camera-2' })).status, 202);
     t.equal((await daemon.post({ ...second, confidence: 0.1 })).status, 202);
-    await daemon.stop();
-    const warnings = daemon.log.filter(({ level }) => level === 'warn');
+    await daemon.logged(/raise its revision$/, from);
+    const warnings = daemon.log.slice(from).filter(({ level }) => level === 'warn');
     t.match(warnings, [
       {
         msg: /^two cameras use the same event_id: .* UUID$/,
@@ -213,3 +182,28 @@ t.test(
     ]);
   },
 );
+
+t.test('61 requests without a token hide nothing', async (t) => {
+  for (let i = 0; i < 61; i++) {
+    const bytes = request(daemon, { headers: { authorization: undefined } });
+    const client = await RawClient.connect(t, daemon, `127.0.0.${2 + (i % 10)}`);
+    client.send(bytes);
+    t.equal((await client.next()).status, 401);
+    client.socket.destroy();
+  }
+  t.equal((await daemon.post(event({ confidence: 2, source: 'camera-9' }))).status, 400);
+  t.match(await daemon.logged(({ source }) => source === 'camera-9'), {
+    level: 'warn',
+    code: 'invalid_event',
+    client: '127.0.0.1',
+  });
+  await daemon.stop();
+  // There is one a minute, and one at the end.
+  const refused = daemon.log.map(({ msg, clients }) =>
+    msg === 'summary' ? ((clients as Clients)['127.0.0.2']?.refused ?? 0) : 0,
+  );
+  t.equal(
+    refused.reduce((sum, count) => sum + count, 0),
+    7,
+  );
+});

@@ -5,11 +5,12 @@ import { runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
 
+const daemon = await Daemon.start(t);
+
 t.test(
   'an event is answered 202 with the counts and nothing else, and comes back as it was sent',
   async (t) => {
-    const daemon = await Daemon.start(t);
-    const sent = event();
+    const sent = event({ session_id: 'one' });
     const response = await daemon.post(sent);
     t.equal(response.status, 202);
     t.equal(response.headers.get('content-type'), 'application/json');
@@ -19,14 +20,12 @@ t.test(
       exported.map((line) => JSON.parse(line)),
       [sent],
     );
-    t.equal(await daemon.stop(), 0);
   },
 );
 
 t.test(
   'a resend is ignored and counted, in the same request, in another one, and after a restart',
   async (t) => {
-    const daemon = await Daemon.start(t);
     const [a, b] = events(2);
     t.strictSame(await (await daemon.post([a, b, a])).json(), { accepted: 2, duplicates: 1 });
     t.strictSame(await (await daemon.post([b, a])).json(), { accepted: 0, duplicates: 2 });

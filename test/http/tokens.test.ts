@@ -52,7 +52,7 @@ t.test('a grace of 0 ends all older tokens at once', async (t) => {
 
 t.test('an older token ends when its grace does, and not before', async (t) => {
   const first = await rotate('--grace', '0');
-  const second = await rotate('--grace', '2s');
+  const second = await rotate('--grace', '1s');
   const tokens = JSON.parse((await daemon.command('token', 'list', '--json')).stdout);
   const ends = Date.parse(tokens.at(-2).expires_at);
   let last = 202;

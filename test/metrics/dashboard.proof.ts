@@ -10,7 +10,7 @@ import { BIN, cleanEnvironment, Daemon, start, temporaryFolder } from '../harnes
 import { ROOT } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 /** The dashboard without Grafana: its queries as Grafana sends them, to a Prometheus that collects the metrics of a box in play. */
 

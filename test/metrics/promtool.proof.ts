@@ -9,7 +9,7 @@ import { Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { ROOT } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
 import { parseMetrics } from '../harness/metrics.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 /** What Prometheus itself says of the metrics and the rules, and node_exporter serving the file. */
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 
 /** Programs that a simulated power cut takes, and the Debian package that each is in. */
 const PROGRAMS: Readonly<Record<string, string>> = {

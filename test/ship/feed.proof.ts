@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { BIN, cleanEnvironment, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { missingPrograms } from '../harness/programs.ts';
+import { missingPrograms } from '../harness/needs.ts';
 import { Box } from './box.ts';
 
 const skip = missingPrograms({ 'systemd-socket-activate': 'systemd' }) ?? false;

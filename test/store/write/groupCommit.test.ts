@@ -278,9 +278,10 @@ t.test(
   async (t) => {
     const { writer, db } = makeWriter(t, { memtableKeysMax: MEMTABLE_KEYS });
     const [sample] = one();
-    const batch = () => Array.from({ length: 500 }, () => ({ ...sample!, eventId: event().event_id }));
-    for (let i = 500; i < MEMTABLE_KEYS; i += 500) await writer.append(batch());
-    const last = writer.append(batch());
+    const batch = (from: number) =>
+      Array.from({ length: MEMTABLE_KEYS / 10 }, (_, i) => ({ ...sample!, eventId: `event-${from + i}` }));
+    for (let n = 1; n < 10; n++) await writer.append(batch(n * MEMTABLE_KEYS));
+    const last = writer.append(batch(0));
     db.pragma('wal_autocheckpoint = 0');
     await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));
     const refused = ['storage_busy', 503, '5'];

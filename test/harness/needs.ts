@@ -1,5 +1,7 @@
 import fs from 'node:fs';
 
+/** What a proof needs of the machine beyond what npm brings: why it is not here, for `skip`. */
+
 /** Not in the PATH of a root that `su` made. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
 
@@ -17,3 +19,6 @@ export function missingPrograms(programs: Readonly<Record<string, string>>): str
   const packages = missing.map((program) => programs[program]).join(' ');
   return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
 }
+
+/** For what only root can do; false where this is root. */
+export const withoutRoot: string | false = process.getuid?.() !== 0 && 'only root can show it';
