@@ -146,7 +146,7 @@ t.test('port: courtd, another program, nothing, and a daemon that is down', asyn
 });
 
 t.test('port: a daemon that speaks TLS answers as well', async (t) => {
-  const { cert, key } = await makePair(temporaryFolder(t), 'box');
+  const { cert, key } = makePair(temporaryFolder(t), 'box');
   const tls = { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key };
   const daemon = await Daemon.start(t, [], path.join(temporaryFolder(t), 'data'), tls);
   const COURTD_PORT = String(daemon.port);
@@ -186,7 +186,7 @@ t.test('certificate: good, near its end, of another key, and a key open to all',
   const folder = temporaryFolder(t);
   const about = ({ cert, key }: PairFiles) =>
     find('certificate', { settings: { COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key } });
-  const [long, short] = [await makePair(folder, 'long'), await makePair(folder, 'short', 12)];
+  const [long, short] = [makePair(folder, 'long'), makePair(folder, 'short', 12)];
   for (const { key } of [long, short]) fs.chmodSync(key, 0o600);
   t.match(await about(long), { level: 'ok', message: /good for 36\d\d days/ });
   t.match(await about(short), {

@@ -6,9 +6,9 @@ import t, { type Test } from 'tap';
 import type { CourtName } from '../../src/analysis/court.ts';
 import { SessionTally } from '../../src/analysis/sessionTally.ts';
 import { pageOf } from '../../src/cli/report/page.ts';
+import { Random } from '../../src/cli/simulate/random.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { missingPrograms } from '../harness/needs.ts';
-import { Random } from '../harness/random.ts';
 import { reader } from '../harness/readEvents.ts';
 
 const skip = missingPrograms({ chromium: 'chromium' }) ?? false;

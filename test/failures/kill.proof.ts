@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { Random } from '../../src/cli/simulate/random.ts';
 import { eventToJson } from '../../src/protocol/event.ts';
 import { DedupIndex, MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
@@ -7,7 +8,6 @@ import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { compareStored } from '../harness/compareStored.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
-import { Random } from '../harness/random.ts';
 import { Senders, targetOf } from '../harness/senders.ts';
 import { StoredReader } from '../harness/storedReader.ts';
 import { Traffic } from '../harness/traffic.ts';

@@ -10,6 +10,7 @@ import { connectTo } from '../../src/nats/connect.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { BIN, cleanEnvironment, courtd, start, temporaryFolder } from '../harness/daemon.ts';
+import { Endings } from '../harness/endings.ts';
 import { NatsServers } from '../harness/nats.ts';
 import { Committer } from '../harness/scratchStore.ts';
 import { chunkOf, SimulatedBox } from '../harness/simulatedBox.ts';
@@ -74,7 +75,7 @@ function cameraLine(seq: number, box: number): string {
 
 /** @returns the data directory of a box that has so many events, the lines of `tail` above. */
 function databaseWith(count: number): string {
-  const data = temporaryFolder(cleanup);
+  const data = temporaryFolder(endings);
   const db = openDatabase(data, { create: true });
   const committer = new Committer(db);
   for (let seq = 1; seq <= count; seq += chunk) {
@@ -86,99 +87,94 @@ function databaseWith(count: number): string {
   return data;
 }
 
-const undo: (() => unknown)[] = [];
-const cleanup = { teardown: (end: () => unknown) => void undo.push(end) };
-try {
-  const servers = await NatsServers.start(cleanup, { servers: count, syncInterval: values.sync });
-  const nc = await connectTo({ url: servers.url, name: 'measure' });
-  undo.push(() => nc.close());
-  await makeStreams(nc, count, () => {});
-  const pids = servers.servers.map(({ pid }) => pid!);
-  const cpu = () => pids.map(cpuOf).reduce((a, b) => a + b);
+await using endings = new Endings();
+const servers = await NatsServers.start(endings, { servers: count, syncInterval: values.sync });
+const nc = await connectTo({ url: servers.url, name: 'measure' });
+endings.teardown(() => nc.close());
+await makeStreams(nc, count, () => {});
+const pids = servers.servers.map(({ pid }) => pid!);
+const cpu = () => pids.map(cpuOf).reduce((a, b) => a + b);
 
-  const first = values.real ? databaseWith(events) : '';
-  const copies = values.real ? Array.from({ length: boxes }, () => temporaryFolder(cleanup)) : [];
-  for (const copy of copies) fs.cpSync(first, copy, { recursive: true });
+const first = values.real ? databaseWith(events) : '';
+const copies = values.real ? Array.from({ length: boxes }, () => temporaryFolder(endings)) : [];
+for (const copy of copies) fs.cpSync(first, copy, { recursive: true });
 
-  const before = cpu();
-  const own = process.cpuUsage();
-  const startedAt = performance.now();
-  let [bytes, lineBytes, messages] = [0, 0, 0];
-  const waits: number[] = [];
-  const simulated = async (number: number) => {
-    const box = new SimulatedBox(nc, `venue-${number}`);
-    for (let after = 0; after < events; after += chunk) {
-      const last = Math.min(after + chunk, events);
-      const lines = Array.from({ length: last - after }, (_, i) => cameraLine(after + i + 1, number));
-      const next = chunkOf(after, last, lines);
-      bytes += next.data.length;
-      lineBytes += lines.reduce((sum, line) => sum + line.length + 1, 0);
-      messages++;
-      const sentAt = performance.now();
-      await box.send(next);
-      waits.push(performance.now() - sentAt);
-    }
-  };
-  const jsm = await jetstreamManager(nc);
-  /** @returns processor seconds of the shippers, once everything is there. */
-  const real = async () => {
-    const shippers = copies.map((data, i) => {
-      const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: `venue-${i + 1}` };
-      const child = start(BIN, ['ship', '--data', data], { env: cleanEnvironment(env) });
-      undo.push(() => child.kill('SIGKILL'));
-      child.stdout.resume();
-      child.stderr.resume();
-      return child.pid!;
-    });
-    messages = boxes * Math.ceil(events / chunk);
-    while ((await jsm.streams.info('FLEET')).state.messages < messages) await sleep(250);
-    memory = Math.max(...shippers.map(residentMiB));
-    return shippers.map(cpuOf).reduce((a, b) => a + b);
-  };
-  let memory = Number.NaN;
-  let boxesSpent: number;
-  if (values.real) boxesSpent = await real();
-  else {
-    await Promise.all(Array.from({ length: boxes }, (_, i) => simulated(i + 1)));
-    const { user, system } = process.cpuUsage(own);
-    boxesSpent = (user + system) / 1e6;
+const before = cpu();
+const own = process.cpuUsage();
+const startedAt = performance.now();
+let [bytes, lineBytes, messages] = [0, 0, 0];
+const waits: number[] = [];
+const simulated = async (number: number) => {
+  const box = new SimulatedBox(nc, `venue-${number}`);
+  for (let after = 0; after < events; after += chunk) {
+    const last = Math.min(after + chunk, events);
+    const lines = Array.from({ length: last - after }, (_, i) => cameraLine(after + i + 1, number));
+    const next = chunkOf(after, last, lines);
+    bytes += next.data.length;
+    lineBytes += lines.reduce((sum, line) => sum + line.length + 1, 0);
+    messages++;
+    const sentAt = performance.now();
+    await box.send(next);
+    waits.push(performance.now() - sentAt);
   }
-  const seconds = (performance.now() - startedAt) / 1_000;
-  const spent = cpu() - before;
-  const total = boxes * events;
-  waits.sort((a, b) => a - b);
-  const { state } = await jsm.streams.info('FLEET');
-  const checkedAt = performance.now();
-  const check = await courtd(['fleet', 'check', servers.url, '--monitor', servers.monitors, '--json']);
-  const checkS = (performance.now() - checkedAt) / 1_000;
-  const chain = JSON.parse(check.stdout).find(({ name }: { name: string }) => name === 'chain');
-  const statusAt = performance.now();
-  await courtd(['fleet', 'status', servers.url, '--json']);
-  const rows = {
-    machine: `${os.availableParallelism()} x ${os.cpus()[0]?.model}, load ${os.loadavg()[0]!.toFixed(1)}`,
-    'servers, sync_interval': `${count}, ${values.sync}`,
-    'boxes x events, events a message': `${boxes} x ${events}, ${chunk}`,
-    'events/s in all': Math.round(total / seconds),
-    'messages/s in all': Math.round(messages / seconds),
-    ...(values.real
-      ? { 'MiB of memory of a box, at most': Math.round(memory) }
-      : {
-          'ms until an ack, p50 and p99': [0.5, 0.99]
-            .map((p) => waits[Math.floor(p * (waits.length - 1))]!.toFixed(1))
-            .join(', '),
-          'bytes an event: as lines, sent': [lineBytes, bytes]
-            .map((sum) => (sum / total).toFixed(0))
-            .join(', '),
-        }),
-    'processor seconds of all servers, per million events': ((spent / total) * 1e6).toFixed(1),
-    'processor ms of all servers, per message': ((spent / messages) * 1e3).toFixed(2),
-    'processor seconds of the boxes, per million events': ((boxesSpent / total) * 1e6).toFixed(1),
-    'bytes an event on each server': (state.bytes / total).toFixed(0),
-    'MiB of memory of a server, at most': Math.round(Math.max(...pids.map(residentMiB))),
-    'fleet check': `${checkS.toFixed(1)} s, ${chain.level}: ${chain.message}`,
-    'fleet status, s': ((performance.now() - statusAt) / 1_000).toFixed(1),
-  };
-  for (const [name, value] of Object.entries(rows)) console.log(`| ${name} | ${value} |`);
-} finally {
-  for (const end of undo.reverse()) await end();
+};
+const jsm = await jetstreamManager(nc);
+/** @returns processor seconds of the shippers, once everything is there. */
+const real = async () => {
+  const shippers = copies.map((data, i) => {
+    const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: `venue-${i + 1}` };
+    const child = start(BIN, ['ship', '--data', data], { env: cleanEnvironment(env) });
+    endings.teardown(() => child.kill('SIGKILL'));
+    child.stdout.resume();
+    child.stderr.resume();
+    return child.pid!;
+  });
+  messages = boxes * Math.ceil(events / chunk);
+  while ((await jsm.streams.info('FLEET')).state.messages < messages) await sleep(250);
+  memory = Math.max(...shippers.map(residentMiB));
+  return shippers.map(cpuOf).reduce((a, b) => a + b);
+};
+let memory = Number.NaN;
+let boxesSpent: number;
+if (values.real) boxesSpent = await real();
+else {
+  await Promise.all(Array.from({ length: boxes }, (_, i) => simulated(i + 1)));
+  const { user, system } = process.cpuUsage(own);
+  boxesSpent = (user + system) / 1e6;
 }
+const seconds = (performance.now() - startedAt) / 1_000;
+const spent = cpu() - before;
+const total = boxes * events;
+waits.sort((a, b) => a - b);
+const { state } = await jsm.streams.info('FLEET');
+const checkedAt = performance.now();
+const check = await courtd(['fleet', 'check', servers.url, '--monitor', servers.monitors, '--json']);
+const checkS = (performance.now() - checkedAt) / 1_000;
+const chain = JSON.parse(check.stdout).find(({ name }: { name: string }) => name === 'chain');
+const statusAt = performance.now();
+await courtd(['fleet', 'status', servers.url, '--json']);
+const rows = {
+  machine: `${os.availableParallelism()} x ${os.cpus()[0]?.model}, load ${os.loadavg()[0]!.toFixed(1)}`,
+  'servers, sync_interval': `${count}, ${values.sync}`,
+  'boxes x events, events a message': `${boxes} x ${events}, ${chunk}`,
+  'events/s in all': Math.round(total / seconds),
+  'messages/s in all': Math.round(messages / seconds),
+  ...(values.real
+    ? { 'MiB of memory of a box, at most': Math.round(memory) }
+    : {
+        'ms until an ack, p50 and p99': [0.5, 0.99]
+          .map((p) => waits[Math.floor(p * (waits.length - 1))]!.toFixed(1))
+          .join(', '),
+        'bytes an event: as lines, sent': [lineBytes, bytes]
+          .map((sum) => (sum / total).toFixed(0))
+          .join(', '),
+      }),
+  'processor seconds of all servers, per million events': ((spent / total) * 1e6).toFixed(1),
+  'processor ms of all servers, per message': ((spent / messages) * 1e3).toFixed(2),
+  'processor seconds of the boxes, per million events': ((boxesSpent / total) * 1e6).toFixed(1),
+  'bytes an event on each server': (state.bytes / total).toFixed(0),
+  'MiB of memory of a server, at most': Math.round(Math.max(...pids.map(residentMiB))),
+  'fleet check': `${checkS.toFixed(1)} s, ${chain.level}: ${chain.message}`,
+  'fleet status, s': ((performance.now() - statusAt) / 1_000).toFixed(1),
+};
+for (const [name, value] of Object.entries(rows)) console.log(`| ${name} | ${value} |`);

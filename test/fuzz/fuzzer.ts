@@ -4,7 +4,7 @@ import path from 'node:path';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { Daemon } from '../harness/daemon.ts';
-import { keyOf } from '../harness/eventKey.ts';
+import { keyOf } from '../harness/events.ts';
 import { renderBody } from './body.ts';
 import { carried, type FuzzCase, type FuzzRequest, PLAIN } from './case.ts';
 import { answerToHead, isAmbiguous, isFramed, isLast, isPlain, renderRequest } from './head.ts';

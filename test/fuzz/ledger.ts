@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { courtd, type Daemon } from '../harness/daemon.ts';
-import { keyOf, type WireKey } from '../harness/eventKey.ts';
+import { keyOf, type WireKey } from '../harness/events.ts';
 import { parseJson } from '../harness/jsonOracle.ts';
 
 /** What must be stored, what may be, and what is. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { integer } from '../../src/cli/options/optionParsers.ts';
 import { say } from '../../src/cli/terminal/output.ts';
 import { Daemon } from '../harness/daemon.ts';
+import { Endings } from '../harness/endings.ts';
 import { residentBytes } from '../overload/process.ts';
 import { fuzzCase } from './case.ts';
 import { FUZZ_ARGS, Fuzzer } from './fuzzer.ts';
@@ -38,10 +39,10 @@ const MIB = 1024 ** 2;
 const GROWTH_MIB = 64;
 const WARM_CASES = 1_000;
 
-const endings: (() => unknown)[] = [];
+const endings = new Endings();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(130));
 try {
-  const daemon = await Daemon.start({ teardown: (end) => endings.push(end) }, FUZZ_ARGS);
+  const daemon = await Daemon.start(endings, FUZZ_ARGS);
   await end((await fuzz(daemon, options)) ? 0 : 1);
 } catch (error) {
   say(error instanceof Error ? (error.stack ?? '') : String(error));
@@ -78,6 +79,6 @@ async function fuzz(daemon: Daemon, { cases, seconds, seed }: Options): Promise<
 }
 
 async function end(status: number): Promise<never> {
-  for (const ending of endings.reverse()) await ending();
+  await endings[Symbol.asyncDispose]();
   process.exit(status);
 }

@@ -22,6 +22,18 @@ export function event(overrides: Record<string, unknown> = {}): WireEvent {
   return { ...valid, ...overrides };
 }
 
+/** What an event is known by, as it is on the wire. */
+export interface WireKey {
+  readonly session_id: string;
+  readonly event_id: string;
+  readonly revision?: number;
+}
+
+/** @returns one text for each key (spec 2.3). */
+export function keyOf({ session_id, event_id, revision = 0 }: WireKey): string {
+  return JSON.stringify([session_id, event_id, revision]);
+}
+
 /** As many fresh, valid events as asked for. */
 export function events(count: number, overrides: Record<string, unknown> = {}): WireEvent[] {
   return Array.from({ length: count }, () => event(overrides));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import type { Cleanup } from './daemon.ts';
-import { keyOf, type WireKey } from './eventKey.ts';
+import { keyOf, type WireKey } from './events.ts';
 
 /** A box, or what is in front of it, at its worst: it cuts, delays and garbles the answers to one request after another. */
 

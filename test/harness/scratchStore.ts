@@ -11,6 +11,8 @@ import { Appender, type Counts } from '../../src/store/write/appender.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
 import { events } from './events.ts';
 
+const PAGE_BYTES = 4096;
+
 /** @returns events as requests of one each would bring them. */
 export function court(...sent: WireEvent[]): CourtEvent[] {
   return sent.flatMap((event) => decodeBatch(Buffer.from(JSON.stringify(event))));
@@ -50,6 +52,12 @@ export function otherConnection(t: Cleanup, folder: string): Database.Database {
   const db = new Database(databaseFile(folder), { timeout: 0 });
   t.teardown(() => db.close());
   return db;
+}
+
+/** Writes so many frames to the WAL, and a few more, with one commit. */
+export function fillWal(db: Database.Database, frames: number): void {
+  db.exec('CREATE TABLE IF NOT EXISTS filler (x)');
+  db.prepare('INSERT INTO filler VALUES (zeroblob(?))').run(frames * PAGE_BYTES);
 }
 
 /** Appends as the writer does, without its queue. */

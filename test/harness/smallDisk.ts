@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { type Cleanup, run } from './daemon.ts';
+import { Endings } from './endings.ts';
 
 /** Files and folders that fit: far more than any test makes, and few enough to use all of them up. */
 const INODES = 1_000;
@@ -25,14 +26,8 @@ export class SmallDisk {
       await run('umount', ['-l', folder]);
       fs.rmdirSync(folder);
     });
-    const { status, stderr } = await run('mount', [
-      '-t',
-      'tmpfs',
-      '-o',
-      `size=${mebibytes}M,nr_inodes=${INODES}`,
-      'tmpfs',
-      folder,
-    ]);
+    const size = `size=${mebibytes}M,nr_inodes=${INODES}`;
+    const { status, stderr } = await run('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', folder]);
     if (status !== 0) throw new Error(stderr);
     return new SmallDisk(folder);
   }
@@ -71,13 +66,11 @@ export class SmallDisk {
 /** Why none can be mounted here; false where one can. */
 export const withoutMount: string | false = await (async () => {
   if (process.getuid?.() !== 0) return 'only root can mount a small disk';
-  const ends: (() => unknown)[] = [];
   try {
-    await SmallDisk.mount({ teardown: (end) => ends.push(end) }, 1);
+    await using endings = new Endings();
+    await SmallDisk.mount(endings, 1);
     return false;
   } catch (error) {
     return `no disk can be mounted: ${(error as Error).message.trim()}`;
-  } finally {
-    for (const end of ends) await end();
   }
 })();

@@ -4,7 +4,7 @@ import { eventToJson } from '../../src/protocol/event.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
 import { HAS_BOUNDS } from '../../src/store/read/sessionBounds.ts';
-import { keyOf } from './eventKey.ts';
+import { keyOf } from './events.ts';
 import type { History } from './history.ts';
 
 /** What a database holds, compared with what was ever sent. */

@@ -1,9 +1,8 @@
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
+import type { Random } from '../../src/cli/simulate/random.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
-import { keyOf } from './eventKey.ts';
-import { event } from './events.ts';
+import { event, keyOf } from './events.ts';
 import type { History, Sent, SentEvent } from './history.ts';
-import type { Random } from './random.ts';
 
 /** Sessions in play; the first ones may have been played before. */
 const SESSIONS = 4;

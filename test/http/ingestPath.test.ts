@@ -19,6 +19,7 @@ import type { BodySink, PacedRequest } from '../../src/http/connection/pacedRequ
 import { IngestHandler } from '../../src/http/ingestHandler.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { setClock } from '../harness/clock.ts';
 import { event } from '../harness/events.ts';
 
 /** The ingest path without a network: what a connection, a store or another request has to do at the right moment. */
@@ -128,10 +129,8 @@ t.test('while connections come in a burst, what they send is not parsed yet', as
 
 /** Time passes only after a large body has begun to wait for its turn. */
 function passWhileItWaits(t: Test, ms: number): Pick<AcceptBurst, 'ended'> {
-  const { now } = performance;
-  t.teardown(() => Object.assign(performance, { now }));
   let looks = Number.NaN;
-  performance.now = () => (looks++ > 0 ? 1_000 + ms : 1_000);
+  setClock(t, () => (looks++ > 0 ? 1_000 + ms : 1_000));
   return {
     ended: () => {
       looks = 0;

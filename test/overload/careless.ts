@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { eotToNs } from '../../src/protocol/eot.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { keyOf } from '../harness/eventKey.ts';
+import { keyOf } from '../harness/events.ts';
 import { untilExit } from '../harness/untilExit.ts';
 
 /**

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Command, Option } from 'commander';
 import { integer } from '../../src/cli/options/optionParsers.ts';
 import { say } from '../../src/cli/terminal/output.ts';
+import { Endings } from '../harness/endings.ts';
 import { Attacker } from './actors.ts';
 import { Box } from './box.ts';
 import { churn } from './churn.ts';
@@ -38,12 +39,12 @@ const { seconds, churnSeconds, only, reportTimes, dir } = new Command('npx node 
   .parse()
   .opts<Options>();
 
-const endings: (() => unknown)[] = [];
+const endings = new Endings();
 fs.mkdirSync(dir, { recursive: true });
 const data = fs.mkdtempSync(path.join(dir, 'hostile-'));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(130));
 try {
-  const box = await Box.start({ teardown: (end) => endings.push(end) }, data);
+  const box = await Box.start(endings, data);
   const results = await runScenarios(box, seconds, only);
   if (churnSeconds > 0 && only === undefined) results.push(await churn(box.daemon, churnSeconds));
   const { faults } = box;
@@ -60,7 +61,7 @@ try {
 
 async function end(status: number): Promise<never> {
   Attacker.endAll();
-  for (const ending of endings) await ending();
+  await endings[Symbol.asyncDispose]();
   fs.rmSync(data, { recursive: true, force: true, maxRetries: 10 });
   process.exit(status);
 }

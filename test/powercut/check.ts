@@ -1,8 +1,8 @@
 import fs from 'node:fs';
+import type { Random } from '../../src/cli/simulate/random.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { compareStored, type Fault, tell } from '../harness/compareStored.ts';
 import type { History, Sent } from '../harness/history.ts';
-import type { Random } from '../harness/random.ts';
 import { type Stored, StoredReader } from '../harness/storedReader.ts';
 import type { Traffic } from '../harness/traffic.ts';
 import type { Workshop } from '../harness/workshop.ts';

@@ -5,12 +5,13 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { Random } from '../../src/cli/simulate/random.ts';
 import { Chains } from '../../src/fleet/chain.ts';
 import { makeStreams } from '../../src/fleet/init.ts';
 import { readStream } from '../../src/fleet/readStream.ts';
 import { chunkHead, sourceOf } from '../../src/nats/fleetLog.ts';
+import { Endings } from '../harness/endings.ts';
 import { NatsServers } from '../harness/nats.ts';
-import { Random } from '../harness/random.ts';
 import { SimulatedBox } from '../harness/simulatedBox.ts';
 import { Workshop } from '../harness/workshop.ts';
 import { makeImage, RecordedDisk } from './disk.ts';
@@ -68,20 +69,15 @@ async function withServers<Result>(
   folder: string,
   work: (nc: NatsConnection) => Promise<Result>,
 ): Promise<Result> {
-  const ends: (() => unknown)[] = [];
-  const cleanup = { teardown: (end: () => unknown) => void ends.push(end) };
-  try {
-    const started = await NatsServers.start(cleanup, {
-      servers,
-      syncInterval: values.sync,
-      folder: path.join(folder, 'nats'),
-    });
-    const nc = await connect({ servers: started.servers.map(({ port }) => `127.0.0.1:${port}`) });
-    ends.push(() => nc.close());
-    return await work(nc);
-  } finally {
-    for (const end of ends.reverse()) await end();
-  }
+  await using endings = new Endings();
+  const started = await NatsServers.start(endings, {
+    servers,
+    syncInterval: values.sync,
+    folder: path.join(folder, 'nats'),
+  });
+  const nc = await connect({ servers: started.servers.map(({ port }) => `127.0.0.1:${port}`) });
+  endings.teardown(() => nc.close());
+  return await work(nc);
 }
 
 const answered: Answered[] = [];

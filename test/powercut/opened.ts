@@ -3,7 +3,7 @@ import { Store } from '../../src/store/store.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { targetOf } from '../harness/senders.ts';
 import { untilExit } from '../harness/untilExit.ts';
-import { UNWATCHED } from '../harness/unwatchedStore.ts';
+import { UNWATCHED } from './unwatchedStore.ts';
 
 /** What the daemon is told: the disk is small, and one sender is as fast as all cameras. */
 export const SERVE: readonly string[] = ['--rate-limit', '0', '--min-free', '0'];

@@ -3,20 +3,20 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
+import type { Random } from '../../src/cli/simulate/random.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
-import type { Random } from '../harness/random.ts';
 import { Senders, targetOf } from '../harness/senders.ts';
 import { Traffic } from '../harness/traffic.ts';
 import { untilExit } from '../harness/untilExit.ts';
-import { UNWATCHED } from '../harness/unwatchedStore.ts';
 import type { Workshop } from '../harness/workshop.ts';
 import { makeImage, RecordedDisk } from './disk.ts';
 import { SERVE } from './opened.ts';
 import { pruneUntil } from './prune.ts';
+import { UNWATCHED } from './unwatchedStore.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** courtd makes it, on the disk whose power is cut. */

@@ -1,6 +1,6 @@
 import net from 'node:net';
+import { Random } from '../../src/cli/simulate/random.ts';
 import type { Cleanup } from '../harness/daemon.ts';
-import { Random } from '../harness/random.ts';
 
 /**
  * A line between a box and NATS that does everything a bad one does: an acknowledgement is swallowed and the connection cut, comes

@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { Random } from '../../src/cli/simulate/random.ts';
 import { type Cleanup, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { Random } from '../harness/random.ts';
 import { Box } from './box.ts';
 
 const SEED = Number(process.env.SHIP_SEED ?? Date.now() % 1e6);

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Random } from '../../src/cli/simulate/random.ts';
 import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { Endings } from '../harness/endings.ts';
 import { events } from '../harness/events.ts';
 import { NatsServers } from '../harness/nats.ts';
-import { Random } from '../harness/random.ts';
 import { BadLine } from './badLine.ts';
 import { Box, type RunningShipper } from './box.ts';
 import { Consumer, digestOfRows } from './consumer.ts';
@@ -134,16 +135,11 @@ if (import.meta.main) {
       seed: { type: 'string', default: String(Date.now() % 1e6) },
     },
   });
-  const ends: (() => unknown)[] = [];
-  const cleanup = { teardown: (end: () => unknown) => void ends.push(end) };
+  await using endings = new Endings();
   const seed = Number(values.seed);
-  try {
-    const servers = values.servers === '3' ? 3 : 1;
-    const result = await killAtRandom(cleanup, { kills: Number(values.kills), servers, seed });
-    console.log(JSON.stringify({ seed, ...result }));
-    const isSound = result.isWhole && result.areKeysEqual && result.gaps.length === 0 && result.twice === 0;
-    if (!isSound) process.exitCode = 1;
-  } finally {
-    for (const end of ends.reverse()) await end();
-  }
+  const servers = values.servers === '3' ? 3 : 1;
+  const result = await killAtRandom(endings, { kills: Number(values.kills), servers, seed });
+  console.log(JSON.stringify({ seed, ...result }));
+  const isSound = result.isWhole && result.areKeysEqual && result.gaps.length === 0 && result.twice === 0;
+  if (!isSound) process.exitCode = 1;
 }

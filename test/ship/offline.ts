@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { BIN, type Cleanup, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
+import { Endings } from '../harness/endings.ts';
 import { event } from '../harness/events.ts';
 import { NatsServers } from '../harness/nats.ts';
 import { Committer, court } from '../harness/scratchStore.ts';
@@ -150,15 +151,10 @@ if (import.meta.main) {
       kills: { type: 'string', default: '5' },
     },
   });
-  const ends: (() => unknown)[] = [];
-  const cleanup = { teardown: (end: () => unknown) => void ends.push(end) };
-  try {
-    const [events, restarts, kills] = [values.events, values.restarts, values.kills].map(Number);
-    const options = { events: events!, restarts: restarts!, kills: kills! };
-    const result = await offlineForWeeks(cleanup, options);
-    console.log(JSON.stringify(result));
-    if (!result.isWhole || !result.isHeld || result.gaps.length > 0) process.exitCode = 1;
-  } finally {
-    for (const end of ends.reverse()) await end();
-  }
+  await using endings = new Endings();
+  const [events, restarts, kills] = [values.events, values.restarts, values.kills].map(Number);
+  const options = { events: events!, restarts: restarts!, kills: kills! };
+  const result = await offlineForWeeks(endings, options);
+  console.log(JSON.stringify(result));
+  if (!result.isWhole || !result.isHeld || result.gaps.length > 0) process.exitCode = 1;
 }

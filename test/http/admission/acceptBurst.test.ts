@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { AcceptBurst } from '../../../src/http/admission/acceptBurst.ts';
+import { setClock } from '../../harness/clock.ts';
 
 t.test('while connections come, requests wait; not for ever', async (t) => {
   const burst = new AcceptBurst();
@@ -26,10 +27,8 @@ t.test('while connections come, requests wait; not for ever', async (t) => {
 });
 
 t.test('a process that was stopped as a burst began has no burst for ever', async (t) => {
-  const { now } = performance;
-  t.teardown(() => Object.assign(performance, { now }));
   let ms = 0;
-  performance.now = () => (ms += 1_000);
+  setClock(t, () => (ms += 1_000));
   const burst = new AcceptBurst();
   burst.onConnection();
   await burst.ended();

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { TRACKED_ADDRESSES } from '../../../src/base/limits.ts';
 import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
+import { stopClock } from '../../harness/clock.ts';
 import { Daemon } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
@@ -49,10 +50,7 @@ t.test(
 );
 
 t.test('the burst is twice the rate, however long nothing was sent', (t) => {
-  const { now } = performance;
-  t.teardown(() => Object.assign(performance, { now }));
-  let seconds = 1_000;
-  performance.now = () => seconds * 1_000;
+  const pass = stopClock(t);
   const limit = new RateLimit(10);
   const burst = () => {
     for (let passed = 0; ; passed++) {
@@ -65,17 +63,15 @@ t.test('the burst is twice the rate, however long nothing was sent', (t) => {
     }
   };
   t.equal(burst(), 20);
-  seconds += 0.5;
+  pass(500);
   t.equal(burst(), 5, 'and then what the time gives');
-  seconds += 3_600;
+  pass(3_600_000);
   t.equal(burst(), 20);
   t.end();
 });
 
 t.test('the oldest of too many addresses is forgotten', (t) => {
-  const { now } = performance;
-  t.teardown(() => Object.assign(performance, { now }));
-  performance.now = () => 1_000;
+  stopClock(t);
   const LIMITED = { code: 'rate_limited' };
   const limit = new RateLimit(1);
   const spend = (network: string) => {

@@ -6,6 +6,7 @@ import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
 import { PRUNE_READ_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
+import { stopClock } from '../../harness/clock.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, keyState, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
@@ -179,10 +180,8 @@ t.test('an old revision with an older one far before it counts as two events', (
 });
 
 t.test('a step that found the database locked is repeated whole', async (t) => {
-  const { now } = performance;
-  t.teardown(() => Object.assign(performance, { now }));
   // A step ends when it has taken 4 ms.
-  performance.now = () => 0;
+  stopClock(t);
   const { db } = scratch(t);
   const steps = new PruneSteps(db, quietly);
   const done: number[] = [];

@@ -5,29 +5,23 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { pruneEvents } from '../../../src/store/retention/prune.ts';
 import { PRUNE_STEP_MS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
+import { setClock, stopClock } from '../../harness/clock.ts';
 import { event } from '../../harness/events.ts';
-import { fillWal } from '../../harness/fillWal.ts';
-import { Committer, court, otherConnection, scratch } from '../../harness/scratchStore.ts';
+import { Committer, court, fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 /** Steps whose pauses take no time, on a clock that a step moves on. */
 function make(t: Test) {
   const { setTimeout } = timers;
-  const { now } = performance;
   t.teardown(() => {
     timers.setTimeout = setTimeout;
     module.syncBuiltinESMExports();
-    performance.now = now;
   });
   const pauses: unknown[] = [];
   timers.setTimeout = (async (ms: number) => void pauses.push(ms)) as typeof setTimeout;
   module.syncBuiltinESMExports();
-  let ms = 0;
-  performance.now = () => ms;
   const { folder, db } = scratch(t);
   db.pragma('busy_timeout = 0');
-  const pass = (more: number) => {
-    ms += more;
-  };
+  const pass = stopClock(t);
   const make = (onWait: () => void) => new PruneSteps(db, onWait);
   return { folder, db, steps: make(() => {}), make, pauses, pass };
 }
@@ -80,10 +74,11 @@ t.test(
     ] as const) {
       const { db, pass } = make(t);
       new Committer(db).append(...court(event({ note: 'x'.repeat(400_000) })));
-      performance.now = ((now) => () => {
+      const { now } = performance;
+      setClock(t, () => {
         pass(lookMs);
         return now();
-      })(performance.now);
+      });
       const freed = [0];
       await pruneEvents(db, { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 }, (doing, bytes) => {
         if (doing === 'pages') freed.push(bytes);

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { listTokens, rotateToken } from '../../../src/store/tokens/tokens.ts';
+import { setClock } from '../../harness/clock.ts';
 import type { Cleanup } from '../../harness/daemon.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
 
@@ -73,9 +74,8 @@ t.test('last uses are written again after a commit that failed', async (t) => {
 /** @returns a function that lets the monotonic clock go on, and not the clock of the box. */
 function monotonicClock(t: Cleanup): (ms: number) => void {
   const { now } = performance;
-  t.teardown(() => Object.assign(performance, { now }));
   let passedMs = 0;
-  performance.now = () => now.call(performance) + passedMs;
+  setClock(t, () => now.call(performance) + passedMs);
   return (ms) => {
     passedMs += ms;
   };

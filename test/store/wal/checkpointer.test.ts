@@ -6,10 +6,10 @@ import t, { type Test } from 'tap';
 import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { Store } from '../../../src/store/store.ts';
 import { Checkpointer, type WalState } from '../../../src/store/wal/checkpointer.ts';
+import { stopClock } from '../../harness/clock.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
-import { fillWal } from '../../harness/fillWal.ts';
-import { court, otherConnection, recorder, scratch } from '../../harness/scratchStore.ts';
+import { court, fillWal, otherConnection, recorder, scratch } from '../../harness/scratchStore.ts';
 
 /** Frames in the WAL: fewer than a checkpoint is made for, enough for one, and too many for this thread. */
 const [FEW, DUE, LONG] = [900, 1_100, 4_200];
@@ -42,17 +42,6 @@ function startReading(t: Test, folder: string): Database {
   const reader = otherConnection(t, folder);
   reader.exec('BEGIN; SELECT count(*) FROM session');
   return reader;
-}
-
-/** @returns what moves the clock on. */
-function stopClock(t: Test): (ms: number) => void {
-  const { now } = performance;
-  t.teardown(() => Object.assign(performance, { now }));
-  let ms = now.call(performance);
-  performance.now = () => ms;
-  return (more) => {
-    ms += more;
-  };
 }
 
 t.test('nothing is checkpointed inside a commit; a short checkpoint runs at once', (t) => {

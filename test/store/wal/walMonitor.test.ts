@@ -4,8 +4,7 @@ import t, { type Test } from 'tap';
 import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { Checkpointer } from '../../../src/store/wal/checkpointer.ts';
 import { WalMonitor } from '../../../src/store/wal/walMonitor.ts';
-import { fillWal } from '../../harness/fillWal.ts';
-import { otherConnection, scratch } from '../../harness/scratchStore.ts';
+import { fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 const MIB = 1024 ** 2;
 const FRAMES_PER_MIB = MIB / 4096;

@@ -7,6 +7,7 @@ import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
 import { GroupCommit, type GroupCommitOptions } from '../../../src/store/write/groupCommit.ts';
 import { MAINTENANCE_RETRY_MS } from '../../../src/store/write/maintenanceSteps.ts';
+import { setClock, stopClock } from '../../harness/clock.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import {
@@ -67,14 +68,6 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
     ['session-1', 2],
   ]);
 });
-
-/** Nobody becomes late, however slow this machine is. */
-function stopClock(t: Cleanup): void {
-  const { performance } = globalThis;
-  const now = performance.now();
-  performance.now = () => now;
-  t.teardown(() => Reflect.deleteProperty(performance, 'now'));
-}
 
 t.test(
   'the others of its group are stored in the order in which they came, beside a lock, too',
@@ -146,10 +139,7 @@ t.test('an almost full disk, where small requests fit and large ones do not, is 
 t.test('damage is told once a minute, and only the requests that meet it are refused', async (t) => {
   const { db } = scratch(t);
   const { on, told } = recorder();
-  const { performance } = globalThis;
-  let ms = performance.now();
-  performance.now = () => ms;
-  t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+  const pass = stopClock(t);
   let isDamaged = true;
   const writer = new GroupCommit(db, on, () => {
     if (isDamaged) throw new SqliteError('a damaged page', 'SQLITE_CORRUPT');
@@ -160,7 +150,7 @@ t.test('damage is told once a minute, and only the requests that meet it are ref
     [DAMAGE_LOG_MS - 1, 1],
     [1, 2],
   ] as const) {
-    ms += passedMs;
+    pass(passedMs);
     t.strictSame(await refusal(writer.append(one())), damaged);
     t.strictSame(told, Array(times).fill('damaged'));
   }
@@ -204,14 +194,11 @@ t.test('one that stays locked is refused in the end, the event loop runs on, and
   const sent = one();
   lock();
   // Time passes only while the event loop turns.
-  const { performance } = globalThis;
-  let ms = performance.now();
-  performance.now = () => ms;
-  t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+  const pass = stopClock(t);
   let turns = 0;
   const clock = setInterval(() => {
     turns++;
-    ms += BUSY_RETRY_MS;
+    pass(BUSY_RETRY_MS);
   }, 1);
   t.strictSame(await refusal(store.append(sent)), ['storage_busy', 503, '1']);
   clearInterval(clock);
@@ -228,10 +215,8 @@ t.test(
     lock();
     const waiting = [store.append(one()), store.append(one())];
     // The first try comes in the next turn; by then the clock is far on, as behind a turn that took long.
-    const { performance } = globalThis;
-    const now = performance.now.bind(performance);
-    performance.now = () => now() + 2 * BUSY_GIVE_UP_MS;
-    t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+    const { now } = performance;
+    setClock(t, () => now.call(performance) + 2 * BUSY_GIVE_UP_MS);
     await setTimeout(BUSY_RETRY_MS / 2);
     release();
     t.strictSame(await Promise.all(waiting), [stored(1), stored(1)]);
@@ -242,11 +227,9 @@ t.test('of many that wait for a locked database each is answered, whenever it be
   const { store, lock, release } = await makeStore(t);
   lock();
   // Every look at the clock finds it a little later.
-  const { performance } = globalThis;
-  const now = performance.now.bind(performance);
+  const { now } = performance;
   let looks = 0;
-  performance.now = () => now() + ++looks;
-  t.teardown(() => Reflect.deleteProperty(performance, 'now'));
+  setClock(t, () => now.call(performance) + ++looks);
   const waiting = Array.from({ length: 200 }, () => refusal(store.append(one())));
   const answers = await Promise.all(waiting);
   t.strictSame([...new Set(answers.map(String))], ['storage_busy,503,1']);

@@ -5,6 +5,7 @@ import { BUSY_RETRY_MS } from '../../../src/base/limits.ts';
 import type { DedupIndex } from '../../../src/store/dedup/dedupIndex.ts';
 import { fillReserve } from '../../../src/store/directory/diskReserve.ts';
 import { MAINTENANCE_RETRY_MS, MaintenanceSteps } from '../../../src/store/write/maintenanceSteps.ts';
+import { setClock } from '../../harness/clock.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 /** Maintenance of a real database whose flush steps fail with `failure`, on a clock that stands still. */
@@ -14,7 +15,7 @@ function failing(t: Test, failure: unknown) {
   const told: string[] = [];
   const tell = (what: string) => () => void told.push(what);
   const clock = { now: performance.now(), flushes: 0 };
-  t.intercept(performance, 'now', { value: () => clock.now });
+  setClock(t, () => clock.now);
   const keys = {
     isFlushDue: true,
     flushStep: () => {
