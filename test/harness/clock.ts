@@ -9,7 +9,8 @@ export function setClock(t: Cleanup, now: () => number): void {
 
 /** Stops it: nothing takes long, however slow this machine is. @returns what moves it on. */
 export function stopClock(t: Cleanup): (ms: number) => void {
-  let now = performance.now();
+  // Whole: steps of whole milliseconds then add up to exactly what is expected.
+  let now = Math.ceil(performance.now());
   setClock(t, () => now);
   return (ms) => {
     now += ms;
