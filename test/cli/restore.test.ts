@@ -46,7 +46,10 @@ const answered = await answers(daemon.data);
 const made = await daemon.command('backup', file);
 /** Its data directory as a kill -9 would leave it: the log is beside the database. */
 const killed = path.join(temporaryFolder(t), 'killed');
+// Stopped meanwhile: a checkpoint between the copies of two files would tear them apart.
+daemon.child.kill('SIGSTOP');
 fs.cpSync(daemon.data, killed, { recursive: true, filter: (name) => !name.endsWith('.sock') });
+daemon.child.kill('SIGCONT');
 
 /** @returns a copy of it. */
 function copied(t: Cleanup): string {
