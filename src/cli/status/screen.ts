@@ -109,7 +109,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       : []),
     // What a narrow terminal cuts off is what matters least.
     `store   ${bytesFor(store.free_bytes ?? 0)} free${days}; ${backup}; ` +
-      `${number(store.events)} events in ${counted(store.sessions ?? 0, 'session')}, ${bytesFor(store.bytes ?? 0)}`,
+      `${number(store.events)} ${store.events === 1 ? 'event' : 'events'} in ${counted(store.sessions ?? 0, 'session')}, ${bytesFor(store.bytes ?? 0)}`,
     ...shipLines(status.ship),
   ];
   return lines.map((line) => cut(line, canvas.columns ?? line.length));
