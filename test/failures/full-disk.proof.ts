@@ -5,12 +5,14 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { storedIds } from '../harness/cameras.ts';
-import { courtd, Daemon } from '../harness/daemon.ts';
+import { type Cleanup, courtd, Daemon } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { detach, Fault, SYNC, startedUnder, WRITE, withoutStrace } from '../harness/strace.ts';
+
+type Test = Cleanup & Pick<typeof t, 'equal' | 'match' | 'ok' | 'strictSame'>;
 
 const mounting = { skip: withoutMount };
 const injecting = { skip: withoutStrace };
@@ -115,40 +117,14 @@ t.test('before the log is in the file not even a duplicate is acknowledged', inj
   t.strictSame(await storedIds(daemon), idsOf([...sent, ...other]));
 });
 
-t.test(
-  'a start without room for even the shared memory: one sentence, nothing is lost',
-  mounting,
-  async (t) => {
-    const disk = await SmallDisk.mount(t, 4);
-    const first = await Daemon.start(t, [], disk.data);
-    const sent = events(100);
-    t.equal((await first.post(sent)).status, 202);
-    t.equal(await first.stop(), 0);
-    disk.fill();
-    const before = fs.readFileSync(path.join(disk.data, 'courtd.db'));
-    for (const command of [
-      ['serve', '--port', '0'],
-      ['token', 'rotate'],
-      ['session', 'list'],
-    ]) {
-      const { status, stdout, stderr } = await courtd([...command, '--data', disk.data]);
-      t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
-      t.match(stderr, /^courtd: The disk of \S+ is full: free some space and try again\.\n$/);
-    }
-    t.ok(before.equals(fs.readFileSync(path.join(disk.data, 'courtd.db'))), 'nothing was changed');
-    disk.makeRoom();
-    const again = await Daemon.run(t, disk.data, first.token);
-    t.strictSame(await storedIds(again), idsOf(sent));
-  },
-);
-
-t.test('a start without an inode for another file: one sentence, nothing is lost', mounting, async (t) => {
-  const disk = await SmallDisk.mount(t, 8);
+/** Fills a disk on which a daemon has ended: nothing starts, each command says why, and with room again nothing is missing. */
+async function refusesToStart(t: Test, disk: SmallDisk, fill: () => void, sentence: RegExp): Promise<void> {
   const first = await Daemon.start(t, [], disk.data);
   const sent = events(100);
   t.equal((await first.post(sent)).status, 202);
   t.equal(await first.stop(), 0);
-  disk.fillInodes();
+  fill();
+  const before = fs.readFileSync(path.join(disk.data, 'courtd.db'));
   for (const command of [
     ['serve', '--port', '0'],
     ['token', 'rotate'],
@@ -156,14 +132,29 @@ t.test('a start without an inode for another file: one sentence, nothing is lost
   ]) {
     const { status, stdout, stderr } = await courtd([...command, '--data', disk.data]);
     t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
-    t.match(
-      stderr,
-      /^courtd: The disk of \S+ has no room for another file \("df -i"\): remove some, and try again\.\n$/,
-    );
+    t.match(stderr, sentence);
   }
+  t.ok(before.equals(fs.readFileSync(path.join(disk.data, 'courtd.db'))), 'nothing was changed');
   disk.makeRoom();
   const again = await Daemon.run(t, disk.data, first.token);
   t.strictSame(await storedIds(again), idsOf(sent));
+}
+
+t.test(
+  'a start without room for even the shared memory: one sentence, nothing is lost',
+  mounting,
+  async (t) => {
+    const disk = await SmallDisk.mount(t, 4);
+    const sentence = /^courtd: The disk of \S+ is full: free some space and try again\.\n$/;
+    await refusesToStart(t, disk, () => disk.fill(), sentence);
+  },
+);
+
+t.test('a start without an inode for another file: one sentence, nothing is lost', mounting, async (t) => {
+  const disk = await SmallDisk.mount(t, 8);
+  const sentence =
+    /^courtd: The disk of \S+ has no room for another file \("df -i"\): remove some, and try again\.\n$/;
+  await refusesToStart(t, disk, () => disk.fillInodes(), sentence);
 });
 
 t.test('no room while the log is written: refused and healed, wherever it is met', injecting, async (t) => {

@@ -159,7 +159,7 @@ export class Daemon {
 
   /** @returns the first such line of its log, from the given one on, as soon as it is there. */
   logged(wanted: Wanted, from = 0): Promise<LogLine> {
-    return this.#log.find(finder(wanted), from);
+    return this.#log.find(finder(wanted), from, wanted);
   }
 
   /** @returns how many such lines are in its log by now. */

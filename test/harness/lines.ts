@@ -20,13 +20,14 @@ export class Lines<Line> {
 
   /**
    * @returns the first that fits, from the given place on, as soon as it is there.
+   * @param wanted what it is, for the error.
    * @throws {Error} when the stream ends without it.
    */
-  async find(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+  async find(fits: (line: Line) => boolean, from = 0, wanted: unknown = fits): Promise<Line> {
     for (;;) {
       const found = this.all.slice(from).find(fits);
       if (found !== undefined) return found;
-      if (this.#isOver) throw new Error(`the stream has ended without the line that ${fits} fits`);
+      if (this.#isOver) throw new Error(`the stream has ended without this line: ${wanted}`);
       await this.#more.promise;
     }
   }
