@@ -1,10 +1,6 @@
 import fs from 'node:fs';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
 import { say } from '../../src/cli/terminal/output.ts';
 import { atLeast, type Verdict } from './bars.ts';
 import { Child } from './child.ts';
@@ -14,6 +10,7 @@ import { COURTD, courtd } from './courtd.ts';
 import type { Ground } from './ground.ts';
 import { median } from './measure.ts';
 import type { Section } from './section.ts';
+import { announcedPort } from './servers/announce.ts';
 import { VENUE } from './venue.ts';
 
 /** The biggest venue without a shipper, and beside one that catches up with a million events: in turns, on the same box. */
@@ -36,19 +33,23 @@ export const shipping: Section = {
   async run(ground, show) {
     const { directory } = await ground.million('ship');
     const running = await courtd.start(directory);
-    const sink = await Sink.start();
+    const headquarters = new Headquarters();
     const [alone, beside]: [Run[], Run[]] = [[], []];
     const { rounds } = ground.options;
     try {
       for (let round = 0; round <= rounds; round++) {
         for (const runs of round % 2 === 0 ? [alone, beside] : [beside, alone]) {
-          const run = await measure(ground, running, runs === beside ? { directory, sink } : undefined);
+          const run = await measure(
+            ground,
+            running,
+            runs === beside ? { directory, headquarters } : undefined,
+          );
           if (round > 0) runs.push(run);
         }
         say(round === 0 ? 'Warm.' : `Round ${round} of ${rounds} is done.`);
       }
     } finally {
-      sink.close();
+      await headquarters.stop();
     }
     await running.child.stop();
     show({
@@ -66,52 +67,37 @@ export const shipping: Section = {
   },
 };
 
-/** Takes what is shipped and keeps nothing: it has the machine's cores with courtd, and should leave them to it. */
-class Sink {
-  readonly #server: http.Server;
-  events = 0;
+/** Where the shipper sends to (`servers/headquarters.ts`). */
+class Headquarters {
+  readonly #child = new Child(process.execPath, [path.join(import.meta.dirname, 'servers/headquarters.ts')]);
+  readonly #port = this.#child.firstLine(announcedPort);
 
-  private constructor(server: http.Server) {
-    this.#server = server;
+  async url(): Promise<string> {
+    return `http://127.0.0.1:${await this.#port}`;
   }
 
-  static async start(): Promise<Sink> {
-    const server = http.createServer(async (req, res) => {
-      // A 202 that does not count the events is none of courtd's, and no acknowledgement.
-      const accepted =
-        gunzipSync(await buffer(req))
-          .toString('latin1')
-          .split('{"event_id":').length - 1;
-      sink.events += accepted;
-      res.writeHead(202).end(JSON.stringify({ accepted, duplicates: 0 }));
-    });
-    const sink = new Sink(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return sink;
+  /** @returns how many events it was sent. */
+  async events(): Promise<number> {
+    return Number(await (await fetch(await this.url())).text());
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
+  async stop(): Promise<void> {
+    await this.#child.stop();
   }
 }
 
 async function measure(
   ground: Ground,
   { child, target }: Running,
-  ship: { readonly directory: string; readonly sink: Sink } | undefined,
+  ship: { readonly directory: string; readonly headquarters: Headquarters } | undefined,
 ): Promise<Run> {
-  const shipper = ship && start(ship.directory, ship.sink, ground.directory);
+  const shipper = ship && start(ship.directory, await ship.headquarters.url(), ground.directory);
   await ground.settle();
   await sleep(STARTED_MS);
   const before = {
     daemon: child.cpuSeconds(),
     shipper: shipper?.cpuSeconds() ?? 0,
-    sent: ship?.sink.events ?? 0,
+    sent: (await ship?.headquarters.events()) ?? 0,
   };
   const seconds = ground.options.venueSeconds;
   const run = `ship-${process.hrtime.bigint()}`;
@@ -123,14 +109,14 @@ async function measure(
     p99Ms,
     cpu: used(child.cpuSeconds(), before.daemon),
     shipperCpu: used(shipper?.cpuSeconds() ?? 0, before.shipper),
-    shippedPerS: used(ship?.sink.events ?? 0, before.sent),
+    shippedPerS: used((await ship?.headquarters.events()) ?? 0, before.sent),
   };
   await shipper?.stop();
   return result;
 }
 
 /** From the beginning of the log, each time. */
-function start(directory: string, { url }: Sink, folder: string): Child {
+function start(directory: string, url: string, folder: string): Child {
   fs.rmSync(path.join(directory, 'courtd.ship'), { force: true });
   const token = path.join(folder, 'ship.token');
   fs.writeFileSync(token, 'any');
