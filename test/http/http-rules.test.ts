@@ -160,6 +160,20 @@ t.test('any other method is 405 with Allow', async (t) => {
   t.equal(await head.text(), '', 'HEAD has no body');
 });
 
+t.test('a HEAD is answered before its body has come, or with a request behind it', async (t) => {
+  const line = 'HEAD /v1/events HTTP/1.1';
+  const whole = request(daemon, { line });
+  const unread = request(daemon, { line, headers: { 'content-length': '1000000' } });
+  for (const [what, bytes] of Object.entries({ unread, pipelined: Buffer.concat([whole, whole]) })) {
+    const client = await RawClient.connect(t, daemon, newAddress());
+    client.send(bytes);
+    client.socket.end();
+    await client.over;
+    t.match(client.unread, /^HTTP\/1\.1 405 .*\r\nconnection: close\r\n.*\r\n\r\n$/is, what);
+    t.equal(client.unread.split('HTTP/1.1').length, 2, `${what}: once`);
+  }
+});
+
 t.test('another media type, or none, is 415 with Accept', async (t) => {
   const types = [
     undefined,

@@ -161,7 +161,9 @@ export class Connection {
     if (closes && (hasUnreadBody || this.#discardsInput)) {
       res.writeHead(status, { ...headers, Connection: 'close' });
       // No res.end(): Node would destroy the connection, and a client that is still sending would never see the response.
-      res.write(body);
+      // Node sends the head with the body's first byte, and never where that body is not to be sent.
+      if (req.method === 'HEAD') res.flushHeaders();
+      else res.write(body);
       this.#closeLingering();
       return;
     }
