@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from '../base/limits.ts';
 import { eotFault, eotToNs } from './eot.ts';
 import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
-import { isName } from './event.ts';
+import { isName, NAME_PATTERN } from './event.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { JsonReader } from './jsonReader.ts';
 import type { SentEvent } from './sentEvent.ts';
@@ -124,9 +124,10 @@ function pathOf(error: ErrorObject): string {
 
 function messageOf(error: ErrorObject): string {
   if (error.keyword === 'required') return 'is required';
+  const { description, pattern } = error.parentSchema ?? {};
   // For a number sent as an id, the full rule for strings would only distract.
-  const mustBeString = error.keyword === 'type' && error.params.type === 'string';
-  return `${mustBeString ? 'must be a string' : error.parentSchema?.description}, was ${quote(error.data)}`;
+  const isNameOfOtherType = error.keyword === 'type' && pattern === NAME_PATTERN;
+  return `${isNameOfOtherType ? 'must be a string' : description}, was ${quote(error.data)}`;
 }
 
 /** @returns an invalid value as JSON, cut to QUOTED_CHARS; objects and arrays are only described. */

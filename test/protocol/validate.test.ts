@@ -173,10 +173,17 @@ t.test('long names are cut in a path, and cost nothing for each number behind th
 });
 
 t.test('a number for a text is told that it must be a string, and no more', async (t) => {
-  for (const name of ['event_id', 'session_id', 'venue_id', 'court_id', 'source', 'schema_version', 'eot']) {
+  for (const name of ['event_id', 'session_id', 'venue_id', 'court_id', 'source', 'eot']) {
     t.strictSame(details(event({ [name]: 17 })), [{ path: name, message: 'must be a string, was 17' }]);
   }
   t.match(details(event({ event_id: '' })), [{ message: /^must be a string of 1 to 256 characters/ }]);
+});
+
+t.test('a schema_version that is a number, or anything else, is told which ones are accepted', async (t) => {
+  for (const schema_version of [1, 2.5, null, '1', '2.0']) {
+    const message = `must be a string "1.x" with x of 1 to 3 digits, such as "1.0", was ${show(schema_version)}`;
+    t.strictSame(details(event({ schema_version })), [{ path: 'schema_version', message }]);
+  }
 });
 
 t.test('what is in a list is not quoted, but its kind and length are', async (t) => {
