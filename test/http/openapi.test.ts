@@ -22,6 +22,7 @@ const { post } = document.paths['/v1/events'];
 interface Document {
   readonly openapi: string;
   readonly paths: { readonly '/v1/events': { readonly post: Operation } };
+  readonly components: { readonly schemas: { readonly Problem: { readonly description: string } } };
 }
 
 interface Operation {
@@ -140,6 +141,13 @@ t.test('what courtd refuses is answered as the document says', async (t) => {
   t.match(JSON.parse(declared.body), { code: 'body_too_large', size_bytes: 2 * BODY_BYTES });
   t.equal(answerFaults(declared), '');
   for (const [what, body, headers] of others) t.equal(answerFaults(await posted(body, headers)), '', what);
+});
+
+t.test('the document says after which problem events may be stored all the same', async (t) => {
+  t.match(
+    document.components.schemas.Problem.description,
+    /^Nothing of the request was stored; .*`storage_failed`/,
+  );
 });
 
 t.test('every problem is in the document, and what it does not know is not valid by it', async (t) => {

@@ -70,7 +70,8 @@ const FAULTS = { type: 'array', items: FAULT, minItems: 1, maxItems: LISTED_FAUL
 export const PROBLEM_SCHEMA = {
   type: 'object',
   description:
-    'Nothing of the request was stored. Problem details (RFC 9457): branch on `code` and `retryable`.',
+    'Nothing of the request was stored; only after a `storage_failed` may it have been. Problem details (RFC 9457): branch on ' +
+    '`code` and `retryable`.',
   required: ['type', 'title', 'status', 'code', 'error', 'request_id', 'retryable'],
   properties: {
     type: { type: 'string', enum: Object.keys(PROBLEMS).map((code) => `urn:courtd:problem:${code}`) },
