@@ -27,14 +27,11 @@ export async function readChunk(
 ): Promise<Piece> {
   let piece = await feed.next(after, most);
   if (!waits || piece.epoch !== epoch) return piece;
-  if (piece.lines.length === 0) {
-    await pause(POLL_MS, signal);
-    return signal.aborted ? piece : feed.next(after, most);
-  }
   for (let left = GATHER_MS; left > 0 && piece.isLast && piece.lines.length < most; left -= POLL_MS) {
     await pause(POLL_MS, signal);
     if (signal.aborted) break;
     piece = await feed.next(after, most);
+    if (piece.lines.length === 0) break;
   }
   return piece;
 }

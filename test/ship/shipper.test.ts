@@ -6,6 +6,7 @@ import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { CHUNK_LIMITS } from '../../src/ship/feed/eventFeed.ts';
 import { LocalFeed } from '../../src/ship/feed/localFeed.ts';
 import { noteFile, readNote, type ShipReport } from '../../src/ship/feed/shipNote.ts';
+import { readChunk } from '../../src/ship/readChunk.ts';
 import { Shipper } from '../../src/ship/shipper.ts';
 import { type Chunk, chunkOf, messageOf } from '../../src/ship/sink/chunk.ts';
 import { type Sink, SinkError } from '../../src/ship/sink/sink.ts';
@@ -98,6 +99,20 @@ t.test(
     t.equal(sink.chunks.flatMap(({ lines }) => lines).join(''), stdout, 'each line is what tail writes');
   },
 );
+
+t.test('events that come one by one are gathered, also the first after a pause', async (t) => {
+  const { box, feed } = boxWith(t);
+  const { epochs } = await feed.state();
+  let asked = 0;
+  const next = feed.next.bind(feed);
+  feed.next = async (after, most) => {
+    if (asked++ > 0) box.put(event());
+    return next(after, most);
+  };
+  const wanted = { after: 0, epoch: epochs.at(-1)!.name, most: CHUNK_LIMITS.events, waits: true };
+  const first = await readChunk(feed, wanted, new AbortController().signal);
+  t.strictSame([asked, first.lines.length], [5, 4], 'nothing at first, then one each time in 2 s');
+});
 
 t.test('headquarters is told why the box waits, what it left out, and that it is fenced', async (t) => {
   const { feed } = boxWith(t, event());
