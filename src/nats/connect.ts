@@ -20,7 +20,7 @@ export interface Headquarters {
   readonly ca?: string | undefined;
   /** What the servers' monitoring shows of this connection. */
   readonly name: string;
-  /** Whether to go on trying for ever, also before the first connection; absent: a person waits for the answer. */
+  /** Whether a connection that is lost is made again however long that takes; absent: a person waits for the answer. */
   readonly forever?: boolean;
 }
 
@@ -37,7 +37,7 @@ console.log = () => {};
 /**
  * Connects to headquarters for a command there, and goes on connecting where the connection is lost.
  * @throws {UsageError} where the URL is wrong.
- * @throws {OperatorError} what is wrong and what to do; not where it goes on for ever, unless a file cannot be read.
+ * @throws {OperatorError} what is wrong and what to do.
  */
 export async function connectTo(headquarters: Headquarters): Promise<NatsConnection> {
   const { url, creds, ca, name, forever = false } = headquarters;
@@ -49,9 +49,7 @@ export async function connectTo(headquarters: Headquarters): Promise<NatsConnect
       new SecretFile(creds, 'the credentials'),
       new OperatorError(`${creds} is no NATS credentials file: it must hold a user's JWT and its seed.`),
     ),
-    waitOnFirstConnect: forever,
     maxReconnectAttempts: forever ? -1 : RECONNECTS,
-    ignoreAuthErrorAbort: forever,
     reconnectTimeWait: RECONNECT_MS.least,
     reconnectJitter: RECONNECT_MS.jitter,
     reconnectJitterTLS: RECONNECT_MS.jitter,
@@ -107,8 +105,8 @@ function identityFault(hosts: readonly string[], certificate: PeerCertificate): 
   return faults.includes(undefined) ? undefined : faults[0];
 }
 
-/** @returns the sentence for a connection that did not come about. */
-function connectionFault(error: unknown, where: string): string {
+/** @returns the sentence for a connection that did not come about, or ended for good. */
+export function connectionFault(error: unknown, where: string): string {
   const { fault, code } = faultOf(error);
   switch (fault) {
     case 'credentials':

@@ -1,10 +1,12 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { makePair } from '../harness/certificates.ts';
-import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, courtd, start, temporaryFolder } from '../harness/daemon.ts';
 import { blocks } from '../harness/documents.ts';
 import { type NatsPlace, NatsServers } from '../harness/nats.ts';
 import { Authority } from '../harness/natsCredentials.ts';
@@ -186,3 +188,26 @@ t.test(
     t.match(await courtd(['fleet', 'tail', servers.url]), { status: 1, stderr: /refuses this user/ });
   },
 );
+
+t.test('who follows the log and is refused, at once or later, is told so', { skip }, async (t) => {
+  const users = (password: string) => `authorization { users: [{ user: hq, password: ${password} }] }`;
+  const servers = await NatsServers.start(t, { config: users('first') });
+  const url = (password: string) => servers.url.replace('://', `://hq:${password}@`);
+  const refused = { status: 1, stderr: /refuses this user/ };
+  t.match(await courtd(['fleet', 'tail', url('second'), '--follow']), refused);
+
+  t.match(await courtd(['fleet', 'init', url('first')]), { status: 0 });
+  const { host: at } = new URL(servers.url);
+  const nc = await connect({ servers: at, user: 'hq', pass: 'first', reconnect: false });
+  await new SimulatedBox(nc, BOX).ship(1);
+  const follower = start(BIN, ['fleet', 'tail', url('first'), '--follow']);
+  t.teardown(() => follower.kill('SIGKILL'));
+  const stderr = text(follower.stderr);
+  const ended = once(follower, 'exit');
+  await once(follower.stdout, 'data');
+  const [server] = servers.servers;
+  const before = fs.readFileSync(server!.configuration, 'utf8');
+  fs.writeFileSync(server!.configuration, before.replace('first', 'second'));
+  await server!.reload();
+  t.match({ status: (await ended)[0], stderr: await stderr }, refused);
+});

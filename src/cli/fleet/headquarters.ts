@@ -3,7 +3,7 @@ import { type NatsConnection, RequestError } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
 import { refusalIn } from '../../fleet/retries.ts';
 import { shownUrl } from '../../nats/address.ts';
-import { connectTo } from '../../nats/connect.ts';
+import { connectionFault, connectTo } from '../../nats/connect.ts';
 import { faultOf } from '../../nats/fault.ts';
 
 export interface FleetOptions {
@@ -25,7 +25,9 @@ export async function withHeadquarters<Result>(
   try {
     return await work(nc);
   } catch (error) {
-    throw explained(error, url);
+    // Where the connection has ended for good, that says more than what the work made of it.
+    const end = nc.isClosed() ? await nc.closed() : undefined;
+    throw end ? new OperatorError(connectionFault(end, shownUrl(url))) : explained(error, url);
   } finally {
     await nc.close();
   }
