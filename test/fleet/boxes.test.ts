@@ -112,6 +112,16 @@ t.test(
       screen([row({ statusAgo: 9 * MINUTE, chunkAgo: 9 * MINUTE })], canvas, NOW),
       /silent .* silent for 9m\n/,
     );
+    const both = row({
+      statusAgo: 9 * MINUTE,
+      chunkAgo: 9 * MINUTE,
+      status: { problems: [problem('fail')] },
+    });
+    t.match(
+      screen([both, row()], canvas, NOW),
+      /2 boxes: 0 with problems, 1 silent, 0 behind, 1 well\n/,
+      'each counts once',
+    );
     t.match(screen([], canvas, NOW), /^No box/);
   },
 );

@@ -50,8 +50,9 @@ function problem({ silent_since, error, problems }: BoxRow, nowMs: number): stri
 }
 
 function sum(rows: readonly BoxRow[]): string {
-  const count = (...which: readonly number[]) => rows.filter((row) => which.includes(rank(row))).length;
+  const heard = rows.filter((row) => stateOf(row) !== 'silent');
+  const count = (...which: readonly number[]) => heard.filter((row) => which.includes(rank(row))).length;
   const boxes = rows.length === 1 ? '1 box' : `${rows.length} boxes`;
-  const silent = rows.filter((row) => stateOf(row) === 'silent').length;
+  const silent = rows.length - heard.length;
   return `${boxes}: ${count(2, 3, 5)} with problems, ${silent} silent, ${count(1)} behind, ${count(0)} well`;
 }
