@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import t, { type Test } from 'tap';
 import { eventOf, seqOf } from '../../src/nats/chunk.ts';
@@ -301,6 +303,26 @@ t.test('without a database: one sentence, status 1, and nothing is made', async 
   t.strictSame({ status, stdout }, { status: 1, stdout: '' });
   t.match(stderr, /^courtd: There is no courtd database in [^\n]+\n$/);
   t.notOk(fs.existsSync(data));
+});
+
+t.test('where --once is ended before everything is shipped, the exit status is 1', async (t) => {
+  const silent = net.createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const creds = path.join(temporaryFolder(t), 'token');
+  fs.writeFileSync(creds, 'T'.repeat(43));
+  const { port } = silent.address() as AddressInfo;
+  const box = new Box(t, temporaryFolder(t), {
+    COURTD_SHIP_URL: `http://127.0.0.1:${port}`,
+    COURTD_SHIP_CREDS: creds,
+  });
+  box.put(event());
+  const shipper = box.ship('--once');
+  const [socket] = await once(silent, 'connection');
+  t.teardown(() => {
+    socket.destroy();
+    silent.close();
+  });
+  t.equal(await shipper.stop(), 1);
 });
 
 t.test('another courtd gets every event once, and the box says how far it is', async (t) => {

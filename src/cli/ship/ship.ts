@@ -19,7 +19,7 @@ export interface ShipOptions extends DataOption, JsonOption, ShipSettings {
 /** From SIGTERM to the end, whatever is under way. */
 const END_MS = 8_000;
 
-/** `courtd ship`: the exit status is 1 where it ended because it was fenced. */
+/** `courtd ship`: the exit status is 1 where it ended because it was fenced, or `--once` was ended before it had caught up. */
 export async function ship(options: ShipOptions): Promise<void> {
   yieldToIngest();
   const destination = await destinationOf(options);
@@ -30,7 +30,7 @@ export async function ship(options: ShipOptions): Promise<void> {
     const isLocal = options.feed === undefined;
     printJson(isLocal ? await withDatabase(options, (db) => shipObject(db, options)) : report);
   }
-  if (report.state === 'fenced') process.exitCode = 1;
+  if (report.state === 'fenced' || (options.once && report.state !== 'current')) process.exitCode = 1;
 }
 
 /** Commands ask this process how far it is. */
@@ -54,7 +54,7 @@ async function run(
   const ending = abortOnSignal();
   ending.addEventListener('abort', () => {
     // A sink that hangs must not keep the process alive.
-    setTimeout(() => void feed.close().finally(() => process.exit(0)), END_MS).unref();
+    setTimeout(() => void feed.close().finally(() => process.exit(options.once ? 1 : 0)), END_MS).unref();
   });
   const shipper = new Shipper(feed, makeSink(feed), {
     box,
