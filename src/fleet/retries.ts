@@ -70,6 +70,7 @@ function sentenceOf(error: unknown, waitMs: number): string {
   const { message } = error as Error;
   if (code === NO_PEERS)
     return `There are not three servers that can take a stream (${message}). Check that all of them are running with JetStream and can reach one another.`;
+  if (code === NO_STREAM) return 'The streams of a fleet are not here: "courtd fleet init" makes them.';
   if (code !== undefined && NOT_ENABLED.includes(code))
     return 'JetStream is not enabled for this account: the guide FLEET.md has a configuration.';
   if (code !== undefined && !FOR_NOW.includes(code)) return `The servers refuse: ${message}.`;

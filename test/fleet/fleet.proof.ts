@@ -47,6 +47,10 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
     const early = await courtd(['fleet', 'status', url]);
     t.equal(early.status, 1);
     t.match(early.stderr, /^courtd: There is no stream FLEET here: "courtd fleet init" creates it\.\n$/);
+    t.match(await courtd(['fleet', 'retire', url, '--box', 'venue-a']), {
+      status: 1,
+      stderr: /"courtd fleet init"/,
+    });
     t.match(bad((await check(servers)).results), [{ message: /no stream FLEET/, advice: /fleet init/ }]);
     const made = await courtd(['fleet', 'init', url]);
     t.strictSame(made, {
