@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import t, { type Test } from 'tap';
 import { BIN, cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -13,6 +14,7 @@ const skip = missingPrograms({ script: 'bsdutils', stty: 'coreutils' }) ?? false
 const ENTER = '\x1b[?1049h\x1b[?25l';
 const IN_TIME_MS = 1_500;
 const LEAVE = '\x1b[?25h\x1b[?1049l';
+const SIZE: { readonly columns: number; readonly rows: number } = { columns: 80, rows: 24 };
 
 class Terminal {
   readonly #child: ChildProcess;
@@ -21,9 +23,9 @@ class Terminal {
   shown = '';
   #waiting: { readonly text: string | RegExp; readonly from: number; readonly found: () => void }[] = [];
 
-  constructor(t: Test, data: string, env: Record<string, string> = {}) {
+  constructor(t: Test, data: string, env: Record<string, string> = {}, { columns, rows } = SIZE) {
     this.#pidFile = path.join(temporaryFolder(t), 'pid');
-    const run = `stty cols 80 rows 24; echo $$ > ${this.#pidFile}; exec ${BIN} status --watch --data ${data}`;
+    const run = `stty cols ${columns} rows ${rows}; echo $$ > ${this.#pidFile}; exec ${BIN} status --watch --data ${data}`;
     const all = cleanEnvironment({ TERM: 'xterm', LANG: 'C.UTF-8', SHELL: '/bin/sh', ...env });
     this.#child = spawn('script', ['-qfec', run, '/dev/null'], {
       env: all,
@@ -120,3 +122,35 @@ t.test('a hundred cameras scroll, those with problems first', { skip }, async (t
     .map((screen) => screen.split('\r\n').length);
   t.strictSame([...new Set(rows)], [24], 'no screen has another height');
 });
+
+t.test(
+  'on a phone no line is wider than the screen, which would push what is wrong off it',
+  { skip },
+  async (t) => {
+    const late = new Date(Date.now() - 252_000).toISOString();
+    const daemon = await Daemon.start(t);
+    await daemon.post(
+      Array.from({ length: 20 }, (_, i) =>
+        event({ source: `camera-number-${i}`, court_id: 'the-great-court', eot: late }),
+      ),
+    );
+    const phones = [
+      { columns: 45, rows: 20 },
+      { columns: 34, rows: 16 },
+    ];
+    for (const size of phones) {
+      const terminal = new Terminal(t, daemon.data, { NO_COLOR: '1' }, size);
+      await terminal.shows('q ends this');
+      terminal.type('q');
+      t.equal(await terminal.exited, 0);
+      const [screen = ''] = terminal.shown.split('\x1b[H').slice(1);
+      const lines = stripVTControlCharacters(screen).split(/\r+\n/);
+      t.strictSame(
+        lines.filter((line) => line.length > size.columns),
+        [],
+      );
+      t.match(lines[0], /^courtd on /);
+      t.match(lines.join('\n'), /\nCOURT +SOURCE +STATE +LAST/);
+    }
+  },
+);

@@ -38,30 +38,30 @@ export function drawStatus(report: StatusReport, canvas: Canvas, nowMs: number, 
     return [...head, ...problems, ...box, '', ...table];
   }
   // In place: the problems have half of the rows at most, and the sources scroll in what is left.
-  const some = fitProblems(short, Math.max(2, Math.floor((rows ?? 24) / 2) - 1));
-  return [...head, ...some, ...box, '', ...windowOf(table, room - some.length, scroll)];
+  const some = fitProblems(short, Math.max(2, Math.floor((rows ?? 24) / 2) - 1), canvas);
+  return [...head, ...some, ...box, '', ...windowOf(table, room - some.length, scroll, canvas)];
 }
 
-function fitProblems(lines: readonly string[], room: number): readonly string[] {
+function fitProblems(lines: readonly string[], room: number, { columns }: Canvas): readonly string[] {
   if (lines.length <= room) return lines;
   const fits = Math.max(0, Math.floor((room - 1) / 2) * 2);
-  return [
-    ...lines.slice(0, fits),
-    `  and ${(lines.length - fits) >> 1} more: "courtd status | less" shows all`,
-  ];
+  const rest = `  and ${(lines.length - fits) >> 1} more: "courtd status | less" shows all`;
+  return [...lines.slice(0, fits), cut(rest, columns ?? rest.length)];
 }
 
-function windowOf(table: readonly string[], room: number, scroll: number): string[] {
+function windowOf(
+  table: readonly string[],
+  room: number,
+  scroll: number,
+  { columns }: Canvas,
+): readonly string[] {
   const [headings = '', ...lines] = table;
   const fits = Math.max(1, room - 1);
-  if (lines.length <= fits) return [...table];
+  if (lines.length <= fits) return table;
   const from = Math.min(scroll, lines.length - (fits - 1));
   const shown = lines.slice(from, from + fits - 1);
-  return [
-    headings,
-    ...shown,
-    `  ${from + 1} to ${from + shown.length} of ${lines.length}: the arrows scroll`,
-  ];
+  const place = `  ${from + 1} to ${from + shown.length} of ${lines.length}: the arrows scroll`;
+  return [headings, ...shown, cut(place, columns ?? place.length)];
 }
 
 function title({ state, problems }: Status, canvas: Canvas, nowMs: number): string {

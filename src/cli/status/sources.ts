@@ -13,7 +13,7 @@ const SPARK = { least: 10, most: 60 } as const;
 interface Column {
   readonly heading: string;
   readonly isNumber?: boolean;
-  /** Shown only where the line has room for it. */
+  /** Less than the last hour at a glance, which has its room first. */
   readonly isExtra?: boolean;
   text(source: SourceReport, nowMs: number): string;
   style?(source: SourceReport): Style | undefined;
@@ -66,10 +66,10 @@ export function sourcesByUrgency({ sources }: StatusReport): SourceReport[] {
   return [...sources].sort((a, b) => urgency(b) - urgency(a));
 }
 
-/** @returns the headings, and a line for each source, as wide as there is room. */
+/** @returns the headings, and a line for each source. What has no room is left out, and the rest stays on one line, on a phone too. */
 export function drawSources(sources: readonly SourceReport[], canvas: Canvas, nowMs: number): string[] {
-  if (sources.length === 0) return ['No source has sent anything yet.'];
   const columns = canvas.columns ?? Number.POSITIVE_INFINITY;
+  if (sources.length === 0) return [cut('No source has sent anything yet.', columns)];
   const nameMost = Math.max(8, Math.floor(columns / NAME_PART));
   const shown: { column: Column; width: number; cells: string[] }[] = [];
   let width = -2;
@@ -77,7 +77,7 @@ export function drawSources(sources: readonly SourceReport[], canvas: Canvas, no
     const cells = sources.map((source) => cut(column.text(source, nowMs), nameMost));
     const widest = Math.max(lengthOf(column.heading), ...cells.map(lengthOf));
     const sparkRoom = column.isExtra && canvas.ramp !== undefined ? SPARK.least + 2 : 0;
-    if (column.isExtra && width + 2 + widest + sparkRoom > columns) continue;
+    if (width + 2 + widest + sparkRoom > columns) continue;
     shown.push({ column, width: widest, cells });
     width += 2 + widest;
   }
@@ -92,7 +92,7 @@ export function drawSources(sources: readonly SourceReport[], canvas: Canvas, no
     const spark = hasSpark ? [sparkline(source.last_hour, sparkWidth, canvas.ramp!)] : [];
     return [...cells, ...spark].join('  ').trimEnd();
   });
-  return [styled(cut(title, columns), 'bold', canvas), ...lines];
+  return [styled(title, 'bold', canvas), ...lines];
 }
 
 function signed(offset: number | null): string {

@@ -13,7 +13,8 @@ export interface Canvas {
 
 const BLOCKS = ' ▁▂▃▄▅▆▇█';
 const ASCII = ' .:-=+*#@';
-const SMALLEST = 40;
+/** A phone held upright, with large letters, has a few more. */
+const SMALLEST = 30;
 
 /** Of a pipe, or a file. */
 export const PLAIN: Canvas = { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
