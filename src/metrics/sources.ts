@@ -55,12 +55,14 @@ export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number):
   ];
 }
 
-/** Also known while no daemon runs. */
+/** Also known while no daemon runs. @param samples those that keep their labels come first. */
 export function lastEventFamily(samples: readonly Sample[]): ValueFamily {
+  const rest = samples.slice(NAMED_MAX).map(({ value }) => value);
+  const others = rest.length === 0 ? [] : [{ labels: OTHER, value: Math.max(...rest) }];
   return gauges(
     'courtd_source_last_event_timestamp_seconds',
     'When the last event of the source was received.',
-    samples.length <= NAMED_MAX + 1 ? samples : samples.slice(0, NAMED_MAX),
+    [...samples.slice(0, NAMED_MAX), ...others],
   );
 }
 

@@ -179,6 +179,16 @@ t.test('200 cameras have labels of their own, and the others are together', asyn
   );
 });
 
+t.test('the same holds while the daemon is down', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(Array.from({ length: 250 }, (_, i) => event({ source: `camera-${i}` })));
+  await daemon.stop();
+  const { stdout } = await daemon.command('metrics');
+  const series = [...parseMetrics(stdout).series.keys()].filter((name) => name.includes('source="'));
+  t.equal(series.length, 201);
+  t.ok(series.includes('courtd_source_last_event_timestamp_seconds{court_id="other",source="other"}'));
+});
+
 t.test('what counts in classes is printed cumulatively, and a family without samples has none', async (t) => {
   const families: MetricFamily[] = [
     { type: 'histogram', name: 'courtd_x_seconds', help: 'X.', bounds: [0.1, 1], counts: [1, 2, 3], sum: 9 },
