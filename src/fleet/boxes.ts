@@ -45,7 +45,7 @@ interface Told {
  * Reads the last chunk and the last status of every box; of the chunks only their headers.
  * @returns every box that has ever shipped or reported anything, the worst first.
  */
-export async function readBoxes(nc: NatsConnection, nowMs = Date.now()): Promise<BoxRow[]> {
+export async function readBoxes(nc: NatsConnection): Promise<BoxRow[]> {
   const logs = new Map<string, Log>();
   for await (const message of readStream(nc, { stream: STREAM, last: true, headersOnly: true })) {
     const { box, epoch } = sourceOf(message.subject);
@@ -59,6 +59,7 @@ export async function readBoxes(nc: NatsConnection, nowMs = Date.now()): Promise
     told.set(box, { atMs: message.time.getTime(), status: membersOf(message.string()) });
   }
   const boxes = new Set([...logs.keys(), ...told.keys()]);
+  const nowMs = Date.now();
   const rows = [...boxes].map((box) => rowOf(box, logs.get(box), told.get(box), nowMs));
   return rows.sort((a, b) => rank(b) - rank(a) || (a.box < b.box ? -1 : 1));
 }

@@ -35,15 +35,13 @@ const GUIDE = 'The guide FLEET.md has a configuration that does.';
  * Checks that headquarters keeps what it acknowledges, and that the log of every box is complete.
  * @param monitors addresses of monitoring ports, `http://HOST:8222`.
  * @param progress called now and then with the chunks read so far.
- * @param waitMs for servers that are electing, or have no quorum.
  */
 export async function checkFleet(
   nc: NatsConnection,
   monitors: readonly string[],
-  progress: (chunks: number) => void = () => {},
-  waitMs?: number,
+  progress: (chunks: number) => void,
 ): Promise<CheckResult[]> {
-  const retries = new Retries(undefined, waitMs);
+  const retries = new Retries();
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const servers = await readMonitors(monitors);
   const [log, status] = [await streamInfo(jsm, LOG, retries), await streamInfo(jsm, STATUS, retries)];
@@ -56,7 +54,7 @@ export async function checkFleet(
     ['stream', [shape(LOG, log)]],
     ['status_stream', [shape(STATUS, status)]],
     ['limits', limits(nc, log, servers)],
-    ['chain', await chains(nc, log, progress, waitMs)],
+    ['chain', await chains(nc, log, progress)],
   ];
   return found.flatMap(([name, findings]) => findings.map((finding) => ({ name, ...finding })));
 }
@@ -234,14 +232,13 @@ async function chains(
   nc: NatsConnection,
   log: Found,
   progress: (chunks: number) => void,
-  waitMs: number | undefined,
 ): Promise<Finding[]> {
   if ('fault' in log) return [fail('There is no log that could be read.', log.advice)];
   const chains = new Chains();
   const breaks: Break[] = [];
   let count = 0;
   try {
-    for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM }, waitMs)) {
+    for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM })) {
       const found = chains.add(sourceOf(subject), seq, chunkHead(headers), data);
       count += found.length;
       if (breaks.length < BREAKS_TOLD) breaks.push(...found);

@@ -33,16 +33,11 @@ const STALLED_MS = 60_000;
 /**
  * Reads a stream in order, from its first message to the last one that was there when it began. Lost connections and
  * elections are passed over; no message is left out or given twice.
- * @param waitMs for servers that are electing.
  * @throws {OperatorError} where there is no such stream, or its servers stop answering.
  */
-export async function* readStream(
-  nc: NatsConnection,
-  options: ReadOptions,
-  waitMs?: number,
-): AsyncGenerator<JsMsg> {
+export async function* readStream(nc: NatsConnection, options: ReadOptions): AsyncGenerator<JsMsg> {
   const { stream, filter, after = 0, last = false, headersOnly = false, follow = false } = options;
-  const retries = new Retries(undefined, waitMs);
+  const retries = new Retries();
   const lastSeq = await retries.until(() => lastSeqOf(nc, stream, filter));
   if (lastSeq <= after && !follow) return;
   const wanted = {

@@ -22,16 +22,13 @@ export function codeOf(error: unknown): number | undefined {
 
 /** Retries for up to a minute: servers that are electing a leader do not answer, or answer with an error. */
 export class Retries {
-  readonly #waitMs: number;
-  readonly #end: number;
+  readonly #end = performance.now() + WAIT_MS;
   readonly #tell: (sentence: string) => void;
   #told = false;
 
-  /** @param tell called once, where it has to wait. @param waitMs in all. */
-  constructor(tell: (sentence: string) => void = () => {}, waitMs = WAIT_MS) {
+  /** @param tell called once, where it has to wait. */
+  constructor(tell: (sentence: string) => void = () => {}) {
     this.#tell = tell;
-    this.#waitMs = waitMs;
-    this.#end = performance.now() + waitMs;
   }
 
   /**
@@ -44,8 +41,7 @@ export class Retries {
         return await work();
       } catch (error) {
         if (error instanceof OperatorError || refusalIn(error) !== undefined) throw error;
-        if (!passes(error) || performance.now() > this.#end)
-          throw new OperatorError(sentenceOf(error, this.#waitMs));
+        if (!passes(error) || performance.now() > this.#end) throw new OperatorError(sentenceOf(error));
       }
       if (!this.#told) this.#tell('The servers are not ready yet: waiting for them.');
       this.#told = true;
@@ -65,7 +61,7 @@ function passes(error: unknown): boolean {
   return code === undefined || code === NO_PEERS || FOR_NOW.includes(code);
 }
 
-function sentenceOf(error: unknown, waitMs: number): string {
+function sentenceOf(error: unknown): string {
   const code = codeOf(error);
   const { message } = error as Error;
   if (code === NO_PEERS)
@@ -75,7 +71,7 @@ function sentenceOf(error: unknown, waitMs: number): string {
     return 'JetStream is not enabled for this account: the guide FLEET.md has a configuration.';
   if (code !== undefined && !FOR_NOW.includes(code)) return `The servers refuse: ${message}.`;
   return (
-    `JetStream did not answer within ${waitMs / 1000} s (${message}). Check that it is enabled, and that more than ` +
+    `JetStream did not answer within ${WAIT_MS / 1000} s (${message}). Check that it is enabled, and that more than ` +
     'half of the servers run and can reach one another.'
   );
 }

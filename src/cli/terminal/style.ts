@@ -20,8 +20,9 @@ const SMALLEST = 30;
 export const PLAIN: Canvas = { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
 
 /** NO_COLOR of any content turns colours off (no-color.org). */
-export function canvasOf(stream: WriteStream, env: NodeJS.ProcessEnv = process.env): Canvas {
+export function canvasOf(stream: WriteStream): Canvas {
   if (!stream.isTTY) return PLAIN;
+  const { env } = process;
   const isUtf8 = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
   return {
     columns: Math.max(stream.columns || 80, SMALLEST),

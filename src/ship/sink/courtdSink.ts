@@ -52,7 +52,6 @@ interface Answer {
 export class CourtdSink implements Sink {
   readonly #target: CourtdTarget;
   readonly #feed: EventFeed;
-  readonly #isTls: boolean;
   #agent: Agent | undefined;
   #cursor: Cursor | undefined;
 
@@ -65,7 +64,6 @@ export class CourtdSink implements Sink {
     }
     this.#target = target;
     this.#feed = feed;
-    this.#isTls = target.url.protocol === 'https:';
   }
 
   async readCursor(): Promise<Cursor> {
@@ -147,9 +145,10 @@ export class CourtdSink implements Sink {
   }
 
   #connections(): Agent {
-    this.#agent ??= this.#isTls
-      ? new https.Agent({ keepAlive: true, ca: this.#target.ca.read() })
-      : new http.Agent({ keepAlive: true });
+    this.#agent ??=
+      this.#target.url.protocol === 'https:'
+        ? new https.Agent({ keepAlive: true, ca: this.#target.ca.read() })
+        : new http.Agent({ keepAlive: true });
     return this.#agent;
   }
 }
