@@ -1,18 +1,14 @@
-import type { StoreEvents } from '../../src/store/store.ts';
+import { type StoreEvents, UNLOGGED } from '../../src/store/store.ts';
 
 const fail = (error: unknown) => {
   throw error;
 };
-const ignore = () => {};
 
-/** For a store without a daemon: a failure ends the bench, and nothing else matters to it. */
+/** For a store that no daemon watches: what fails is thrown, and the rest is nobody's concern. */
 export const UNWATCHED: StoreEvents = {
+  ...UNLOGGED,
   full: fail,
-  healed: ignore,
   damaged: fail,
   unexpected: fail,
   fatal: fail,
-  walLarge: ignore,
-  walSmall: ignore,
-  upgrading: ignore,
 };
