@@ -7,8 +7,7 @@ import { Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { PROBE_HEADER } from '../telemetry/ownProbes.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import { PROBE_HEADER, type Telemetry } from '../telemetry/telemetry.ts';
 import { type AccessLog, RequestInfo } from './accessLog.ts';
 import type { AcceptBurst } from './admission/acceptBurst.ts';
 import { type AdmissionControl, overloaded, type Permit } from './admission/admissionControl.ts';
@@ -103,7 +102,7 @@ export class IngestHandler {
     if (this.#lacksToken(connection, problem, req)) this.#connections.countUnauthorized(connection.network);
     const { accessLog, telemetry } = this.#context;
     const isUnauthorized = problem.code === 'unauthorized';
-    if (isUnauthorized && telemetry.probes.take(req?.headers[PROBE_HEADER])) return;
+    if (isUnauthorized && req?.headers[PROBE_HEADER] === telemetry.probeMark) return;
     // A 401 quotes nothing of its request, and what was sent as its token may be any text.
     const token = req === undefined || isUnauthorized ? undefined : shownToken(req);
     const rejected = token === undefined ? problem : redactProblem(problem, token);

@@ -1,12 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { OwnProbes } from './ownProbes.ts';
 import { type RefusalReport, RefusalTable } from './refusalTable.ts';
 import { RejectionLog } from './rejectionLog.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { type SourceGauges, type SourceReport, SourceTable } from './sourceTable.ts';
 import { Totals } from './totals.ts';
+
+export const PROBE_HEADER = 'courtd-probe';
 
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
@@ -30,7 +32,7 @@ export interface TelemetryReport {
 }
 
 /** The two clocks at one moment, in milliseconds. */
-export interface Moment {
+interface Moment {
   readonly monotonic: number;
   readonly wall: number;
 }
@@ -40,18 +42,21 @@ export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
   readonly rejections: RejectionLog;
-  readonly probes = new OwnProbes();
+  /**
+   * With it in PROBE_HEADER, `courtd check` tests whether the port answers: such a request is answered like any other, and is not
+   * counted as refused, since no camera sent it. Only control.sock tells it.
+   */
+  readonly probeMark = randomUUID();
   readonly #sources = new SourceTable();
   readonly #refusals = new RefusalTable();
   readonly #minute = new SlidingCounts(3, 60, 1_000);
   readonly #hour = new SlidingCounts(1, 60, 60_000);
   readonly #day = new SlidingCounts(1, 48, 1_800_000);
   /** What the wall clock would say at the monotonic clock's zero. */
-  #epochMs: number;
+  #epochMs = Date.now() - performance.now();
 
-  constructor({ monotonic, wall }: Moment = now(), rejections = new RejectionLog()) {
+  constructor(rejections = new RejectionLog()) {
     this.rejections = rejections;
-    this.#epochMs = wall - monotonic;
   }
 
   /** Call it after the commit. @param received when the events were given to the store. */
@@ -69,7 +74,8 @@ export class Telemetry {
   }
 
   /** @param camera the request's source and court, where they are known. */
-  refused(client: string, problem: LoggedProblem, camera: LogFields = {}, at = performance.now()): void {
+  refused(client: string, problem: LoggedProblem, camera: LogFields = {}): void {
+    const at = performance.now();
     this.#minute.add(at, REQUESTS, 1);
     this.#minute.add(at, REFUSED, 1);
     const { code, message: error, logFields } = problem;
@@ -79,7 +85,8 @@ export class Telemetry {
     if (source !== null && court_id !== null) this.#sources.refused(source, court_id, client, at);
   }
 
-  report({ monotonic, wall }: Moment = now()): TelemetryReport {
+  report(): TelemetryReport {
+    const [monotonic, wall] = [performance.now(), Date.now()];
     this.#watchClock(wall - monotonic);
     const storedAt = (client: string) => this.#sources.lastOfClient(client);
     const refusals = this.#refusals.report(monotonic, wall, storedAt);
@@ -96,9 +103,8 @@ export class Telemetry {
     };
   }
 
-  /** @param at of the monotonic clock. */
-  sourceGauges(at = performance.now()): SourceGauges[] {
-    return this.#sources.gauges(at);
+  sourceGauges(): SourceGauges[] {
+    return this.#sources.gauges(performance.now());
   }
 
   #watchClock(epochMs: number): void {
@@ -119,8 +125,4 @@ function withNameless(sources: SourceReport[], refusals: readonly RefusalReport[
     sources[at] = { ...found, refused_last_day: (found.refused_last_day ?? 0) + requests };
   }
   return sources;
-}
-
-function now(): Moment {
-  return { monotonic: performance.now(), wall: Date.now() };
 }

@@ -4,9 +4,8 @@ import { requestAnswer } from '../../base/httpAnswer.ts';
 import { PORT } from '../../base/limits.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
-import { PROBE_PATH, type ProbeAnswer } from '../../control/probeRoute.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
-import { PROBE_HEADER } from '../../telemetry/ownProbes.ts';
+import { PROBE_HEADER } from '../../telemetry/telemetry.ts';
 import type { Box } from './box.ts';
 import { type Check, type Fault, readIfThere, together } from './check.ts';
 
@@ -35,9 +34,11 @@ export const port: Check = {
         '"sudo systemctl start courtd", and look at "journalctl -u courtd".',
       );
     }
-    const at = await listening(box);
+    // One that hangs, or whose socket is closed to this user, says nothing about its port: this request is then counted as a camera's.
+    const daemon = await askDaemon<DaemonStatus>(box.data, STATUS_PATH).catch(() => undefined);
+    const at = await listening(box, daemon);
     const place = `${net.isIPv6(at.host) ? `[${at.host}]` : at.host}:${at.port}`;
-    const answer = await ask(at, await probeMark(box.data));
+    const answer = await ask(at, daemon?.probe_mark);
     if (answer === 'courtd')
       return ok(`${place} answers from here, with 401 for want of a token, as it should.`);
     const message = SENTENCES[answer](place);
@@ -63,9 +64,7 @@ const ADVICE: Readonly<Record<Exclude<Answer, 'courtd'>, string>> = {
   another: 'Look who has the port: "sudo ss -ltnp". With TLS just set or taken away, restart courtd.',
 };
 
-async function listening({ data, unit, settings }: Box): Promise<Listening> {
-  // One that hangs, or whose socket is closed to this user, says nothing about its port.
-  const daemon = await askDaemon<DaemonStatus>(data, STATUS_PATH).catch(() => undefined);
+async function listening({ unit, settings }: Box, daemon: DaemonStatus | undefined): Promise<Listening> {
   const told = /^(.*):(\d+)$/.exec(daemon?.listening ?? '');
   if (daemon !== undefined && told !== null) {
     return { host: reachable(told[1]!), port: Number(told[2]), isTls: daemon.tls, isKnown: true };
@@ -96,12 +95,6 @@ function reachable(host: string): string {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (bare === '' || bare === '*' || bare === '0.0.0.0') return '127.0.0.1';
   return bare === '::' ? '::1' : bare;
-}
-
-/** @returns what keeps the request from being counted as a camera's; undefined where the daemon gives none: then it is counted. */
-async function probeMark(data: string): Promise<string | undefined> {
-  const given = await askDaemon<ProbeAnswer>(data, PROBE_PATH, 'POST').catch(() => undefined);
-  return given?.mark;
 }
 
 async function ask({ host, port, isTls }: Listening, mark: string | undefined): Promise<Answer> {

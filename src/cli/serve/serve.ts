@@ -6,7 +6,6 @@ import { cachedRoute } from '../../control/cachedRoute.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { importRoute } from '../../control/importRoute.ts';
-import { probeRoute } from '../../control/probeRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
@@ -88,7 +87,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const store = await Store.open(options.data, storeEvents(log, health));
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
   const accessLog = new AccessLog(logger);
-  const telemetry = new Telemetry(undefined, new RejectionLog(store.rejections()));
+  const telemetry = new Telemetry(new RejectionLog(store.rejections()));
   const { rejections } = telemetry;
   const rejectionWriter = new RejectionWriter(rejections, (changes) => store.writeRejections(changes));
   const rules = options.venue === undefined ? {} : { venue: options.venue };
@@ -133,11 +132,11 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
         certificate: certificate?.validity ?? null,
         is_full: health.isFull,
         min_free_bytes: options.minFree,
+        probe_mark: telemetry.probeMark,
         ...telemetry.report(),
       })),
       metrics.route,
       ...rejectionRoutes(rejections),
-      probeRoute(() => telemetry.probes.issue()),
       importRoute({ rules, append }),
     ],
     logger,
