@@ -12,7 +12,6 @@ export const SHORT_PAUSE_MS = CLASSES_MS[0]!;
 export class Pauses {
   readonly #times = new Uint16Array(CLASSES_MS.length);
   #halvedAt: number;
-  #usualMs = 0;
 
   constructor(now: number) {
     this.#halvedAt = now;
@@ -20,7 +19,8 @@ export class Pauses {
 
   /** The longest usual pause, in milliseconds; 0 if there is none. */
   get usualMs(): number {
-    return this.#usualMs;
+    const usual = this.#times.findLastIndex((times) => times >= USUAL_TIMES);
+    return usual <= 0 ? 0 : CLASSES_MS[usual]!;
   }
 
   ended(ms: number, now: number): void {
@@ -32,7 +32,5 @@ export class Pauses {
     const found = CLASSES_MS.findIndex((end) => ms <= end);
     const at = found < 0 ? CLASSES_MS.length - 1 : found;
     this.#times[at] = Math.min(this.#times[at]! + 1, 0xffff);
-    const usual = this.#times.findLastIndex((times) => times >= USUAL_TIMES);
-    this.#usualMs = usual <= 0 ? 0 : CLASSES_MS[usual]!;
   }
 }

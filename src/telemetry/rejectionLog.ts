@@ -44,13 +44,10 @@ export interface RefusedRequest {
 
 /**
  * The last refused requests, in memory, at most REJECTIONS_KEPT. When it is full, the largest kind loses its oldest one, so that a
- * flood of one kind evicts nothing else. Every refusal passes here, so its cost does not depend on how much is kept.
+ * flood of one kind evicts nothing else. Every refusal passes here: its cost grows with the kinds, which are few, not with what is kept.
  */
 export class RejectionLog {
   readonly #kinds = new Map<string, Kind>();
-  /** Kinds by how many rejections they have; among equals, the one that has had that many for longest comes first. */
-  readonly #bySize: Set<Kind>[] = [];
-  #largest = 0;
   #count = 0;
   #bytes = 0;
   #turn: number;
@@ -148,15 +145,13 @@ export class RejectionLog {
   }
 
   #keep(kind: Kind, what: Omit<Rejection, 'code' | 'client' | 'source'>, isStored: boolean): void {
-    if (this.#count >= REJECTIONS_KEPT) {
-      const isLargest = kind.kept.length === this.#largest;
-      const [largest = kind] = isLargest ? [kind] : (this.#bySize[this.#largest] ?? []);
-      this.#dropOldest(largest);
-    }
+    if (this.#count >= REJECTIONS_KEPT) this.#dropOldest(this.#largest(kind));
     const { code, client, source } = kind;
     const kept: Kept = { ...what, code, client, source, isStored };
-    this.#resize(kind, 1);
+    // It may just have lost its only one.
+    this.#kinds.set(kind.key, kind);
     kind.kept.push(kept);
+    this.#count++;
     this.#weigh(kind, bytesOf(kept));
     if (this.#bytes > REJECTIONS_BYTES) this.#makeRoom();
   }
@@ -172,9 +167,17 @@ export class RejectionLog {
     }
   }
 
+  /** @returns the kind that has the most; of equals `kind`, or else the one that has been there for longest. */
+  #largest(kind: Kind): Kind {
+    let largest = kind;
+    for (const one of this.#kinds.values()) if (one.kept.length > largest.kept.length) largest = one;
+    return largest;
+  }
+
   #dropOldest(kind: Kind): void {
-    this.#resize(kind, -1);
     const oldest = kind.kept.shift()!;
+    this.#count--;
+    if (kind.kept.length === 0) this.#kinds.delete(kind.key);
     this.#weigh(kind, -bytesOf(oldest));
     if (oldest.isStored) this.#gone.push(oldest.turn);
   }
@@ -182,21 +185,6 @@ export class RejectionLog {
   #weigh(kind: Kind, bytes: number): void {
     kind.bytes += bytes;
     this.#bytes += bytes;
-  }
-
-  /** Call it before a rejection is added to a kind or removed from it. */
-  #resize(kind: Kind, by: 1 | -1): void {
-    const [before, after] = [kind.kept.length, kind.kept.length + by];
-    this.#count += by;
-    this.#bySize[before]?.delete(kind);
-    if (after === 0) this.#kinds.delete(kind.key);
-    else {
-      if (before === 0) this.#kinds.set(kind.key, kind);
-      this.#bySize[after] ??= new Set();
-      this.#bySize[after].add(kind);
-    }
-    if (after > this.#largest) this.#largest = after;
-    else if (before === this.#largest && this.#bySize[before]?.size === 0) this.#largest = after;
   }
 }
 

@@ -18,10 +18,9 @@ const CONFLICTS = DUPLICATES + 1;
 const REFUSED = CONFLICTS + 1;
 const KINDS = REFUSED + 1;
 const ALL = 0;
+const NS_PER_MS = 1e6;
 /** Events of a batch whose lateness is sampled, at most. */
 const SAMPLES_PER_REQUEST = 16;
-/** Events of one request by type; reused for each request. */
-const OF_TYPE = new Uint32Array(EVENT_TYPES.length);
 
 /** A source as in `courtd status --json`; the last two members are only for the screen. */
 export interface SourceReport {
@@ -118,27 +117,14 @@ class Source implements Rhythm {
   ): void {
     if (this.lastAt !== now || this.moments === 0) this.heard(client, now);
     this.count(now, end - begin);
-    if (end - begin === 1) {
-      // The common case for a gateway that mixes the events of its cameras: takes half the time.
-      const { type, eotNs } = events[begin]!;
-      const lateMs = receivedMs - milliseconds(eotNs);
-      this.day.add(now, kindOf(type), 1);
-      this.lateness.add(lateMs);
-      this.lateness.noteLeast(now, lateMs);
-      return;
-    }
-    OF_TYPE.fill(0);
     const stride = Math.ceil((end - begin) / SAMPLES_PER_REQUEST);
     let leastMs = Number.POSITIVE_INFINITY;
     for (let i = begin; i < end; i++) {
       const { type, eotNs } = events[i]!;
-      OF_TYPE[kindOf(type)]!++;
-      const lateMs = receivedMs - milliseconds(eotNs);
+      this.day.add(now, kindOf(type), 1);
+      const lateMs = receivedMs - Number(eotNs) / NS_PER_MS;
       if (lateMs < leastMs) leastMs = lateMs;
       if ((i - begin) % stride === 0) this.lateness.add(lateMs);
-    }
-    for (let kind = 0; kind < OF_TYPE.length; kind++) {
-      if (OF_TYPE[kind]! > 0) this.day.add(now, kind, OF_TYPE[kind]!);
     }
     this.lateness.noteLeast(now, leastMs);
   }
@@ -308,28 +294,9 @@ export class SourceTable {
   }
 }
 
-/** @returns the index of a type in EVENT_TYPES. By its length, where that is unique: a fifth of the time of comparing texts. */
+/** @returns the index in EVENT_TYPES of the type of a valid event. */
 export function kindOf(type: string): number {
-  switch (type.length) {
-    case 11:
-      return 0;
-    case 8:
-      return 1;
-    case 10:
-      return 2;
-    default:
-      return type === 'PLAYER_POSITION' ? 3 : 4;
-  }
-}
-
-const NS = new BigInt64Array(1);
-const WORDS = new DataView(NS.buffer);
-const NS_PER_MS = 1e6;
-
-/** Number(ns) takes ten times as long. */
-function milliseconds(ns: bigint): number {
-  NS[0] = ns;
-  return (WORDS.getInt32(4, true) * 2 ** 32 + WORDS.getUint32(0, true)) / NS_PER_MS;
+  return EVENT_TYPES.indexOf(type as (typeof EVENT_TYPES)[number]);
 }
 
 function seconds(ms: number | undefined): number | null {
