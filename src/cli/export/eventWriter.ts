@@ -2,7 +2,7 @@ import { eventToJson } from '../../protocol/event.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { isoTime } from '../terminal/output.ts';
 import type { Sink } from '../terminal/sinks.ts';
-import { CSV_COLUMNS, CsvWriter, csvLine } from './csvWriter.ts';
+import { CSV_COLUMNS, csvLine, eventRecord } from './csvWriter.ts';
 
 /** Writes the events of a session in one format. */
 export interface EventWriter {
@@ -32,8 +32,7 @@ export async function openWriter(
   if (format === 'parquet') return new (await import('./parquetWriter.ts')).ParquetWriter(sink);
   if (format === 'csv') {
     await sink.write(csvLine(CSV_COLUMNS));
-    const csv = new CsvWriter();
-    return linesTo(sink, (event) => csv.line(event));
+    return linesTo(sink, eventRecord);
   }
   return linesTo(sink, withReceived === true ? receivedLine : eventLine);
 }
