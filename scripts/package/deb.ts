@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Architecture } from './architecture.ts';
-import { fieldOf } from './installed.ts';
+import { fieldOf } from './needs.ts';
 import { debianVersion, type Release, ROOT } from './release.ts';
 
 export interface DebOptions {

@@ -1,6 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import type { Architecture } from './architecture.ts';
-import { fieldOf } from './installed.ts';
 
 /** The files that a build needs, each with its Debian package. */
 const FILES: Readonly<Record<string, string>> = {
@@ -31,4 +31,9 @@ export function missingNeeds(architectures: readonly Architecture[], isChecked: 
   const version = fieldOf('debhelper', 'Version');
   if (Number.parseInt(version, 10) >= DEBHELPER_LEAST) return undefined;
   return `Building a package needs debhelper ${DEBHELPER_LEAST} or newer: this is ${version}.`;
+}
+
+/** @returns a field of an installed Debian package, such as `Version` or `source:Package`. */
+export function fieldOf(debian: string, field: string): string {
+  return execFileSync('dpkg-query', ['-W', '-f', `\${${field}}`, debian], { encoding: 'utf8' });
 }
