@@ -75,12 +75,7 @@ class Match {
 }
 
 /** @yields requests' events, from one match after the other in turn, until there are `count` of them. */
-export function* matches(
-  name: string,
-  count: number,
-  sessions: number,
-  batch = BATCH_EVENTS,
-): Generator<CourtEvent[]> {
+export function* matches(name: string, count: number, sessions: number): Generator<CourtEvent[]> {
   const courts = Array.from(
     { length: sessions },
     (_, i) => new Match(sessions === 1 ? name : `${name}-${i + 1}`, i + 1),
@@ -88,7 +83,7 @@ export function* matches(
   let left = count;
   for (let turn = 0; left > 0; turn++) {
     const match = courts[turn % sessions]!;
-    const events = Array.from({ length: Math.min(batch, left) }, () => match.next());
+    const events = Array.from({ length: Math.min(BATCH_EVENTS, left) }, () => match.next());
     left -= events.length;
     yield events;
   }

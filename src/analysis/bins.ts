@@ -29,10 +29,10 @@ export class Bins {
     return this.#total;
   }
 
-  add(value: number, times = 1): void {
+  add(value: number): void {
     const bin = this.#scale.toBin(value);
-    this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + times);
-    this.#total += times;
+    this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + 1);
+    this.#total++;
   }
 
   /** @returns value and count of each bin that is not empty, from the smallest value on. */

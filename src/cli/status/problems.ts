@@ -93,8 +93,7 @@ function tokenProblems({ tokens }: StoreView): StatusProblem[] {
 
 function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: StoreView): StatusProblem[] {
   const found: StatusProblem[] = [];
-  const free = store.free_bytes ?? Number.POSITIVE_INFINITY;
-  const days = store.days_left;
+  const { free_bytes: free, days_left: days } = store;
   const left = days === null || days >= DAYS_LEFT ? '' : `, for about ${counted(days, 'day')}`;
   const advice = 'Make room: "courtd prune --older-than 90d --dry-run" says what would go.';
   if (daemon?.is_full) {
@@ -106,8 +105,8 @@ function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: St
     const message = `The disk will be full in about ${counted(days, 'day')}: ${bytesFor(free)} are left.`;
     found.push(warn('disk_filling', message, advice));
   }
-  if ((store.wal_bytes ?? 0) > WAL_WARN_BYTES) {
-    const message = `Another program reads the database and does not end: the write-ahead log has grown to ${bytesFor(store.wal_bytes!)}, and at ${bytesFor(WAL_MAX_BYTES)} events are refused.`;
+  if (store.wal_bytes > WAL_WARN_BYTES) {
+    const message = `Another program reads the database and does not end: the write-ahead log has grown to ${bytesFor(store.wal_bytes)}, and at ${bytesFor(WAL_MAX_BYTES)} events are refused.`;
     found.push(warn('log_held', message, `"sudo fuser -v ${directory}/courtd.db" names it: end it.`));
   }
   return found;

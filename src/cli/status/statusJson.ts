@@ -15,11 +15,11 @@ export interface Status {
     readonly tls: boolean | null;
   };
   readonly store: {
-    readonly events: number | null;
-    readonly sessions: number | null;
-    readonly bytes: number | null;
-    readonly wal_bytes: number | null;
-    readonly free_bytes: number | null;
+    readonly events: number;
+    readonly sessions: number;
+    readonly bytes: number;
+    readonly wal_bytes: number;
+    readonly free_bytes: number;
     readonly days_left: number | null;
     readonly last_backup_at: string | null;
   };

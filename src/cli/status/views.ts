@@ -19,7 +19,7 @@ import type { Status } from './statusJson.ts';
 export interface StoreView {
   readonly directory: string;
   readonly store: Status['store'];
-  readonly tokens: { readonly active: number; readonly retiring: number };
+  readonly tokens: Status['tokens'];
   readonly recent: readonly RecentSource[];
   readonly ship: ShipView;
   /** The last run of courtd-backup.service, where courtd.service serves this data directory. */
