@@ -28,6 +28,14 @@ export interface ControlRoute {
   answer(req: IncomingMessage, res: ServerResponse, query: URLSearchParams): void | Promise<void>;
 }
 
+/** `GET path`: what `look` returns, as JSON. */
+export function jsonRoute<Answer>(
+  path: string,
+  look: (query: URLSearchParams) => Answer | Promise<Answer>,
+): ControlRoute {
+  return { method: 'GET', path, answer: async (_req, res, query) => answerJson(res, await look(query)) };
+}
+
 /** HTTP over `control.sock`, for the commands of this box. If the socket cannot be created, events are accepted all the same: that is logged, and tried again. */
 export class ControlServer {
   readonly #directory: string;

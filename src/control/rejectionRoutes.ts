@@ -1,7 +1,7 @@
 import { REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
 import type { RejectionLog } from '../telemetry/rejectionLog.ts';
-import { answerJson, type ControlRoute } from './controlServer.ts';
+import { type ControlRoute, jsonRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
 export interface RejectionReport {
@@ -45,21 +45,12 @@ export const REJECTION_PATH = '/v1/rejections/show';
 /** `GET /v1/rejections?last=N`, the newest first, and `GET /v1/rejections/show?id=ID`: null where there is none. */
 export function rejectionRoutes(rejections: Pick<RejectionLog, 'newest' | 'find'>): ControlRoute[] {
   return [
-    {
-      method: 'GET',
-      path: REJECTIONS_PATH,
-      answer: (_req, res, query) => {
-        const last = Number(query.get('last') ?? REJECTIONS_KEPT);
-        answerJson(res, rejections.newest(last).map(reportOf));
-      },
-    },
-    {
-      method: 'GET',
-      path: REJECTION_PATH,
-      answer: (_req, res, query) => {
-        const found = rejections.find(query.get('id') ?? '');
-        answerJson(res, found === undefined ? null : wholeOf(found));
-      },
-    },
+    jsonRoute(REJECTIONS_PATH, (query) =>
+      rejections.newest(Number(query.get('last') ?? REJECTIONS_KEPT)).map(reportOf),
+    ),
+    jsonRoute(REJECTION_PATH, (query) => {
+      const found = rejections.find(query.get('id') ?? '');
+      return found === undefined ? null : wholeOf(found);
+    }),
   ];
 }

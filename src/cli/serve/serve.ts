@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
-import { cachedRoute } from '../../control/cachedRoute.ts';
-import { ControlServer } from '../../control/controlServer.ts';
+import { ControlServer, jsonRoute } from '../../control/controlServer.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { importRoute } from '../../control/importRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
@@ -124,7 +123,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const control = new ControlServer(
     options.data,
     [
-      cachedRoute<DaemonStatus>(STATUS_PATH, () => ({
+      jsonRoute<DaemonStatus>(STATUS_PATH, () => ({
         version,
         started_at: startedAt,
         listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,

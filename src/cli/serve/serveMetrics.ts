@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { cachedRoute } from '../../control/cachedRoute.ts';
+import { jsonRoute } from '../../control/controlServer.ts';
 import { daemonFamilies, type MetricSources } from '../../metrics/daemon.ts';
 import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
 import { METRICS_PATH } from '../../metrics/family.ts';
@@ -21,7 +21,7 @@ export async function startMetrics(
     loopDelay.stop();
     await writer?.stop();
   };
-  return { route: cachedRoute(METRICS_PATH, look), file: writer, stop };
+  return { route: jsonRoute(METRICS_PATH, look), file: writer, stop };
 }
 
 async function writerOf(file: string, look: () => ReturnType<typeof daemonFamilies>, log: Logger) {
