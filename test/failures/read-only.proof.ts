@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { Daemon, run } from '../harness/daemon.ts';
+import { courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
@@ -19,6 +19,15 @@ t.test('a disk that is mounted read-only is named, to root too', { skip: without
   const before = content();
   const { status, stdout, stderr } = await daemon.command('serve', '--host', '127.0.0.1', '--port', '0');
   t.strictSame({ status, stdout }, { status: 1, stdout: '' });
-  t.match(stderr, /^courtd: [^\n]+data is on a read-only file system\.\n$/);
+  t.match(
+    stderr,
+    /^courtd: [^\n]+data is on a read-only file system, .+dmesg.+: make it writable, or copy [^\n]+ --data\.\n$/,
+    'and what to do: ext4 is mounted like that after an error',
+  );
   t.strictSame(content(), before, 'nothing is changed');
+
+  const copy = path.join(temporaryFolder(t), 'copy');
+  await run('cp', ['-a', disk.data, copy]);
+  const listed = await courtd(['session', 'list', '--json', '--data', copy]);
+  t.match(JSON.parse(listed.stdout), [{ events: 3 }], 'the copy can be read');
 });

@@ -66,7 +66,12 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
       `${databaseFile(directory)} is a directory, not a database: name another data directory with --data.`,
   ],
   [/^ENOENT/, (directory) => `${directory} cannot be created: name another directory with --data.`],
-  [/^EROFS/, (directory) => `${directory} is on a read-only file system.`],
+  [
+    /^EROFS/,
+    (directory) =>
+      `${directory} is on a read-only file system, which is how Linux leaves a disk after an error ("sudo dmesg" shows it): ` +
+      'make it writable, or copy the directory to another disk and name the copy with --data.',
+  ],
   // IOERR_SHMSIZE: the -shm file, which SQLite creates beside the database at every start.
   [
     /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
