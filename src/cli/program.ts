@@ -98,7 +98,10 @@ function tellFaults(command: Command, name: string): void {
       )
       .replace(/^error/, 'courtd');
     if (!WITHOUT_ADVICE.test(text) || text.includes('(Did you mean')) return sentence;
-    return `${sentence.replace(/\.?\n$/, '.')} "${name} --help" shows what it takes.\n`;
+    // An id made of base64url begins with "-" once in 64 times.
+    const isName = command.registeredArguments.length > 0 && /^error: unknown option '-[^-]/.test(text);
+    const advice = isName ? ' A name that begins with "-" goes behind "--".' : '';
+    return `${sentence.replace(/\.?\n$/, '.')}${advice} "${name} --help" shows what it takes.\n`;
   };
   command.configureOutput({ outputError: (text, write) => write(visibleLines(toSentence(text))) });
   for (const child of command.commands) tellFaults(child, `${name} ${child.name()}`);

@@ -97,6 +97,11 @@ t.test('what was left out, or is unknown, is told with what to look at', async (
   t.match(await told('token list extra'), `1: extra. ${shows('courtd token list')}`);
   t.equal(await told('serve --prot 1'), "courtd: unknown option '--prot'\n(Did you mean --port?)\n");
   t.equal(
+    await told('export -xY3'),
+    `courtd: unknown option '-xY3'. A name that begins with "-" goes behind "--". ${shows('courtd export')}`,
+    'ids made of base64url may begin like that',
+  );
+  t.equal(
     await told('token revoke main'),
     "courtd: argument <id> 'main' is invalid. Give a whole number, 1 or more.\n",
   );
