@@ -118,7 +118,8 @@ t.test('a failure is told in a sentence that names the file, and leaves no parti
 t.test('a place where no file can be is told in a sentence that names it', async (t) => {
   const { folder, file } = folderWith(t);
   const places: [place: string, sentence: RegExp][] = [
-    [folder, /is a directory/],
+    [folder, /a directory: name a file in it/],
+    [path.join(folder, 'new/'), /a directory: name a file in it/],
     [path.join(folder, 'none', 'out.csv'), /no such file or directory/],
     [path.join(file, 'out.csv'), /not a directory/],
     [path.join(folder, 'x'.repeat(250)), /name too long/],

@@ -39,7 +39,9 @@ export function stdoutSink(): Sink {
 export function fileSink(name: string): Sink {
   const isLink = refuseForeignLink(name);
   const existing = operatorErrors(name, () => fs.statSync(name, { throwIfNoEntry: false }));
-  if (existing?.isDirectory()) throw new OperatorError(`${name} is a directory: name a file in it.`);
+  if (existing?.isDirectory() || name.endsWith('/')) {
+    throw new OperatorError(`${name} is the name of a directory: name a file in it.`);
+  }
   // A device or a pipe cannot be replaced, only written to.
   const isSpecial = existing !== undefined && !existing.isFile();
   // The target of a link, such as /dev/stdout: the rename would replace the link. It does replace one that appears meanwhile.
