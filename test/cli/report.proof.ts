@@ -62,6 +62,28 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
   return pageOf({ line, lines, tally, ...tally.frames.found() });
 }
 
+/** @returns the report of 1,500 shots of one speed, as a ball machine makes them, each of which lands. */
+function reportOfBallMachine(): string {
+  const read = reader();
+  const tally = new SessionTally('pickleball');
+  for (let shot = 0; shot < 1_500; shot++) {
+    const eotMs = Date.UTC(2026, 2, 14, 15) + shot * 2_000;
+    tally.add(read({ type: 'BALL_HIT', eotMs }, { shot_type: 'drive' }));
+    tally.add(read({ type: 'BALL_SPEED', eotMs: eotMs + 1 }, { kmh: 100 }));
+    tally.add(read({ type: 'BALL_BOUNCE', eotMs: eotMs + 500 }, { x_ft: 10, y_ft: 40, is_in: true }));
+  }
+  tally.end();
+  const line = {
+    session_id: 'machine',
+    events: 4_500,
+    first_eot: null,
+    last_eot: null,
+    duplicates: 0,
+    conflicts: 0,
+  };
+  return pageOf({ line, lines: 'pickleball', tally, ...tally.frames.found() });
+}
+
 /** Debian's chromium, headless, with a profile of its own, which goes away with it. */
 async function launch(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
@@ -114,6 +136,16 @@ function cutOff(page: Page): Promise<string[]> {
   })()`);
 }
 
+/** @returns texts of a figure that are printed over each other. */
+function overlaps(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll('svg')].flatMap((svg) => {
+    const texts = [...svg.querySelectorAll('text')].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+    return texts.flatMap((a, i) => texts.slice(i + 1)
+      .filter((b) => a.box.left < b.box.right - 1 && b.box.left < a.box.right - 1 && a.box.top < b.box.bottom - 2 && b.box.top < a.box.bottom - 2)
+      .map((b) => a.text + ' over ' + b.text));
+  })`);
+}
+
 t.test(
   'a browser shows the report whole, wide and narrow, light and dark, and on paper',
   { skip },
@@ -154,6 +186,15 @@ t.test(
     t.strictSame(complaints, []);
   },
 );
+
+t.test('figures of a ball machine keep their labels apart and within', { skip }, async (t) => {
+  const file = path.join(temporaryFolder(t), 'machine.html');
+  fs.writeFileSync(file, reportOfBallMachine());
+  const browser = await launch(t);
+  const { page } = await open(browser, file, 360, 'light');
+  t.strictSame(await cutOff(page), []);
+  t.strictSame(await overlaps(page), []);
+});
 
 t.test(
   'the most landings of the most shot types are still a page that a browser opens',

@@ -14,6 +14,8 @@ const ROW_PX = 24;
 /** Room for the labels of rows: on a phone there must be room for bars beside them. */
 const LABEL_PX = { ofCharacter: 7, most: 148 } as const;
 const LABEL_GAP_PX = 12;
+/** Room for the share behind a bar: at least this, and more where a type has thousands of landings. */
+const SHARE_PX = { ofCharacter: 6, least: 74 } as const;
 export const DEPTH_FT = 2;
 /** Widths of a bar of the speed histogram, in km/h. */
 const SPEED_WIDTHS = [2, 5, 10, 25] as const;
@@ -58,7 +60,7 @@ export function depthFigure(bars: readonly DepthBar[], frame: Frame): Html {
   const baseLine = court === undefined ? [] : [court.length / 2];
   return figure({
     ...SIZE,
-    marginLeft: 36,
+    marginLeft: countsPx(Math.max(...bars.map(sumOf))),
     marginBottom: 36,
     name: `Landings by ${court === undefined ? 'y' : 'distance from the net'}: ${count(total, 'landing')}, most of them between ${deepest.from} and ${deepest.from + DEPTH_FT} ft`,
     // Always the same for one court, so that two reports can be compared.
@@ -93,6 +95,11 @@ export function depthFigure(bars: readonly DepthBar[], frame: Frame): Html {
 
 const sumOf = (bar: DepthBar) => bar.in + bar.out + bar['not judged'];
 
+/** @returns room for the labels of an axis of counts: four digits and more take more. */
+function countsPx(most: number): number {
+  return Math.max(36, LABEL_GAP_PX + LABEL_PX.ofCharacter * number(most).length);
+}
+
 /** Counts have no ticks between whole numbers. */
 function wholeTicks(most: number, ticks = 5) {
   return most < 5 ? { ticks: Array.from({ length: most + 1 }, (_, i) => i), tickFormat: 'd' } : { ticks };
@@ -119,7 +126,10 @@ export function shareFigure(maps: readonly (readonly [string, LandingMap])[]): H
     ...SIZE,
     height: 34 + rows.length * ROW_PX,
     marginLeft: LABEL_GAP_PX + room,
-    marginRight: 74,
+    marginRight: Math.max(
+      SHARE_PX.least,
+      LABEL_GAP_PX + SHARE_PX.ofCharacter * Math.max(...rows.map(({ counts }) => ofJudged(counts).length)),
+    ),
     marginTop: 6,
     marginBottom: 26,
     name: `Share of landings that were in: ${rows.map(({ label, counts }) => `${label} ${ofJudged(counts)}`).join(', ')}`,
@@ -181,13 +191,16 @@ export function speedFigure(speeds: Bins): Html {
     bars.set(from, (bars.get(from) ?? 0) + times);
   }
   const most = Math.max(...bars.values());
+  // On a line each: the two may be close together, and are the same where all balls are as fast.
   const marks = [
-    { kmh: median, name: 'median' },
-    { kmh: high, name: '95 %' },
+    { kmh: median, name: 'median', dy: -26 },
+    { kmh: high, name: '95 %', dy: -12 },
   ];
   return figure({
     ...SIZE,
-    marginLeft: 36,
+    marginLeft: countsPx(most),
+    marginRight: 32,
+    marginTop: 32,
     marginBottom: 36,
     name: `Ball speeds: ${count(speeds.total, 'speed')}, median ${number(median, 1)} km/h, 95th percentile ${number(high, 1)} km/h`,
     x: { zero: true },
@@ -205,15 +218,17 @@ export function speedFigure(speeds: Bins): Html {
       }),
       ruleY([0], { stroke: 'var(--ink)' }),
       ruleX(marks, { x: 'kmh', stroke: 'var(--ink)', strokeDasharray: '4 3' }),
-      text(marks, {
-        x: 'kmh',
-        text: 'name',
-        frameAnchor: 'top-left',
-        textAnchor: 'start',
-        dx: 3,
-        dy: -12,
-        fill: 'var(--ink)',
-      }),
+      ...marks.map((mark) =>
+        text([mark], {
+          x: 'kmh',
+          text: 'name',
+          frameAnchor: 'top-left',
+          textAnchor: 'start',
+          dx: 3,
+          dy: mark.dy,
+          fill: 'var(--ink)',
+        }),
+      ),
     ],
   });
 }
