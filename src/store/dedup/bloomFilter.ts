@@ -3,15 +3,8 @@
  * a look-up costs one memory access.
  */
 export class BloomFilter {
-  readonly #words: Uint32Array;
-
-  /**
-   * @param bits rounded up to a power of two, from 32 to 2^27: 5 bits of a hash select each of the two bits,
-   * the others the word.
-   */
-  constructor(bits: number) {
-    this.#words = new Uint32Array(2 ** Math.ceil(Math.log2(bits)) / 32);
-  }
+  /** 4 MiB. 5 bits of a hash select each of the two bits, 20 of the others the word. */
+  readonly #words = new Uint32Array(2 ** 20);
 
   /** @param hash a 32-bit integer. */
   add(hash: number): void {

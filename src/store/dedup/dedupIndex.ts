@@ -8,10 +8,10 @@ import { type Key, type KeyEntry, Memtable, mix } from './memtable.ts';
 /** Keys in the memtable at which a flush begins, 40 bytes each. As many again may arrive while it runs. */
 export const MEMTABLE_KEYS = 200_000;
 /**
- * A filter of 4 MiB. With so many keys in it, 6 look-ups in 100 are false positives, and a new filter
- * replaces it. A false positive costs a query: 3 us an event instead of 0.4 (measured).
+ * With so many keys in the filter, 6 look-ups in 100 are false positives, and a new filter replaces it. A false
+ * positive costs a query: 3 us an event instead of 0.4 (measured).
  */
-const BLOOM_FILTER = { bits: 2 ** 25, keys: 4_000_000 } as const;
+const FILTER_KEYS = 4_000_000;
 
 /** SQL: the events whose keys are not in the table `key` yet. A start reads them back into the memtable. */
 export const UNFLUSHED = 'FROM event WHERE seq > (SELECT up_to_seq FROM flushed)';
@@ -37,7 +37,7 @@ export class DedupIndex {
    */
   #lastUnfilteredSession: number;
   #lastSession: number;
-  #filter = new BloomFilter(BLOOM_FILTER.bits);
+  #filter = new BloomFilter();
   #keysInFilter = 0;
   /** The keys that arrived since the last flush began. Those of a flush in progress are in `#flush.keys`. */
   #memtable = new Memtable();
@@ -131,9 +131,9 @@ export class DedupIndex {
     this.#flush.begin(this.#memtable);
     this.#memtable = new Memtable();
     this.#committedLength = 0;
-    if (this.#keysInFilter <= BLOOM_FILTER.keys) return;
+    if (this.#keysInFilter <= FILTER_KEYS) return;
     this.#lastUnfilteredSession = this.#lastSession;
-    this.#filter = new BloomFilter(BLOOM_FILTER.bits);
+    this.#filter = new BloomFilter();
     this.#keysInFilter = 0;
   }
 

@@ -3,11 +3,6 @@ import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { BloomFilter } from '../dedup/bloomFilter.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 
-/**
- * Size of the Bloom filter of revised events: at 16 bits an id, 2 in 100 of the others are looked up in vain.
- */
-const BLOOM_FILTER_BITS = { perId: 16, least: 1024, most: 32 * 1024 ** 2 } as const;
-
 interface Revision {
   readonly eventId: string;
   readonly revision: number;
@@ -28,7 +23,7 @@ interface Lookup {
  */
 export class CurrentRevisions {
   readonly #hash: KeyHash;
-  readonly #filter: BloomFilter;
+  readonly #filter = new BloomFilter();
   /** The highest revision number in the session. */
   #highestRevision = 0;
   readonly #hasHigher: Statement<[Lookup], number>;
@@ -39,13 +34,6 @@ export class CurrentRevisions {
    */
   constructor(db: Database, session: number, lastSeq: number) {
     this.#hash = readKeyHash(db);
-    const count = db.prepare<[number], number>(
-      'SELECT count(*) FROM event INDEXED BY event_revised WHERE session = ? AND revision > 0',
-    );
-    const wanted = (count.pluck().get(session) ?? 0) * BLOOM_FILTER_BITS.perId;
-    this.#filter = new BloomFilter(
-      Math.min(Math.max(wanted, BLOOM_FILTER_BITS.least), BLOOM_FILTER_BITS.most),
-    );
     this.#collectRevised(db, session, lastSeq);
     this.#hasHigher = db
       .prepare<[Lookup], number>(`

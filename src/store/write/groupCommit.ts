@@ -87,7 +87,6 @@ export class GroupCommit {
   #isMaintenanceDue = false;
   #reportDamageFrom = 0;
   readonly #holds = new Set<Unavailability>();
-  #whenIdle: (() => void) | undefined;
 
   /** @param beforeCommit writes other rows that are due, inside the same transaction. */
   constructor(
@@ -178,10 +177,7 @@ export class GroupCommit {
   close(): Promise<void> {
     this.#isClosed = true;
     this.full.stop();
-    if (this.#queue.length === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#whenIdle = resolve;
-    });
+    return this.drained();
   }
 
   /**
@@ -203,7 +199,6 @@ export class GroupCommit {
     if (this.#isBackingOff || this.#isFailed) return;
     this.#isMaintenanceDue = !this.#isClosed && this.#maintenance.isDue;
     if (this.#queue.length > 0 || this.#isMaintenanceDue) this.#schedule();
-    if (this.#queue.length === 0) this.#whenIdle?.();
   }
 
   #takeGroup(): PendingRequest[] {

@@ -2,40 +2,27 @@ import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
 import type { OriginNames } from '../layout/origins.ts';
 
-/** A cache of interned ids. What a transaction adds counts only after the commit. */
+/** A cache of interned ids. */
 class InternCache {
-  readonly #committed = new Map<string, number>();
-  readonly #pending = new Map<string, number>();
-  /** UTF-16 code units of the committed names. */
+  readonly #ids = new Map<string, number>();
+  /** UTF-16 code units of the names. */
   #chars = 0;
 
   get(name: string): number | undefined {
-    return this.#committed.get(name) ?? this.#pending.get(name);
-  }
-
-  add(name: string, id: number): number {
-    this.#pending.set(name, id);
-    return id;
+    return this.#ids.get(name);
   }
 
   /** Clears everything rather than evicting the oldest: a venue has far fewer names than the limits. */
-  committed(): void {
-    for (const [name, id] of this.#pending) {
-      if (this.#committed.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) this.forget();
-      this.#committed.set(name, id);
-      this.#chars += name.length;
-    }
-    this.#pending.clear();
+  add(name: string, id: number): number {
+    if (this.#ids.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) this.forget();
+    this.#ids.set(name, id);
+    this.#chars += name.length;
+    return id;
   }
 
-  /** Forgets the committed ids. */
   forget(): void {
-    this.#committed.clear();
+    this.#ids.clear();
     this.#chars = 0;
-  }
-
-  rolledBack(): void {
-    this.#pending.clear();
   }
 }
 
@@ -74,8 +61,7 @@ export class NameInterner {
     const version = this.#version.get() ?? -1;
     if (version === this.#seenVersion) return;
     this.#seenVersion = version;
-    this.#sessions.forget();
-    this.#origins.forget();
+    this.#forget();
   }
 
   /** @returns the id of a session, which is inserted where it is new. */
@@ -108,15 +94,17 @@ export class NameInterner {
   /** Call it after the transaction has been committed. */
   committed(): void {
     this.#lastOrigin = undefined;
-    this.#sessions.committed();
-    this.#origins.committed();
   }
 
-  /** Forgets the ids since the last commit. */
+  /** Forgets all ids: those since the last commit do not exist. */
   rolledBack(): void {
     this.#lastOrigin = undefined;
-    this.#sessions.rolledBack();
-    this.#origins.rolledBack();
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#sessions.forget();
+    this.#origins.forget();
   }
 }
 
