@@ -30,9 +30,8 @@ export abstract class JsonLexer {
   readonly #latin1: string;
   readonly #isAscii: boolean;
   protected readonly hasEscapes: boolean;
-  /** Start and end of each run of white space since `resetSpaces`. Reused, so it never shrinks. */
-  readonly #spaces: number[] = [];
-  #spaceCount = 0;
+  /** Whether there was white space since `resetSpaces`. */
+  #hasSpaces = false;
   #scratchBuffer: Buffer | undefined;
 
   /** @param text a string, or valid UTF-8 (not checked). */
@@ -56,8 +55,7 @@ export abstract class JsonLexer {
     if (code > SPACE || !isSpace(code)) return at;
     let to = at + 1;
     while (isSpace(this.byteAt(to))) to++;
-    this.#spaces[this.#spaceCount++] = at;
-    this.#spaces[this.#spaceCount++] = to;
+    this.#hasSpaces = true;
     return to;
   }
 
@@ -145,33 +143,32 @@ export abstract class JsonLexer {
 
   /** Forgets white space seen so far. Call it before reading the text that `withoutSpaces` will be asked for. */
   resetSpaces(): void {
-    this.#spaceCount = 0;
+    this.#hasSpaces = false;
   }
 
   /** @param ranges start and end offsets, alternating. @returns their text, joined with commas, without white space between tokens. */
   withoutSpaces(ranges: readonly number[]): string {
-    if (ranges.length === 2 && this.#spaceCount === 0) return this.slice(ranges[0]!, ranges[1]!);
-    const spaces = this.#spaces;
-    let [length, gap] = [0, 0];
+    if (ranges.length === 2 && !this.#hasSpaces) return this.slice(ranges[0]!, ranges[1]!);
+    let length = 0;
     for (let i = 0; i < ranges.length; i += 2) {
-      let at = ranges[i]!;
-      const to = ranges[i + 1]!;
       if (i > 0) this.#scratch[length++] = COMMA;
-      for (; gap < this.#spaceCount && spaces[gap]! < to; gap += 2) {
-        if (spaces[gap]! < at) continue;
-        length = this.#copy(at, spaces[gap]!, length);
-        at = spaces[gap + 1]!;
-      }
-      length = this.#copy(at, to, length);
+      length = this.#copyTokens(ranges[i]!, ranges[i + 1]!, length);
     }
     return this.#scratch.toString(this.#isAscii ? 'latin1' : 'utf8', 0, length);
   }
 
-  #copy(from: number, to: number, into: number): number {
+  #copyTokens(from: number, to: number, into: number): number {
     const { bytes } = this;
     const scratch = this.#scratch;
     let length = into;
-    for (let at = from; at < to; at++) scratch[length++] = bytes[at]!;
+    let isInString = false;
+    for (let at = from; at < to; at++) {
+      const code = bytes[at]!;
+      if (code === QUOTE) isInString = !isInString;
+      else if (!isInString && isSpace(code)) continue;
+      scratch[length++] = code;
+      if (code === BACKSLASH) scratch[length++] = bytes[++at]!;
+    }
     return length;
   }
 

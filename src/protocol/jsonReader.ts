@@ -156,11 +156,9 @@ export class JsonReader extends JsonLexer {
 
   /** @returns the index of the current member's name in `names`, or -1. */
   nameIn(names: MemberNames): number {
-    const { bytes, hasEscapes } = this;
     const from = this.nameFrom + 1;
-    const to = this.#nameTo - 1;
-    const index = names.find(bytes, from, to - from);
-    return index < 0 && hasEscapes ? names.findEscaped(bytes, from, to) : index;
+    const index = names.find(this.bytes, from, this.#nameTo - 1 - from);
+    return index < 0 && this.hasEscapes ? names.findDecoded(this.name) : index;
   }
 
   /** Whether the text continues with `word`. */
