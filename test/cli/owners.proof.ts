@@ -89,6 +89,7 @@ t.test(
         ['event', 'show', 's', 'e'],
         ['export', 's'],
         ['export', 's', '-o', path.join(place, 's.csv')],
+        ['support', '-o', path.join(place, 'support.txt')],
         ['token', 'rotate'],
         ['token', 'list'],
         ['token', 'revoke', '9'],

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import type { Database } from 'better-sqlite3';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
@@ -48,7 +49,7 @@ export function hasDatabase(directory: string): boolean {
 export async function readStoreView(data: string, before?: StoreView): Promise<StoreView> {
   const hasBackupFailed = await askForBackup(data);
   const nowMs = Date.now();
-  return withDatabase({ data }, async (db) => {
+  const read = async (db: Database): Promise<StoreView> => {
     const { events, sessions, oldestMs, growthBytesPerDay = 0 } = summarizeStore(db, nowMs);
     const states = listTokens(db).map((token) => tokenState(token, nowMs));
     const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -74,7 +75,9 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
       hasBackupFailed,
       oldestMs,
     };
-  });
+  };
+  // As `support` prints it, which also reads the journal and writes a file.
+  return withDatabase({ data }, read, { staysRoot: true });
 }
 
 async function askForBackup(data: string): Promise<boolean> {

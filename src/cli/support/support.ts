@@ -85,7 +85,7 @@ async function checks(box: Box): Promise<string[]> {
 
 /** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
-  const stored = await withDatabase({ data }, (db) => readRejections(db).reverse());
+  const stored = await withDatabase({ data }, (db) => readRejections(db).reverse(), { staysRoot: true });
   const asked = await askDaemon<RejectionReport[]>(data, `${REJECTIONS_PATH}?last=${REJECTIONS_KEPT}`);
   const lines = (asked ?? stored.map(reportOf)).map(({ at, id, status, code, client, ...more }) => {
     const { source, court_id, events } = more;

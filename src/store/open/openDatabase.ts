@@ -27,8 +27,8 @@ export interface OpenOptions {
    */
   readonly check?: boolean;
   /**
-   * Root has something to write elsewhere, and stays root under the owner that it acts as: `backup` and
-   * `export -o`.
+   * Root has something to read or write elsewhere, and stays root under the owner that it acts as: `backup`,
+   * `export -o`, and `support`, which reads the journal.
    */
   readonly staysRoot?: boolean;
   /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
