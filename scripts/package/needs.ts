@@ -26,7 +26,8 @@ export function missingNeeds(architectures: readonly Architecture[], isChecked: 
   const missing = Object.entries(files).filter(([file]) => !fs.existsSync(file));
   if (missing.length > 0) {
     const packages = [...new Set(missing.map(([, debian]) => debian))].join(' ');
-    return `Building a package needs Debian's tools: apt-get install --no-install-recommends ${packages}`;
+    const fewer = architectures.length > 1 ? ' (less is needed for one architecture: "-- --arch amd64")' : '';
+    return `Building a package needs Debian's tools: apt-get install --no-install-recommends ${packages}${fewer}`;
   }
   const version = fieldOf('debhelper', 'Version');
   if (Number.parseInt(version, 10) >= DEBHELPER_LEAST) return undefined;
