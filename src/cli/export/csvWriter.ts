@@ -1,8 +1,8 @@
+import { LastText } from '../../base/lastText.ts';
 import { PAYLOAD_FIELDS } from '../../protocol/event.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import { readPayload } from '../../protocol/sentEvent.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
-import { isoTime } from '../terminal/output.ts';
 import { COLUMNS } from './columns.ts';
 
 export const CSV_COLUMNS = COLUMNS.map(({ name }) => name);
@@ -17,23 +17,29 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(quoted).join(',')}\r\n`;
 }
 
+const session = new LastText(quoted);
+const court = new LastText(quoted);
+const venue = new LastText(quoted);
+const source = new LastText(quoted);
+const receivedAt = new LastText((ms: number) => new Date(ms).toISOString());
+
 /** @returns the record of one event, in the order of COLUMNS. Only cells that may need quoting are checked for it. */
 export function eventRecord(event: ReadEvent): string {
   const payload = readPayload(new JsonReader(event.payload, 'texts'));
   // join() instead of +: V8 keeps a concatenation as a tree, and collecting those took as long as the rest of an export.
   const cells = [
-    quoted(event.sessionId),
+    session.text(event.sessionId),
     quoted(event.eventId),
     event.revision,
     event.current,
     quoted(event.eot),
     event.type,
-    quoted(event.courtId),
-    quoted(event.venueId),
+    court.text(event.courtId),
+    venue.text(event.venueId),
     event.confidence,
-    quoted(event.source),
+    source.text(event.source),
     event.schemaVersion,
-    isoTime(event.receivedMs),
+    receivedAt.text(event.receivedMs),
     ...PAYLOAD_FIELDS.map((name) => cell(payload[name])),
     quoted(event.payload),
     event.extra === null ? '' : quoted(event.extra),
