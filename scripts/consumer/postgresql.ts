@@ -25,7 +25,7 @@ const TABLES = `
     box         text        NOT NULL,
     session_id  text        NOT NULL,
     event_id    text        NOT NULL,
-    revision    integer     NOT NULL,
+    revision    bigint      NOT NULL,
     eot_ns      bigint      NOT NULL,              -- nanoseconds since 1970, in UTC
     type        text        NOT NULL,
     court_id    text        NOT NULL,
@@ -45,7 +45,7 @@ const MOVE_CURSOR = 'UPDATE fleet_cursor SET message = $3 WHERE stream = $1 AND 
 const COLUMNS = {
   session_id: 'text',
   event_id: 'text',
-  revision: 'integer',
+  revision: 'bigint',
   eot_ns: 'bigint',
   type: 'text',
   court_id: 'text',

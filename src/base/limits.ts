@@ -23,8 +23,8 @@ export const NAME_CODE_POINTS = 256;
 export const EOT_CHARS = 64;
 /** Years whose every nanosecond fits into a signed 64-bit integer, whatever the offset. */
 export const EOT_YEARS = { first: 1678, last: 2261 } as const;
-/** The highest revision: the maximum of a signed 32-bit integer. */
-export const REVISION_MAX = 2_147_483_647;
+/** The highest revision, 2^53 - 1: some cameras send a time in milliseconds, and JSON readers are exact up to here (RFC 8259, 6). */
+export const REVISION_MAX = Number.MAX_SAFE_INTEGER;
 /** Bytes of a request's body, both as sent and as decoded, unless `--body-limit` says otherwise. */
 export const BODY_BYTES = 8 * MIB;
 /** Bytes that `--body-limit` accepts: one event must fit, and the bodies in flight must still fit into memory. */

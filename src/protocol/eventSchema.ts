@@ -34,7 +34,8 @@ export const EventSchema = Type.Object(
       description: 'must be a string "1.x" with x of 1 to 3 digits, such as "1.0"',
     }),
     revision: Type.Optional(
-      Type.Integer({
+      Type.Unsafe<number | null>({
+        type: ['integer', 'null'],
         minimum: 0,
         maximum: REVISION_MAX,
         description: `must be an integer from 0 to ${REVISION_MAX}`,

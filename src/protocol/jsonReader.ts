@@ -103,6 +103,16 @@ export class JsonReader extends JsonLexer {
     return VALUES[literal];
   }
 
+  /** Reads the current value. @returns what `read` does, but NaN where a number is an integer only because it was rounded. */
+  readInteger(): unknown {
+    const from = this.at;
+    const value = this.read();
+    if (!Number.isInteger(value)) return value;
+    const digits = this.slice(from, this.at);
+    const exact = String(value);
+    return digits === exact || significant(digits) === significant(exact) ? value : Number.NaN;
+  }
+
   /** Enters a body's array of events, which does not count as a level: an event in it may be as deep as one sent alone. */
   enterBatch(): boolean {
     this.#depthMax++;
@@ -216,6 +226,14 @@ export class JsonReader extends JsonLexer {
   #countValue(): void {
     if (++this.#values > BODY_VALUES) throw new JsonError('values', this.at);
   }
+}
+
+/** @returns the digits of a number without its sign, point, exponent and outer zeros: with an equal magnitude they make it exact. */
+function significant(number: string): string {
+  const digits = number.replace(/[eE].*|[-.]/g, '').replace(/^0+/, '');
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  return digits.slice(0, end);
 }
 
 /** The characters of a name that a path shows, and one more to tell that it was truncated; an escaped one takes six bytes. */

@@ -19,6 +19,7 @@ export interface SentEvent {
 
 const ENVELOPE_NAMES = new MemberNames(ENVELOPE_FIELDS);
 const PAYLOAD_NAMES = new MemberNames(PAYLOAD_FIELDS);
+const REVISION = ENVELOPE_FIELDS.indexOf('revision');
 const PAYLOAD = ENVELOPE_FIELDS.indexOf('payload');
 const UNKNOWN = ENVELOPE_FIELDS.length;
 /** The values of the event being read, and of its payload. Reused, since one is read at a time: that saves 5 % of the time. */
@@ -55,7 +56,7 @@ export function readEvent(json: JsonReader): SentEvent {
       payloadFrom = at;
       payloadTo = json.at;
     } else {
-      values[field] = json.read();
+      values[field] = field === REVISION ? json.readInteger() : json.read();
     }
     if (json.tooLarge !== undefined || tooLarge !== undefined) {
       tooLarge ??= [];

@@ -9,7 +9,11 @@ const daemon = await Daemon.start(t);
 
 t.test('event show tells every revision of one event, and the highest is current', async (t) => {
   const sent = event({ event_id: 'e "1" 🎾', session_id: 's 1', note: { by: 'umpire' } });
-  const arrivals = [2, 0, 1].map((revision) => ({ ...sent, revision, confidence: revision / 10 }));
+  const arrivals = [2 ** 53 - 1, 0, 2 ** 53 - 2].map((revision, i) => ({
+    ...sent,
+    revision,
+    confidence: i / 10,
+  }));
   for (const revision of arrivals) t.equal((await daemon.post(revision)).status, 202);
   await daemon.post([{ ...arrivals[1], confidence: 0.9 }, arrivals[1], event({ session_id: 's 1' })]);
   await daemon.post({ ...sent, session_id: 's 2' });
@@ -39,8 +43,8 @@ t.test('event show tells every revision of one event, and the highest is current
     t.strictSame({ status, stderr }, { status: 0, stderr: '' });
     t.strictSame(stdout.match(/^revision .*$/gm), [
       'revision 0 (replaced by a higher revision)',
-      'revision 1 (replaced by a higher revision)',
-      'revision 2 (current)',
+      'revision 9007199254740990 (replaced by a higher revision)',
+      'revision 9007199254740991 (current)',
     ]);
     t.equal(stdout.match(/^ {2}payload {2,}\{"x_ft":12\.5,"y_ft":-3\.25,"is_in":true\}$/gm)?.length, 3);
     t.equal(stdout.match(/^ {2}extra {2,}\{"note":\{"by":"umpire"\}\}$/gm)?.length, 3);

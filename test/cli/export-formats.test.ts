@@ -3,6 +3,7 @@ import path from 'node:path';
 import { crc32, zstdDecompressSync } from 'node:zlib';
 import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
 import t from 'tap';
+import { REVISION_MAX } from '../../src/base/limits.ts';
 import { COLUMNS, DICTIONARY, dictionaryEntries } from '../../src/cli/export/columns.ts';
 import { exportSession } from '../../src/cli/export/exportSession.ts';
 import { SessionTotals } from '../../src/cli/export/sessionTotals.ts';
@@ -46,8 +47,20 @@ const sent = [
     payload: { is_in: false },
     revision: 1,
   }),
-  event({ event_id: 'old', eot: '1850-01-01T12:00:00Z', type: 'BALL_SPEED', payload: { kmh: 101.5 } }),
-  event({ event_id: 'fast', type: 'BALL_SPEED', payload: { kmh: 2.145e2 }, lens: 'wide' }),
+  event({
+    event_id: 'old',
+    eot: '1850-01-01T12:00:00Z',
+    type: 'BALL_SPEED',
+    payload: { kmh: 101.5 },
+    revision: REVISION_MAX,
+  }),
+  event({
+    event_id: 'fast',
+    type: 'BALL_SPEED',
+    payload: { kmh: 2.145e2 },
+    lens: 'wide',
+    revision: 1_773_500_966_535,
+  }),
   event({
     event_id: 'hit',
     type: 'BALL_HIT',
@@ -119,6 +132,21 @@ t.test('what a cell cannot hold is cut, escaped, or shown as text', async (t) =>
   const [old, fast] = objectsOf(sheets.get('Speeds') ?? '');
   t.strictSame([old?.eot, old?.kmh, fast?.kmh], ['1850-01-01T12:00:00Z', 101.5, 214.5]);
 });
+
+t.test(
+  'a revision is shown with all its digits: as a number, and as text beyond the 15 that Excel shows',
+  async (t) => {
+    const [, old, fast] = rowsOf(sheetsOf(unzip(await exported(t, 'xlsx'))).get('Speeds') ?? '');
+    const revisions = [old, fast].map((row) => row?.[5]);
+    t.strictSame(
+      revisions.map((cell) => [cell?.value, cell?.style]),
+      [
+        ['9007199254740991', STYLES.text],
+        [1_773_500_966_535, STYLES.integer],
+      ],
+    );
+  },
+);
 
 t.test('Summary counts current revisions, and Players counts what names a player', async (t) => {
   const sheets = sheetsOf(unzip(await exported(t, 'xlsx')));
@@ -199,10 +227,11 @@ t.test('Parquet has every revision, under the names of the CSV, typed', async (t
   t.strictSame(
     [first, second].map((row) => [row?.revision, row?.current, row?.is_in, row?.eot]),
     [
-      [0, false, true, 1_773_501_000_123_456_789n],
-      [1, true, false, 1_773_501_000_123_456_789n],
+      [0n, false, true, 1_773_501_000_123_456_789n],
+      [1n, true, false, 1_773_501_000_123_456_789n],
     ],
   );
+  t.equal(rows.find(({ event_id }) => event_id === 'old')?.revision, BigInt(REVISION_MAX));
   const fast = rows.find(({ event_id }) => event_id === 'fast');
   t.match(fast, { kmh: 214.5, payload: '{"kmh":214.5}', extra: '{"lens":"wide"}', x_ft: undefined });
   t.equal(rows.find(({ event_id }) => event_id === '0042')?.eot_text, '2026-03-14T16:09:10+01:00');

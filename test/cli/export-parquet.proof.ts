@@ -30,7 +30,7 @@ t.test('DuckDB finds the events of the NDJSON, in their order, and the same valu
   const corrected = event({ session_id, payload: { x_ft: 1, y_ft: 2, is_in: true, note: 'é🎾"\n' } });
   await post([
     corrected,
-    { ...corrected, revision: 1, payload: { is_in: false }, lens: { wide: true } },
+    { ...corrected, revision: 2 ** 53 - 1, payload: { is_in: false }, lens: { wide: true } },
     event({
       session_id,
       type: 'BALL_SPEED',
@@ -58,7 +58,7 @@ t.test('DuckDB finds the events of the NDJSON, in their order, and the same valu
     const { lens, ...fields } = sent;
     const found = {
       ...Object.fromEntries(Object.keys(fields).map((name) => [name, row[name]])),
-      ...{ eot: row.eot_text, revision: row.revision, payload: JSON.parse(String(row.payload)) },
+      ...{ eot: row.eot_text, revision: Number(row.revision), payload: JSON.parse(String(row.payload)) },
       ...(lens === undefined ? {} : JSON.parse(String(row.extra))),
     };
     const wanted = { ...sent, eot, revision, payload };
@@ -76,7 +76,7 @@ t.test('DuckDB finds the events of the NDJSON, in their order, and the same valu
       FROM '${file}'`);
   t.match(facts, { replaced: '1', events: String(lines.length - 1) });
   // DuckDB has times in UTC in microseconds.
-  t.match(facts, { eot: 'TIMESTAMP WITH TIME ZONE', kmh: 'DOUBLE', is_in: 'BOOLEAN', revision: 'INTEGER' });
+  t.match(facts, { eot: 'TIMESTAMP WITH TIME ZONE', kmh: 'DOUBLE', is_in: 'BOOLEAN', revision: 'BIGINT' });
   const us = (text: string, rest: number) => String(Date.parse(text) * 1000 + rest);
   t.match(facts, { first: us('1700-02-28T00:00Z', 0), last: us('2026-03-14T15:09:26.535Z', 0) });
   const [precise] = await ask(`SELECT epoch_us(eot) AS us FROM '${file}' WHERE kmh = 214.5`);

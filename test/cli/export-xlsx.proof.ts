@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { REVISION_MAX } from '../../src/base/limits.ts';
 import { SHEET_ROWS } from '../../src/cli/export/xlsxSheet.ts';
 import { XlsxWriter } from '../../src/cli/export/xlsxWriter.ts';
 import { fileSink } from '../../src/cli/terminal/sinks.ts';
@@ -38,13 +39,21 @@ t.test('LibreOffice shows what is stored: ids as they are, times in UTC, numbers
   const daemon = await Daemon.start(t);
   const at = (i: number) => `2026-03-14T16:09:${10 + i}.5+01:00`;
   const sent = [
-    ...ODD.map((event_id, i) => event({ event_id, eot: at(i), court_id: event_id, source: event_id })),
+    ...ODD.map((event_id, i) =>
+      event({
+        event_id,
+        eot: at(i),
+        court_id: event_id,
+        source: event_id,
+        revision: i === 1 ? REVISION_MAX : 0,
+      }),
+    ),
     event({
       event_id: ODD[0],
       court_id: ODD[0],
       source: ODD[0],
       eot: at(0),
-      revision: 1,
+      revision: 1_773_500_966_535,
       payload: { x_ft: 1e-7, y_ft: -0.5, is_in: false },
     }),
     ...ODD.map((id, i) =>
@@ -76,8 +85,8 @@ t.test('LibreOffice shows what is stored: ids as they are, times in UTC, numbers
     bounces.map(({ event_id, court_id, source, eot }) => [event_id, court_id, source, eot]),
     ODD.map((id, i) => [id, id, id, `2026-03-14 15:09:${10 + i}.500`]),
   );
-  t.match(bounces[0], { revision: '1', is_in: 'FALSE', y_ft: '-0.5' });
-  t.match(bounces[1], { revision: '0', is_in: 'TRUE', x_ft: '12.5', confidence: '0.97' });
+  t.match(bounces[0], { revision: '1773500966535', is_in: 'FALSE', y_ft: '-0.5' });
+  t.match(bounces[1], { revision: '9007199254740991', is_in: 'TRUE', x_ft: '12.5', confidence: '0.97' });
   t.strictSame(
     csvObjects(shown('Hits')).map(({ event_id, player_id, shot_type }) => [event_id, player_id, shot_type]),
     ODD.map((id) => [`hit ${id}`, id, id]),

@@ -136,7 +136,9 @@ t.test(
       event({ session_id: 'revised', event_id: 'b' }),
     ];
     for (const revision of [3, 0, 10, 2]) await store({ ...a, revision });
-    await store(b);
+    await store({ ...b, revision: 2 ** 53 - 1 });
+    await store({ ...b, revision: 2 ** 53 - 2 });
+    await store({ ...b, revision: 2 ** 32 - 1 });
     const marks = async (...options: string[]) =>
       csvObjects(await exported('revised', ...options)).map((row) => [
         row.event_id,
@@ -148,11 +150,13 @@ t.test(
       ['a', '0', 'false'],
       ['a', '10', 'true'],
       ['a', '2', 'false'],
-      ['b', '0', 'true'],
+      ['b', '9007199254740991', 'true'],
+      ['b', '9007199254740990', 'false'],
+      ['b', '4294967295', 'false'],
     ]);
     t.strictSame(await marks('--current'), [
       ['a', '10', 'true'],
-      ['b', '0', 'true'],
+      ['b', '9007199254740991', 'true'],
     ]);
     t.strictSame(await marks('--current', '--court', 'elsewhere'), []);
   },

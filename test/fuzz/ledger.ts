@@ -61,9 +61,9 @@ export class Ledger {
   }
 }
 
-/** The order of members, the spelling of a number and a revision of 0 make no difference. */
+/** The order of members, the spelling of a number and a revision of 0, which may be absent or null, make no difference. */
 function digest(event: WireKey): string {
-  const text = JSON.stringify(sorted({ revision: 0, ...event }));
+  const text = JSON.stringify(sorted({ ...event, revision: event.revision ?? 0 }));
   return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }
 

@@ -26,12 +26,12 @@ export function event(overrides: Record<string, unknown> = {}): WireEvent {
 export interface WireKey {
   readonly session_id: string;
   readonly event_id: string;
-  readonly revision?: number;
+  readonly revision?: number | null;
 }
 
 /** @returns one text for each key (spec 2.3). */
-export function keyOf({ session_id, event_id, revision = 0 }: WireKey): string {
-  return JSON.stringify([session_id, event_id, revision]);
+export function keyOf({ session_id, event_id, revision }: WireKey): string {
+  return JSON.stringify([session_id, event_id, revision ?? 0]);
 }
 
 /** As many fresh, valid events as asked for. */

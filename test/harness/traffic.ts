@@ -1,4 +1,4 @@
-import { BATCH_EVENTS } from '../../src/base/limits.ts';
+import { BATCH_EVENTS, REVISION_MAX } from '../../src/base/limits.ts';
 import type { Random } from '../../src/cli/simulate/random.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { event, keyOf } from './events.ts';
@@ -55,9 +55,15 @@ export class Traffic {
     const { events } = this.#random.pick(this.#history.requests);
     return events.slice(0, Math.min(room, 10)).map(({ text }) => {
       const event = JSON.parse(text) as WireEvent;
-      const revision = (event.revision ?? 0) + 1 + this.#made++;
-      return toSent({ ...event, revision, confidence: 1 });
+      return toSent({ ...event, revision: this.#revisionAfter(event.revision ?? 0), confidence: 1 });
     });
+  }
+
+  /** Of cameras that count, that send the time in milliseconds, and of odd ones: some differ only above 32 bits. */
+  #revisionAfter(revision: number): number {
+    const n = this.#made++;
+    const raised = this.#random.pick([revision + 1 + n, START_MS + n, revision + 2 ** 32, REVISION_MAX]);
+    return Math.min(raised, REVISION_MAX);
   }
 
   #event(session: string): SentEvent {
@@ -72,7 +78,7 @@ export class Traffic {
       type: this.#random.pick(TYPES),
       confidence: this.#random.integer(0, 100) / 100,
       source: `camera-${camera}`,
-      revision: undefined,
+      revision: n % 10 === 0 ? START_MS + n : undefined,
       payload: { x_ft: this.#random.integer(-400, 400) / 10, is_in: this.#random.chance(0.5), kmh: n },
     });
     return toSent(n % 50 === 0 ? { ...sent, operator: 'Zoë 🎾', note: 'x'.repeat(n % 3000) } : sent);

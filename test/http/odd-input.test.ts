@@ -13,6 +13,7 @@ runInProcess();
 
 const daemon = await Daemon.start(t, ['--rate-limit', '0']);
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
+const DUPLICATE = '{"accepted":0,"duplicates":1}';
 let sessions = 0;
 
 /**
@@ -54,7 +55,8 @@ t.test('the bounds themselves are valid', async (t) => {
   await comeBack(
     t,
     ...['0', '1', '0.0', '1.0', '1e0', '5e-324', '0.9999999999999999'].map((confidence) => ({ confidence })),
-    ...['0', '2147483647', '1.0', '1e3'].map((revision) => ({ revision })),
+    ...['0', '2147483648', '9007199254740991', '1.0', '1e3', '10e-1'].map((revision) => ({ revision })),
+    ...['9007199254740991.000', '9.007199254740991e15', '1773500966535.0'].map((revision) => ({ revision })),
     ...['1.0', '1.9', '1.00', '1.999'].map((version) => ({ schema_version: name(version) })),
     ...['\u{1f3be}', 'n'].map((unit) => ({
       event_id: name(unit.repeat(256)),
@@ -71,9 +73,10 @@ t.test('-0 is a valid confidence and a valid revision, and is 0', async (t) => {
   t.match(await daemon.exported(session), [/"confidence":0,.*"revision":0,/]);
 });
 
-t.test('a revision that is absent is 0, and is written', async (t) => {
+t.test('a revision that is absent or null is 0, and is written', async (t) => {
   const { revision: _, ...sent } = event({ session_id: 'no-revision' });
   t.equal((await answerOf(daemon.post(sent))).body, ACCEPTED);
+  t.equal((await answerOf(daemon.post({ ...sent, revision: null }))).body, DUPLICATE);
   t.strictSame(
     (await daemon.exported('no-revision')).map((line) => JSON.parse(line)),
     [{ ...sent, revision: 0 }],

@@ -182,4 +182,6 @@ t.test('every problem is in the document, and what it does not know is not valid
   ];
   for (const body of invalid) t.not(requestFaults(body), '');
   t.equal(requestFaults(event({ revision: 3, more: { of: 'it' } })), '');
+  for (const revision of [null, Date.now(), 2 ** 53 - 1]) t.equal(requestFaults(event({ revision })), '');
+  t.not(requestFaults(event({ revision: 2 ** 53 })), '');
 });

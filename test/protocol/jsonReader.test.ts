@@ -17,6 +17,30 @@ import { numRuns } from '../harness/numRuns.ts';
 const read = (text: string) => decodeBatch(Buffer.from(text));
 const payloadOf = (payload: string) => read(eventText({ payload }))[0]?.payload;
 
+t.test('a number is an integer only where the text is one, whatever a double would make of it', (t) => {
+  const parts = fc.record({
+    sign: fc.constantFrom('', '-'),
+    whole: fc.oneof(fc.nat().map(String), fc.bigInt({ min: 0n, max: 2n ** 54n }).map(String)),
+    fraction: fc.option(fc.stringMatching(/^0{0,20}[0-9]{1,3}0{0,3}$/), { nil: '' }),
+    exponent: fc.option(fc.integer({ min: -20, max: 20 }), { nil: 0 }),
+  });
+  const property = fc.property(parts, ({ sign, whole, fraction, exponent }) => {
+    const text = `${sign}${whole}${fraction && `.${fraction}`}${exponent === 0 ? '' : `e${exponent}`}`;
+    const shift = BigInt(fraction.length - exponent);
+    const digits = BigInt(`${whole}${fraction}`) * (sign === '' ? 1n : -1n);
+    const isInteger = shift <= 0n || digits % 10n ** shift === 0n;
+    const value = !isInteger ? undefined : shift > 0n ? digits / 10n ** shift : digits * 10n ** -shift;
+    const read = new JsonReader(text).readInteger() as number;
+    const isSafe = value !== undefined && BigInt.asIntN(54, value) === value && value !== -(2n ** 53n);
+    return isSafe ? BigInt(read) === value : !Number.isSafeInteger(read);
+  });
+  fc.assert(property, numRuns(2_000));
+  for (const text of ['null', 'true', '"7"', '[]']) {
+    t.strictSame(new JsonReader(text).readInteger(), new JsonReader(text).read(), text);
+  }
+  t.end();
+});
+
 /** Whether a body is told that it is no JSON, wherever. */
 function isJson(body: Buffer): boolean {
   try {

@@ -17,7 +17,8 @@ const ROWS = 20_000;
 interface Row {
   readonly session_id: string;
   readonly event_id: string;
-  readonly revision: number;
+  /** PostgreSQL's bigint, as its driver gives it. */
+  readonly revision: string;
   readonly seq: string;
   readonly text: string;
 }
@@ -102,7 +103,9 @@ export function digestOfRows(lines: readonly string[]): string {
   for (const line of lines) {
     const { seq, event } = JSON.parse(line);
     const { session_id, event_id, revision = 0 } = event;
-    hash.update(keyed({ session_id, event_id, revision, seq: String(seq), text: eventOf(line) }));
+    hash.update(
+      keyed({ session_id, event_id, revision: String(revision), seq: String(seq), text: eventOf(line) }),
+    );
   }
   return hash.digest('hex');
 }

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import t from 'tap';
+import { REVISION_MAX } from '../../src/base/limits.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { keyHash } from '../../src/store/dedup/keyHash.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
@@ -17,11 +18,13 @@ import { countsAreRight } from '../harness/storedReader.ts';
 
 const SECRET = Buffer.alloc(8, 7);
 const IDS = ['a', 'b', 'c', ...collidingIds(keyHash(SECRET))];
+/** Two differ above 32 bits only; one is a time in milliseconds. */
+const REVISIONS = [0, 2 ** 32, 1_773_500_966_535, REVISION_MAX];
 /** Names that only one or two events have, so that they come and go; and eots in another order than that of their places. */
 const EVENTS = ['first', 'second', 'third'].flatMap((session_id, i) =>
   IDS.flatMap((event_id, j) =>
-    [0, 1].map((revision) => {
-      const eot = `2026-03-14T15:09:2${(7 * i + 3 * j + revision) % 5}Z`;
+    REVISIONS.map((revision, k) => {
+      const eot = `2026-03-14T15:09:2${(7 * i + 3 * j + k) % 5}Z`;
       return court(event({ session_id, event_id, revision, eot, source: `camera ${i} ${j % 3}` }))[0]!;
     }),
   ),
@@ -157,6 +160,12 @@ class Pair {
     const read = chunks.flatMap(({ events }) => events.map(text)).join();
     if (read !== sorted.map(text).join())
       throw new Error(`${name}: ${read} are read, not ${sorted.map(text)}`);
+    const highest = new Map<string, number>();
+    for (const { eventId, revision } of sorted)
+      highest.set(eventId, Math.max(revision, highest.get(eventId) ?? 0));
+    for (const { eventId, revision, current } of chunks.flatMap(({ events }) => events))
+      if (current !== (revision === highest.get(eventId)))
+        throw new Error(`${name}: ${eventId} ${revision} is${current ? '' : ' not'} current`);
   }
 
   close(): void {

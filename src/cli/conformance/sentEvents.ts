@@ -21,7 +21,8 @@ export function sentEvents(body: Buffer, isInvalid: (index: number) => boolean =
 
 /** A valid event has all fields; an invalid one beyond the fifty that are listed may not. */
 function sentEvent(event: Record<string, unknown>): SentEvent[] {
-  const { event_id, session_id, source, eot, revision = 0 } = event ?? {};
+  const { event_id, session_id, source, eot } = event ?? {};
+  const revision = event?.revision ?? 0;
   const ns = typeof eot === 'string' ? eotToNs(eot) : undefined;
   const names = [event_id, session_id, source].every((name) => typeof name === 'string');
   if (ns === undefined || !names || typeof revision !== 'number') return [];
@@ -39,9 +40,9 @@ function sentEvent(event: Record<string, unknown>): SentEvent[] {
   ];
 }
 
-/** @returns JSON text that is the same for the same value: members in order, and no revision is revision 0. */
+/** @returns JSON text that is the same for the same value: members in order; no revision, and null, is revision 0. */
 function canonical(event: Record<string, unknown>): string {
-  return JSON.stringify({ revision: 0, ...event }, (_name, value: unknown) =>
+  return JSON.stringify({ ...event, revision: event.revision ?? 0 }, (_name, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,

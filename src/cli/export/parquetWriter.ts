@@ -25,7 +25,7 @@ const NS_PER_MS = 1_000_000n;
 const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
 const DOUBLE = { type: 'DOUBLE' } as const;
 const BOOLEAN = { type: 'BOOLEAN' } as const;
-const INTEGER = { type: 'INT32' } as const;
+const INTEGER = { type: 'INT64' } as const;
 /** Nanoseconds since 1970-01-01T00:00:00Z. */
 const TIME = {
   type: 'INT64',
@@ -47,7 +47,7 @@ function ofPayload(name: keyof Payload, type: Typed['type']): Typed {
 const TYPED: Readonly<Record<string, Typed>> = {
   session_id: { type: TEXT, valueOf: ({ sessionId }) => sessionId },
   event_id: { type: TEXT, valueOf: ({ eventId }) => eventId },
-  revision: { type: INTEGER, valueOf: ({ revision }) => revision },
+  revision: { type: INTEGER, valueOf: ({ revision }) => BigInt(revision) },
   current: { type: BOOLEAN, valueOf: ({ current }) => current },
   eot: { type: TIME, valueOf: ({ eot, eotMs }) => eotToNs(eot) ?? BigInt(eotMs) * NS_PER_MS },
   type: { type: TEXT, valueOf: ({ type }) => type },

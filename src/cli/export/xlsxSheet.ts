@@ -12,8 +12,12 @@ export const CELL_CHARS = 32_767;
 /** The largest number that Excel takes; a file with a larger one is damaged to it. */
 const NUMBER_MAX = 9.99999999999999e307;
 
+/** Excel shows 15 digits of an integer, and zeros for the others; from 12 digits on it shows a power of ten, unless told otherwise. */
+const DIGITS_SHOWN = 15;
+const POWER_FROM = 1e11;
+
 /** Indexes of cellXfs in xlsxWorkbook.ts. */
-export const STYLES = { general: 0, time: 1, header: 2, text: 3, wrapped: 4 } as const;
+export const STYLES = { general: 0, time: 1, header: 2, text: 3, wrapped: 4, integer: 5 } as const;
 
 const DAY_MS = 86_400_000;
 /** Day 0 of a workbook. Excel takes 1900 for a leap year, so its days are right from March 1900 on. */
@@ -93,8 +97,10 @@ function cell(place: string, value: CellValue, textStyle: number): string {
   if (value === undefined) return '';
   if (typeof value === 'string') return textCell(place, value, textStyle);
   if (typeof value === 'number') {
-    if (Math.abs(value) > NUMBER_MAX) return textCell(place, `${value}`, textStyle);
-    return `<c r="${place}"><v>${value}</v></c>`;
+    const isLong = Number.isSafeInteger(value) && Math.abs(value) >= POWER_FROM;
+    if (Math.abs(value) > NUMBER_MAX || (isLong && Math.abs(value) >= 10 ** DIGITS_SHOWN))
+      return textCell(place, `${value}`, textStyle);
+    return `<c r="${place}"${isLong ? ` s="${STYLES.integer}"` : ''}><v>${value}</v></c>`;
   }
   if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`;
   if (value.ms < FIRST_RIGHT_MS) return textCell(place, value.text, STYLES.text);

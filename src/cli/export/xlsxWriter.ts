@@ -18,6 +18,7 @@ const WIDTHS: Readonly<Record<string, number>> = {
   eot: 24,
   first_eot: 24,
   last_eot: 24,
+  revision: 17,
   event_id: 38,
   source: 18,
   player_id: 24,

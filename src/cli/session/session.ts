@@ -11,6 +11,9 @@ import {
 } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
 
+/** Counts of one kind that are printed in a line: where revisions are times, each event has its own. */
+const NAMES_SHOWN = 20;
+
 export interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;
 }
@@ -68,10 +71,11 @@ export async function show(name: string, options: DataOption & JsonOption): Prom
   const summary = await withDatabase(options, (db) => summarizeSession(db, name));
   if (options.json) return printJson(summary);
   const { by_type, by_court, by_revision, lateness, ...line } = summary;
-  const counts = (byName: Readonly<Record<string, number>>) =>
-    Object.entries(byName)
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', ');
+  const counts = (byName: Readonly<Record<string, number>>) => {
+    const all = Object.entries(byName).map(([name, count]) => `${name} ${count}`);
+    const more = all.length - NAMES_SHOWN;
+    return all.slice(0, NAMES_SHOWN).join(', ') + (more > 0 ? `, and ${more} more (--json has all)` : '');
+  };
   const { min_s, mean_s, max_s, future_events } = lateness;
   printPairs([
     ...Object.entries(line).map(

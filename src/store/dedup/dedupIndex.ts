@@ -5,7 +5,7 @@ import { Flush } from './flush.ts';
 import { type KeyHash, readKeyHash } from './keyHash.ts';
 import { type Key, type KeyEntry, Memtable, mix } from './memtable.ts';
 
-/** Keys in the memtable at which a flush begins, 40 bytes each. As many again may arrive while it runs. */
+/** Keys in the memtable at which a flush begins. As many again may arrive while it runs. */
 export const MEMTABLE_KEYS = 200_000;
 /**
  * With so many keys in the filter, 6 look-ups in 100 are false positives, and a new filter replaces it. A false

@@ -15,12 +15,13 @@ export interface KeyEntry extends Key {
 }
 
 /**
- * Mixes a key into 32 bits with the finaliser of MurmurHash3. Without the secret of the key hash nobody can
- * choose sessions and revisions that collide.
+ * Mixes a key into 32 bits with the finaliser of MurmurHash3. The two halves of the revision enter in rounds of
+ * their own, so that without the secret of the key hash nobody can choose sessions and revisions that collide.
  */
 export function mix({ session, hash, revision }: Key): number {
   let mixed = hash ^ Math.imul(session, 0x9e3779b1);
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b) ^ revision;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b) ^ (revision / 2 ** 32);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x27d4eb2f) ^ revision;
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return mixed ^ (mixed >>> 16);
 }
@@ -31,14 +32,15 @@ const FIRST_CAPACITY = 1024;
 const CAPACITY_MAX = 2 ** 21;
 
 /**
- * The keys of recent events in memory, in order of arrival, with a hash table (linear probing) over them. 32
- * bytes a key, in typed arrays, which the garbage collector does not scan.
+ * The keys of recent events in memory, in order of arrival, with a hash table (linear probing) over them. They
+ * are in typed arrays, which the garbage collector does not scan: 36 bytes for each key that there is room for.
  */
 export class Memtable {
   #length = 0;
   #sessions = new Float64Array(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
-  #revisions = new Int32Array(FIRST_CAPACITY);
+  /** Doubles hold every revision exactly (REVISION_MAX). */
+  #revisions = new Float64Array(FIRST_CAPACITY);
   #seqs = new Float64Array(FIRST_CAPACITY);
   /** Hash table of positions plus one; 0 is an empty slot. At most half of the slots are in use. */
   #slots = new Int32Array(2 * FIRST_CAPACITY);
@@ -137,7 +139,7 @@ export class Memtable {
     if (capacity > CAPACITY_MAX) throw new RangeError('the memtable is full');
     this.#sessions = copyInto(this.#sessions, new Float64Array(capacity));
     this.#hashes = copyInto(this.#hashes, new Int32Array(capacity));
-    this.#revisions = copyInto(this.#revisions, new Int32Array(capacity));
+    this.#revisions = copyInto(this.#revisions, new Float64Array(capacity));
     this.#seqs = copyInto(this.#seqs, new Float64Array(capacity));
     this.#slots = new Int32Array(2 * capacity);
     for (let i = 0; i < this.#length; i++) this.#fillSlot(i, this.#key(i));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { BATCH_EVENTS } from '../../../src/base/limits.ts';
+import { BATCH_EVENTS, REVISION_MAX } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { FLUSH_STEP_KEYS } from '../../../src/store/dedup/memtable.ts';
@@ -12,7 +12,11 @@ import { court, type KeyState, keyState, otherConnection, recorder } from '../..
 /** Fresh events of one session, without the way through JSON for each of so many. */
 function batch(sessionId: string): CourtEvent[] {
   const [sample] = court(event({ session_id: sessionId, payload: {} }));
-  return Array.from({ length: BATCH_EVENTS }, () => ({ ...sample!, eventId: event().event_id }));
+  return Array.from({ length: BATCH_EVENTS }, (_, i) => ({
+    ...sample!,
+    eventId: event().event_id,
+    revision: [0, 0, 2 ** 32, Date.now(), REVISION_MAX][i % 5]!,
+  }));
 }
 
 const ALL_NEW = { accepted: BATCH_EVENTS, duplicates: 0, conflicts: 0 };

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { REVISION_MAX } from '../../../src/base/limits.ts';
 import { DedupIndex } from '../../../src/store/dedup/dedupIndex.ts';
 import { failureKind } from '../../../src/store/sqlite/errors.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
@@ -20,7 +21,7 @@ t.test(
       if (source === failure) throw new Error('as if');
       return pragma.call(db, source, options);
     };
-    keys.insert({ session: 1, hash: 2, revision: 0, seq: 3 });
+    keys.insert({ session: 1, hash: 2, revision: REVISION_MAX, seq: 3 });
     keys.flushStep();
 
     const other = otherConnection(t, folder);
@@ -33,7 +34,9 @@ t.test(
     keys.flushStep();
     t.strictSame(pragmas, ['synchronous = NORMAL', 'synchronous = FULL']);
     t.equal(synchronous(), FULL);
-    t.strictSame(db.prepare('SELECT * FROM key').all(), [{ session: 1, hash: 2, revision: 0, seq: 3 }]);
+    t.strictSame(db.prepare('SELECT *, typeof(revision) AS type FROM key').all(), [
+      { session: 1, hash: 2, revision: REVISION_MAX, seq: 3, type: 'integer' },
+    ]);
 
     failure = 'synchronous = FULL';
     keys.insert({ session: 1, hash: 3, revision: 0, seq: 4 });

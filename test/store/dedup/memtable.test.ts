@@ -1,12 +1,12 @@
 import t from 'tap';
-import { type KeyEntry, Memtable } from '../../../src/store/dedup/memtable.ts';
+import { type KeyEntry, Memtable, mix } from '../../../src/store/dedup/memtable.ts';
 
 /** Some are alike in all but one of their numbers. */
 function keys(count: number, firstSeq = 1): KeyEntry[] {
   return Array.from({ length: count }, (_, i) => ({
     session: 1 + (i % 7),
     hash: Math.imul(i >> 3, 0x9e3779b1),
-    revision: i % 2,
+    revision: (i % 2) * 2 ** 32,
     seq: firstSeq + i,
   }));
 }
@@ -30,6 +30,16 @@ t.test('every key is found, with all that was added under it, and no other is', 
   t.ok(all.every((key) => String(table.find(key)) === String(seqs.get(name(key)))));
   t.ok(all.every((key) => table.find({ ...key, revision: 2 }).length === 0));
   t.ok(all.every((key) => table.find({ ...key, session: 8 }).length === 0));
+  t.end();
+});
+
+t.test('revisions that differ in one half only are spread over the table', (t) => {
+  const one = { session: 1, hash: 0x5eed };
+  for (const step of [1, 1_000, 2 ** 21, 2 ** 32, 2 ** 32 + 1, 2 ** 33 - 1]) {
+    const all = Array.from({ length: 100_000 }, (_, i) => mix({ ...one, revision: i * step }));
+    t.ok(new Set(all).size > 99_990, `${step}`);
+    t.ok(new Set(all.map((hash) => hash & 0xfffff)).size > 90_000, `${step}, its low bits`);
+  }
   t.end();
 });
 

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import fc from 'fast-check';
 import t from 'tap';
-import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
+import { READ_CHUNK_BYTES, READ_CHUNK_ROWS, REVISION_MAX } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
 import { INLINE_TEXT_BYTES } from '../../../src/store/layout/storedEvent.ts';
@@ -53,6 +53,7 @@ t.test('the highest revision is the current one, however far away it is, and flu
     ['flushed, all of it', [0, 1, 2], true],
     ['flushed before its last', [3, 1, 5], false],
     ['not flushed', [0, 2, 1], false],
+    ['far above 32 bits', [REVISION_MAX - 1, REVISION_MAX, 2 ** 32], true],
   ];
   append('flushed before its last', 2);
   append(revised, 0);
@@ -72,8 +73,9 @@ t.test('the highest revision is the current one, however far away it is, and flu
 });
 
 t.test('whatever revisions come, in whatever order, and whenever keys are flushed', (t) => {
+  const revision = fc.constantFrom(0, 1, 2, 2 ** 32, 2 ** 32 + 1, 1_773_500_966_535, REVISION_MAX);
   const action = fc.oneof(
-    { weight: 9, arbitrary: fc.record({ id: fc.nat(4), revision: fc.nat(3), late: fc.nat(2_000) }) },
+    { weight: 9, arbitrary: fc.record({ id: fc.nat(4), revision, late: fc.nat(2_000) }) },
     { weight: 1, arbitrary: fc.constant('flush' as const) },
   );
   const property = fc.property(fc.array(action, { maxLength: 60 }), (actions) => {

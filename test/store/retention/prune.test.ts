@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import Database from 'better-sqlite3';
 import t from 'tap';
+import { REVISION_MAX } from '../../../src/base/limits.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
@@ -95,10 +96,12 @@ t.test('replaced revisions are found by their keys in the file, and among the la
   const { db } = scratch(t);
   const committer = new Committer(db);
   const [inFile, inMemory, both] = events(3, { type: 'BALL_HIT' });
-  const position = { revision: 7, type: 'PLAYER_POSITION' as const };
+  const position = { revision: REVISION_MAX, type: 'PLAYER_POSITION' as const };
   committer.append(...court(inFile!, { ...inFile!, ...position }, { ...inMemory!, ...position }, both!));
   committer.sealAll();
-  committer.append(...court(inMemory!, { ...inMemory!, revision: 6 }, { ...both!, ...position }, event()));
+  committer.append(
+    ...court(inMemory!, { ...inMemory!, revision: REVISION_MAX - 1 }, { ...both!, ...position }, event()),
+  );
   t.match(countExpired(db, POSITIONS), { events: 7, sessions: 1, of: 8 });
   t.match(await pruneEvents(db, POSITIONS, quietly), { events: 7, sessions: 1 });
   t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 1);

@@ -1,7 +1,9 @@
 import t from 'tap';
+import { REVISION_MAX } from '../../../src/base/limits.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { readKeyHash } from '../../../src/store/dedup/keyHash.ts';
+import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { findRevisions } from '../../../src/store/read/eventRevisions.ts';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
@@ -27,6 +29,35 @@ t.test('a key is session, event_id and revision: each of them makes another even
   for (const other of others) t.strictSame(store.append(...court(other)), KNOWN);
   t.end();
 });
+
+t.test(
+  'revisions that differ above 32 bits are different events, in memory, in the file and after a start',
+  (t) => {
+    const { folder, db } = scratch(t);
+    const ms = 1_773_500_966_535;
+    const low = ms % 2 ** 32;
+    const sent = event();
+    const revisions = [0, 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, low, ms, ms + 1, 2 ** 53 - 2, REVISION_MAX];
+    const all = court(...revisions.map((revision) => ({ ...sent, revision })));
+    const known = { accepted: 0, duplicates: all.length, conflicts: 0 };
+    const store = new Committer(db);
+    for (const each of all) t.strictSame(store.append(each), NEW, `${each.revision}`);
+    t.strictSame(store.append(...all), known);
+    store.sealAll();
+    t.strictSame(store.append(...all), known, 'flushed');
+    t.match(keyState(db), { events: all.length, flushed: all.length, unknown: 0, astray: 0 });
+    t.strictSame(
+      findRevisions(db, sent.session_id, sent.event_id).map(({ revision }) => revision),
+      [...revisions].sort((x, y) => x - y),
+    );
+    const [later] = court({ ...sent, revision: 2 ** 33 });
+    t.strictSame(store.append(later!), NEW);
+    db.close();
+    const started = new Committer(openDatabase(folder));
+    t.strictSame(started.append(...all, later!), { ...known, duplicates: all.length + 1 }, 'started again');
+    t.end();
+  },
+);
 
 t.test(
   'a copy with another JSON value is a conflict, the first stays, and the same value written otherwise is none',
