@@ -12,7 +12,7 @@ import type { Section } from './section.ts';
 const TURNS = 5;
 const MIB = 1024 ** 2;
 
-/** The columns of the view `events`. courtd also parses the payload and finds the current revisions. Both sort. */
+/** The columns of a CSV that are stored as they are. courtd also parses the payload and finds the current revisions. Both sort. */
 const SHELL_QUERY = `
   SELECT s.name, e.event_id, e.revision, e.eot, o.type, o.court, o.venue, e.confidence, o.source, o.schema_version,
          strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch'), e.payload, e.extra

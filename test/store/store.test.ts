@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
+import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { court, recorder, scratch } from '../harness/scratchStore.ts';
 
@@ -33,3 +34,18 @@ t.test(
     t.equal(read.prepare('SELECT count(*) FROM event').pluck().get(), 1);
   },
 );
+
+t.test('a table of rejections that is damaged keeps no event from being stored', async (t) => {
+  const folder = temporaryFolder(t);
+  const { on, told } = recorder();
+  await (await Store.open(folder, on)).close();
+  const db = new Database(databaseFile(folder));
+  db.exec('DROP TABLE rejection');
+  db.close();
+  const store = await Store.open(folder, on);
+  t.strictSame(store.rejections(), []);
+  t.notOk(store.writeRejections({ added: [], gone: [1] }));
+  t.ok(told.includes('unexpected'));
+  t.match(await store.append(court(event())), { accepted: 1 });
+  await store.close();
+});

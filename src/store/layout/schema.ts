@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { EVENT_TYPES } from '../../protocol/event.ts';
 import { SECRET_BYTES } from '../dedup/keyHash.ts';
 import { RANDOM_NAME } from './epochs.ts';
 
@@ -42,7 +41,8 @@ const LAYOUT = `
     venue          TEXT NOT NULL,
     court          TEXT NOT NULL,
     source         TEXT NOT NULL,
-    type           TEXT NOT NULL,           -- ${EVENT_TYPES.join(', ')}
+    -- BALL_BOUNCE, BALL_HIT, BALL_SPEED, PLAYER_POSITION or PLAYER_IDENTITY
+    type           TEXT NOT NULL,
     schema_version TEXT NOT NULL,
     UNIQUE (venue, court, source, type, schema_version)
   ) STRICT;
@@ -84,7 +84,8 @@ const LAYOUT = `
   CREATE TABLE epoch (                       -- the current one is the last: see epochs.ts
     id       INTEGER PRIMARY KEY,
     name     TEXT    NOT NULL,
-    from_seq INTEGER NOT NULL               -- the highest seq when it began
+    from_seq INTEGER NOT NULL,              -- the highest seq when it began
+    shipped_seq INTEGER                     -- NULL, or what headquarters had when an operator began the epoch
   ) STRICT;
   INSERT INTO epoch (name, from_seq) VALUES (${RANDOM_NAME}, 0);
 
@@ -96,25 +97,6 @@ const LAYOUT = `
     PRIMARY KEY (session, seq)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE token (
-    id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    hash           BLOB    NOT NULL UNIQUE, -- SHA-256 of the token; the token is not stored
-    created_ms     INTEGER NOT NULL,
-    expires_ms     INTEGER,                 -- NULL: never expires
-    revoked_ms     INTEGER,
-    last_used_ms   INTEGER,
-    last_used_from TEXT
-  ) STRICT;
-
-  -- For whoever opens the file with a SQLite shell.
-  CREATE VIEW events AS
-    SELECT e.seq, s.name AS session_id, e.event_id, e.revision, e.eot, o.type, o.court AS court_id,
-           o.venue AS venue_id, e.confidence, o.source, o.schema_version,
-           strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch') AS received_at, e.payload, e.extra
-      FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin;
-`;
-
-const REJECTIONS_AND_SHIPPING = `
   CREATE TABLE conflict_copy (              -- the newest conflicts (conflictCopies.ts)
     seq   INTEGER PRIMARY KEY,              -- of the event that is stored
     turn  INTEGER NOT NULL,                 -- the newest has the highest: the clock of the box may be set back
@@ -137,12 +119,49 @@ const REJECTIONS_AND_SHIPPING = `
     body_bytes INTEGER                      -- of all that was read
   ) STRICT;
 
-  -- NULL, or what headquarters had when an operator began the epoch
-  ALTER TABLE epoch ADD COLUMN shipped_seq INTEGER;
+  CREATE TABLE token (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash           BLOB    NOT NULL UNIQUE, -- SHA-256 of the token; the token is not stored
+    created_ms     INTEGER NOT NULL,
+    expires_ms     INTEGER,                 -- NULL: never expires
+    revoked_ms     INTEGER,
+    last_used_ms   INTEGER,
+    last_used_from TEXT
+  ) STRICT;
+
+  -- For whoever opens a copy of the file with a SQLite shell. "current": 1 for the highest revision of its event, else 0.
+  -- A payload that is damaged has no fields, and a field of another type is NULL; only a number or boolean is a text, too.
+  CREATE VIEW events AS
+    SELECT seq, session_id, event_id, revision,
+           revision >= ifnull((
+             SELECT highest FROM (SELECT session, event_id, max(revision) AS highest FROM event WHERE revision > 0
+                                   GROUP BY session, event_id) AS revised
+              WHERE revised.session = named.session AND revised.event_id = named.event_id), 0) AS current,
+           eot, eot_ns, type, court_id, venue_id, confidence, source, schema_version, received_at,
+           iif(json_type(json, '$.x_ft') IN ('integer', 'real'), json ->> '$.x_ft', NULL) AS x_ft,
+           iif(json_type(json, '$.y_ft') IN ('integer', 'real'), json ->> '$.y_ft', NULL) AS y_ft,
+           iif(json_type(json, '$.is_in') IN ('true', 'false'), json ->> '$.is_in', NULL) AS is_in,
+           iif(json_type(json, '$.kmh') IN ('integer', 'real'), json ->> '$.kmh', NULL) AS kmh,
+           CASE WHEN json_type(json, '$.player_id') = 'text' THEN json ->> '$.player_id'
+                WHEN json_type(json, '$.player_id') IN ('integer', 'real', 'true', 'false') THEN json -> '$.player_id'
+           END AS player_id,
+           CASE WHEN json_type(json, '$.shot_type') = 'text' THEN json ->> '$.shot_type'
+                WHEN json_type(json, '$.shot_type') IN ('integer', 'real', 'true', 'false') THEN json -> '$.shot_type'
+           END AS shot_type,
+           CASE WHEN json_type(json, '$.swing_type') = 'text' THEN json ->> '$.swing_type'
+                WHEN json_type(json, '$.swing_type') IN ('integer', 'real', 'true', 'false') THEN json -> '$.swing_type'
+           END AS swing_type,
+           payload, extra
+      FROM (
+        SELECT e.seq, e.session, s.name AS session_id, e.event_id, e.revision, e.eot, e.eot_ns, o.type,
+               o.court AS court_id, o.venue AS venue_id, e.confidence, o.source, o.schema_version,
+               strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch') AS received_at,
+               iif(json_valid(e.payload), e.payload, NULL) AS json, e.payload, e.extra
+          FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin) AS named;
 `;
 
 /** Migration n takes a database from user_version n to n + 1. */
-export const MIGRATIONS: readonly string[] = [LAYOUT, REJECTIONS_AND_SHIPPING];
+export const MIGRATIONS: readonly string[] = [LAYOUT];
 
 /** The layout that this version writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

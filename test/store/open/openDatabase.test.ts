@@ -59,22 +59,6 @@ t.test('a file that was being made when the power went is made by the next start
   await t.rejects(Store.open(folder, recorder().on), /is not a courtd database/);
 });
 
-t.test('the view events shows the readable names to whoever opens the file', (t) => {
-  const { db } = scratch(t);
-  const [plain, more] = [event({ session_id: 's' }), event({ session_id: 's', revision: 3, frame: 7 })];
-  const before = Date.now();
-  new Committer(db).append(...court(plain, more));
-  const rows = db.prepare<[], Record<string, unknown>>('SELECT * FROM events').all();
-  rows.forEach(({ received_at, ...row }, i) => {
-    const { payload, frame: _, ...names } = { frame: 7, ...[plain, more][i]! };
-    const extra = i === 0 ? null : '{"frame":7}';
-    t.strictSame(row, { seq: i + 1, ...names, payload: JSON.stringify(payload), extra });
-    t.ok(Date.parse(String(received_at)) >= before && /^\d{4}-.*T.*\.\d{3}Z$/.test(String(received_at)));
-  });
-  t.equal(rows.length, 2);
-  t.end();
-});
-
 t.test('another daemon is refused while the first one is open, and not after it', async (t) => {
   const folder = temporaryFolder(t);
   const store = await Store.open(folder, recorder().on);
