@@ -28,6 +28,7 @@ _courtd() {
     --data) _courtd_files -d ;;
     --tls-cert | --tls-key | --metrics-file | --creds | --ca | --feed | -o | --output) _courtd_files -f ;;
     --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
+    --y-from) _courtd_words 'base net' ;;
     --format) _courtd_words 'csv ndjson xlsx parquet' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
     --type) _courtd_words 'BALL_BOUNCE BALL_HIT BALL_SPEED PLAYER_POSITION PLAYER_IDENTITY' ;;
@@ -53,7 +54,7 @@ _courtd() {
       options='--day --format --current --type --court --from --to --received-from --received-to --with-received
         -o --output --describe --json'
       ;;
-    ' report '*) options='--court-lines -o --output' ;;
+    ' report '*) options='--court-lines --y-from -o --output' ;;
     ' backup '*) options='--keep --json' ;;
     ' support '* | ' openapi '*) options='-o --output' ;;
     ' simulate '*) options='--url --token --courts --rate --seed --for --clean --print' ;;

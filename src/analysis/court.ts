@@ -1,4 +1,4 @@
-/** What lines can be drawn; positions are in feet: x from the left side line, y from the near base line. */
+/** What lines can be drawn; lines are in feet: x from the left side line, y from the near base line. */
 export type CourtName = 'pickleball' | 'badminton' | 'tennis' | 'padel' | 'none';
 
 export interface Line {
@@ -19,9 +19,13 @@ export interface Court {
 export interface Frame extends Line {
   /** Undefined where no lines are drawn. */
   readonly court?: Court;
-  /** Half a court: y counts from the net. */
+  /** Half a court: both halves on top of each other, or the only one that a camera sees. */
   readonly isHalf: boolean;
+  readonly yFrom: YFrom;
 }
+
+/** Where y begins: at the near base line, or at the net, whichever side of it. */
+export type YFrom = 'base' | 'net';
 
 const across = (y: number, x1: number, x2: number): Line => ({ x1, y1: y, x2, y2: y });
 const along = (x: number, y1: number, y2: number): Line => ({ x1: x, y1, x2: x, y2 });
@@ -71,13 +75,22 @@ const BEYOND_NET = 2;
 /** @returns the frame of a whole court. */
 export function wholeFrame(court: Court): Frame {
   const m = margin(court);
-  return { court, isHalf: false, x1: -m, y1: -m, x2: court.width + m, y2: court.length + m };
+  return { court, isHalf: false, yFrom: 'base', x1: -m, y1: -m, x2: court.width + m, y2: court.length + m };
 }
 
-/** @returns the frame of half a court, for cameras that give y as the distance from the net, whichever side it is. */
-export function halfFrame(court: Court): Frame {
+/** @returns the frame of half a court. */
+export function halfFrame(court: Court, yFrom: YFrom): Frame {
   const m = margin(court);
-  return { court, isHalf: true, x1: -m, y1: -BEYOND_NET, x2: court.width + m, y2: court.length / 2 + m };
+  const [below, above] = yFrom === 'net' ? [BEYOND_NET, m] : [m, BEYOND_NET];
+  return {
+    court,
+    isHalf: true,
+    yFrom,
+    x1: -m,
+    y1: -below,
+    x2: court.width + m,
+    y2: court.length / 2 + above,
+  };
 }
 
 export function isInside({ x1, y1, x2, y2 }: Frame, x: number, y: number): boolean {
@@ -86,11 +99,11 @@ export function isInside({ x1, y1, x2, y2 }: Frame, x: number, y: number): boole
 
 /** @returns where the net is, as y in the frame. */
 export function netOf(frame: Frame): number {
-  return frame.isHalf ? 0 : (frame.court?.length ?? 0) / 2;
+  return frame.yFrom === 'net' ? 0 : (frame.court?.length ?? 0) / 2;
 }
 
 /** @returns the lines of the court in the frame, the outline among them; none without a court. */
-export function linesOf({ court, isHalf }: Frame): Line[] {
+export function linesOf({ court, isHalf, yFrom }: Frame): Line[] {
   if (court === undefined) return [];
   const { width, length } = court;
   const all = [
@@ -102,7 +115,8 @@ export function linesOf({ court, isHalf }: Frame): Line[] {
   ];
   if (!isHalf) return all;
   const net = length / 2;
-  return all
-    .filter(({ y2 }) => y2 > net)
-    .map(({ x1, y1, x2, y2 }) => ({ x1, x2, y1: Math.max(y1, net) - net, y2: y2 - net }));
+  const near = all.filter(({ y1 }) => y1 < net).map((line) => ({ ...line, y2: Math.min(line.y2, net) }));
+  if (yFrom === 'base') return near;
+  // Every court is its own mirror image.
+  return near.map(({ x1, y1, x2, y2 }) => ({ x1, x2, y1: net - y2, y2: net - y1 }));
 }

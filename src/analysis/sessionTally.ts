@@ -1,6 +1,6 @@
 import type { ReadEvent } from '../store/read/sessionReader.ts';
 import { Bins, linear } from './bins.ts';
-import type { CourtName } from './court.ts';
+import type { CourtName, YFrom } from './court.ts';
 import { FirstNames } from './firstNames.ts';
 import { FrameFinder } from './frames.ts';
 import { GRID_FT, Grid } from './grid.ts';
@@ -19,13 +19,21 @@ export const SPEED_MAX_KMH = 1_000;
 /** The types that the sheet Players of a workbook counts, too. */
 const NAMES_PLAYER: ReadonlySet<string> = new Set(['BALL_HIT', 'PLAYER_POSITION', 'PLAYER_IDENTITY']);
 
+export interface TallyOptions {
+  readonly lines: CourtName;
+  /** Where y begins; undefined where the positions are to tell. */
+  readonly yFrom?: YFrom | undefined;
+  /** By source, its clock minus the right one in milliseconds: its times are corrected. */
+  readonly clockOffsets?: ReadonlyMap<string, number>;
+}
+
 /** Confidence of events that were revised. */
 export interface Revised {
   readonly before: Bins;
   readonly after: Bins;
 }
 
-/** Everything that the report says about a session, from one pass over its events in order of eot, in bounded memory. */
+/** Everything that the report says about a session, from one pass over its events in order of time, in bounded memory. */
 export class SessionTally {
   events = 0;
   /** Distinct events, at their highest revision: every section but the technician's counts these. */
@@ -53,18 +61,23 @@ export class SessionTally {
   readonly sources = new NamedTallies(SOURCES_MAX, OTHER_SOURCES, () => new SourceTally());
   readonly #rallies = new Rallies((bounce, shotType) => this.#addLanding(bounce, shotType));
 
-  constructor(lines: CourtName) {
-    this.frames = new FrameFinder(lines);
+  readonly clockOffsets: ReadonlyMap<string, number>;
+
+  constructor({ lines, yFrom, clockOffsets = new Map() }: TallyOptions) {
+    this.frames = new FrameFinder(lines, yFrom);
+    this.clockOffsets = clockOffsets;
   }
 
-  /** @param event not earlier than the one before. */
+  /** @param event not earlier than the one before, by clocks that are right. */
   add(event: ReadEvent): void {
-    const { type, courtId, venueId, eotMs } = event;
+    const { type, courtId, venueId, source } = event;
+    const offsetMs = this.clockOffsets.get(source) ?? 0;
+    const eotMs = event.eotMs - offsetMs;
     this.events++;
     this.firstMs ??= eotMs;
     this.lastMs = eotMs;
     this.pauses.add(eotMs);
-    this.sources.of(event.source).add(event);
+    this.sources.of(source).add(event, offsetMs);
     this.#addConfidence(event);
     this.courts.add(courtId);
     this.venues.add(venueId);

@@ -1,9 +1,12 @@
 const MINUTE_MS = 60_000;
 /** At most this many steps with an event are kept; with more, the length of a step is doubled. */
 const STEPS_MAX = 720;
-/** How many pauses are listed, and how long a pause has to be. */
+/**
+ * How many pauses are listed, and how long a pause has to be: longer than any between rallies and games, for which the rules of
+ * these sports give two minutes at most.
+ */
 const PAUSES_LISTED = 10;
-export const PAUSE_LEAST_MS = 30_000;
+export const PAUSE_LEAST_MS = 180_000;
 
 export interface Step {
   /** Steps since the first event's. */

@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { CourtName } from '../../src/analysis/court.ts';
-import { SessionTally } from '../../src/analysis/sessionTally.ts';
+import { COURTS, halfFrame, linesOf, netOf, type YFrom } from '../../src/analysis/court.ts';
+import { SessionTally, type TallyOptions } from '../../src/analysis/sessionTally.ts';
 import { reader } from '../harness/readEvents.ts';
 
 const read = reader();
@@ -10,8 +10,11 @@ const hit = (eotMs: number, shot_type: string, more: object = {}) =>
   read({ type: 'BALL_HIT', eotMs, ...more }, { shot_type });
 const speed = (kmh: unknown, more: object = {}) => read({ type: 'BALL_SPEED', ...more }, { kmh });
 
-function tallyOf(events: readonly ReturnType<typeof read>[], lines: CourtName = 'badminton'): SessionTally {
-  const tally = new SessionTally(lines);
+function tallyOf(
+  events: readonly ReturnType<typeof read>[],
+  options: Partial<TallyOptions> = {},
+): SessionTally {
+  const tally = new SessionTally({ lines: 'badminton', ...options });
   for (const event of events) tally.add(event);
   tally.end();
   return tally;
@@ -60,12 +63,49 @@ t.test(
   },
 );
 
-t.test('y counts from the net where nothing is beyond it, and from the base line elsewhere', (t) => {
-  const positions = (most: number) => Array.from({ length: 30 }, (_, i) => bounce(i, 10, (i * most) / 29));
-  t.match(tallyOf(positions(23)).frames.found().frame, { isHalf: true, y1: -2, y2: 27 });
-  t.match(tallyOf(positions(43)).frames.found().frame, { isHalf: false, y1: -5, y2: 49 });
-  t.match(tallyOf(positions(23).slice(0, 5)).frames.found().frame, { isHalf: false }, 'too few to tell');
-  t.match(tallyOf(positions(23), 'none').frames.found().frame, { isHalf: false, x1: 5, y1: -5, y2: 25 });
+t.test('y counts from the base line or the net, as positions tell, unless it is given', (t) => {
+  const frameOf = (from: number, to: number, more: Partial<TallyOptions> = {}, count = 30) => {
+    const positions = Array.from({ length: count }, (_, i) => bounce(i, 10, from + (i * (to - from)) / 29));
+    return tallyOf(positions, more).frames.found().frame;
+  };
+  const net = { isHalf: true, yFrom: 'net', y1: -2, y2: 27 };
+  const base = { isHalf: true, yFrom: 'base', y1: -5, y2: 24 };
+  const whole = { isHalf: false, yFrom: 'base', y1: -5, y2: 49 };
+  t.match(frameOf(0, 23), net, 'out behind the base line');
+  t.match(frameOf(-1, 21), base, 'the same, turned round');
+  t.match(frameOf(1, 21), net, 'where nothing tells');
+  t.match(frameOf(0, 43), whole);
+  t.match(frameOf(-1, 21, {}, 5), whole, 'too few to tell');
+  t.match(frameOf(0, 23, { yFrom: 'base' }), base);
+  t.match(frameOf(-1, 21, { yFrom: 'net' }), net);
+  t.match(frameOf(-1, 21, { yFrom: 'net' }, 5), net);
+  t.match(frameOf(0, 43, { yFrom: 'net' }), net);
+  t.match(frameOf(0, 43, { yFrom: 'base' }), whole);
+  t.match(frameOf(0, 23, { lines: 'none' }), { isHalf: false, x1: 5, y1: -5, y2: 25 });
+  t.end();
+});
+
+t.test('half a court has the lines of its half, whichever end y counts from', (t) => {
+  const ys = (yFrom: YFrom) =>
+    linesOf(halfFrame(COURTS.pickleball!, yFrom)).map(({ y1, y2 }) => [y1, y2].sort((a, b) => a - b));
+  t.strictSame(ys('base'), [
+    [0, 0],
+    [0, 22],
+    [0, 22],
+    [15, 15],
+    [0, 15],
+  ]);
+  t.strictSame(ys('net'), [
+    [22, 22],
+    [0, 22],
+    [0, 22],
+    [7, 7],
+    [7, 22],
+  ]);
+  t.strictSame(
+    [netOf(halfFrame(COURTS.pickleball!, 'base')), netOf(halfFrame(COURTS.pickleball!, 'net'))],
+    [22, 0],
+  );
   t.end();
 });
 
@@ -98,19 +138,20 @@ t.test('confidence is compared only where an event was revised', (t) => {
   t.end();
 });
 
-t.test('a session of days takes longer steps, and no more of them; its longest gaps are kept', (t) => {
-  const minutes = 3_000;
-  const { timeline, pauses } = tallyOf(
-    Array.from({ length: minutes }, (_, i) => hit(i * 60_000 * (i === minutes - 1 ? 2 : 1), 'lob')),
-  );
+t.test('a session of days takes longer steps, and no more of them; its longest pauses are kept', (t) => {
+  const hits = 3_000;
+  const { timeline, pauses } = tallyOf([
+    ...Array.from({ length: hits }, (_, i) => hit(i * 180_000 * (i === hits - 1 ? 2 : 1), 'lob')),
+    hit((hits - 1) * 360_000 + 179_999, 'lob'),
+  ]);
   t.ok(timeline.steps.length <= 720, `${timeline.steps.length} steps`);
-  t.equal(timeline.stepMs, 8 * 60_000);
+  t.equal(timeline.stepMs, 16 * 60_000);
   t.equal(
     timeline.steps.reduce((sum, { counts }) => sum + counts.get('BALL_HIT')!, 0),
-    minutes,
+    hits + 1,
   );
-  t.equal(pauses.total, minutes - 1);
-  t.equal(pauses.longest().at(-1)?.toMs, (minutes - 1) * 120_000);
+  t.equal(pauses.total, hits - 1, 'shorter ones are between rallies and games');
+  t.equal(pauses.longest().at(-1)?.toMs, (hits - 1) * 360_000);
   t.equal(pauses.longest().length, 10);
   t.end();
 });

@@ -32,7 +32,7 @@ const PAGE_BYTES = 3_000_000;
 function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): string {
   const random = new Random(7);
   const read = reader();
-  const tally = new SessionTally(lines);
+  const tally = new SessionTally({ lines });
   let eotMs = Date.UTC(2026, 2, 14, 15);
   const add = (type: string, payload: object, more: object = {}) =>
     tally.add(read({ type, eotMs, receivedMs: eotMs + random.integer(50, 3_000), ...more }, payload));
@@ -48,7 +48,7 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
     add('BALL_BOUNCE', { x_ft, y_ft, is_in });
     if (random.chance(0.1)) add('BALL_BOUNCE', { x_ft: 1e300, y_ft: -1e300, is_in: true });
     if (random.chance(0.1)) add('PLAYER_POSITION', { player_id: random.pick(SHOTS), x_ft: 1e300, y_ft: 1 });
-    if (random.chance(0.1)) eotMs += 40_000;
+    if (random.chance(0.1)) eotMs += 200_000;
   }
   tally.end();
   const line = {
@@ -65,7 +65,7 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
 /** @returns the report of 1,500 shots of one speed, as a ball machine makes them, each of which lands. */
 function reportOfBallMachine(): string {
   const read = reader();
-  const tally = new SessionTally('pickleball');
+  const tally = new SessionTally({ lines: 'pickleball' });
   for (let shot = 0; shot < 1_500; shot++) {
     const eotMs = Date.UTC(2026, 2, 14, 15) + shot * 2_000;
     tally.add(read({ type: 'BALL_HIT', eotMs }, { shot_type: 'drive' }));

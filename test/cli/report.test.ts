@@ -79,7 +79,7 @@ t.test('the report is one page that loads nothing, runs nothing and takes no tex
   t.match(text, '&lt;script&gt;alert(1)&lt;/script&gt;');
   t.notMatch(text, '\u202e');
   t.notMatch(text, 'x'.repeat(41));
-  t.match(text, /\n<h1>[^\n]*\\u202e<\/h1>\n/);
+  t.match(text, /\n<h1>[^\n]* · 14 March 2026<\/h1>\n<p>Session [^\n]*\\u202e<\/p>\n/);
 });
 
 t.test('sections stand in one order, also where there is nothing to show in them', async (t) => {
@@ -128,17 +128,86 @@ t.test('every figure has a name, and a landing outside the maps is listed where 
   );
 });
 
+/** A session of two minutes on court-1, in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
+function storedWithClock(t: Test, behindS: number) {
+  const { folder, db } = scratch(t);
+  let nowMs = 0;
+  const committer = new Committer(db, () => nowMs);
+  const session_id = 'the id';
+  for (let i = 0; i < 120; i++) {
+    nowMs = Date.UTC(2026, 2, 28, 23, 30) + i * 1_000;
+    const eot = (ms: number) => new Date(ms).toISOString();
+    const sent = [
+      event({
+        ...{ session_id, type: 'BALL_HIT', source: 'cam', eot: eot(nowMs - 900) },
+        payload: { shot_type: i % 2 ? 'lob' : 'smash' },
+      }),
+      event({
+        ...{ session_id, type: 'BALL_BOUNCE', source: 'floor', eot: eot(nowMs - 400 - behindS * 1_000) },
+        payload: { x_ft: i % 2 ? 5 : 15, y_ft: 30, is_in: i > 30 },
+      }),
+    ];
+    committer.append(...court(...sent));
+  }
+  return { folder, session_id };
+}
+
+t.test('a clock that is wrong changes neither the time of a session nor whose landing it was', async (t) => {
+  const { folder, session_id } = storedWithClock(t, 252);
+  const { stdout } = await courtd(['report', session_id, '--data', folder], { TZ: 'UTC' });
+  t.match(stdout, '<dt>Time</dt><dd><b>120 s</b><span>23:29:59 to 23:31:59</span>');
+  t.match(
+    stdout,
+    '<dt>Wrong clocks</dt><dd>floor 4 min 12 s behind: their times are corrected on this page.</dd>',
+  );
+  t.match(stdout, 'aria-label="Where lob landed: 45 in, 15 out"');
+  t.match(stdout, 'aria-label="Where smash landed: 44 in, 16 out"');
+});
+
+t.test(
+  'times are local, of the day that they are on there; the title is the court and the day',
+  async (t) => {
+    const { folder, session_id } = storedWithClock(t, 0);
+    const { stdout } = await courtd(['report', session_id, '--data', folder], { TZ: 'Europe/Berlin' });
+    t.match(stdout, '<title>court-1 · 29 March 2026</title>');
+    t.match(stdout, '<h1>court-1 · 29 March 2026</h1>\n<p>Session the id</p>');
+    t.match(stdout, '<span>00:29:59 to 00:31:58</span>');
+    t.match(stdout, 'Times are local: Europe/Berlin.');
+    t.notMatch(stdout, 'Wrong clocks');
+  },
+);
+
+t.test('in badminton the share in is told as what it is: of the rallies that ended there', async (t) => {
+  const { folder, session_id } = storedWithClock(t, 0);
+  const page = async (...more: string[]) =>
+    (await courtd(['report', session_id, '--data', folder, ...more])).stdout;
+  const [badminton, tennis] = await Promise.all([
+    page('--court-lines', 'badminton'),
+    page('--court-lines', 'tennis', '--y-from', 'net'),
+  ]);
+  t.match(
+    badminton,
+    '<dt>Rallies ended inside</dt><dd><b>74\u00a0%</b><span>of the 120 whose landing was judged</span>',
+  );
+  t.match(badminton, 'A landing ends the rally');
+  t.match(tennis, '<dt>In</dt><dd><b>74\u00a0%</b><span>of the landings that were judged</span>');
+  t.notMatch(tennis, 'ends the rally');
+  t.match(tennis, ' y counts from the net, on either side of it');
+  t.match(badminton, ' y from the near base line, which is at the bottom');
+});
+
 t.test(
   'from the command line: to a file, to standard output, and a sentence where there is no such session',
   async (t) => {
     const { folder, page } = stored(t);
     const file = path.join(folder, 'report.html');
     const report = (...args: string[]) => courtd(['report', ...args, '--data', folder]);
-    const [written, printed, none, wrong] = await Promise.all([
+    const [written, printed, none, wrong, side] = await Promise.all([
       report(EMPTY, '-o', file),
       report(EMPTY, '--court-lines', 'none'),
       report('match-18'),
       report(EMPTY, '--court-lines', 'squash'),
+      report(EMPTY, '--y-from', 'left'),
     ]);
     t.match(written, { status: 0, stdout: '', stderr: `Report written to ${file}.\n` });
     const body = (html: string) => html.replace(/courtd [\d.]+ from/, '');
@@ -149,6 +218,7 @@ t.test(
       stdout: '',
       stderr: 'There is no session "match-18": "courtd session list" shows them.',
     });
+    t.match(side, { status: 2, stderr: 'Allowed choices are base, net.' });
     t.match(wrong, { status: 2, stderr: 'Allowed choices are pickleball, badminton, tennis, padel, none.' });
   },
 );

@@ -57,7 +57,7 @@ const NUMBER_CLASS = new Html(' class="number"');
 /** Columns that fit on a phone; there, a wider table shows its cells below each other. */
 const NARROW_COLUMNS = 4;
 const WIDE_CLASS = new Html(' class="wide"');
-const NUMERIC = /^(?:[-−+]?\d[\d,.]*(?:\s?(?:%|s|min|h|d|ft))?|–)$/;
+const NUMERIC = /^(?:[-−+]?\d[\d,.]*(?:\s?(?:%|s|min|h|d|ft)(?: \d\d (?:s|min))?)?|–)$/;
 
 /** @returns a number as people read it: 12,345.6. */
 export function number(value: number, digits = 0): string {
@@ -74,11 +74,14 @@ export function count(of: number, noun: string): string {
   return `${number(of)} ${noun}${of === 1 ? '' : 's'}`;
 }
 
-/** @returns a span of time such as "45 s", "12 min", "1 h 05 min". */
+/** @returns a span of time such as "45 s", "4 min 12 s", "12 min", "1 h 05 min". */
 export function duration(ms: number): string {
   const [sign, size] = [ms < 0 ? '−' : '', Math.abs(ms)];
   if (size < 10_000) return `${sign}${(size / 1000).toFixed(1)} s`;
   if (size < 120_000) return `${sign}${Math.round(size / 1000)} s`;
+  const seconds = Math.round(size / 1000);
+  if (seconds < 600 && seconds % 60 > 0)
+    return `${sign}${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
   const minutes = Math.round(size / 60_000);
   if (minutes < 120) return `${sign}${minutes} min`;
   const hours = Math.floor(minutes / 60);
@@ -86,13 +89,29 @@ export function duration(ms: number): string {
   return `${sign}${number(Math.round(hours / 24))} d`;
 }
 
-/** @returns a time in UTC, such as "2026-03-14 15:09:26". */
-export function utc(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+/** @returns a moment by the local time of the box, as `export --day` takes days: "2026-03-14 15:09:26". */
+export function localTime(ms: number): string {
+  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)
+    .toISOString()
+    .slice(0, 19)
+    .replace('T', ' ');
 }
 
-/** @returns a function that writes times in UTC: without the date if all of them are on the same day. */
+/** @returns a local day as people write it: "14 March 2026". */
+export function localDay(ms: number): string {
+  return new Date(ms).toLocaleDateString('en-GB', { dateStyle: 'long' });
+}
+
+/** @returns a function that writes local times: without the date if all of them are on the same day. */
 export function clock(fromMs: number, toMs: number): (ms: number) => string {
-  const isOneDay = utc(fromMs).slice(0, 10) === utc(toMs).slice(0, 10);
-  return isOneDay ? (ms) => utc(ms).slice(11) : utc;
+  const isOneDay = localTime(fromMs).slice(0, 10) === localTime(toMs).slice(0, 10);
+  return isOneDay ? (ms) => localTime(ms).slice(11) : localTime;
+}
+
+/** @returns what the times of a page are, such as "Times are in UTC" or "Times are local: Europe/Berlin". */
+export function zoneSentence(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  return /^(?:Etc\/)?(?:UTC|UCT|Zulu|Universal)$/.test(timeZone)
+    ? 'Times are in UTC'
+    : `Times are local: ${timeZone}`;
 }

@@ -24,8 +24,8 @@ const SYMBOLS: Readonly<Record<Verdict, object>> = {
 };
 
 /** @returns size and scales of a map: a foot is as long across as along, and half a court has its net on top. */
-function mapOptions({ x1, y1, x2, y2, isHalf }: Frame, width: number) {
-  const domain = isHalf ? [y2, y1] : [y1, y2];
+function mapOptions({ x1, y1, x2, y2, yFrom }: Frame, width: number) {
+  const domain = yFrom === 'net' ? [y2, y1] : [y1, y2];
   return {
     width,
     height: Math.round((width * (y2 - y1)) / (x2 - x1)),

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { courtdVersion } from '../../base/version.ts';
-import { count, Html, html, utc } from './html.ts';
-import { type Content, SECTIONS } from './sections.ts';
+import { count, Html, html, localDay, zoneSentence } from './html.ts';
+import { type Content, namesOf, SECTIONS } from './sections.ts';
 import { STYLE } from './style.ts';
 
 /** Nothing is loaded and nothing runs: the page may be opened from a USB stick, and its content was sent by cameras. */
@@ -10,7 +10,8 @@ const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'b
 /** @returns the report as one HTML document that needs no other file. */
 export function pageOf(content: Content): string {
   const { line, tally } = content;
-  const day = utc(tally.firstMs ?? 0).slice(0, 10);
+  const days = new Set([tally.firstMs ?? 0, tally.lastMs ?? 0].map(localDay));
+  const title = `${namesOf(tally.courts)} · ${[...days].join(' to ')}`;
   const sections = SECTIONS.map(
     ({ id, heading, body }) =>
       html`<section id="${id}" aria-labelledby="${id}-heading">\n<h2 id="${id}-heading">${heading}</h2>\n${body(content)}</section>\n`,
@@ -22,17 +23,17 @@ export function pageOf(content: Content): string {
 <meta http-equiv="Content-Security-Policy" content="${new Html(POLICY)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${line.session_id} · ${day}</title>
+<title>${title}</title>
 <style>${new Html(STYLE)}</style>
 </head>
 <body>
 <header>
-<h1>${line.session_id}</h1>
-<p>Session report, ${day}</p>
+<h1>${title}</h1>
+<p>Session ${line.session_id}</p>
 </header>
 <main>
 ${sections}</main>
-<footer>Made by courtd ${courtdVersion()} from ${count(tally.events, 'stored event')} of this session.</footer>
+<footer>Made by courtd ${courtdVersion()} from ${count(tally.events, 'stored event')} of this session. ${zoneSentence()}.</footer>
 </body>
 </html>
 `.text;

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import type { CourtName } from '../../analysis/court.ts';
-import { SessionTally } from '../../analysis/sessionTally.ts';
+import { wrongClocks } from '../../analysis/clocks.ts';
+import type { CourtName, YFrom } from '../../analysis/court.ts';
+import { SessionTally, type TallyOptions } from '../../analysis/sessionTally.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { sessionId, sessionLine } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
@@ -11,18 +12,19 @@ import { pageOf } from './page.ts';
 export interface ReportOptions extends DataOption {
   readonly output?: string;
   readonly courtLines: CourtName;
+  readonly yFrom?: YFrom;
 }
 
 /** `courtd report S`. */
 export async function report(name: string, options: ReportOptions): Promise<void> {
-  const { output, courtLines } = options;
+  const { output, courtLines, yFrom } = options;
   await withDatabase(
     options,
     async (db) => {
       // Before the session is read, which may take a minute: an unwritable file is reported at once.
       const id = sessionId(db, name);
       const sink = output === undefined ? stdoutSink() : fileSink(output);
-      await sink.write(reportOf(db, id, courtLines));
+      await sink.write(reportOf(db, id, courtLines, yFrom));
       sink.commit();
       if (output !== undefined) {
         say(`Report written to ${output}${sink.replaces ? '; the existing file was replaced' : ''}.`);
@@ -32,16 +34,23 @@ export async function report(name: string, options: ReportOptions): Promise<void
   );
 }
 
-/** Reads a session once, in order of eot. @param id of a session with events. @returns the page. */
-export function reportOf(db: Database, id: number, lines: CourtName): string {
-  const tally = new SessionTally(lines);
+/** Reads a session once, or twice where clocks are wrong. @param id of a session with events. @returns the page. */
+export function reportOf(db: Database, id: number, lines: CourtName, yFrom?: YFrom): string {
+  const asSent = tallyOf(db, id, { lines, yFrom });
+  const clockOffsets = wrongClocks(asSent.sources.entries());
+  const tally = clockOffsets.size === 0 ? asSent : tallyOf(db, id, { lines, yFrom, clockOffsets });
+  const line = sessionLine(db, id);
+  return pageOf({ line, lines, tally, ...tally.frames.found() });
+}
+
+function tallyOf(db: Database, id: number, options: TallyOptions): SessionTally {
+  const tally = new SessionTally(options);
   const progress = new Progress();
-  for (const { events } of readSession(db, id)) {
+  for (const { events } of readSession(db, id, {}, options.clockOffsets)) {
     for (const event of events) tally.add(event);
     progress.show(() => `${tally.events} events read`);
   }
   tally.end();
   progress.clear();
-  const line = sessionLine(db, id);
-  return pageOf({ line, lines, tally, ...tally.frames.found() });
+  return tally;
 }

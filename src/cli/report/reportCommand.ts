@@ -15,6 +15,12 @@ export function addReport(program: Command): void {
         .choices(['pickleball', 'badminton', 'tennis', 'padel', 'none'])
         .default('pickleball'),
     )
+    .addOption(
+      new Option(
+        '--y-from <end>',
+        'where y_ft begins: at the near base line, or at the net on either side of it (default: as the positions tell)',
+      ).choices(['base', 'net']),
+    )
     .option('-o, --output <file>', 'the HTML file to write, which appears when it is complete', notEmpty)
     .addHelpText('after', EXAMPLE)
     .action(async (session: string, _options, command: Command) => {

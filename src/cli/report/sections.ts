@@ -24,7 +24,18 @@ import {
   TYPE_NAMES,
 } from './charts.ts';
 import { nothing } from './figures.ts';
-import { clock, count, duration, type Html, html, number, percent, shortName, table, utc } from './html.ts';
+import {
+  clock,
+  count,
+  duration,
+  type Html,
+  html,
+  localTime,
+  number,
+  percent,
+  shortName,
+  table,
+} from './html.ts';
 import { landingFigure, playerFigure, shotName, squareSize } from './maps.ts';
 
 export interface Content {
@@ -64,28 +75,50 @@ function totals(tally: SessionTally): { bounces: number; in: number; out: number
   };
 }
 
-function summary({ line, tally }: Content): Html[] {
+/** @returns the names of a kind, in one line. */
+export function namesOf(names: FirstNames): string {
+  return `${names.sorted().map(shortName).join(', ')}${names.hasMore ? ' and more' : ''}`;
+}
+
+/** @returns what the page says about each clock that was wrong. */
+function clockNotes({ clockOffsets }: SessionTally): string {
+  return [...clockOffsets]
+    .map(([source, ms]) => `${shortName(source)} ${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead'}`)
+    .join(', ');
+}
+
+/** In badminton no ball is played that has landed. */
+function isRallyOverAtLanding(lines: CourtName): boolean {
+  return lines === 'badminton';
+}
+
+function inTile(lines: CourtName, inside: number, judged: number): [string, string, string] {
+  const share = percent(inside, judged);
+  return isRallyOverAtLanding(lines)
+    ? ['Rallies ended inside', share, `of the ${number(judged)} whose landing was judged`]
+    : ['In', share, 'of the landings that were judged'];
+}
+
+function summary({ line, lines, tally }: Content): Html[] {
   const { firstMs = 0, lastMs = 0, byType, speeds } = tally;
   const at = clock(firstMs, lastMs);
   const all = totals(tally);
   const [median, high] = [speeds.quantile(0.5), speeds.quantile(0.95)];
   const tiles: [label: string, value: string, note: string][] = [
-    ['Time', duration(lastMs - firstMs), `${at(firstMs)} to ${at(lastMs)} UTC`],
+    ['Time', duration(lastMs - firstMs), `${at(firstMs)} to ${at(lastMs)}`],
     [
       'Hits',
       number(byType.get('BALL_HIT') ?? 0),
       `${tally.players.hasMore ? 'more than ' : ''}${count(tally.players.size, 'player')}`,
     ],
     ['Landings', number(all.bounces), `${number(all.in)} in, ${number(all.out)} out`],
-    ['In', percent(all.in, all.in + all.out), 'of the landings that were judged'],
+    inTile(lines, all.in, all.in + all.out),
     ['Median speed', median === undefined ? '–' : `${number(median)} km/h`, count(speeds.total, 'speed')],
     ['95th percentile', high === undefined ? '–' : `${number(high)} km/h`, 'one ball in twenty was faster'],
   ];
-  const names = (of: FirstNames) =>
-    `${of.sorted().map(shortName).join(', ')}${of.hasMore ? ' and more' : ''}`;
   const facts: [string, string][] = [
-    ['Court', `${names(tally.courts)}, venue ${names(tally.venues)}`],
-    ['Players', names(tally.players) || '–'],
+    ['Court', `${namesOf(tally.courts)}, venue ${namesOf(tally.venues)}`],
+    ['Players', namesOf(tally.players) || '–'],
     [
       'Events',
       `${number(tally.current)}, each at its highest revision; ${number(tally.events)} with every revision`,
@@ -95,6 +128,8 @@ function summary({ line, tally }: Content): Html[] {
       `${number(line.duplicates)}${line.conflicts > 0 ? `; ${count(line.conflicts, 'event')} with different content` : ''}`,
     ],
   ];
+  if (tally.clockOffsets.size > 0)
+    facts.push(['Wrong clocks', `${clockNotes(tally)}: their times are corrected on this page.`]);
   return [
     html`<dl class="tiles">${tiles.map(([label, value, note]) => html`<div><dt>${label}</dt><dd><b>${value}</b><span>${note}</span></dd></div>`)}</dl>\n`,
     html`<dl class="facts">${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>\n`,
@@ -137,9 +172,11 @@ function seen(frame: Frame, lines: CourtName): string {
     return `No court lines: x from ${frame.x1} to ${frame.x2} ft, y from ${frame.y1} to ${frame.y2} ft.`;
   const { width, length } = frame.court;
   const size = `${lines[0]!.toUpperCase()}${lines.slice(1)} lines, ${number(width, width % 1 ? 1 : 0)} by ${number(length, length % 1 ? 1 : 0)} ft.`;
-  return frame.isHalf
-    ? `${size} The positions fit on half a court, so y is taken as the distance from the net: both halves are drawn on top of each other, with the net at the top.`
-    : `${size} x counts from the left side line, y from the near base line, which is at the bottom; the thick line is the net.`;
+  if (!frame.isHalf)
+    return `${size} x counts from the left side line, y from the near base line, which is at the bottom; the thick line is the net.`;
+  return frame.yFrom === 'net'
+    ? `${size} y counts from the net, on either side of it: both halves are drawn on top of each other, with the net at the top. If that is wrong, “courtd report --y-from base” turns it round.`
+    : `${size} y counts from the base line, and nothing is beyond the net: only that half is drawn, with the net at the top. If that is wrong, “courtd report --y-from net” turns it round.`;
 }
 
 /** Up to this many landings the list is open. */
@@ -155,7 +192,7 @@ function outsideList({ frame, listed, total }: Outside, at: (ms: number) => stri
     verdict,
     shortName(eventId),
   ]);
-  const list = table(['Time, UTC', 'Shot', 'x, ft', 'y, ft', 'Judged', 'event_id'], rows);
+  const list = table(['Time', 'Shot', 'x, ft', 'y, ft', 'Judged', 'event_id'], rows);
   const more = total > listed.length ? ` The first ${listed.length} of them:` : '';
   return [
     html`<h3>Outside of the maps</h3>\n<p>${count(total, 'landing')} beyond x ${frame.x1} to ${Math.round(frame.x2)} ft or y ${frame.y1} to ${Math.round(frame.y2)} ft.${more}</p>\n`,
@@ -181,7 +218,7 @@ function depth({ tally, frame }: Content): Html[] {
   ];
 }
 
-function share({ tally }: Content): Html[] {
+function share({ tally, lines }: Content): Html[] {
   const maps = tally.landings();
   if (maps.length === 0) return [nothing('No bounces in this session.')];
   const rows = maps.map(([name, { counts, total }]) => [
@@ -193,6 +230,9 @@ function share({ tally }: Content): Html[] {
   return [
     html`<div class="charts">${shareFigure(maps)}</div>\n`,
     numbers(table(['Shot', 'landings', ...VERDICTS, 'share in'], rows)),
+    isRallyOverAtLanding(lines)
+      ? html`<p class="note">A landing ends the rally: these are the shots that were the last of one, and not all shots.</p>\n`
+      : html``,
   ];
 }
 
@@ -243,7 +283,7 @@ function rate({ tally }: Content): Html[] {
         ? rateFigure(type, timeline, steps)
         : html`<figure class="empty">${nothing(`No ${(TYPE_NAMES[type] ?? type).toLowerCase()} in this session.`)}</figure>`,
     )}</div>\n`,
-    html`<p class="note">Each event once, at its highest revision. A bar is ${step}; minutes count from ${utc(timeline.startMs ?? 0)} UTC.</p>\n`,
+    html`<p class="note">Each event once, at its highest revision. A bar is ${step}; minutes count from ${localTime(timeline.startMs ?? 0)}.</p>\n`,
   ];
 }
 
@@ -294,13 +334,13 @@ function technician({ tally }: Content): Html[] {
     ...damaged,
     html`<h3>Sources</h3>\n`,
     table(
-      ['Source', 'events', 'revisions', 'first', 'last', 'longest gap', 'late, median', 'late, 95th p.'],
+      ['Source', 'events', 'revisions', 'first', 'last', 'longest pause', 'late, median', 'late, 95th p.'],
       rows,
     ),
-    html`<p class="note">Late is the time from an event's eot to its receipt; below 0 the camera's clock is ahead of the box's. Times of day in UTC.</p>\n`,
-    html`<h3>Gaps</h3>\n`,
+    html`<p class="note">Late is the time from an event's eot to its receipt; below 0 the camera's clock is ahead of the box's. What was imported, or sent from a backlog, is as late as that.${tally.clockOffsets.size === 0 ? '' : ` Wrong clocks: ${clockNotes(tally)}. Their first and last are corrected, how late they are is not.`}</p>\n`,
+    html`<h3>Pauses</h3>\n`,
     longest.length === 0
-      ? nothing(`No gap of ${duration(PAUSE_LEAST_MS)} or more.`)
-      : html`<p>${count(pauses.total, 'gap')} of ${duration(PAUSE_LEAST_MS)} or more without an event${pauses.total > longest.length ? `; the longest ${longest.length}` : ''}:</p>\n${table(['From, UTC', 'to', 'length'], longest)}`,
+      ? nothing(`At no time ${duration(PAUSE_LEAST_MS)} or more without an event.`)
+      : html`<p>${count(pauses.total, 'time')} of ${duration(PAUSE_LEAST_MS)} or more without an event${pauses.total > longest.length ? `; the longest ${longest.length}` : ''}. Shorter ones are usual between rallies and games.</p>\n${table(['From', 'to', 'length'], longest)}`,
   ];
 }

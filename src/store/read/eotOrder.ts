@@ -16,6 +16,9 @@ export interface EotRange {
 /** All eots that 64 bits can hold. */
 export const ALWAYS: EotRange = { fromNs: -(2n ** 63n), toNs: 2n ** 63n - 1n };
 
+/** By source, its clock minus the right one, in milliseconds. */
+export type ClockOffsets = ReadonlyMap<string, number>;
+
 /** The events of a session in order. */
 export interface EotOrder {
   /** Sorted by eot, then by arrival. */
@@ -30,8 +33,15 @@ export interface EotOrder {
  * (../../ARCHITECTURE.md#readers-sort). The table `key` leads to most events; the few after `flushed` are
  * scanned. Many short reads, so that none pins the WAL for long. The result has the events that were stored
  * when it began, less those that were pruned meanwhile.
+ * @param clockOffsets sources whose events are put where a right clock would have put them; `range` is of eots as they were sent.
  */
-export function sortByEot(db: Database, session: number, range: EotRange): EotOrder {
+export function sortByEot(
+  db: Database,
+  session: number,
+  range: EotRange,
+  clockOffsets: ClockOffsets = new Map(),
+): EotOrder {
+  const row = rowOf(db, clockOffsets);
   const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   // In one snapshot, so that each event is in one of the two parts, whatever the daemon flushes meanwhile.
   const { flushedSeq, lastSeq } = db.transaction(() => ({
@@ -46,13 +56,13 @@ export function sortByEot(db: Database, session: number, range: EotRange): EotOr
   const where = 'session = @session AND eot_ns >= @fromNs AND eot_ns < @toNs';
   const bounds = { session, ...range };
   const find = db.prepare<unknown[], Row>(
-    `SELECT ${ROW} FROM event WHERE seq IN ${placeholders(SORT_READ_ROWS)} AND ${where}`,
+    `SELECT ${row} FROM event WHERE seq IN ${placeholders(SORT_READ_ROWS)} AND ${where}`,
   );
   for (let at = 0; at < flushed.length; at += SORT_READ_ROWS) {
     sorter.add(find.raw().all(...padded(flushed.subarray(at, at + SORT_READ_ROWS), SORT_READ_ROWS), bounds));
   }
   const scan = db.prepare<unknown[], Row>(
-    `SELECT ${ROW} FROM event WHERE seq > ? AND seq <= ? AND ${where} ORDER BY seq`,
+    `SELECT ${row} FROM event WHERE seq > ? AND seq <= ? AND ${where} ORDER BY seq`,
   );
   for (let from = flushedSeq; from < lastSeq; from += SORT_READ_ROWS) {
     sorter.add(scan.raw().all(from, Math.min(from + SORT_READ_ROWS, lastSeq), bounds));
@@ -85,9 +95,18 @@ function flushedSeqs(db: Database, session: number, upTo: number): Float64Array 
   return seqs.subarray(0, length);
 }
 
-/** `eot_ns` in two columns, because a JavaScript number cannot hold it. */
+/** The eot in two columns, because a JavaScript number cannot hold its nanoseconds. */
 type Row = readonly [seq: number, high: number, low: number];
-const ROW = 'seq, eot_ns >> 32, eot_ns & 4294967295';
+
+function rowOf(db: Database, clockOffsets: ClockOffsets): string {
+  const origins = db.prepare<[], { id: number; source: string }>('SELECT id, source FROM origin');
+  const cases = [...(clockOffsets.size === 0 ? [] : origins.iterate())].flatMap(({ id, source }) => {
+    const offsetMs = clockOffsets.get(source);
+    return offsetMs === undefined ? [] : [`WHEN ${id} THEN ${Math.round(offsetMs)}000000`];
+  });
+  const eot = cases.length === 0 ? 'eot_ns' : `(eot_ns - CASE origin ${cases.join(' ')} ELSE 0 END)`;
+  return `seq, ${eot} >> 32, ${eot} & 4294967295`;
+}
 
 /** Seqs and eots in parallel typed arrays, which the garbage collector does not scan. */
 class Columns {

@@ -5,7 +5,7 @@ import { type OriginNames, OriginReader } from '../layout/origins.ts';
 import { INLINE_TEXTS, type Texts, textReader } from '../layout/storedEvent.ts';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 import { CurrentRevisions } from './currentRevisions.ts';
-import { ALWAYS, sortByEot } from './eotOrder.ts';
+import { ALWAYS, type ClockOffsets, sortByEot } from './eotOrder.ts';
 
 /** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
@@ -61,6 +61,7 @@ const CHUNK = `
  * are pruned meanwhile. Needs 16 bytes an event for the order (eotOrder.ts), and reads a chunk of events at a
  * time, so that the WAL is never pinned for long.
  * @param db a connection of its own: creates a temporary table in it.
+ * @param clockOffsets sources whose events come where a right clock would have put them; their eot stays as it was sent.
  * @yields chunks of the events that pass the filter, some of them empty, and how many events were considered.
  * @throws {OperatorError} where the names of an event are missing.
  */
@@ -68,11 +69,12 @@ export function* readSession(
   db: Database,
   session: number,
   filter: EventFilter = {},
+  clockOffsets?: ClockOffsets,
 ): Generator<{ readonly events: readonly ReadEvent[]; readonly scanned: number }> {
   // The file is read once, from start to end.
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
   const { fromNs = ALWAYS.fromNs, toNs = ALWAYS.toNs } = filter;
-  const { seqs, lastSeq } = sortByEot(db, session, { fromNs, toNs });
+  const { seqs, lastSeq } = sortByEot(db, session, { fromNs, toNs }, clockOffsets);
   const latest = new CurrentRevisions(db, session, lastSeq);
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
   const sessionId = name.get(session) ?? '';
