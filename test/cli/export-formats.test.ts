@@ -123,6 +123,28 @@ t.test(
   },
 );
 
+t.test('a workbook is told by the rows that it has: positions and identities have none', async (t) => {
+  const output = path.join(temporaryFolder(t), 'out.xlsx');
+  const folder = `${temporaryFolder(t)}/`;
+  const written = await courtd(['export', SESSION, '--data', data, '--format', 'xlsx', '-o', output]);
+  const day = await courtd([
+    ...['export', '--day', '2026-03-14', '--data', data, '--format', 'xlsx', '-o', folder],
+  ]);
+  const sheets = sheetsOf(unzip(fs.readFileSync(output)));
+  const rows = ['Bounces', 'Hits', 'Speeds'].flatMap((title) => objectsOf(sheets.get(title) ?? ''));
+  const told = `${sent.length - 1} events read; ${rows.length} rows of Bounces, Hits, Speeds written to`;
+  t.match(written, { status: 0, stderr: `${told} ${output}.\n` });
+  t.match(day.stderr, `${told} ${folder}match-17.xlsx.\n`);
+  t.match(day.stderr, `1 session of 2026-03-14 with ${sent.length - 1} events read, written to ${folder}.\n`);
+});
+
+t.test('a workbook is printed on A4 across, no column on another page', async (t) => {
+  for (const [title, xml] of sheetsOf(unzip(await exported(t, 'xlsx')))) {
+    t.match(xml, /<worksheet [^>]*><sheetPr><pageSetUpPr fitToPage="1"\/><\/sheetPr><sheetViews>/, title);
+    t.match(xml, '<pageSetup paperSize="9" orientation="landscape" fitToWidth="1" fitToHeight="0"/>', title);
+  }
+});
+
 t.test('what a cell cannot hold is cut, escaped, or shown as text', async (t) => {
   const sheets = sheetsOf(unzip(await exported(t, 'xlsx')));
   const [hit] = objectsOf(sheets.get('Hits') ?? '');

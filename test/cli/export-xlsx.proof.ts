@@ -71,7 +71,9 @@ t.test('LibreOffice shows what is stored: ids as they are, times in UTC, numbers
   const folder = temporaryFolder(t);
   const output = path.join(folder, 'out.xlsx');
   const { status, stderr } = await daemon.command('export', 'session-1', '--format', 'xlsx', '-o', output);
-  t.strictSame([status, stderr], [0, `${sent.length - 1} events written to ${output}.\n`]);
+  const rows = 2 * ODD.length + 1;
+  const told = `${sent.length - 1} events read; ${rows} rows of Bounces, Hits, Speeds written to ${output}.\n`;
+  t.strictSame([status, stderr], [0, told]);
   const profile = `-env:UserInstallation=file://${folder}/profile`;
   const args = [profile, '--headless', '--convert-to', EVERY_SHEET, '--outdir', folder, output];
   const converted = await run('soffice', args, { env: { ...process.env, HOME: folder } });

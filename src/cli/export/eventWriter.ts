@@ -10,6 +10,8 @@ export interface EventWriter {
   write(events: readonly ReadEvent[]): Promise<void>;
   /** Writes what is still to be written; the sink is committed afterwards. */
   end(): Promise<void>;
+  /** @returns what was written, for a message: where absent, every event. @param events how many were given to `write`. */
+  wrote?(events: number): string;
 }
 
 export type Format = 'csv' | 'ndjson' | 'xlsx' | 'parquet';

@@ -12,8 +12,9 @@ interface CommandOptions extends ExportOptions, JsonOption {
 const HELP = `
 CSV is for programs. A spreadsheet that opens one takes a cell that begins with
 =, +, - or @ for a formula, 0042 for 42 and 12e5 for 1200000: for Excel and the
-like write --format xlsx, where a text stays a text. It has the current
-revision of each event, and times in UTC.
+like write --format xlsx, where a text stays a text. It reads the current
+revision of each event: bounces, hits and speeds have a row each, positions and
+identities are counted by player. Times are in UTC; it prints on A4 across.
 
 ${TIMES_HELP}
 

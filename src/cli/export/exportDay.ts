@@ -45,7 +45,7 @@ export async function exportDay(options: ExportOptions): Promise<void> {
   const found = counted(names.length, 'session');
   if (sessions === 0 && damaged.length === 0) return say(`No event matched in the ${found} of ${day.name}.`);
   say(
-    `${counted(sessions, 'session')} of ${day.name} with ${counted(events, 'event')} written to ${output}.`,
+    `${counted(sessions, 'session')} of ${day.name} with ${counted(events, 'event')}${format === 'xlsx' ? ' read,' : ''} written to ${output}.`,
   );
   failIfDamaged(damaged);
 }

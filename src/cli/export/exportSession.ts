@@ -30,6 +30,8 @@ const NAMES_LISTED = 10;
 /** What was written of one session. */
 export interface Written {
   readonly events: number;
+  /** The same as a message tells it. */
+  readonly wrote: string;
   /** Events that were left out because they are damaged in the database, as a message names them. */
   readonly damaged: readonly string[];
 }
@@ -41,12 +43,12 @@ export async function exportSession(name: string, options: ExportOptions): Promi
       `A terminal cannot show ${format}: name a file with -o, such as -o match.${format}.`,
     );
   }
-  const { events, damaged } = await writeSession(name, options, () =>
+  const { events, wrote, damaged } = await writeSession(name, options, () =>
     output === undefined ? stdoutSink() : openFile(output),
   );
   failIfDamaged(damaged);
   if (events === 0) return sayNoMatch(name, options);
-  if (output === undefined && process.stderr.isTTY) say(`${counted(events, 'event')} written.`);
+  if (output === undefined && process.stderr.isTTY) say(`${wrote} written.`);
 }
 
 /** @throws {OperatorError} where events were left out: whoever counts on the export must notice. */
@@ -70,7 +72,7 @@ export async function writeSession(
   return withExportedDatabase(options, async (db) => {
     const session = unlessEmpty ? findSession(db, name) : sessionId(db, name);
     // A prune has deleted it since it was found.
-    if (session === undefined) return { events: 0, damaged: [] };
+    if (session === undefined) return { events: 0, wrote: counted(0, 'event'), damaged: [] };
     const begin = async (): Promise<Output> => {
       const sink = open();
       return { sink, writer: await openWriter(name, options, sink) };
@@ -95,8 +97,9 @@ export async function writeSession(
     progress.clear();
     await output?.writer.end();
     output?.sink.commit();
-    output?.sink.report?.(written);
-    return { events: written, damaged };
+    const wrote = output?.writer.wrote?.(written) ?? counted(written, 'event');
+    output?.sink.report?.(wrote);
+    return { events: written, wrote, damaged };
   });
 }
 
@@ -134,14 +137,14 @@ export function withExportedDatabase<Result>(
 }
 
 export interface ExportSink extends Sink {
-  report?(written: number): void;
+  report?(wrote: string): void;
 }
 
 /** Opens a file that appears, or replaces the existing one, when it is complete. */
 export function openFile(file: string): ExportSink {
   const sink = fileSink(file);
   const note = sink.replaces ? '; the existing file was replaced' : '';
-  return { ...sink, report: (written) => say(`${counted(written, 'event')} written to ${file}${note}.`) };
+  return { ...sink, report: (wrote) => say(`${wrote} written to ${file}${note}.`) };
 }
 
 function filterOf(options: ExportOptions): EventFilter {

@@ -24,6 +24,13 @@ const DAY_MS = 86_400_000;
 const DAY_0_MS = Date.UTC(1899, 11, 30);
 const FIRST_RIGHT_MS = Date.UTC(1900, 2, 1);
 
+/** Printed on A4 across (paper size 9), all columns on one page, with the sheet's name and the page's number below. */
+const FIT_TO_PAGE = '<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>';
+const PAGE =
+  '<pageMargins left="0.4" right="0.4" top="0.4" bottom="0.6" header="0.3" footer="0.3"/>' +
+  '<pageSetup paperSize="9" orientation="landscape" fitToWidth="1" fitToHeight="0"/>' +
+  '<headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter>';
+
 /** A moment, shown as a date and time in UTC. */
 export interface Time {
   readonly ms: number;
@@ -52,7 +59,7 @@ export class Sheet {
       ({ width }, i) => `<col min="${i + 1}" max="${i + 1}" width="${width}" customWidth="1"/>`,
     );
     entry.write(
-      `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
+      `${XML}<worksheet xmlns="${MAIN}">${FIT_TO_PAGE}<sheetViews><sheetView workbookViewId="0">` +
         '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>' +
         `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols><sheetData>`,
     );
@@ -77,7 +84,7 @@ export class Sheet {
     const filter = canFilter
       ? `<autoFilter ref="A1:${letters(this.#columns.length - 1)}${this.#rows}"/>`
       : '';
-    this.#entry.write(`</sheetData>${filter}</worksheet>`);
+    this.#entry.write(`</sheetData>${filter}${PAGE}</worksheet>`);
   }
 
   #place(column: number): string {

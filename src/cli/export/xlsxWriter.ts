@@ -2,7 +2,7 @@ import { courtdVersion } from '../../base/version.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import { readPayload } from '../../protocol/sentEvent.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
-import { isoTime } from '../terminal/output.ts';
+import { counted, isoTime } from '../terminal/output.ts';
 import { ScratchFile } from '../terminal/scratchFile.ts';
 import type { Sink } from '../terminal/sinks.ts';
 import { DICTIONARY, PLAYER_COLUMNS } from './columns.ts';
@@ -87,6 +87,11 @@ export class XlsxWriter implements EventWriter {
     this.#scratch.close();
   }
 
+  wrote(events: number): string {
+    const rows = [...this.#lists.values()].reduce((sum, list) => sum + list.rows, 0);
+    return `${counted(events, 'event')} read; ${counted(rows, 'row')} of ${LISTS.map(({ title }) => title).join(', ')}`;
+  }
+
   #writeSummary(): void {
     const sheet = this.#workbook.addSheet('Summary', summaryColumns(this.#session));
     for (const row of this.#totals.rows()) sheet.row(row);
@@ -114,6 +119,8 @@ export class XlsxWriter implements EventWriter {
 /** The events of one type: as many sheets as it takes. */
 class EventList {
   readonly titles: string[] = [];
+  /** Without those of names. */
+  rows = 0;
   readonly #workbook: Workbook;
   readonly #fields: readonly (keyof Payload)[];
   #sheet: Sheet;
@@ -129,6 +136,7 @@ class EventList {
       this.end();
       this.#sheet = this.#open(`${this.titles[0]} ${this.titles.length + 1}`);
     }
+    this.rows++;
     const { eotMs, eot, courtId, source, confidence, revision, eventId } = event;
     // Of a valid payload: a string, a number or a boolean, where it is there.
     const values = this.#fields.map((field) => payload[field] as CellValue);
