@@ -9,7 +9,7 @@ import { parseArgs, promisify } from 'node:util';
 
 /**
  * `npm run demo`: a temporary box, a venue that sends to it, and `courtd status --watch`; at the end a report of one court. Only the
- * report is kept. It takes --for, --courts, --rate and --seed of `courtd simulate`, and -o for the report.
+ * report is kept. It takes --for, --courts, --sport, --rate and --seed of `courtd simulate`, and -o for the report.
  */
 
 const ROOT = path.resolve(import.meta.dirname, '..');
@@ -20,7 +20,7 @@ const END_MS = 15_000;
 /** npm forwards SIGTERM but not SIGHUP: this script has to check whether npm is still there. */
 const PARENT_LOOK_MS = 500;
 
-const { output, flags } = options();
+const { output, sport, flags } = options();
 const data = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-demo-'));
 const children: ChildProcess[] = [];
 const ended = endOf();
@@ -80,7 +80,7 @@ async function report(): Promise<void> {
   const session = sessions.map(({ session_id }) => session_id).sort()[0];
   if (session === undefined) return;
   if (output === REPORT) fs.mkdirSync(path.dirname(REPORT), { recursive: true });
-  await courtd('report', session, '-o', output);
+  await courtd('report', session, '--court-lines', sport, '-o', output);
   console.log(`The report of its first court is ${output}: open it in a browser.`);
 }
 
@@ -130,14 +130,25 @@ function endOf(): Promise<void> {
 }
 
 /** @returns where the report goes, and the flags of simulate. */
-function options(): { output: string; flags: string[] } {
+function options(): { output: string; sport: string; flags: string[] } {
   const value = { type: 'string' } as const;
   try {
     const { values } = parseArgs({
-      options: { output: { ...value, short: 'o' }, for: value, courts: value, rate: value, seed: value },
+      options: {
+        output: { ...value, short: 'o' },
+        for: value,
+        courts: value,
+        sport: value,
+        rate: value,
+        seed: value,
+      },
     });
     const { output = REPORT, ...simulate } = values;
-    return { output, flags: Object.entries(simulate).map(([name, value]) => `--${name}=${value}`) };
+    return {
+      output,
+      sport: simulate.sport ?? 'pickleball',
+      flags: Object.entries(simulate).map(([name, value]) => `--${name}=${value}`),
+    };
   } catch (error) {
     console.error(`demo: ${error instanceof Error ? error.message : error}`);
     process.exit(2);

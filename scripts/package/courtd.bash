@@ -29,6 +29,7 @@ _courtd() {
     --tls-cert | --tls-key | --metrics-file | --creds | --ca | --feed | -o | --output) _courtd_files -f ;;
     --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
     --y-from) _courtd_words 'base net' ;;
+    --sport) _courtd_words 'pickleball badminton tennis padel' ;;
     --format) _courtd_words 'csv ndjson xlsx parquet' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
     --type) _courtd_words 'BALL_BOUNCE BALL_HIT BALL_SPEED PLAYER_POSITION PLAYER_IDENTITY' ;;
@@ -57,7 +58,7 @@ _courtd() {
     ' report '*) options='--court-lines --y-from -o --output' ;;
     ' backup '*) options='--keep --json' ;;
     ' support '* | ' openapi '*) options='-o --output' ;;
-    ' simulate '*) options='--url --token --courts --rate --seed --for --clean --print' ;;
+    ' simulate '*) options='--url --token --courts --sport --rate --seed --for --clean --print' ;;
     ' conformance '*) options='--host --port -o --output' ;;
     ' check '*) options='--full --json' ;;
     ' fleet ') commands='init check status retire tail' ;;

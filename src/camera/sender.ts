@@ -13,6 +13,8 @@ export interface SenderOptions {
   readonly random: () => number;
   /** Whether to send a batch once more that has just been stored, as a camera does that missed the answer. */
   readonly repeats?: () => boolean;
+  /** Called with how many milliseconds it took until a request was answered with `202`. */
+  readonly onStored?: (ms: number) => void;
   /** Called with what is wrong, once until it changes or something is stored. */
   readonly onProblem?: (problem: string) => void;
 }
@@ -80,10 +82,12 @@ export class Sender {
     const backoff = new Backoff(this.#options.random);
     while (!this.#abort.signal.aborted) {
       this.counts.requests++;
+      const sentAt = performance.now();
       const decision = decide(await this.#connection.post(body, this.#abort.signal), texts.length);
       switch (decision.kind) {
         case 'stored':
           this.#problem = '';
+          this.#options.onStored?.(performance.now() - sentAt);
           this.counts.accepted += texts.length - decision.duplicates;
           this.counts.duplicates += decision.duplicates;
           if (this.#options.repeats?.() === true) break;

@@ -44,7 +44,7 @@ dt { color: var(--quiet); font-size: .875rem; }
 .facts div { display: grid; grid-template-columns: 7rem 1fr; gap: .75rem; padding: .25rem 0; align-items: baseline; }
 .facts dd { overflow-wrap: anywhere; }
 .maps, .players, .charts { display: grid; gap: 1.25rem 1rem; align-items: start; }
-.maps { grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }
+.maps { grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
 .players { grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 20rem)); }
 .charts { grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); }
 svg { display: block; width: 100%; height: auto; overflow: visible; }

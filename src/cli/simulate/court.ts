@@ -1,5 +1,6 @@
 import type { EVENT_TYPES } from '../../protocol/event.ts';
 import type { Random } from './random.ts';
+import { type Shot, type Sport, type SportName, sportOf } from './sports.ts';
 
 /** A match of two players, as its cameras see it: the same for the same seed, however its time is cut into steps. */
 
@@ -19,13 +20,18 @@ export interface Detection {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Feet: badminton and pickleball have the same court. */
-const COURT = { width: 20, length: 44 } as const;
 /** Events a second of one court, on average: two players at 10 Hz, and the ball. */
 export const EVENTS_PER_S = 22;
 const STEP_S = 0.1;
-const SHOTS = ['clear', 'drop', 'smash', 'lob', 'drive', 'net_shot', 'push'] as const;
 const SWINGS = ['forehand', 'backhand'] as const;
+/** The share of strokes that the other player does not reach. */
+const WINNER_SHARE = 0.14;
+/** Feet that a player runs in a step, and by how much a camera is wrong about it. */
+const RUN_FT = 1.2;
+const NOISE_FT = 0.4;
+/** A ball is slower on its way than where it was struck. */
+const MEAN_SPEED_SHARE = 0.5;
+const FT_PER_S_OF_KMH = 0.9113;
 /** Seconds that a camera needs for a detection, and until a preliminary one is confirmed. */
 const DETECTING_S = 0.15;
 const CONFIRMING_S = 1.5;
@@ -35,20 +41,31 @@ const PLAYERS = ['player-a', 'player-b'] as const;
 
 type Seen = Omit<Detection, 'eventId' | 'readyS' | 'revision'>;
 
+interface Place {
+  x: number;
+  y: number;
+}
+
 export class Court {
   readonly #random: Random;
-  readonly #positions = [
-    { x: COURT.width / 2, y: COURT.length / 4 },
-    { x: COURT.width / 2, y: (COURT.length * 3) / 4 },
-  ];
+  readonly #sport: Sport;
+  /** Where the net is, as y. */
+  readonly #net: number;
+  /** Of the player below the net and of the other: where they are, and where they run to. */
+  readonly #players: readonly [Place, Place];
+  readonly #targets: [Place, Place];
   #pending: Detection[] = [];
   #step = 0;
   #nextHitS = 0.5;
-  #shotsLeft = 4;
+  #stroke = 0;
   #striker = 0;
 
-  constructor(random: Random) {
+  constructor(random: Random, sport: SportName) {
     this.#random = random;
+    this.#sport = sportOf(sport);
+    this.#net = this.#sport.court.length / 2;
+    this.#players = [this.#waiting(0, this.#net), this.#waiting(1, this.#sport.home)];
+    this.#targets = [{ ...this.#players[0] }, { ...this.#players[1] }];
     for (const player_id of PLAYERS)
       this.#see({
         view: 'players',
@@ -84,62 +101,103 @@ export class Court {
     if (atS >= this.#nextHitS) this.#hit(atS);
   }
 
-  /** Towards the middle of the player's half, with some noise. */
-  #move(player: number): { x: number; y: number } {
-    const at = this.#positions[player]!;
-    const home = { x: COURT.width / 2, y: (COURT.length * (player === 0 ? 1 : 3)) / 4 };
-    at.x += (home.x - at.x) * 0.05 + (this.#random.next() - 0.5) * 1.6;
-    at.y += (home.y - at.y) * 0.05 + (this.#random.next() - 0.5) * 1.6;
-    return at;
+  /** @returns where a player runs to, from the net as far as he is told. */
+  #waiting(player: number, depth: number): Place {
+    return { x: this.#sport.court.width / 2, y: this.#behindNet(player, depth) };
   }
 
-  /** A hit, how fast the ball left, and where it came down; the rally ends with the last of its shots. */
+  #behindNet(player: number, depth: number): number {
+    return player === 0 ? this.#net - depth : this.#net + depth;
+  }
+
+  /** A step towards where he runs to. @returns where the camera sees him. */
+  #move(player: number): Place {
+    const [at, to] = [this.#players[player]!, this.#targets[player]!];
+    const way = Math.hypot(to.x - at.x, to.y - at.y);
+    const part = way > RUN_FT ? RUN_FT / way : 1;
+    at.x += (to.x - at.x) * part;
+    at.y += (to.y - at.y) * part;
+    const noise = () => (this.#random.next() - 0.5) * NOISE_FT;
+    return { x: at.x + noise(), y: at.y + noise() };
+  }
+
+  /** A stroke, how fast the ball left, and where it came down, if it did. */
   #hit(atS: number): void {
-    const random = this.#random;
-    const shot_type = random.pick(SHOTS);
-    const hit = { player_id: PLAYERS[this.#striker]!, shot_type, swing_type: random.pick(SWINGS) };
+    const [random, striker] = [this.#random, this.#striker];
+    const shot = this.#shot();
+    const hit = { player_id: PLAYERS[striker]!, shot_type: shot.name, swing_type: random.pick(SWINGS) };
     this.#confirm(
       { view: 'ball', atS, type: 'BALL_HIT', confidence: this.#confidence(0.5), payload: hit },
       hit,
     );
-    const kmh = Math.round(((shot_type === 'smash' ? 180 : 70) + random.next() * 60) * 10) / 10;
+    const { least, most } = this.#sport.kmh;
+    const kmh = Math.min(Math.max(about(random, shot.kmh, shot.kmh / 9), least), most);
     this.#see({
       view: 'radar',
       atS: atS + 0.02,
       type: 'BALL_SPEED',
       confidence: this.#confidence(0.8),
-      payload: { kmh },
+      payload: { kmh: Math.round(kmh * 10) / 10 },
     });
-    this.#bounce(atS + 0.5 + random.next() * 0.2);
-    this.#striker = 1 - this.#striker;
-    if (--this.#shotsLeft > 0) {
-      this.#nextHitS = atS + 0.8 + random.next() * 0.6;
-    } else {
-      this.#shotsLeft = random.integer(2, 12);
-      this.#nextHitS = atS + 4 + random.next() * 4;
-    }
+    const landing = this.#landing(shot);
+    const from = this.#players[striker]!;
+    const ftPerS = kmh * FT_PER_S_OF_KMH * MEAN_SPEED_SHARE;
+    const landsS = atS + Math.max(0.3, Math.hypot(landing.x - from.x, landing.y - from.y) / ftPerS);
+    const isOver = !this.#isIn(landing) || random.chance(WINNER_SHARE);
+    const { mustBounce, bounceShare } = this.#sport;
+    const bounces = isOver || this.#stroke < mustBounce || random.chance(bounceShare);
+    if (bounces) this.#bounce(landsS, landing);
+    this.#run(landing, isOver);
+    this.#stroke = isOver ? 0 : this.#stroke + 1;
+    this.#nextHitS = landsS + (isOver ? 4 + random.next() * 4 : bounces ? 0.4 : 0);
   }
 
-  #bounce(atS: number): void {
+  #shot(): Shot {
+    const { serve, return: answer, rally } = this.#sport;
+    if (this.#stroke < 2) return this.#stroke === 0 ? serve : answer;
+    return this.#random.pick(rally.flatMap((shot) => Array.from({ length: shot.weight }, () => shot)));
+  }
+
+  /** To the left or the right of the middle, as deep as such shots are. */
+  #landing({ depth, spread }: Shot): Place {
+    const { court, alley } = this.#sport;
+    const [random, width] = [this.#random, court.width - 2 * alley];
+    const x = alley + width * about(random, random.chance(0.5) ? 0.27 : 0.73, 0.16);
+    return { x, y: this.#behindNet(1 - this.#striker, about(random, depth, spread)) };
+  }
+
+  #isIn({ x, y }: Place): boolean {
+    const { court, alley } = this.#sport;
+    const isBehindNet = this.#striker === 0 ? y > this.#net : y < this.#net;
+    return isBehindNet && x >= alley && x <= court.width - alley && y >= 0 && y <= court.length;
+  }
+
+  /** The other player runs to the ball, the striker back; or both to where the next rally begins, which its winner serves. */
+  #run(landing: Place, isOver: boolean): void {
+    const [striker, other] = [this.#striker, 1 - this.#striker];
+    const { home } = this.#sport;
+    if (isOver) {
+      if (!this.#isIn(landing)) this.#striker = other;
+      this.#targets[this.#striker] = this.#waiting(this.#striker, this.#net);
+      this.#targets[1 - this.#striker] = this.#waiting(1 - this.#striker, home + 6);
+      return;
+    }
+    this.#targets[other] = { ...landing };
+    this.#targets[striker] = this.#waiting(striker, home);
+    this.#striker = other;
+  }
+
+  #bounce(atS: number, { x, y }: Place): void {
     const random = this.#random;
-    const far = this.#striker === 0 ? COURT.length / 2 : 0;
-    // One in ten lands outside the lines.
-    const [x, y] = [random.next() * 1.1 - 0.05, random.next() * 1.1 - 0.05];
-    const at = { x: x * COURT.width, y: far + (y * COURT.length) / 2 };
-    const place = (x: number, y: number) => ({
-      x_ft: feet(x),
-      y_ft: feet(y),
-      is_in: x >= 0 && x <= COURT.width && y >= 0 && y <= COURT.length,
-    });
-    const rough = place(at.x + random.next() - 0.5, at.y + random.next() - 0.5);
+    const place = (x: number, y: number) => ({ x_ft: feet(x), y_ft: feet(y), is_in: this.#isIn({ x, y }) });
     const seen: Seen = {
       view: 'ball',
       atS,
       type: 'BALL_BOUNCE',
       confidence: this.#confidence(0.5),
-      payload: rough,
+      payload: place(x + random.next() - 0.5, y + random.next() - 0.5),
     };
-    this.#confirm(seen, place(at.x, at.y));
+    this.#confirm(seen, place(x, y));
   }
 
   /** Preliminary at once, and confirmed later under the same id. */
@@ -160,6 +218,12 @@ export class Court {
   #confidence(least: number): number {
     return Math.round((least + this.#random.next() * (0.99 - least)) * 1000) / 1000;
   }
+}
+
+/** @returns a number that is normally distributed, nearly, and at most 3.4 standard deviations from the mean. */
+function about(random: Random, mean: number, deviation: number): number {
+  const sum = random.next() + random.next() + random.next() + random.next();
+  return mean + deviation * (sum - 2) * 1.7;
 }
 
 function feet(value: number): number {

@@ -1,3 +1,4 @@
+import { Bins, LOGARITHMIC } from '../../analysis/bins.ts';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { visible } from '../../base/visibleText.ts';
@@ -7,12 +8,14 @@ import { counted, Progress, printData, say } from '../terminal/output.ts';
 import { abortOnSignal } from '../terminal/signals.ts';
 import { EVENTS_PER_S } from './court.ts';
 import { Random } from './random.ts';
+import type { SportName } from './sports.ts';
 import { type Camera, eventText, Venue } from './venue.ts';
 
 export interface SimulateOptions {
   readonly url: URL;
   readonly token?: string;
   readonly courts: number;
+  readonly sport: SportName;
   /** Events a second of the whole venue; without it, matches run in real time. */
   readonly rate?: number;
   readonly seed: number;
@@ -24,8 +27,11 @@ export interface SimulateOptions {
 }
 
 const TICK_MS = 100;
-/** The longest step of a match: if this process was stopped for longer, the match skips that time. */
-const STEP_MAX_S = 5;
+/**
+ * The longest step of a match, in time and in events of the venue: if this process was stopped for longer, or makes no more events
+ * in that time, the match skips the rest, so that answers are read in time.
+ */
+const STEP_MAX = { s: 5, events: 10_000 } as const;
 /** How long the cameras may take to send what they still have: after `--for`; after a signal, or where no box has answered. */
 const DRAIN_MS = { long: 40_000, short: 5_000 } as const;
 /** One batch in fifty is sent again although it was stored. */
@@ -42,7 +48,10 @@ export async function simulate(options: SimulateOptions): Promise<void> {
   const run = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const venue = new Venue({ ...options, run });
   const random = new Random(options.seed);
-  const senders = new Map(venue.cameras.map((camera) => [camera, makeSender(camera, options, random)]));
+  const answers = new Answers();
+  const senders = new Map(
+    venue.cameras.map((camera) => [camera, makeSender(camera, options, random, answers)]),
+  );
   const ended = abortOnSignal(options.for && options.for * 1000);
   const running = Promise.all([...senders.values()].map((sender) => sender.run()));
   const progress = new Progress();
@@ -56,7 +65,9 @@ export async function simulate(options: SimulateOptions): Promise<void> {
   await running;
   progress.clear();
   const total = totalOf([...senders.values()]);
-  printData(`${sentence(total)}; the first court is session ${venue.sessionOf(0)}\n`);
+  printData(
+    `${sentence(total)}${answers.sentence(total.accepted)}; the first court is session ${venue.sessionOf(0)}\n`,
+  );
   if (total.accepted + total.duplicates === 0)
     throw new OperatorError(`No event was stored at ${options.url.origin}: check the address and the token.`);
 }
@@ -71,7 +82,7 @@ async function play(
   let [matchS, elapsedS, last] = [0, 0, performance.now()];
   while (!end.aborted) {
     const now = performance.now();
-    const stepS = Math.min((now - last) / 1000, STEP_MAX_S);
+    const stepS = Math.min((now - last) / 1000, STEP_MAX.s, STEP_MAX.events / rate);
     last = now;
     elapsedS += stepS;
     matchS += stepS * speed;
@@ -84,10 +95,38 @@ async function play(
   }
 }
 
-function makeSender({ source }: Camera, { url, token = '' }: SimulateOptions, random: Random): Sender {
+/** How fast the box has stored events, as the cameras saw it. */
+class Answers {
+  /** In microseconds, of requests that were answered with `202`. */
+  readonly #took = new Bins(LOGARITHMIC);
+  readonly #begunAt = performance.now();
+  #lastAt = 0;
+
+  add(ms: number): void {
+    this.#took.add(ms * 1000);
+    this.#lastAt = performance.now();
+  }
+
+  /** @returns a continuation of the summary: the rate that was reached, and how long requests took; nothing without any. */
+  sentence(accepted: number): string {
+    const [median, high] = [this.#took.quantile(0.5), this.#took.quantile(0.99)];
+    if (median === undefined || high === undefined) return '';
+    const seconds = (this.#lastAt - this.#begunAt) / 1000;
+    const ms = (us: number) => `${(us / 1000).toFixed(us < 10_000 ? 1 : 0)} ms`;
+    return `; ${Math.round(accepted / seconds)} events/s for ${seconds.toFixed(1)} s, answered in ${ms(median)} (p50) and ${ms(high)} (p99)`;
+  }
+}
+
+function makeSender(
+  { source }: Camera,
+  { url, token = '' }: SimulateOptions,
+  random: Random,
+  answers: Answers,
+): Sender {
   return new Sender(new BoxConnection(url, token), {
     random: Math.random,
     repeats: () => random.chance(REPEATED_SHARE),
+    onStored: (ms) => answers.add(ms),
     onProblem: (problem) => {
       // A server that is not courtd may quote the token that it was sent.
       const quotable = token === '' ? problem : problem.replaceAll(token, '(token removed)');
@@ -122,10 +161,10 @@ function sentence({
 
 /** @returns that many events of cameras that behave, one a line. The same for the same seed. */
 export function sampleEvents(
-  { courts, seed }: Pick<SimulateOptions, 'courts' | 'seed'>,
+  { courts, sport, seed }: Pick<SimulateOptions, 'courts' | 'sport' | 'seed'>,
   count: number,
 ): string {
-  const venue = new Venue({ courts, seed, clean: true, run: 'sample' });
+  const venue = new Venue({ courts, sport, seed, clean: true, run: 'sample' });
   const lines: string[] = [];
   let positions = 0;
   for (let matchS = 0; lines.length < count; matchS += 1) {

@@ -1,7 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { BATCH_EVENTS, PORT } from '../../base/limits.ts';
+import { PORT } from '../../base/limits.ts';
 import { integer, notEmpty, option, parseDuration } from '../options/optionParsers.ts';
+import { SPORTS } from './sports.ts';
 
+/** Events a second: more than a box takes, or this program makes. */
+const RATE_MAX = 200_000;
 /** The longest delay of a timer in Node. */
 const LENGTH_MAX_S = 24 * 86_400;
 
@@ -10,6 +13,8 @@ Each court has three cameras: one for positions, 10 a second; one for hits and
 bounces, which it confirms a moment later; one for speeds. Some events come
 twice, late or out of order. One camera's clock is wrong, one falls silent
 after 45 s, and one forgets to raise revision; --clean leaves these three out.
+The summary at the end has the rate that was reached, and how long requests
+took: with --rate, and enough courts, it shows how much a box takes.
 
 Every user of this machine can see a token on the command line (ps), and not
 one in COURTD_TOKEN.
@@ -17,7 +22,8 @@ one in COURTD_TOKEN.
 Examples:
   COURTD_TOKEN=$(sudo courtd token rotate) courtd simulate
   COURTD_TOKEN=... courtd simulate --url http://10.0.0.5:4000 --for 10m
-  courtd simulate --print | courtd import --dry-run -`;
+  COURTD_TOKEN=... courtd simulate --courts 16 --rate 50000 --clean --for 1m
+  courtd simulate --sport tennis --print | courtd import --dry-run -`;
 
 export function addSimulate(program: Command): void {
   program
@@ -30,10 +36,15 @@ export function addSimulate(program: Command): void {
     )
     .addOption(option('--token <token>', "the box's token").argParser(notEmpty))
     .option('--courts <n>', 'courts, each with three cameras', integer(1, 100), 2)
+    .addOption(
+      new Option('--sport <sport>', 'what is played: shots, speeds and the court are those of the sport')
+        .choices(SPORTS)
+        .default('pickleball'),
+    )
     .option(
       '--rate <n>',
       'events a second of the whole venue: its matches are played faster or slower (default: as fast as real ones)',
-      integer(1, 40 * BATCH_EVENTS),
+      integer(1, RATE_MAX),
     )
     .option('--seed <n>', 'the same seed makes the same matches, ids included', integer(0, 1_000_000), 1)
     .option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C', parseLength)

@@ -1,5 +1,6 @@
 import { Court, type Detection, type View } from './court.ts';
 import { Random } from './random.ts';
+import type { SportName } from './sports.ts';
 
 export type Fault = 'wrong clock' | 'falls silent' | 'forgets revision';
 
@@ -15,10 +16,12 @@ const CLOCK_BEHIND_S = 252;
 /** Seconds after which the silent camera stops: long enough for the box to miss it. */
 const SILENT_AFTER_S = 45;
 
+const VIEWS = ['ball', 'radar', 'players'] as const satisfies readonly View[];
 const NAMES: Readonly<Record<View, string>> = { ball: 'cam-1', radar: 'radar', players: 'cam-2' };
 
 export interface VenueOptions {
   readonly courts: number;
+  readonly sport: SportName;
   readonly seed: number;
   readonly clean: boolean;
   /** Distinguishes this run from others with the same seed. */
@@ -39,11 +42,11 @@ export class Venue {
   readonly #options: VenueOptions;
 
   constructor(options: VenueOptions) {
-    const { courts, seed } = options;
+    const { courts, seed, sport } = options;
     this.#options = options;
-    this.#courts = Array.from({ length: courts }, (_, i) => new Court(new Random(seed * 1_000 + i)));
+    this.#courts = Array.from({ length: courts }, (_, i) => new Court(new Random(seed * 1_000 + i), sport));
     this.cameras = this.#courts.flatMap((_, i) =>
-      (['ball', 'radar', 'players'] as const).map((view) => ({
+      VIEWS.map((view) => ({
         source: `court-${i + 1}-${NAMES[view]}`,
         courtId: `court-${i + 1}`,
         view,
@@ -56,7 +59,7 @@ export class Venue {
   until(matchS: number): Sending[] {
     const all = this.#courts.flatMap((court, i) =>
       court.until(matchS).map((detection) => ({
-        camera: this.cameras.find((one) => one.courtId === `court-${i + 1}` && one.view === detection.view)!,
+        camera: this.cameras[i * VIEWS.length + VIEWS.indexOf(detection.view)]!,
         detection,
         sessionId: this.sessionOf(i),
       })),

@@ -3,6 +3,8 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, Backoff, decide } from '../../../src/camera/retryPolicy.ts';
 import type { Check } from '../../../src/cli/conformance/judge.ts';
+import { Court, type Detection } from '../../../src/cli/simulate/court.ts';
+import { Random } from '../../../src/cli/simulate/random.ts';
 import { event } from '../../harness/events.ts';
 
 type Event = ReturnType<typeof event>;
@@ -22,6 +24,9 @@ export class CarelessCamera {
   readonly #agent: http.Agent;
   readonly #end = new AbortController();
   readonly #source: string;
+  readonly #match = new Court(new Random(1), 'pickleball');
+  #matchS = 0;
+  #seen: Detection[] = [];
   #confirmed: Event[] = [];
 
   constructor(flaw: Check['name'] | undefined, port: number, token: string) {
@@ -47,15 +52,17 @@ export class CarelessCamera {
     this.#end.abort();
   }
 
+  /** What a match goes on to show, as if it was now. */
   #see(): Event[] {
-    return Array.from({ length: this.#flaw === 'batches' ? 1 : BATCH }, () =>
-      event({
-        event_id: randomUUID(),
-        source: this.#source,
-        eot: this.#now(),
-        payload: { x_ft: Math.random() * 20, y_ft: Math.random() * 44 },
-      }),
-    );
+    const wanted = this.#flaw === 'batches' ? 1 : BATCH;
+    while (this.#seen.length < wanted) {
+      this.#seen.push(...this.#match.until(this.#matchS++).filter(({ revision }) => revision === 0));
+    }
+    return this.#seen
+      .splice(0, wanted)
+      .map(({ type, payload }) =>
+        event({ event_id: randomUUID(), source: this.#source, eot: this.#now(), type, payload }),
+      );
   }
 
   #now(): string {

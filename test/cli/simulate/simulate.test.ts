@@ -6,10 +6,10 @@ import { BIN, cleanEnvironment, courtd, Daemon, start } from '../../harness/daem
 /** The summary that ends a run, as numbers. */
 function summaryOf(stdout: string) {
   const summary =
-    /^(\d+) requests?: (\d+) events? stored, (\d+) duplicates?, (\d+) refused, (\d+) not delivered; the first court is session (\S+)\n$/;
+    /^(\d+) requests?: (\d+) events? stored, (\d+) duplicates?, (\d+) refused, (\d+) not delivered; (\d+) events\/s for ([\d.]+) s, answered in ([\d.]+) ms \(p50\) and ([\d.]+) ms \(p99\); the first court is session (\S+)\n$/;
   const [, ...parts] = summary.exec(stdout) ?? [];
-  const [requests, stored, duplicates, refused, waiting] = parts.map(Number);
-  return { requests, stored, duplicates, refused, waiting, session: parts[5] };
+  const [requests, stored, duplicates, refused, waiting, rate, seconds, p50, p99] = parts.map(Number);
+  return { requests, stored, duplicates, refused, waiting, rate, seconds, p50, p99, session: parts[9] };
 }
 
 /** Takes some seconds of waiting: beside all others. */
@@ -32,6 +32,12 @@ t.test(
     const timedSummary = summaryOf(stdout);
     t.match(timedSummary, { refused: 0, waiting: 0, session: /^sim-1-\d{8}T\d{6}Z-court-1$/ }, stdout);
     t.ok(Number(timedSummary.stored) > 20);
+    const { stored = 0, rate = 0, seconds = 0, p50 = 0, p99 = 0 } = timedSummary;
+    t.ok(
+      Math.abs(rate - stored / seconds) <= rate / 10 + 1,
+      `${stored} in ${seconds} s are not ${rate} a second`,
+    );
+    t.ok(p50 > 0 && p50 <= p99, stdout);
     endless.kill('SIGTERM');
     t.strictSame(await exited, [0, null]);
     const endlessSummary = summaryOf(await said);
@@ -46,11 +52,13 @@ t.test(
 );
 
 t.test('without a box nothing is stored, and without a token nothing is sent: both fail', async (t) => {
-  const [none, tokenless, printed] = await Promise.all([
+  const [none, tokenless, printed, tooFast] = await Promise.all([
     boxless,
     courtd(['simulate']),
-    courtd(['simulate', '--print', '3']),
+    courtd(['simulate', '--print', '3', '--sport', 'padel', '--rate', '200000']),
+    courtd(['simulate', '--print', '3', '--rate', '200001']),
   ]);
+  t.match(tooFast, { status: 2, stdout: '', stderr: '200000' });
   t.match(none, { status: 1, stdout: / 0 events stored, / });
   t.match(none.stderr, /court-1-cam-2: no answer\n/);
   t.match(none.stderr, /\ncourtd: No event was stored at [^\n]+\n$/);
