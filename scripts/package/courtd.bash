@@ -5,8 +5,8 @@ _courtd() {
   # The options that take a value; each takes one in every command that has it.
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
     --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
-    -o --output --keep --older-than --after --session --source --court-lines
-    --url --creds --ca --monitor --box --feed --ship-hold --token --courts --rate --seed --for '
+    -o --output --keep --older-than --after --session --source --court-lines --y-from
+    --url --creds --ca --monitor --box --feed --ship-hold --token --courts --sport --rate --seed --for '
   COMPREPLY=()
 
   # words: the command and its arguments; option: the option whose value is being typed.

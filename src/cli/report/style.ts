@@ -61,7 +61,7 @@ figcaption b { display: block; color: var(--ink); font-size: .9375rem; font-weig
 .scroll { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-size: .875rem; }
 th, td { padding: .3125rem .75rem .3125rem 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; white-space: nowrap; }
-thead th { color: var(--quiet); font-weight: 400; vertical-align: bottom; }
+thead th { color: var(--quiet); font-weight: 400; vertical-align: bottom; overflow-wrap: normal; }
 tbody th { font-weight: 600; }
 th { white-space: normal; overflow-wrap: anywhere; }
 td.number { text-align: right; }

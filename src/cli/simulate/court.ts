@@ -101,7 +101,7 @@ export class Court {
     if (atS >= this.#nextHitS) this.#hit(atS);
   }
 
-  /** @returns where a player runs to, from the net as far as he is told. */
+  /** @returns the middle of a player's half, so far from the net. */
   #waiting(player: number, depth: number): Place {
     return { x: this.#sport.court.width / 2, y: this.#behindNet(player, depth) };
   }

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PORT } from '../../base/limits.ts';
 import { integer, notEmpty, option, parseDuration } from '../options/optionParsers.ts';
-import { SPORTS } from './sports.ts';
 
 /** Events a second: more than a box takes, or this program makes. */
 const RATE_MAX = 200_000;
@@ -38,7 +37,7 @@ export function addSimulate(program: Command): void {
     .option('--courts <n>', 'courts, each with three cameras', integer(1, 100), 2)
     .addOption(
       new Option('--sport <sport>', 'what is played: shots, speeds and the court are those of the sport')
-        .choices(SPORTS)
+        .choices(['pickleball', 'badminton', 'tennis', 'padel'])
         .default('pickleball'),
     )
     .option(

@@ -1,8 +1,6 @@
 import { COURTS, type Court, type CourtName } from '../../analysis/court.ts';
 
-/** Those that a match can be of. */
-export const SPORTS = ['pickleball', 'badminton', 'tennis', 'padel'] as const satisfies readonly CourtName[];
-export type SportName = (typeof SPORTS)[number];
+export type SportName = Exclude<CourtName, 'none'>;
 
 /** How a stroke usually goes. */
 export interface Shot {
@@ -31,13 +29,9 @@ export interface Sport {
   readonly bounceShare: number;
 }
 
-const shot = (name: string, depth: number, spread: number, kmh: number, weight = 1): Shot => ({
-  name,
-  depth,
-  spread,
-  kmh,
-  weight,
-});
+function shot(name: string, depth: number, spread: number, kmh: number, weight = 1): Shot {
+  return { name, depth, spread, kmh, weight };
+}
 
 /** Names as the sports have them; of badminton as annotated matches do. Depths and speeds are those of club players. */
 const TABLE: Readonly<Record<SportName, Omit<Sport, 'court'>>> = {
