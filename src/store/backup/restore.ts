@@ -19,7 +19,8 @@ import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/da
 import { lockDirectory } from '../directory/directoryLock.ts';
 import { beginEpoch } from '../layout/epochs.ts';
 import { type Header, headerOf, readHeader } from '../layout/fileHeader.ts';
-import { SCHEMA_VERSION } from '../layout/schema.ts';
+import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
+import { valueFault } from '../layout/valueFault.ts';
 import { explain } from '../open/openErrors.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
@@ -64,7 +65,6 @@ export async function restoreDatabase(directory: string, file: string): Promise<
       removeLeftovers(directory, (name) => name === path.basename(target));
       const partial = createPartial(target);
       const contents = await copyAndVerify(file, source, partial);
-      renumber(partial);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = await replace(target, partial);
@@ -121,7 +121,10 @@ function isSame(fd: number, file: string): boolean {
   return one.dev === other?.dev && one.ino === other.ino;
 }
 
-/** Copies the backup, with its WAL or journal, into a single file, and verifies that. */
+/**
+ * Copies the backup, with its WAL or journal, into a single file, verifies that, and makes of it what a daemon of this version
+ * uses.
+ */
 async function copyAndVerify(file: string, source: readonly Part[], partial: string): Promise<Contents> {
   for (const { companion, fd } of source) {
     if (companion !== '') createPrivate(partial + companion);
@@ -131,11 +134,31 @@ async function copyAndVerify(file: string, source: readonly Part[], partial: str
   try {
     // Checkpoints the whole WAL into the copy.
     openExclusively(partial).close();
-    return verifyDatabase(partial, { indexes: true });
+    const contents = verifyDatabase(partial, { indexes: true });
+    makeCurrent(partial);
+    return contents;
   } catch (error) {
     if (failureKind(error) === 'full') throw error;
     const what = error instanceof OperatorError ? error.message : 'is damaged';
     throw new OperatorError(`${file} ${what}: nothing was changed. Restore another backup.`);
+  }
+}
+
+/**
+ * Brings the copy to the present layout: the backup is the copy that an upgrade would make first. Then begins an epoch: the seqs
+ * after those of the backup will be assigned to other events than before.
+ * @throws {OperatorError} where it holds values that courtd never writes; the message is the end of a sentence about it.
+ */
+function makeCurrent(file: string): void {
+  const db = openExclusively(file);
+  try {
+    migrate(db);
+    const fault = valueFault(db);
+    if (fault !== undefined) throw new OperatorError(fault);
+    beginEpoch(db);
+    db.exec('COMMIT');
+  } finally {
+    db.close();
   }
 }
 
@@ -220,17 +243,6 @@ async function tryOpenExclusively(file: string): Promise<Database.Database | und
       if (kind === 'busy' || kind === 'full') throw error;
       return undefined;
     }
-  }
-}
-
-/** The seqs after those of the backup will be assigned to other events than before. */
-function renumber(file: string): void {
-  const db = openExclusively(file);
-  try {
-    beginEpoch(db);
-    db.exec('COMMIT');
-  } finally {
-    db.close();
   }
 }
 

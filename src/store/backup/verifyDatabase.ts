@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from '../layout/schema.ts';
+import { startFault } from '../open/startFault.ts';
 
 /** What a database contains. */
 export interface Contents {
@@ -15,7 +16,7 @@ export interface Contents {
 }
 
 /**
- * Reads every page of a copy that nobody else has open.
+ * Reads every page of a copy that nobody else has open, and checks what a start does.
  * @param indexes also compares the indexes with their tables, which takes four seconds where the quick check
  * takes one. A copy that SQLite has just written does not need it.
  * @throws {OperatorError} where it is not an intact courtd database that this version can read; the message
@@ -32,6 +33,8 @@ export function verifyDatabase(file: string, { indexes = false } = {}): Contents
     if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
       throw new OperatorError('is damaged');
     }
+    const fault = startFault(db);
+    if (fault !== undefined) throw new OperatorError(fault);
     const contents = db.prepare<[], Contents>(`
       SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
              (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);

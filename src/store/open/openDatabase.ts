@@ -4,13 +4,13 @@ import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
-import { UNFLUSHED } from '../dedup/dedupIndex.ts';
 import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { withReserve } from '../directory/diskReserve.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
-import { explain, noDatabase } from './openErrors.ts';
+import { explain, noDatabase, unsound } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
+import { startFault } from './startFault.ts';
 
 /** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
 const PAGE_CACHE_KIB = 8_000;
@@ -92,9 +92,8 @@ function refuseForeign(file: string, directory: string): void {
 }
 
 /**
- * Checks the tables that every event needs, and what a start reads; checking the whole file would take
- * seconds. Where there is a WAL, over a read-only connection: closing one that can write would checkpoint the
- * WAL into the damaged file.
+ * Where there is a WAL, over a read-only connection: closing one that can write would checkpoint the WAL into the
+ * damaged file.
  */
 function refuseDamaged(file: string): void {
   if (fs.statSync(file).size === 0) return;
@@ -103,19 +102,12 @@ function refuseDamaged(file: string): void {
   try {
     // The power failed while the database was being created.
     if (layoutOf(db) === 0) return;
-    for (const table of CHECKED_TABLES) {
-      const rows = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
-      const isIntact = db.pragma(`quick_check(${table})`, { simple: true }) === 'ok';
-      if (isIntact && (table !== 'flushed' || rows.get() === 1)) continue;
-      throw new Database.SqliteError(`${table} is damaged`, 'SQLITE_CORRUPT');
-    }
-    db.prepare(`SELECT max(event_id), max(seq) ${UNFLUSHED}`).get();
+    const fault = startFault(db);
+    if (fault !== undefined) throw unsound(path.dirname(file), fault);
   } finally {
     db.close();
   }
 }
-
-const CHECKED_TABLES = ['sqlite_schema', 'session', 'origin', 'flushed', 'token'];
 
 /**
  * `existsSync` would report a file in an inaccessible directory as missing, and so would `statSync` where a file stands in the

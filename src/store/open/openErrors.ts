@@ -28,6 +28,15 @@ export function noDatabase(directory: string): OperatorError {
   );
 }
 
+/** @param fault the end of a sentence about the database (startFault.ts). */
+export function unsound(directory: string, fault: string): OperatorError {
+  const isDamage = fault.startsWith('is damaged');
+  const advice = isDamage ? 'make a copy of it, then' : 'remove that with a SQLite shell, or';
+  return new OperatorError(
+    `The database in ${directory} ${fault}. Nothing was changed: ${advice} restore a backup.`,
+  );
+}
+
 /**
  * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined where access is
  * granted.
@@ -77,11 +86,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
     /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
     (directory) => `The disk of ${directory} is full: free some space and try again.`,
   ],
-  [
-    /^SQLITE_(CORRUPT|NOTADB)/,
-    (directory) =>
-      `The database in ${directory} is damaged. Nothing was changed: make a copy of it, then restore a backup.`,
-  ],
+  [/^SQLITE_(CORRUPT|NOTADB)/, (directory) => unsound(directory, 'is damaged').message],
   [
     /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
     (directory) => `The database in ${directory} is locked by another program: try again when it is done.`,
