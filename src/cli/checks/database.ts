@@ -1,10 +1,15 @@
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { type Consistency, inspect } from '../../store/inspection/inspect.ts';
 import { counted } from '../terminal/output.ts';
 import type { Box } from './box.ts';
 import { type Check, type Fault, together } from './check.ts';
 
-const RESTORE = 'Keep a copy of the database, check the disk, and restore a backup ("courtd restore").';
+export const RESTORE =
+  'Keep a copy of the database, check the disk, and restore a backup ("courtd restore").';
+export const DAMAGED =
+  'Part of the database is damaged: requests that need it are refused, and what is read of it may be incomplete.';
 const INTEGRITY_MS = 3_600_000;
 
 export const database: Check = {
@@ -13,17 +18,25 @@ export const database: Check = {
   look: async (box) => {
     const { events, sessions } = await box.database();
     const has = `${counted(events, 'event')} of ${counted(sessions, 'session')}`;
+    const met = await metByDaemon(box);
     if (!box.isFull) {
-      return ok(`${has}; its header, its layout, its small tables and its newest event are right.`);
+      return met ?? ok(`${has}; its header, its layout, its small tables and its newest events are right.`);
     }
     try {
-      const findings = [await aboutPages(box), ...(await aboutContents(box))];
+      const findings = [met, await aboutPages(box), ...(await aboutContents(box))];
       return together(findings, ok(`${has}: every page, every key and every count is right.`));
     } finally {
       box.progress.clear();
     }
   },
 };
+
+/** What a camera or a prune has come across, where nobody else has looked yet. */
+async function metByDaemon({ data }: Box): Promise<Fault> {
+  const daemon = await askDaemon<DaemonStatus>(data, STATUS_PATH).catch(() => undefined);
+  if (daemon === undefined || daemon.damage_reports === 0) return undefined;
+  return fail(DAMAGED, RESTORE);
+}
 
 async function aboutPages({ data, progress, signal }: Box): Promise<Fault> {
   const startedAt = performance.now();

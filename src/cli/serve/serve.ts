@@ -130,6 +130,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
         tls: certificate !== undefined,
         certificate: certificate?.validity ?? null,
         is_full: health.isFull,
+        damage_reports: health.damageReports,
         min_free_bytes: options.minFree,
         probe_mark: telemetry.probeMark,
         ...telemetry.report(),

@@ -9,6 +9,7 @@ import {
 import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import type { ShipView } from '../../ship/feed/shipStatus.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
+import { DAMAGED, RESTORE } from '../checks/database.ts';
 import { counted } from '../terminal/output.ts';
 import { bytesFor, span } from '../terminal/units.ts';
 import type { DaemonView, StoreView } from './views.ts';
@@ -60,6 +61,9 @@ export function findProblems(
   const found = [
     ...(hangs === undefined ? [] : [fail('daemon_hangs', hangs.message, RESTART)]),
     ...(daemon === undefined && hangs === undefined ? [STOPPED] : []),
+    ...(store.isDamaged || (daemon?.damage_reports ?? 0) > 0
+      ? [fail('database_damaged', DAMAGED, RESTORE)]
+      : []),
     ...tokenProblems(store),
     ...(daemon === undefined ? [] : [...sourceProblems(daemon), ...certificateProblems(daemon, nowMs)]),
     ...diskProblems(daemon, store),
@@ -86,7 +90,7 @@ const STOPPED = fail(
 );
 
 function tokenProblems({ tokens }: StoreView): StatusProblem[] {
-  if (tokens.active + tokens.retiring > 0) return [];
+  if (tokens.active !== 0 || tokens.retiring !== 0) return [];
   const message = 'There is no token: every request is refused.';
   return [fail('no_token', message, 'Make one with "courtd token rotate", and give it to every camera.')];
 }

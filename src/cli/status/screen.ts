@@ -98,7 +98,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
   const lines = [
     running
       ? `daemon  ${daemon.listening}${daemon.tls ? ' (TLS)' : ''}, version ${daemon.version}, up ${ago(daemon.started_at!)}; ` +
-        `${counted(tokens.active, 'token')}${tokens.retiring ? `, ${tokens.retiring} retiring` : ''}`
+        `${tokens.active === null ? '- tokens' : counted(tokens.active, 'token')}${tokens.retiring ? `, ${tokens.retiring} retiring` : ''}`
       : `daemon  ${daemon.running ? 'does not answer' : 'stopped'}; what follows is from the database`,
     ...(running
       ? [
@@ -109,7 +109,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       : []),
     // What a narrow terminal cuts off is what matters least.
     `store   ${bytesFor(store.free_bytes)} free${days}; ${backup}; ` +
-      `${number(store.events)} ${store.events === 1 ? 'event' : 'events'} in ${counted(store.sessions, 'session')}, ${bytesFor(store.bytes)}`,
+      `${number(store.events)} ${store.events === 1 ? 'event' : 'events'} in ${store.sessions === null ? '- sessions' : counted(store.sessions, 'session')}, ${bytesFor(store.bytes)}`,
     ...shipLines(status.ship),
   ];
   return lines.map((line) => cut(line, canvas.columns ?? line.length));

@@ -15,15 +15,15 @@ export interface Status {
     readonly tls: boolean | null;
   };
   readonly store: {
-    readonly events: number;
-    readonly sessions: number;
+    readonly events: number | null;
+    readonly sessions: number | null;
     readonly bytes: number;
     readonly wal_bytes: number;
     readonly free_bytes: number;
     readonly days_left: number | null;
     readonly last_backup_at: string | null;
   };
-  readonly tokens: { readonly active: number; readonly retiring: number };
+  readonly tokens: { readonly active: number | null; readonly retiring: number | null };
   readonly rates: { readonly [Rate in keyof RateReport]: number | null };
   readonly ship: ShipStatus | null;
   readonly sources: readonly Omit<SourceReport, 'quiet_s' | 'last_hour'>[];

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
+import { OperatorError } from '../../base/operatorError.ts';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
@@ -9,7 +10,8 @@ import { lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { freeBytes } from '../../store/directory/diskReserve.ts';
 import { type RecentSource, recentSources, summarizeStore } from '../../store/read/storeSummary.ts';
-import { listTokens, tokenState } from '../../store/tokens/tokens.ts';
+import { failureKind } from '../../store/sqlite/errors.ts';
+import { listTokens, type TokenState, tokenState } from '../../store/tokens/tokens.ts';
 import { SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from '../checks/unitSettings.ts';
 import { hasFailed } from '../checks/units.ts';
 import { withDatabase } from '../options/withDatabase.ts';
@@ -21,6 +23,8 @@ export interface StoreView {
   readonly directory: string;
   readonly store: Status['store'];
   readonly tokens: Status['tokens'];
+  /** Parts of it could not be read: what they would say is null. */
+  readonly isDamaged: boolean;
   readonly recent: readonly RecentSource[];
   readonly ship: ShipView;
   /** The last run of courtd-backup.service, where courtd.service serves this data directory. */
@@ -28,6 +32,21 @@ export interface StoreView {
   /** When the oldest event was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
 }
+
+const UNKNOWN_SHIP: ShipView = {
+  running: false,
+  isSetUp: false,
+  box: null,
+  epoch: null,
+  url: null,
+  state: 'off',
+  shipped_seq: null,
+  newest_seq: null,
+  behind_events: null,
+  behind_s: null,
+  last_ack_at: null,
+  error: null,
+};
 
 /** What the daemon says: undefined where none runs, and why where it does not answer. */
 export interface DaemonView {
@@ -49,35 +68,50 @@ export function hasDatabase(directory: string): boolean {
 export async function readStoreView(data: string, before?: StoreView): Promise<StoreView> {
   const hasBackupFailed = await askForBackup(data);
   const nowMs = Date.now();
-  const read = async (db: Database): Promise<StoreView> => {
-    const { events, sessions, oldestMs, growthBytesPerDay = 0 } = summarizeStore(db, nowMs);
-    const states = listTokens(db).map((token) => tokenState(token, nowMs));
+  let isDamaged = false;
+  const unlessDamaged = async <Result>(part: () => Result | Promise<Result>): Promise<Result | undefined> => {
+    try {
+      return await part();
+    } catch (error) {
+      if (failureKind(error instanceof OperatorError ? error.cause : error) !== 'damaged') throw error;
+      isDamaged = true;
+      return undefined;
+    }
+  };
+  const read = async (db?: Database): Promise<StoreView> => {
+    const summary = await unlessDamaged(() => db && summarizeStore(db, nowMs));
+    const tokens = await unlessDamaged(() => db && listTokens(db));
+    const states = tokens?.map((token) => tokenState(token, nowMs));
+    const count = (wanted: TokenState) => states?.filter((state) => state === wanted).length ?? null;
+    const recent = before?.recent ?? (await unlessDamaged(() => db && recentSources(db, nowMs))) ?? [];
+    const settings = shipSettingsOf(process.env);
+    const ship = (await unlessDamaged(() => db && readShipView(data, db, settings))) ?? UNKNOWN_SHIP;
+    const { growthBytesPerDay = 0 } = summary ?? {};
     const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     const free = freeBytes(data);
     const backupMs = lastBackupMs(data);
     return {
       directory: data,
       store: {
-        events,
-        sessions,
+        events: summary?.events ?? null,
+        sessions: summary?.sessions ?? null,
         bytes: sizeOf(databaseFile(data)),
         wal_bytes: sizeOf(`${databaseFile(data)}-wal`),
         free_bytes: free,
         days_left: growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null,
         last_backup_at: isoTime(backupMs ?? null),
       },
-      tokens: {
-        active: states.filter((state) => state === 'active').length,
-        retiring: states.filter((state) => state === 'retiring').length,
-      },
-      recent: before?.recent ?? recentSources(db, nowMs),
-      ship: await readShipView(data, db, shipSettingsOf(process.env)),
+      tokens: { active: count('active'), retiring: count('retiring') },
+      isDamaged,
+      recent,
+      ship,
       hasBackupFailed,
-      oldestMs,
+      oldestMs: summary?.oldestMs,
     };
   };
   // As `support` prints it, which also reads the journal and writes a file.
-  return withDatabase({ data }, read, { staysRoot: true });
+  const view = await unlessDamaged(() => withDatabase({ data }, read, { staysRoot: true }));
+  return view ?? (await read());
 }
 
 async function askForBackup(data: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { isServed } from '../directory/directoryLock.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../layout/storedEvent.ts';
 import { openDatabase } from '../open/openDatabase.ts';
-import { countEvents, type EventCounts } from '../read/storeSummary.ts';
+import { countEvents, type EventCounts, recentSources } from '../read/storeSummary.ts';
 import { listTokens, type Token } from '../tokens/tokens.ts';
 
 /** What a database shows without being read as a whole. */
@@ -16,13 +16,15 @@ export interface QuickLook extends EventCounts {
 }
 
 /**
- * Checks the header, the layout, the small tables and the newest event.
+ * Checks the header, the layout, the small tables and the newest events.
  * @throws {OperatorError} and SQLite's errors, where one of them is damaged.
  */
 export function quickLook(directory: string): QuickLook {
   const isRunning = isServed(directory);
   const db = openDatabase(directory, { check: true });
   try {
+    // The newest events, as `status` reads them.
+    recentSources(db, Date.now());
     return { isServed: isRunning, ...countEvents(db), newestMs: newestMs(db), tokens: listTokens(db) };
   } finally {
     db.close();

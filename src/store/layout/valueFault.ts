@@ -14,6 +14,9 @@ import { LAST_GIVEN_SEQ } from './epochs.ts';
 const SEQ_MAX = 2 ** 52;
 /** The end of the year 9999, in milliseconds since 1970-01-01T00:00:00Z: what ISO 8601 has four digits for. */
 const TIME_MAX = Date.UTC(10_000, 0) - 1;
+
+/** Whether courtd may have written it: milliseconds since 1970-01-01T00:00:00Z. */
+export const isTime = (ms: unknown) => typeof ms === 'number' && ms >= 0 && ms <= TIME_MAX;
 const HASH_BYTES = 32;
 
 const seq = (column: string) => `${column} BETWEEN 0 AND ${SEQ_MAX}`;

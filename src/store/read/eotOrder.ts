@@ -76,7 +76,10 @@ export function sortByEot(
  */
 function flushedSeqs(db: Database, session: number, upTo: number): Float64Array {
   // Not what the session has counted, which may be damaged: memory is taken for it.
-  const count = db.prepare<[number], number>('SELECT count(*) FROM key WHERE session = ?').pluck().get(session)!;
+  const count = db
+    .prepare<[number], number>('SELECT count(*) FROM key WHERE session = ?')
+    .pluck()
+    .get(session)!;
   const find = db
     .prepare<[number, number, number, number], number>(
       'SELECT seq FROM key WHERE session = ? AND hash >= ? AND hash < ? AND seq <= ?',

@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { SOURCES_KNOWN } from '../../base/limits.ts';
+import { isTime } from '../layout/valueFault.ts';
+import { damage } from '../sqlite/errors.ts';
 
 const DAY_MS = 86_400_000;
 /** The time span from which growth is extrapolated, at most and at least: a shorter one predicts nothing. */
@@ -94,6 +96,7 @@ export function recentSources(db: Database, nowMs: number): RecentSource[] {
   for (let before = Number.MAX_SAFE_INTEGER; performance.now() < until; ) {
     const rows = chunk.all(before, RECENT.chunk);
     if (rows.length === 0) break;
+    if (!rows.every(({ lastMs }) => isTime(lastMs))) throw damage('event');
     for (const { origin, lastMs } of rows) lastOf.set(origin, Math.max(lastMs, lastOf.get(origin) ?? lastMs));
     before = Math.min(...rows.map(({ seq }) => seq));
     if (Math.max(...rows.map(({ lastMs }) => lastMs)) < nowMs - RECENT.ms) break;

@@ -1,4 +1,6 @@
 import type { Database } from 'better-sqlite3';
+import { isTime } from '../layout/valueFault.ts';
+import { damage } from '../sqlite/errors.ts';
 
 /** A refused request, as it is kept. */
 export interface Rejection {
@@ -37,9 +39,12 @@ const SELECT = `
          body, body_bytes AS bodyBytes
     FROM rejection`;
 
-/** @returns what is stored, the oldest first. */
+/** @returns what is stored, the oldest first. @throws {SqliteError} */
 export function readRejections(db: Database): Rejection[] {
-  return db.prepare<[], Rejection>(`${SELECT} ORDER BY turn`).all();
+  const all = db.prepare<[], Rejection>(`${SELECT} ORDER BY turn`).all();
+  // The next turns are counted from here.
+  if (all.some(({ turn, atMs }) => !Number.isSafeInteger(turn) || !isTime(atMs))) throw damage('rejection');
+  return all;
 }
 
 /** Call it inside a transaction. */

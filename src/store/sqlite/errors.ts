@@ -20,6 +20,11 @@ const KINDS: ReadonlyArray<readonly [RegExp, FailureKind]> = [
   [/^SQLITE_(CORRUPT|NOTADB)/, 'damaged'],
 ];
 
+/** @returns the error for a value that courtd never writes: what SQLite says of a damaged page. */
+export function damage(what: string): unknown {
+  return new Database.SqliteError(`${what} is damaged`, 'SQLITE_CORRUPT');
+}
+
 /** Anything that is not SQLite's is 'unexpected'. */
 export function failureKind(error: unknown): FailureKind {
   if (!(error instanceof Database.SqliteError)) return 'unexpected';

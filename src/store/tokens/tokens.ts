@@ -4,6 +4,8 @@ import type { Database } from 'better-sqlite3';
 import { TOKEN_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { withReserve } from '../directory/diskReserve.ts';
+import { isTime } from '../layout/valueFault.ts';
+import { damage } from '../sqlite/errors.ts';
 
 /**
  * The venue's shared tokens (spec 5). Only their SHA-256 is stored: a token is shown once, when it is
@@ -102,9 +104,13 @@ export function revokeToken(db: Database, id: number, nowMs: number): Token {
 
 const COLUMNS = 'id, created_ms, expires_ms, revoked_ms, last_used_ms, last_used_from';
 
-/** @returns all tokens, in order of creation. */
+/** @returns all tokens, in order of creation. @throws {SqliteError} */
 export function listTokens(db: Database): Token[] {
-  return db.prepare<[], Token>(`SELECT ${COLUMNS} FROM token ORDER BY id`).all();
+  const tokens = db.prepare<[], Token>(`SELECT ${COLUMNS} FROM token ORDER BY id`).all();
+  const timesOf = ({ created_ms, expires_ms, revoked_ms, last_used_ms }: Token) =>
+    [created_ms, expires_ms, revoked_ms, last_used_ms].filter((ms) => ms !== null);
+  if (!tokens.flatMap(timesOf).every(isTime)) throw damage('token');
+  return tokens;
 }
 
 /** @returns when the newest token was created, by the clock of the box; 0 without tokens. */
