@@ -7,6 +7,7 @@ import { markClock } from './directory/clockMark.ts';
 import { databaseFile } from './directory/dataDirectory.ts';
 import { lockDirectory } from './directory/directoryLock.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
+import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
 import { keepReserve } from './directory/reserveKeeper.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, openDatabase } from './open/openDatabase.ts';
@@ -28,7 +29,10 @@ import type { CommitMeter } from './write/commitMeter.ts';
 import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './write/groupCommit.ts';
 
 /** What the daemon logs about the store. */
-export type StoreEvents = GroupCommitEvents & WalEvents & UpgradeEvents;
+export interface StoreEvents extends GroupCommitEvents, WalEvents, UpgradeEvents {
+  /** There was no database: a new one was made. */
+  made(): void;
+}
 
 const ignore = () => {};
 /** For callers without a log, which replace the members that they need. */
@@ -40,6 +44,7 @@ export const UNLOGGED = {
   walLarge: ignore,
   walSmall: ignore,
   upgrading: ignore,
+  made: ignore,
 } satisfies Partial<StoreEvents>;
 
 /** Other bounds, for tests and benchmarks. */
@@ -100,6 +105,7 @@ export class Store {
     let db: Database | undefined;
     try {
       const before = inodeOf(directory);
+      const isNew = lacksDatabase(directory);
       db = openDatabase(directory, make);
       const lock = lockDirectory(directory);
       if (inodeOf(directory) !== before) {
@@ -118,6 +124,10 @@ export class Store {
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');
       const store = new Store(lock, db, directory, on, options);
+      if (isNew) {
+        noteNewDatabase(directory, Date.now());
+        on.made();
+      }
       if (full !== undefined) void store.#retryRecoveryBarrier(full);
       return store;
     } catch (error) {

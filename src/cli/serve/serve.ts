@@ -83,7 +83,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const socket = takeSocket();
   notifier.starting();
   const health: Health = { isFull: false, damageReports: 0 };
-  const store = await Store.open(options.data, storeEvents(log, health));
+  const store = await Store.open(options.data, storeEvents(log, health, options.data));
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
   const accessLog = new AccessLog(logger);
   const telemetry = new Telemetry(new RejectionLog(store.rejections()));
@@ -264,7 +264,7 @@ interface Health {
   damageReports: number;
 }
 
-function storeEvents(log: Log, health: Health): StoreEvents {
+function storeEvents(log: Log, health: Health, data: string): StoreEvents {
   const { logger } = log;
   return {
     full: (error) => {
@@ -282,6 +282,7 @@ function storeEvents(log: Log, health: Health): StoreEvents {
     walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
     upgrading: ({ doing, bytes, ...line }) =>
       logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
+    made: () => logger.warn({ data }, NEW_DATABASE),
     healed: () => {
       health.isFull = false;
       logger.info('there is room on the disk again: events are stored');
@@ -307,6 +308,8 @@ function reasonOf(error: unknown): string {
   return failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED;
 }
 
+const NEW_DATABASE =
+  'there was no database, so a new, empty one was made: where this box is not new, is its disk mounted?';
 const DISK_FAILED =
   'the disk failed to read or write, so nothing can be guaranteed any more: check the disk, and start courtd again';
 const PART_DAMAGED =

@@ -64,6 +64,7 @@ export function findProblems(
     ...(store.isDamaged || (daemon?.damage_reports ?? 0) > 0
       ? [fail('database_damaged', DAMAGED, RESTORE)]
       : []),
+    ...newDatabaseProblems(store),
     ...tokenProblems(store),
     ...(daemon === undefined ? [] : [...sourceProblems(daemon), ...certificateProblems(daemon, nowMs)]),
     ...diskProblems(daemon, store),
@@ -88,6 +89,14 @@ const STOPPED = fail(
   'The daemon does not run: no event is taken.',
   'Start it ("sudo systemctl start courtd.socket courtd.service"), and look at its log ("journalctl -u courtd").',
 );
+
+function newDatabaseProblems({ newMs, directory }: StoreView): StatusProblem[] {
+  if (newMs === undefined) return [];
+  const message = `${directory} is new: there was no database in it ${span(newMs / 1_000)} ago. Is its disk mounted?`;
+  const advice =
+    'Where the box itself is new, all is well: this is over after a day. Else stop courtd, and mount its disk.';
+  return [warn('new_database', message, advice)];
+}
 
 function tokenProblems({ tokens }: StoreView): StatusProblem[] {
   if (tokens.active !== 0 || tokens.retiring !== 0) return [];

@@ -9,6 +9,7 @@ import { shipSettingsOf } from '../../ship/settings.ts';
 import { lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { freeBytes } from '../../store/directory/diskReserve.ts';
+import { newDatabaseAgeMs } from '../../store/directory/newDatabase.ts';
 import { type RecentSource, recentSources, summarizeStore } from '../../store/read/storeSummary.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import { listTokens, type TokenState, tokenState } from '../../store/tokens/tokens.ts';
@@ -25,6 +26,8 @@ export interface StoreView {
   readonly tokens: Status['tokens'];
   /** Parts of it could not be read: what they would say is null. */
   readonly isDamaged: boolean;
+  /** For how long there has been a new database, in milliseconds; undefined where it is not new. */
+  readonly newMs: number | undefined;
   readonly recent: readonly RecentSource[];
   readonly ship: ShipView;
   /** The last run of courtd-backup.service, where courtd.service serves this data directory. */
@@ -103,6 +106,7 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
       },
       tokens: { active: count('active'), retiring: count('retiring') },
       isDamaged,
+      newMs: newDatabaseAgeMs(data, nowMs),
       recent,
       ship,
       hasBackupFailed,

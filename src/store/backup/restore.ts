@@ -17,6 +17,7 @@ import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate } from '../../base/privateFile.ts';
 import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { lockDirectory } from '../directory/directoryLock.ts';
+import { forgetNewDatabase } from '../directory/newDatabase.ts';
 import { beginEpoch } from '../layout/epochs.ts';
 import { type Header, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
@@ -68,9 +69,12 @@ export async function restoreDatabase(directory: string, file: string): Promise<
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = await replace(target, partial);
+      forgetNewDatabase(directory);
       return { ...contents, previousDatabase };
     } finally {
       removePartial(partialNameOf(target));
+      // It would look like one of a database that was there.
+      if (!fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
       lock.close();
     }
   } catch (error) {

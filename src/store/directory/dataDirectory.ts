@@ -20,6 +20,7 @@ const OWN_FILES = [
   'courtd.lock',
   'courtd.prune',
   'courtd.clock',
+  'courtd.new',
   'courtd.reserve',
   'courtd.ship',
   'courtd.shipper',

@@ -6,9 +6,10 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { withReserve } from '../directory/diskReserve.ts';
+import { lacksDatabase } from '../directory/newDatabase.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
-import { explain, noDatabase, unsound } from './openErrors.ts';
+import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
 import { startFault } from './startFault.ts';
 
@@ -55,6 +56,8 @@ export function openDatabase(
   try {
     enterDirectory(directory, staysRoot);
     if (create) {
+      const lost = lacksDatabase(directory) ? lostDatabase(directory) : undefined;
+      if (lost !== undefined) throw lost;
       makeDataDirectory(directory);
       createPrivateIfMissing(file);
     }

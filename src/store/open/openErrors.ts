@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { OperatorError } from '../../base/operatorError.ts';
 import { databaseFile } from '../directory/dataDirectory.ts';
+import { filesBesideDatabase } from '../directory/newDatabase.ts';
 import { permissionHint } from '../directory/permissionHint.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
 
@@ -23,8 +24,25 @@ export function explain(error: unknown, directory: string): unknown {
 
 /** @returns what a command says that works on what is there. */
 export function noDatabase(directory: string): OperatorError {
+  return (
+    lostDatabase(directory) ??
+    new OperatorError(
+      `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
+    )
+  );
+}
+
+/**
+ * A new database in its place would hide that a disk is not mounted, or that somebody has moved the other one away.
+ * @returns why none is made there; undefined where nothing lies there that belongs to one.
+ */
+export function lostDatabase(directory: string): OperatorError | undefined {
+  const left = filesBesideDatabase(directory);
+  if (left.length === 0) return undefined;
   return new OperatorError(
-    `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one, and --data names another directory.`,
+    `There is no courtd database in ${directory}, or it is empty, and there was one: ${left.join(', ')} are left of it. Is its disk ` +
+      'mounted, was courtd.db moved? Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those ' +
+      'files to another directory first.',
   );
 }
 
