@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import { reasonOf } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
@@ -32,16 +33,16 @@ export async function* readUnpacked(file: string, onRead: (bytes: number) => voi
 /** The first piece has two bytes at least, unless the file has fewer. */
 async function* readPieces(file: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
   try {
-    const isStdin = file === STDIN;
-    const fd = isStdin ? process.stdin.fd : asCaller(() => fs.openSync(file, 'r'));
     let kept: Buffer[] = [];
-    const options = { fd, autoClose: !isStdin, highWaterMark: READ_BYTES };
-    for await (const piece of fs.createReadStream(file, options)) {
-      onRead(piece.length);
-      kept.push(piece);
-      if (kept.length === 1 && piece.length === 1) continue;
-      yield Buffer.concat(kept);
-      kept = [];
+    for await (const some of openStream(file)) {
+      onRead(some.length);
+      for (let at = 0; at < some.length; at += READ_BYTES) {
+        const piece = some.subarray(at, at + READ_BYTES);
+        kept.push(piece);
+        if (kept.length === 1 && piece.length === 1) continue;
+        yield Buffer.concat(kept);
+        kept = [];
+      }
     }
     yield* kept;
   } catch (error) {
@@ -49,6 +50,13 @@ async function* readPieces(file: string, onRead: (bytes: number) => void): Async
     if (failure.errno === undefined) throw error;
     throw new UnreadableFile(`it cannot be read: ${reasonOf(failure)}.`);
   }
+}
+
+/** Standard input by its own stream: with that, Node has made a pipe non-blocking, and whoever reads it otherwise gets EAGAIN. */
+function openStream(file: string): AsyncIterable<Buffer> {
+  // Destroyed once it has been read: then nothing keeps the process, and a second time there is nothing.
+  if (file === STDIN) return process.stdin.destroyed ? Readable.from([]) : process.stdin;
+  return fs.createReadStream('', { fd: asCaller(() => fs.openSync(file, 'r')), highWaterMark: READ_BYTES });
 }
 
 /** One piece after another, and never paused: what has been unpacked would be dropped with an error. */

@@ -18,7 +18,7 @@ import { createPrivate } from '../../base/privateFile.ts';
 import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { lockDirectory } from '../directory/directoryLock.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
-import { beginEpoch } from '../layout/epochs.ts';
+import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { type Header, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
 import { valueFault } from '../layout/valueFault.ts';
@@ -35,6 +35,8 @@ const RETRY_MS = 50;
 export interface Restored extends Contents {
   /** The path of the replaced database; null where there was none. */
   readonly previousDatabase: string | null;
+  /** Its own is the last. */
+  readonly epochs: readonly Epoch[];
 }
 
 const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
@@ -129,7 +131,11 @@ function isSame(fd: number, file: string): boolean {
  * Copies the backup, with its WAL or journal, into a single file, verifies that, and makes of it what a daemon of this version
  * uses.
  */
-async function copyAndVerify(file: string, source: readonly Part[], partial: string): Promise<Contents> {
+async function copyAndVerify(
+  file: string,
+  source: readonly Part[],
+  partial: string,
+): Promise<Omit<Restored, 'previousDatabase'>> {
   for (const { companion, fd } of source) {
     if (companion !== '') createPrivate(partial + companion);
     // Signals are handled between two turns of the event loop.
@@ -139,8 +145,7 @@ async function copyAndVerify(file: string, source: readonly Part[], partial: str
     // Checkpoints the whole WAL into the copy.
     openExclusively(partial).close();
     const contents = verifyDatabase(partial, { indexes: true });
-    makeCurrent(partial);
-    return contents;
+    return { ...contents, epochs: makeCurrent(partial) };
   } catch (error) {
     if (failureKind(error) === 'full') throw error;
     const what = error instanceof OperatorError ? error.message : 'is damaged';
@@ -151,9 +156,10 @@ async function copyAndVerify(file: string, source: readonly Part[], partial: str
 /**
  * Brings the copy to the present layout: the backup is the copy that an upgrade would make first. Then begins an epoch: the seqs
  * after those of the backup will be assigned to other events than before.
+ * @returns its epochs, the new one last.
  * @throws {OperatorError} where it holds values that courtd never writes; the message is the end of a sentence about it.
  */
-function makeCurrent(file: string): void {
+function makeCurrent(file: string): Epoch[] {
   const db = openExclusively(file);
   try {
     migrate(db);
@@ -161,6 +167,7 @@ function makeCurrent(file: string): void {
     if (fault !== undefined) throw new OperatorError(fault);
     beginEpoch(db);
     db.exec('COMMIT');
+    return readEpochs(db);
   } finally {
     db.close();
   }

@@ -66,6 +66,8 @@ export class ArrivalReader {
   readonly #first: Statement<[number], number>;
   readonly #newest: Statement<[], number>;
   readonly #rows: Statement<[Bounds], Row>;
+  readonly #range: Statement<[number, number], Row>;
+  readonly #one: Statement<[number], Row>;
   readonly #latest: Statement<[Bounds], number>;
   readonly #textsOf: ReturnType<typeof textReader>;
   readonly #lastGiven: Statement<[], number>;
@@ -81,6 +83,12 @@ export class ArrivalReader {
     this.#newest = number('SELECT max(seq) FROM event');
     const where = `FROM event e WHERE e.seq > @after AND e.seq <= @upTo${conditionsOf(filter)} ORDER BY e.seq`;
     this.#rows = db.prepare<[Bounds], Row>(`SELECT ${ROW} ${where} LIMIT @limit`).raw();
+    // Without a look at what is before or behind, which may be damaged.
+    this.#range = db.prepare<[number, number], Row>(
+      `SELECT ${ROW} FROM event e WHERE e.seq BETWEEN ? AND ? ORDER BY e.seq`,
+    );
+    this.#one = db.prepare<[number], Row>(`SELECT ${ROW} FROM event e WHERE e.seq = ?`);
+    for (const statement of [this.#range, this.#one]) statement.raw();
     this.#latest = number(`SELECT e.seq ${where} DESC LIMIT @limit`);
     this.#textsOf = textReader(db);
     this.#lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
@@ -94,6 +102,29 @@ export class ArrivalReader {
    */
   after(seq: number, limit: number): ArrivalChunk {
     return this.#read(seq, limit);
+  }
+
+  /**
+   * For a damaged database: nothing else is read.
+   * @returns the events of these seqs, fewer where they are large, and the seq up to which they are all there.
+   * @throws where one of them, or its neighbour, cannot be read.
+   */
+  between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> {
+    const events: Arrival[] = [];
+    let bytes = 0;
+    for (const row of this.#range.all(from, to)) {
+      if (bytes > READ_CHUNK_BYTES) return { events, upTo: events.at(-1)!.seq };
+      const texts = this.#textsOf(row[0], row[8], row[9]);
+      events.push(this.#event(row, texts));
+      bytes += texts.payload.length + (texts.extra?.length ?? 0);
+    }
+    return { events, upTo: to };
+  }
+
+  /** @returns the event with this seq; undefined where there is none. @throws where it cannot be read. */
+  one(seq: number): Arrival | undefined {
+    const row = this.#one.get(seq);
+    return row && this.#event(row, this.#textsOf(seq, row[8], row[9]));
   }
 
   /**
