@@ -22,12 +22,17 @@ const STDIN = '-';
  */
 export async function* readUnpacked(file: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
   const pieces = readPieces(file, onRead);
-  const first = await pieces.next();
-  if (first.done) return;
-  const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b;
-  if (isGzip) return yield* unpack(first.value, pieces);
-  yield first.value;
-  yield* pieces;
+  try {
+    const first = await pieces.next();
+    if (first.done) return;
+    const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b;
+    if (isGzip) return yield* unpack(first.value, pieces);
+    yield first.value;
+    yield* pieces;
+  } finally {
+    // Whoever stops after the first piece is not kept by what a pipe may still bring.
+    await pieces.return(undefined);
+  }
 }
 
 /** The first piece has two bytes at least, unless the file has fewer. */

@@ -1,0 +1,111 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import type { Status } from '../../src/cli/status/statusJson.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
+
+runInProcess();
+
+/** A directory without a database: of a new box, or where one was. */
+
+const NEW = /^there was no database, so a new, empty one was made: /;
+const serve = (data: string) => courtd(['serve', '--host', '127.0.0.1', '--port', '0', '--data', data]);
+
+async function problemsOf(data: string): Promise<Status['problems']> {
+  const { stdout } = await courtd(['status', '--json', '--data', data]);
+  return (JSON.parse(stdout) as Status).problems;
+}
+
+t.test('a database that serve makes is said in its log, and in status for a day', async (t) => {
+  const data = path.join(temporaryFolder(t), 'data');
+  const first = await Daemon.run(t, data, '');
+  t.match(await first.logged(NEW), { level: 'warn', data });
+  await first.stop();
+  const again = await Daemon.run(t, data, '');
+  t.equal(again.timesLogged(NEW), 0, 'said once');
+  const found = (await problemsOf(data)).filter(({ code }) => code === 'new_database');
+  t.match(found, [
+    { level: 'warn', message: / is new: .* ago\. Is its disk mounted\?$/, advice: /after a day/ },
+  ]);
+  const note = path.join(data, 'courtd.new');
+  fs.writeFileSync(note, `${new Date(Date.now() - 25 * 3_600_000).toISOString()}\n`);
+  t.notMatch(await problemsOf(data), [{ code: 'new_database' }], 'the day is over');
+});
+
+t.test('one that token rotate makes, or that is restored, is no surprise', async (t) => {
+  const daemon = await Daemon.start(t);
+  t.equal(daemon.timesLogged(NEW), 0);
+  t.notMatch(await problemsOf(daemon.data), [{ code: 'new_database' }]);
+  await daemon.stop();
+  const backup = path.join(temporaryFolder(t), 'backup.db');
+  await daemon.command('backup', backup);
+  const data = path.join(temporaryFolder(t), 'data');
+  const made = await Daemon.run(t, data, '');
+  await made.stop();
+  t.equal((await courtd(['restore', backup, '--data', data])).status, 0);
+  t.notMatch(await problemsOf(data), [{ code: 'new_database' }]);
+});
+
+t.test('where files of a database lie without one, none is made', async (t) => {
+  const { data, command } = stoppedBox(t);
+  const lies = [
+    'courtd.lock',
+    'courtd.clock',
+    'courtd.reserve',
+    'courtd.backup',
+    'courtd.ship',
+    'courtd.db.replaced-x',
+  ];
+  for (const name of lies) {
+    for (const isEmptied of [false, true]) {
+      const folder = temporaryFolder(t);
+      fs.writeFileSync(path.join(folder, name), '');
+      if (isEmptied) fs.writeFileSync(path.join(folder, 'courtd.db'), '');
+      const before = fs.readdirSync(folder);
+      for (const made of [await serve(folder), await courtd(['token', 'rotate', '--data', folder])]) {
+        t.strictSame([made.status, made.stdout], [1, ''], name);
+        t.match(
+          made.stderr,
+          new RegExp(`^courtd: [^\\n]*: ${name} are left of it\\. Is its disk mounted, [^\\n]+\\n$`),
+        );
+      }
+      t.strictSame(fs.readdirSync(folder), before);
+    }
+  }
+  // As it is after a night: its files are those that a daemon leaves.
+  const daemon = await Daemon.run(t, data, '');
+  await daemon.stop();
+  const moved = path.join(temporaryFolder(t), 'courtd.db');
+  fs.renameSync(path.join(data, 'courtd.db'), moved);
+  t.match(await serve(data), {
+    status: 1,
+    stderr: /courtd\.clock, courtd\.lock, courtd\.reserve are left of it/,
+  });
+  t.match(await command('status'), { status: 3, stderr: /Is its disk mounted/ });
+  fs.copyFileSync(moved, path.join(data, 'courtd.db'));
+  await (await Daemon.run(t, data, '')).stop();
+  t.match(await command('session', 'list', '--json'), { status: 0, stdout: /"events":20,/ }, 'put back');
+
+  for (const name of fs.readdirSync(data)) {
+    fs.renameSync(path.join(data, name), path.join(path.dirname(moved), name));
+  }
+  const fresh = await Daemon.run(t, data, '');
+  await fresh.logged(NEW);
+});
+
+t.test(
+  'a first start that was killed, and a restore that was refused, leave nothing in the way',
+  async (t) => {
+    const data = temporaryFolder(t);
+    fs.writeFileSync(path.join(data, 'courtd.db'), '');
+    await (await Daemon.run(t, data, '')).stop();
+    const other = path.join(temporaryFolder(t), 'data');
+    const broken = path.join(temporaryFolder(t), 'broken.db');
+    const whole = fs.readFileSync(path.join(data, 'courtd.db'));
+    fs.writeFileSync(broken, whole.subarray(0, whole.length / 2));
+    t.match(await courtd(['restore', broken, '--data', other]), { status: 1, stderr: /is damaged/ });
+    await (await Daemon.run(t, other, '')).stop();
+  },
+);
