@@ -49,7 +49,7 @@ export function forgetNewDatabase(directory: string): void {
 /** @returns for how long there has been a new database, in milliseconds; undefined where it is none, or no longer new. */
 export function newDatabaseAgeMs(directory: string, nowMs: number): number | undefined {
   try {
-    const ageMs = nowMs - Date.parse(readPrivate(noteFile(directory)));
+    const ageMs = nowMs - Date.parse(readPrivate(noteFile(directory)).trim());
     return ageMs >= 0 && ageMs < NEW_MS ? ageMs : undefined;
   } catch {
     return undefined;

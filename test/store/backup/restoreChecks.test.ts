@@ -1,0 +1,170 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import { restoreDatabase } from '../../../src/store/backup/restore.ts';
+import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
+import { readEpochs } from '../../../src/store/layout/epochs.ts';
+import { MIGRATIONS, migrate, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
+import { Store } from '../../../src/store/store.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { event, events } from '../../harness/events.ts';
+import { Committer, court, recorder, scratch } from '../../harness/scratchStore.ts';
+
+/** What a restore makes of a backup whose every page is right, and what a start makes of such a database. */
+
+/** @returns a data directory with events, a token, a conflict and a rejection, after this was done to its database. */
+function boxWith(t: Test, change: (db: Database.Database) => void): string {
+  const { folder, db } = scratch(t);
+  const committer = new Committer(db);
+  const sent = events(20);
+  committer.append(...court(...sent, event({ revision: 1 })));
+  committer.append(...court({ ...sent[0]!, confidence: 0.5 }));
+  committer.sealAll();
+  db.exec(`INSERT INTO token (hash, created_ms) VALUES (zeroblob(32), 1);
+    INSERT INTO rejection (turn, id, at_ms, client, status, code, error) VALUES (1, '', 1, '', 400, '', '')`);
+  change(db);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  return folder;
+}
+
+/** @returns why it is not restored. */
+async function refusal(t: Test, folder: string): Promise<string> {
+  const target = temporaryFolder(t);
+  scratch(t, target).db.close();
+  const before = fs.readFileSync(databaseFile(target));
+  const refused = await restoreDatabase(target, databaseFile(folder)).then(() => 'restored', String);
+  if (refused !== 'restored')
+    t.ok(fs.readFileSync(databaseFile(target)).equals(before), 'nothing was changed');
+  return refused;
+}
+
+async function startOf(folder: string): Promise<string> {
+  try {
+    await (await Store.open(folder, recorder().on)).close();
+    return 'started';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+t.test('a backup of every layout is restored as one of the present layout, and taken up', async (t) => {
+  for (const layout of MIGRATIONS.keys()) {
+    const backup = path.join(temporaryFolder(t), 'old.db');
+    const old = new Database(backup);
+    old.pragma('auto_vacuum = INCREMENTAL');
+    old.transaction(() => migrate(old, MIGRATIONS.slice(0, layout + 1)))();
+    old.exec('INSERT INTO token (hash, created_ms) VALUES (zeroblob(32), 1)');
+    t.equal(old.pragma('user_version', { simple: true }), layout + 1);
+    old.close();
+    const folder = temporaryFolder(t);
+    t.equal((await restoreDatabase(folder, backup)).epochs.length, 2, `layout ${layout + 1}`);
+    const { on, told } = recorder();
+    const store = await Store.open(folder, on);
+    t.match(await store.append(court(event())), { accepted: 1 });
+    await store.close();
+    t.strictSame(told, [], 'there is nothing left to upgrade');
+    const db = new Database(databaseFile(folder), { readonly: true });
+    t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
+    t.equal(readEpochs(db).length, 2);
+    db.close();
+  }
+});
+
+t.test('tables, indexes, triggers and views are those of the layout, or nothing is done', async (t) => {
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [
+      'CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM event WHERE seq = new.seq; END',
+      /holds the trigger "t", which courtd does not make/,
+    ],
+    ['CREATE INDEX mine ON event (eot)', /holds the index "mine", which courtd does not make/],
+    ['CREATE TABLE "x\u001b[2J" (y)', /holds the table "x\\u001b\[2J", which courtd does not make/],
+    ['DROP INDEX event_revised', /is damaged: its index "event_revised" is missing/],
+    [
+      'DROP VIEW events; CREATE VIEW events AS SELECT 1',
+      /is damaged: its view "events" is not as courtd makes it/,
+    ],
+    ['ALTER TABLE token ADD COLUMN note TEXT', /is damaged: its table "token" is not as courtd makes it/],
+    ['DROP TABLE rejection', /is damaged: its table "rejection" is missing/],
+  ];
+  for (const [sql, sentence] of cases) {
+    const folder = boxWith(t, (db) => db.exec(sql));
+    t.match(await refusal(t, folder), sentence, sql);
+    t.match(await refusal(t, folder), /: nothing was changed\. Restore another backup\.$/);
+    t.match(await startOf(folder), sentence, sql);
+    t.match(
+      await startOf(folder),
+      /\. Nothing was changed: (make a copy of it, then|remove that with a SQLite shell, or) restore a backup\.$/,
+    );
+  }
+});
+
+t.test('what a SQLite shell does for its own sake is no fault', async (t) => {
+  const folder = boxWith(t, (db) => {
+    db.exec('ANALYZE');
+    db.unsafeMode(true);
+    db.pragma('writable_schema = ON');
+    db.exec(
+      "UPDATE sqlite_schema SET sql = replace(sql, '-- as sent', '/* as it was sent */') WHERE name = 'event'",
+    );
+    db.exec(
+      "UPDATE sqlite_schema SET sql = replace(sql, 'CREATE TABLE event (', 'CREATE TABLE event (\n\n') WHERE name = 'event'",
+    );
+    db.pragma('writable_schema = RESET');
+  });
+  t.equal(await refusal(t, folder), 'restored');
+  t.equal(await startOf(folder), 'started');
+});
+
+const HUGE = '9223372036854775806';
+const DEEP = `'{"a":' || replace(hex(zeroblob(40)), '00', '[') || replace(hex(zeroblob(40)), '00', ']') || '}'`;
+
+/** Values that courtd never writes; and whether a start refuses them too, because every event needs them. */
+const VALUES: readonly (readonly [sql: string, table: string, stopsStart?: boolean])[] = [
+  ['INSERT INTO flushed SELECT * FROM flushed', 'flushed', true],
+  [`UPDATE flushed SET up_to_seq = ${HUGE}`, 'flushed', true],
+  ["UPDATE flushed SET secret = x'00'", 'flushed', true],
+  ['DELETE FROM pruned', 'pruned', true],
+  ['DELETE FROM epoch', 'epoch', true],
+  [`UPDATE epoch SET from_seq = -1`, 'epoch', true],
+  [`UPDATE sqlite_sequence SET seq = ${HUGE} WHERE name = 'event'`, 'sqlite_sequence', true],
+  ["UPDATE sqlite_sequence SET seq = 'x' WHERE name = 'session'", 'sqlite_sequence', true],
+  [`UPDATE event SET seq = ${HUGE} WHERE seq = 20`, 'event', true],
+  ['UPDATE token SET created_ms = 9000000000000000', 'token', true],
+  ['UPDATE token SET expires_ms = -1', 'token', true],
+  ["UPDATE token SET hash = x'00'", 'token', true],
+  ['UPDATE session SET events = 4000000000', 'session'],
+  ['UPDATE event SET received_ms = 9000000000000000', 'event'],
+  ['UPDATE event SET revision = NULL', 'event'],
+  ['UPDATE event SET payload = NULL', 'event'],
+  ["UPDATE event SET payload = 'x' WHERE seq = 20", 'event'],
+  [`UPDATE event SET payload = ${DEEP}`, 'event'],
+  ["UPDATE event SET extra = '[]'", 'event'],
+  ['UPDATE event SET event_id = NULL', 'event'],
+  ['UPDATE event SET confidence = 2', 'event'],
+  ["UPDATE origin SET source = ''", 'origin'],
+  ['UPDATE conflict SET last_ms = -1', 'conflict'],
+  [`UPDATE conflict_copy SET turn = ${HUGE}`, 'conflict_copy'],
+  [`UPDATE rejection SET turn = ${HUGE}`, 'rejection'],
+  ['UPDATE rejection SET at_ms = 9000000000000000', 'rejection'],
+  [`UPDATE epoch SET shipped_seq = ${HUGE}`, 'epoch'],
+];
+
+t.test('values that courtd never writes are found before anything is replaced', async (t) => {
+  for (const [sql, table, stopsStart = false] of VALUES) {
+    const folder = boxWith(t, (db) => db.exec(sql));
+    const sentence = new RegExp(`is damaged: its table ${table} holds what courtd never writes there`);
+    t.match(await refusal(t, folder), sentence, sql);
+    if (stopsStart) t.match(await startOf(folder), sentence, sql);
+    else t.equal(await startOf(folder), 'started', sql);
+  }
+  t.equal(
+    await refusal(
+      t,
+      boxWith(t, () => {}),
+    ),
+    'restored',
+    'what courtd writes is right',
+  );
+});
