@@ -1,0 +1,92 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
+import type { CheckResult } from '../../src/base/finding.ts';
+import type { Status } from '../../src/cli/status/statusJson.ts';
+import { courtd, Daemon } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
+
+/** A daemon that runs on a damaged database: who looks is told so, and sees what can be seen. */
+
+const PAGE_BYTES = 4096;
+
+/** Starts a daemon whose database then has damaged pages of a table or an index. @param where of its leaves, in their order. */
+async function damaged(t: Test, name: string, where: (leaves: number[]) => number[]): Promise<Daemon> {
+  const first = await Daemon.start(t);
+  t.equal((await first.post([...events(400), ...events(20, { revision: 1 })])).status, 202);
+  await first.stop();
+  // A start reads the events whose keys are not in the file: the disk fails behind its back.
+  const daemon = await Daemon.run(t, first.data, first.token);
+  const file = path.join(first.data, 'courtd.db');
+  const db = new Database(file, { readonly: true });
+  const leaves = db
+    .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path")
+    .pluck()
+    .all(name);
+  db.close();
+  const fd = fs.openSync(file, 'r+');
+  for (const page of where(leaves))
+    fs.writeSync(fd, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
+  fs.closeSync(fd);
+  return daemon;
+}
+
+async function look(t: Test, data: string): Promise<Status> {
+  const { status, stdout } = await courtd(['status', '--json', '--data', data]);
+  t.equal(status, 1);
+  return JSON.parse(stdout);
+}
+
+/** Both say so, and the cameras are shown. */
+async function checkTold(t: Test, { data }: Daemon): Promise<Status> {
+  const told = await look(t, data);
+  t.equal(told.state, 'failing');
+  t.match(
+    told.problems.filter(({ code }) => code === 'database_damaged'),
+    [{ level: 'fail', message: /^Part of the database is damaged/, advice: /restore a backup/ }],
+  );
+  t.match(
+    told.sources.find(({ source }) => source === 'camera-9'),
+    { court_id: 'court-2', events_last_day: 1 },
+  );
+  const screen = await courtd(['status', '--data', data]);
+  t.equal(screen.status, 1);
+  t.match(screen.stdout, /!! {2}Part of the database is damaged[\s\S]*court-2\s+camera-9/);
+  const checked = await courtd(['check', '--json', '--data', data]);
+  t.equal(checked.status, 1);
+  const results = JSON.parse(checked.stdout) as CheckResult[];
+  t.match(
+    results.find(({ name }) => name === 'database'),
+    { level: 'fail', message: /damaged/, advice: /.+/ },
+  );
+  return told;
+}
+
+t.test('a page of events', async (t) => {
+  const daemon = await damaged(t, 'event', (leaves) => leaves.slice(3, 5));
+  t.equal((await daemon.post(event({ court_id: 'court-2', source: 'camera-9' }))).status, 202);
+  t.match(await checkTold(t, daemon), { store: { events: 421, sessions: 1 }, tokens: { active: 1 } });
+});
+
+t.test('what only a camera has come across', async (t) => {
+  const daemon = await damaged(t, 'event_revised', (leaves) => leaves);
+  t.equal((await daemon.post(event({ court_id: 'court-2', source: 'camera-9' }))).status, 202);
+  t.notMatch((await look(t, daemon.data)).problems, [{ code: 'database_damaged' }]);
+  t.equal((await daemon.post(event({ revision: 1 }))).status, 503);
+  await checkTold(t, daemon);
+});
+
+t.test('the tokens, once it runs: what is not known is null', async (t) => {
+  const daemon = await damaged(t, 'event', () => []);
+  t.equal((await daemon.post(event({ court_id: 'court-2', source: 'camera-9' }))).status, 202);
+  const db = new Database(path.join(daemon.data, 'courtd.db'));
+  db.exec('UPDATE token SET created_ms = 9000000000000000');
+  db.close();
+  t.match(await checkTold(t, daemon), { store: { events: 421 }, tokens: { active: null, retiring: null } });
+  const list = await courtd(['token', 'list', '--data', daemon.data]);
+  t.match(list, { status: 1, stderr: /^courtd: The database in \S+ is damaged\. / });
+});
