@@ -40,10 +40,10 @@ class Operator {
 
   /** @returns whether that is what status says, with so many cameras that send. */
   async isWell(cameras: number): Promise<boolean> {
-    const { state, sources } = await this.ask<Status>([0, 1], 'status', '--json');
+    const { problems, sources } = await this.ask<Status>([0, 1], 'status', '--json');
     const sending = sources.filter((source) => source.state === 'sending').length;
-    if (state !== 'ok' || sending !== cameras) return false;
-    return (await this.#box.run(...AS_MEMBER, 'status')).status === 0;
+    // The service has made the database just now.
+    return problems.every(({ code }) => code === 'new_database') && sending === cameras;
   }
 
   /** @returns once status has found it: exit status 1, and a sentence. */
@@ -118,7 +118,7 @@ export async function badDay(
     }
     while (!(await operator.isWell(4))) await sleep(LOOK_MS);
     heardFrom = performance.now();
-    return 'four cameras send, "courtd status" ends with 0';
+    return 'four cameras send, and "courtd status" finds nothing but that the database is new';
   });
 
   await walk.step('a clock is wrong', async () => {
