@@ -50,6 +50,12 @@ export async function keeping(walk: Walk, venue: Venue): Promise<void> {
     return `${said}; every answer is as it was; ${await venue.check()}`;
   });
 
+  await walk.step('restore with --salvage', async () => {
+    await venue.withoutLoss('salvaged', venue.load.some, async () => {});
+    const said = await restore(venue, quiet, '--salvage');
+    return `${said}; ${await venue.check()}`;
+  });
+
   await walk.step('restore of the backup under load', async () => {
     const said = await restore(venue, busy);
     await venue.rewind(before);
@@ -99,11 +105,11 @@ async function backups({ box }: Venue): Promise<string[]> {
 }
 
 /** @returns what it says. */
-async function restore(venue: Venue, file: string): Promise<string> {
+async function restore(venue: Venue, file: string, ...options: string[]): Promise<string> {
   const { box } = venue;
   // The socket as well: a request that comes in would start the daemon again.
   await box.must('systemctl', 'stop', 'courtd.socket', SERVICE);
-  const { status, stderr } = await venue.courtd('restore', file);
+  const { status, stderr } = await venue.courtd('restore', file, ...options);
   expect(status === 0, `"courtd restore" ended with ${status}: ${stderr}`);
   await box.must('systemctl', 'start', SERVICE);
   await venue.expectUp();
