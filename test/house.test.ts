@@ -162,6 +162,23 @@ t.test(`no file of src/ passes ${LINES_MAX} lines`, (t) => {
   t.end();
 });
 
+/** Through them alone: each escapes what a terminal would obey. */
+const TERMINAL_WRITERS = ['cli/terminal/lineOutput.ts', 'cli/terminal/output.ts', 'cli/terminal/sinks.ts'];
+const WRITES =
+  /\b(?:stdout|stderr)\b\??\.(?:write|fd|end)\b|\{[^{}]*\bstd(?:out|err)\b[^{}]*\} = process\b|\bconsole\.\w+\(|\bwriteSync\([12]\b/;
+
+t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) => {
+  const writers = files.filter((file) => {
+    // Comments name these streams, too.
+    const text = fs
+      .readFileSync(path.join(ROOT, 'src', file), 'utf8')
+      .replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '');
+    return WRITES.test(text);
+  });
+  t.strictSame(writers.sort(), TERMINAL_WRITERS);
+  t.end();
+});
+
 /** Tests of what scripts/ makes: they look at its functions. */
 const TESTS_OF_SCRIPTS = /^test\/(?:package|bench)\//;
 

@@ -13,7 +13,7 @@ export interface Answer {
  * Sends a request and waits for the whole answer.
  * @param options `timeout` bounds the time without any traffic.
  * @param limits `wholeMs` bounds the time until the answer is complete; of a body of more than `chars` UTF-16 code units the rest
- * is dropped.
+ * is not read.
  * @throws Node's error; one with the code ETIMEDOUT where it takes too long.
  */
 export function requestAnswer(
@@ -27,13 +27,16 @@ export function requestAnswer(
   const request = send(options, (response) => {
     let text = '';
     response.setEncoding('utf8');
+    const done = () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
     response.on('data', (piece) => {
-      if (text.length < chars) text += piece;
+      text += piece;
+      if (text.length < chars) return;
+      text = text.slice(0, chars);
+      done();
+      request.destroy();
     });
     response.once('error', reject);
-    response.once('end', () =>
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
-    );
+    response.once('end', done);
   });
   const giveUp = () => request.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
   const timer = wholeMs === undefined ? undefined : setTimeout(giveUp, wholeMs);

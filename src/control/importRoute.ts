@@ -119,6 +119,9 @@ async function decode(
     try {
       if (index >= BATCH_EVENTS) throw new Problem('too_many_events', `More than ${BATCH_EVENTS} lines.`);
       events.push(...decodeBatch(body.subarray(from, to), rules));
+      // A line may be an array.
+      if (events.length > BATCH_EVENTS)
+        throw new Problem('too_many_events', `More than ${BATCH_EVENTS} events.`);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       return { fault: { index, message: error.message, members: error.members } };

@@ -6,6 +6,8 @@ import { type ControlRoute, jsonRoute } from './controlServer.ts';
 /** A refused request, as `courtd rejections --json` prints it. */
 export interface RejectionReport {
   readonly id: string;
+  /** The same id, by the name that the answer to the client gave it. */
+  readonly request_id: string;
   readonly at: string;
   readonly client: string;
   readonly status: number;
@@ -27,7 +29,7 @@ export interface WholeRejection extends RejectionReport {
 export function reportOf(rejection: Rejection): RejectionReport {
   const { id, atMs, client, status, code, source, courtId, events, error } = rejection;
   const at = new Date(atMs).toISOString();
-  return { id, at, client, status, code, source, court_id: courtId, events, error };
+  return { id, request_id: id, at, client, status, code, source, court_id: courtId, events, error };
 }
 
 export function wholeOf(rejection: Rejection): WholeRejection {

@@ -22,6 +22,7 @@ const isList = new Ajv().compile(
     Type.Object(
       {
         id: Type.String({ minLength: 1 }),
+        request_id: Type.String({ minLength: 1 }),
         at: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
         client: Type.String(),
         status: Type.Integer({ minimum: 400 }),
@@ -100,7 +101,7 @@ t.test('every refused request is there: when, who, which camera, why, and what w
     const { from, ...answer } = await send(bytes);
     const [last] = await newest();
     const { request_id, code, error, status } = JSON.parse(answer.body);
-    t.match(last, { ...expected, id: request_id, client: from, code, error, status });
+    t.match(last, { ...expected, id: request_id, request_id, client: from, code, error, status });
     t.equal(status, answer.status);
     const kept = await bodyOf(request_id);
     if (body === null) t.equal(kept, null, code);

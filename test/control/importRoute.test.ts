@@ -35,6 +35,8 @@ t.test(
     });
     t.match(await put(Buffer.from('{"a":')), { fault: { index: 0, message: /not JSON/ } });
     t.match(await put(lines(...events(501))), { fault: { index: 500, message: /More than 500/ } });
+    const arrays = Array.from({ length: 3 }, () => events(250));
+    t.match(await put(lines(...arrays)), { fault: { index: 2, message: /More than 500 events/ } });
     t.equal((await daemon.exported('session-1')).length, 3);
   },
 );

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { runChecks } from '../checks/allChecks.ts';
 import { type BoxOptions, inspectBox } from '../checks/box.ts';
 import { checksText } from '../terminal/checksText.ts';
-import { exitWhenPrinted, type JsonOption, printJson } from '../terminal/output.ts';
+import { exitWhenPrinted, type JsonOption, printJson, printText } from '../terminal/output.ts';
 
 /** `courtd check`. Exit status 1 where one fails. */
 export async function check(options: BoxOptions & JsonOption, program: Command): Promise<void> {
@@ -10,6 +10,6 @@ export async function check(options: BoxOptions & JsonOption, program: Command):
   const results = await runChecks(box);
   if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
   if (options.json) printJson(results);
-  else process.stdout.write(checksText(results));
+  else printText(checksText(results));
   exitWhenPrinted();
 }

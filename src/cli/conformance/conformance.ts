@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
-import { counted, exitWhenPrinted, Progress, printData, printNow, say } from '../terminal/output.ts';
+import { counted, exitWhenPrinted, Progress, printNow, printText, say } from '../terminal/output.ts';
 import { abortOnSignal } from '../terminal/signals.ts';
 import { fileSink } from '../terminal/sinks.ts';
 import { judge, type Verdict } from './judge.ts';
@@ -46,7 +46,7 @@ export async function conformance({ host, port, output = [] }: ConformanceOption
     say(
       `courtd: only the first ${counted(box.recorder.recording.exchanges.length, 'request')} were judged: a run of two minutes is enough.`,
     );
-  printData(verdictText(verdict));
+  printText(verdictText(verdict));
   for (const file of output) await write(file, verdict);
   // The server and the store are still open, but need no clean shutdown.
   const hasFailed = verdict.checks.some((check) => check.verdict === 'fail');

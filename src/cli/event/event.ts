@@ -3,7 +3,7 @@ import { eventToJson } from '../../protocol/event.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';
 import { sessionId as assertSession } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { isoTime, type JsonOption, printData, printPairs } from '../terminal/output.ts';
+import { isoTime, type JsonOption, printData, printPairs, printText } from '../terminal/output.ts';
 
 /** `courtd event show S EVENT_ID`: every stored revision. */
 export async function show(
@@ -32,7 +32,7 @@ export async function show(
   }
   for (const event of revisions) {
     const mark = event === current ? 'current' : 'replaced by a higher revision';
-    process.stdout.write(`revision ${event.revision} (${mark})\n`);
+    printText(`revision ${event.revision} (${mark})\n`);
     printPairs([
       ['eot', event.eot],
       ['type', event.type],

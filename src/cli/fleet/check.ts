@@ -1,6 +1,6 @@
 import { checkFleet } from '../../fleet/check.ts';
 import { checksText } from '../terminal/checksText.ts';
-import { type JsonOption, Progress, printData, printJson } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, printText } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
 export interface CheckOptions extends FleetOptions, JsonOption {
@@ -16,5 +16,5 @@ export async function check(url: string, { json, monitor = [], ...options }: Che
   progress.clear();
   if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
   if (json) printJson(results);
-  else printData(checksText(results));
+  else printText(checksText(results));
 }

@@ -1,6 +1,6 @@
 import { makeStreams } from '../../fleet/init.ts';
 import { parseServers } from '../../nats/address.ts';
-import { say } from '../terminal/output.ts';
+import { printText, say } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
 export async function init(url: string, options: FleetOptions): Promise<void> {
@@ -10,6 +10,6 @@ export async function init(url: string, options: FleetOptions): Promise<void> {
   );
   for (const { name, outcome, replicas } of made) {
     const copies = replicas === 1 ? '1 copy' : `${replicas} copies`;
-    process.stdout.write(`${name}: ${outcome}, ${copies}\n`);
+    printText(`${name}: ${outcome}, ${copies}\n`);
   }
 }

@@ -1,5 +1,6 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { forgetStatus } from '../../fleet/boxes.ts';
+import { printText } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
 /** `courtd fleet retire`: for a box that ships no more, so that it is not silent for ever in `fleet status`. */
@@ -12,5 +13,5 @@ export async function retire(
       `No status of a box ${box} is here: "courtd fleet status" shows which boxes there are.`,
     );
   }
-  process.stdout.write(`${box}: retired, its events stay\n`);
+  printText(`${box}: retired, its events stay\n`);
 }

@@ -1,6 +1,6 @@
 import { visible } from '../../base/visibleText.ts';
 import { type BoxRow, rank, readBoxes } from '../../fleet/boxes.ts';
-import { type JsonOption, printJson, tableLine } from '../terminal/output.ts';
+import { type JsonOption, printJson, printText, tableLine } from '../terminal/output.ts';
 import { type Canvas, canvasOf, cut, type Style, styled } from '../terminal/style.ts';
 import { shortAgo, shortSpan } from '../terminal/units.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
@@ -9,7 +9,7 @@ import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 export async function status(url: string, { json, ...options }: FleetOptions & JsonOption): Promise<void> {
   const rows = await withHeadquarters(url, options, readBoxes);
   if (json) printJson(rows);
-  else process.stdout.write(screen(rows, canvasOf(process.stdout), Date.now()));
+  else printText(screen(rows, canvasOf(process.stdout), Date.now()));
 }
 
 const HEADINGS = ['BOX', 'STATE', 'BEHIND', 'STATUS', 'EVENTS', 'PROBLEM'];

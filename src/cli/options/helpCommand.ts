@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { printText } from '../terminal/output.ts';
 
 /** `courtd version`, which people try before `--version`. */
 export function addVersion(program: Command, version: string): void {
   program
     .command('version')
     .description('show the version')
-    .action(() => void process.stdout.write(`${version}\n`));
+    .action(() => printText(`${version}\n`));
 }
 
 /** `courtd help [COMMAND]`. It replaces commander's own, which prints the general help for an unknown command. */

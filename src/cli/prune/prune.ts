@@ -125,7 +125,7 @@ async function confirm(db: Database, which: PruneSelection): Promise<void> {
   } catch (error) {
     // Ctrl-C or Ctrl-D, which mean no.
     if ((error as Error).name !== 'AbortError') throw error;
-    process.stderr.write('\n');
+    say('');
   } finally {
     terminal.close();
   }

@@ -12,7 +12,15 @@ import {
 } from '../../control/rejectionRoutes.ts';
 import { type Rejection, readRejections } from '../../store/rejections/storedRejections.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { counted, type JsonOption, printData, printJson, printPairs, say } from '../terminal/output.ts';
+import {
+  counted,
+  type JsonOption,
+  printData,
+  printJson,
+  printPairs,
+  printText,
+  say,
+} from '../terminal/output.ts';
 
 export interface ListOptions extends DataOption, JsonOption {
   readonly last: number;
@@ -25,16 +33,17 @@ export async function list({ data, json, last }: ListOptions): Promise<void> {
   const found = asked ?? stored.slice(0, last).map(reportOf);
   if (json) return printJson(found);
   if (found.length === 0) return say('No request was refused.');
-  process.stdout.write(found.map(linesOf).join(''));
+  printText(found.map(linesOf).join(''));
   if (found.length === last && last < REJECTIONS_KEPT)
     say(`There may be more: "courtd rejections --last ${REJECTIONS_KEPT}".`);
 }
 
 /** Two lines, which fit a small screen: what and who, then why. */
 function linesOf({ id, at, client, status, code, source, court_id, events, error }: RejectionReport): string {
-  const camera = source === null ? '' : `  ${visible(source)} on ${visible(court_id ?? '?')}`;
+  const camera = source === null ? '' : `  ${source} on ${court_id ?? '?'}`;
   const many = events === null ? '' : `  ${counted(events, 'event')}`;
-  return `${at}  ${id}  ${status} ${code}  ${client}${camera}${many}\n    ${visible(error)}\n`;
+  const what = `${at}  ${id}  ${status} ${code}  ${client}${camera}${many}`;
+  return `${visible(what)}\n    ${visible(error)}\n`;
 }
 
 /** `courtd rejections show ID`: one of them, with its body. */
@@ -55,15 +64,17 @@ export async function show(id: string, { data, json }: DataOption & JsonOption):
     const isText = text !== null;
     return printJson({ ...report, body: text, body_base64: isText ? null : body_base64, body_bytes });
   }
+  const { request_id: _same, ...shown } = report;
   printPairs(
-    Object.entries({ ...report, body: sizeOf(body, body_bytes) }).map(([name, value]) => [
+    Object.entries({ ...shown, body: sizeOf(body, body_bytes) }).map(([name, value]) => [
       name,
       value === null ? '-' : String(value),
     ]),
   );
   if (body === null) return;
-  if (process.stdout.isTTY) printData(`\n${text ?? body.toString('latin1')}\n`);
-  else process.stdout.write(Buffer.concat([Buffer.from('\n'), body, Buffer.from('\n')]));
+  printData('\n');
+  printData(process.stdout.isTTY ? (text ?? body.toString('latin1')) : body);
+  printData('\n');
 }
 
 function sizeOf(body: Buffer | null, bodyBytes: number | null): string {

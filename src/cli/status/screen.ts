@@ -112,7 +112,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       `${number(store.events)} ${store.events === 1 ? 'event' : 'events'} in ${store.sessions === null ? '- sessions' : counted(store.sessions, 'session')}, ${bytesFor(store.bytes)}`,
     ...shipLines(status.ship),
   ];
-  return lines.map((line) => cut(line, canvas.columns ?? line.length));
+  return lines.map(visible).map((line) => cut(line, canvas.columns ?? line.length));
 }
 
 function shipLines(ship: Status['ship']): string[] {
@@ -120,7 +120,7 @@ function shipLines(ship: Status['ship']): string[] {
   const { state, url, shipped_seq, behind_events } = ship;
   const behind = behind_events ? `, ${behind_events.toLocaleString('en')} events behind` : '';
   return [
-    `ship    ${state}: ${visible(url ?? '-')}${shipped_seq === null ? '' : `, up to seq ${shipped_seq}`}${behind}`,
+    `ship    ${state}: ${url ?? '-'}${shipped_seq === null ? '' : `, up to seq ${shipped_seq}`}${behind}`,
   ];
 }
 

@@ -21,8 +21,8 @@ interface Column {
 
 const count = (value: number | null) => (value === null ? '-' : String(value));
 const COLUMNS: readonly Column[] = [
-  { heading: 'COURT', text: ({ court_id }) => visible(court_id) },
-  { heading: 'SOURCE', text: ({ source }) => visible(source), style: (source) => STYLES[source.state] },
+  { heading: 'COURT', text: ({ court_id }) => court_id },
+  { heading: 'SOURCE', text: ({ source }) => source, style: (source) => STYLES[source.state] },
   { heading: 'STATE', text: ({ state }) => state, style: (source) => STYLES[source.state] },
   {
     heading: 'LAST',
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column[] = [
     text: (source) => count(source.refused_last_day),
     style: ({ refused_last_day }) => ((refused_last_day ?? 0) > 0 ? 'warn' : undefined),
   },
-  { heading: 'CLIENT', isExtra: true, text: ({ client }) => visible(client ?? '-') },
+  { heading: 'CLIENT', isExtra: true, text: ({ client }) => client ?? '-' },
   { heading: '/DAY', isExtra: true, isNumber: true, text: (source) => count(source.events_last_day) },
   { heading: 'LATE50', isExtra: true, isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p50) },
   { heading: 'DUPLICATES', isExtra: true, isNumber: true, text: (source) => count(source.duplicates) },
@@ -74,7 +74,7 @@ export function drawSources(sources: readonly SourceReport[], canvas: Canvas, no
   const shown: { column: Column; width: number; cells: string[] }[] = [];
   let width = -2;
   for (const column of COLUMNS) {
-    const cells = sources.map((source) => cut(column.text(source, nowMs), nameMost));
+    const cells = sources.map((source) => cut(visible(column.text(source, nowMs)), nameMost));
     const widest = Math.max(lengthOf(column.heading), ...cells.map(lengthOf));
     const sparkRoom = column.isExtra && canvas.ramp !== undefined ? SPARK.least + 2 : 0;
     if (width + 2 + widest + sparkRoom > columns) continue;

@@ -1,6 +1,6 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { type JsonOption, printJson, say } from '../terminal/output.ts';
+import { type JsonOption, printJson, printText, say } from '../terminal/output.ts';
 import { canvasOf } from '../terminal/style.ts';
 import { makeReport } from './report.ts';
 import { drawStatus } from './screen.ts';
@@ -29,6 +29,6 @@ async function show({ data, json, watch: isWatching }: StatusOptions): Promise<v
   const store = await readStoreView(data);
   const report = makeReport(await readDaemonView(data), store, Date.now());
   if (json) printJson(report.status);
-  else process.stdout.write(`${drawStatus(report, canvasOf(process.stdout), Date.now()).join('\n')}\n`);
+  else printText(`${drawStatus(report, canvasOf(process.stdout), Date.now()).join('\n')}\n`);
   if (report.status.state !== 'ok') process.exitCode = EXIT.problems;
 }

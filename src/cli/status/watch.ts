@@ -3,6 +3,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { fullScreen } from '../terminal/output.ts';
 import { END_SIGNALS } from '../terminal/signals.ts';
 import { canvasOf, cut } from '../terminal/style.ts';
 import { makeReport, type StatusReport } from './report.ts';
@@ -12,11 +13,6 @@ import { readDaemonView, readStoreView, type StoreView } from './views.ts';
 /** How often the daemon is asked, and how often the database is looked at, which takes longer. */
 const ASK_MS = 1_000;
 const LOOK_MS = 15_000;
-
-const ENTER = '\x1b[?1049h\x1b[?25l';
-const LEAVE = '\x1b[?25h\x1b[?1049l';
-const CLEAR_LINE = '\x1b[K';
-const CLEAR_REST = '\x1b[J';
 
 /** By the names that Node gives to keys. */
 const LINES: Readonly<Record<string, number>> = { up: -1, k: -1, down: 1, j: 1 };
@@ -92,7 +88,6 @@ class Screen {
     if (by !== 0) this.draw();
   }
 
-  /** Over what is there, so that nothing flickers. */
   draw(): void {
     if (this.#report === undefined) return;
     const canvas = canvasOf(process.stdout);
@@ -100,26 +95,25 @@ class Screen {
     const lines = drawStatus(this.#report, canvas, Date.now(), this.#scroll).slice(0, rows - 1);
     const last = this.#problem === '' ? 'q ends this' : visible(this.#problem);
     while (lines.length < rows - 1) lines.push('');
-    const text = [...lines, cut(last, columns - 1)].map((line) => `${line}${CLEAR_LINE}`).join('\r\n');
-    process.stdout.write(`\x1b[H${text}${CLEAR_REST}`);
+    fullScreen.draw([...lines, cut(last, columns - 1)]);
   }
 }
 
 /** @returns what gives it back: it may be called more than once. */
 function takeTerminal(onKey: (key: Key) => void): () => void {
-  const { stdin, stdout } = process;
+  const { stdin } = process;
   const isTaken = stdin.isTTY === true;
   if (isTaken) {
     readline.emitKeypressEvents(stdin);
     stdin.setRawMode(true);
     stdin.on('keypress', (_text, key: Key) => onKey(key));
   }
-  stdout.write(ENTER);
+  fullScreen.enter();
   let isGone = false;
   return () => {
     if (isGone) return;
     isGone = true;
-    stdout.write(LEAVE);
+    fullScreen.leave();
     if (!isTaken) return;
     stdin.setRawMode(false);
     stdin.pause();

@@ -1,9 +1,13 @@
 import fs from 'node:fs';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
-import { lengthOf, padded } from './style.ts';
+import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
 
-/** Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. */
+/**
+ * Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. Nobody else
+ * writes to them, so that no name, sentence or answer reaches a terminal unescaped, wherever it comes from: a camera, a database
+ * that was restored, or whoever answers at control.sock. Words for people are always escaped; data only on a terminal.
+ */
 
 export interface JsonOption {
   readonly json?: boolean;
@@ -14,9 +18,28 @@ export function printJson(value: unknown): void {
 }
 
 /** Prints data unchanged, except that a terminal does not receive control characters. */
-export function printData(lines: string): void {
-  process.stdout.write(forStdout(lines));
+export function printData(data: string | Uint8Array): void {
+  process.stdout.write(typeof data === 'string' ? forStdout(data) : data);
 }
+
+/** Prints words for people on standard output, in the colours that `styled` gave them. */
+export function printText(text: string): void {
+  process.stdout.write(visibleStyled(text, canvasOf(process.stdout)));
+}
+
+const CLEAR_LINE = '\x1b[K';
+
+/** A screen of its own on the terminal, drawn in place. */
+export const fullScreen = {
+  enter: (): unknown => process.stdout.write('\x1b[?1049h\x1b[?25l'),
+  /** Over what is there, so that nothing flickers. */
+  draw: (lines: readonly string[]): unknown => {
+    const canvas = canvasOf(process.stdout);
+    const text = lines.map((line) => `${visibleStyled(line, canvas)}${CLEAR_LINE}`).join('\r\n');
+    return process.stdout.write(`\x1b[H${text}\x1b[J`);
+  },
+  leave: (): unknown => process.stdout.write('\x1b[?25h\x1b[?1049l'),
+} as const;
 
 /** Writes before it returns. @throws {OperatorError} where standard output cannot be written to. */
 export function printNow(text: string): void {
@@ -66,15 +89,13 @@ export function tableLine(rows: readonly Cells[]): (cells: Cells) => string {
 /** Prints at most a few thousand rows below their headings. */
 export function printTable(headings: Cells, rows: readonly Cells[]): void {
   const all = [headings, ...rows];
-  process.stdout.write(`${all.map(tableLine(all)).join('\n')}\n`);
+  printText(`${all.map(tableLine(all)).join('\n')}\n`);
 }
 
 /** Prints one label and its value a line. */
 export function printPairs(pairs: readonly (readonly [label: string, value: string])[]): void {
   const width = Math.max(...pairs.map(([label]) => label.length));
-  process.stdout.write(
-    pairs.map(([label, value]) => `  ${label.padEnd(width)}  ${visible(value)}\n`).join(''),
-  );
+  printText(pairs.map(([label, value]) => `  ${label.padEnd(width)}  ${visible(value)}\n`).join(''));
 }
 
 /** @returns an ISO 8601 time in UTC; null for null. */
@@ -98,11 +119,11 @@ export class Progress {
     if (!this.#isShown || performance.now() - this.#shownAt < 500) return;
     this.#shownAt = performance.now();
     this.#wasShown = true;
-    process.stderr.write(`\r\x1b[K${text()}`);
+    process.stderr.write(`\r${CLEAR_LINE}${visible(text())}`);
   }
 
   clear(): void {
-    if (this.#wasShown) process.stderr.write('\r\x1b[K');
+    if (this.#wasShown) process.stderr.write(`\r${CLEAR_LINE}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty';
+import { visibleLines } from '../../base/visibleText.ts';
 
 /** What a screen is drawn on. */
 export interface Canvas {
@@ -38,6 +39,16 @@ const CODES: Record<Style, string> = { good: '32', warn: '33', fail: '1;31', dim
 /** @returns a text as it is, or in a colour of the terminal. */
 export function styled(text: string, style: Style | undefined, { hasColor }: Canvas): string {
   return style === undefined || !hasColor || text === '' ? text : `\x1b[${CODES[style]}m${text}\x1b[0m`;
+}
+
+/** What `styled` writes, and no other escape sequence. */
+const OWN_CODES = new RegExp(`(\\x1b\\[(?:0|${Object.values(CODES).join('|')})m)`);
+
+/** @returns a text with every control character escaped, but for the colours that `styled` gave it on this canvas. */
+export function visibleStyled(text: string, { hasColor }: Canvas): string {
+  if (!hasColor) return visibleLines(text);
+  const parts = text.split(OWN_CODES);
+  return parts.map((part, i) => (i % 2 === 1 ? part : visibleLines(part))).join('');
 }
 
 /** @returns counts as one character each, as many as fit: neighbours share one, which shows the highest of them. */

@@ -7,8 +7,9 @@ import { isReport, type ShipReport } from './shipNote.ts';
 
 /** Longer than the feed waits for a database that is locked. */
 const FEED_MS = 30_000;
-/** A person waits for the answer. */
+/** A person waits for the answer, and it is read by root. */
 const REPORT_MS = 2_000;
+const REPORT_LIMITS = { wholeMs: 2 * REPORT_MS, chars: 256 * 1024 } as const;
 
 /** The feed of another process, over its socket. */
 export class FeedClient implements EventFeed {
@@ -60,7 +61,7 @@ export class FeedClient implements EventFeed {
 /** @returns the latest report of the shipper of a data directory, or of its feed; undefined where none is running. */
 export async function askReport(directory: string): Promise<ShipReport | undefined> {
   const options = { socketPath: shipSocket(directory), path: '/v1/report', agent: false, timeout: REPORT_MS };
-  const answer = await requestAnswer(options).catch(() => undefined);
+  const answer = await requestAnswer(options, undefined, REPORT_LIMITS).catch(() => undefined);
   if (answer?.status !== 200) return undefined;
   const report: unknown = membersOf(answer.body);
   return isReport(report) ? report : undefined;

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { askDaemon } from '../../src/control/controlClient.ts';
+import { STATUS_PATH } from '../../src/control/daemonStatus.ts';
+import { METRICS_PATH } from '../../src/metrics/family.ts';
+import { courtd, Daemon } from '../harness/daemon.ts';
+import { answer } from '../harness/faultyServer.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+import { scratch, stoppedBox } from '../harness/scratchStore.ts';
+
+/** Whoever may write to the data directory may answer at control.sock in the daemon's place, and root's commands ask there. */
+
+runInProcess();
+
+const EVIL = '\x1b]0;OWNED\x07\x1b[31m\u202e\u009b31m';
+/** What a terminal would obey: nothing but line ends and colours of courtd's own may be printed. */
+const OBEYED = /[^\P{Cc}\n]|\p{Bidi_Control}/u;
+
+/** @param reply to each request, by its path. @returns what has been sent. */
+async function answering(
+  t: Test,
+  data: string,
+  reply: (socket: net.Socket, path: string) => void,
+): Promise<void> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('data', (head) => reply(socket, String(head).split(' ')[1]!));
+  });
+  server.listen(path.join(data, 'control.sock'));
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+}
+
+/** With escape sequences at the end of every text that is no time, and in the names of members. */
+function poisoned(value: unknown): unknown {
+  if (typeof value === 'string') return /^\d{4}-\d\d|^sending$/.test(value) ? value : `${value}${EVIL}`;
+  if (Array.isArray(value)) return value.map(poisoned);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, poisoned(inner)]));
+}
+
+t.test('what answers in the place of the daemon says nothing to the terminal but words', async (t) => {
+  const real = await Daemon.start(t);
+  await real.post('[{}]');
+  const [refused] = (await askDaemon<{ id: string }[]>(real.data, '/v1/rejections?last=50'))!;
+  const show = `/v1/rejections/show?id=${refused!.id}`;
+  const paths = [STATUS_PATH, METRICS_PATH, '/v1/rejections?last=50', show];
+  const told = new Map(
+    await Promise.all(paths.map(async (path) => [path, await askDaemon(real.data, path)] as const)),
+  );
+  const box = stoppedBox(t);
+  await answering(t, box.data, (socket, path) =>
+    socket.end(answer(200, JSON.stringify(poisoned(told.get(path) ?? null)))),
+  );
+  for (const command of [['status'], ['rejections'], ['rejections', 'show', refused!.id]]) {
+    const { stdout, stderr } = await box.command(...command);
+    t.match(`${stdout}${stderr}`, 'OWNED', command.join(' '));
+    t.notMatch(`${stdout}${stderr}`, OBEYED, command.join(' '));
+  }
+});
+
+t.test('a database that was restored says nothing to the terminal but words', async (t) => {
+  const { folder, db } = scratch(t);
+  const insert = db.prepare(
+    "INSERT INTO rejection (turn, id, at_ms, client, status, code, source, court_id, error) VALUES (1, 'r' || @evil, 0, @evil, 400, @evil, @evil, @evil, @evil)",
+  );
+  insert.run({ evil: EVIL });
+  db.close();
+  const { stdout } = await courtd(['rejections', '--data', folder]);
+  t.match(stdout, 'OWNED');
+  t.notMatch(stdout, OBEYED);
+});
+
+t.test('an answer without end is not read, and one that is no JSON is not the daemon', async (t) => {
+  for (const start of ['', '<html>']) {
+    const box = stoppedBox(t);
+    await answering(t, box.data, (socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${start}"`);
+      const more = Buffer.alloc(1024 ** 2, 'x');
+      const write = (): unknown => socket.writable && socket.write(more, write);
+      if (start === '') write();
+      else socket.end();
+    });
+    const { status, stderr } = await box.command('status');
+    t.equal(status, 1);
+    t.match(stderr, /^courtd: What answers at \S+control\.sock is not courtd's daemon: [^\n]+\n$/);
+    fs.rmSync(path.join(box.data, 'control.sock'), { force: true });
+  }
+});
