@@ -9,7 +9,14 @@ export interface DaemonStatus extends TelemetryReport {
   /** Address and port. */
   readonly listening: string;
   readonly tls: boolean;
-  readonly certificate: { readonly valid_from: string; readonly expires_at: string } | null;
+  readonly certificate: {
+    readonly valid_from: string;
+    readonly expires_at: string;
+    /** Its fingerprint, in lower-case hex. */
+    readonly sha256: string;
+  } | null;
+  /** The only venue_id that is accepted; null: any. */
+  readonly venue: string | null;
   /** Events are refused until there is room. */
   readonly is_full: boolean;
   /** How often it has found a part of the database damaged, since it started. */

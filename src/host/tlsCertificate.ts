@@ -68,6 +68,11 @@ export class TlsCertificate {
     return { valid_from: timeOf(validFrom), expires_at: timeOf(validTo) };
   }
 
+  /** What a camera may pin. */
+  get fingerprint(): string {
+    return fingerprintOf(new X509Certificate(this.#keyPair.cert));
+  }
+
   /** Warns where the certificate expires soon, has expired, or is not valid yet. @param nowMs only for tests. */
   checkExpiry(nowMs = Date.now()): void {
     const line = this.validity;
@@ -161,6 +166,11 @@ function keyOf(pem: Buffer, file: string): KeyObject {
     }
     throw new OperatorError(`There is no private key in ${file} (--tls-key): it must hold one in PEM.`);
   }
+}
+
+/** @returns SHA-256 of the whole certificate, in lower-case hex: what `openssl x509 -fingerprint -sha256` prints, without colons. */
+export function fingerprintOf({ fingerprint256 }: X509Certificate): string {
+  return fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
 export function isOpenToAll(file: string): boolean {

@@ -4,7 +4,9 @@ import path from 'node:path';
 import t from 'tap';
 import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
+import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
 
 runInProcess();
 
@@ -113,3 +115,27 @@ t.test('- is standard input', async (t) => {
   });
   t.match(told, /^-:4: the line is not JSON.*\n-: Nothing of it is stored\./);
 });
+
+t.test(
+  'while the daemon is down its venue is that of its settings, and a dry run asks them too',
+  async (t) => {
+    const box = stoppedBox(t);
+    const [own, foreign] = [
+      file('own', [eventText({})]),
+      file('foreign', [eventText({ venue_id: '"other"' })]),
+    ];
+    const wrong = { status: 1, stderr: /^\S+foreign:1: .*venue_id must be "venue-1", the venue of this box/ };
+    const systemd = new FakeSystemd(t);
+    systemd.boot(box.data, 4000, { COURTD_VENUE: 'venue-1' });
+    for (const args of [[], ['--dry-run']]) {
+      const all = ['--data', box.data, ...args];
+      const env = { COURTD_VENUE: 'venue-1' };
+      t.match(await courtd(['import', foreign, ...all], env), wrong);
+      t.match(await courtd(['import', own, ...all], env), { status: 0 });
+      t.match(await systemd.courtd(['import', foreign, ...all]), wrong);
+      t.match(await courtd(['import', foreign, '--dry-run', '--data', box.data]), { status: 0 });
+    }
+    const daemon = await Daemon.start(t, ['--venue', 'venue-1']);
+    t.match(await daemon.command('import', '--dry-run', foreign), wrong);
+  },
+);

@@ -1,8 +1,12 @@
+import { createHash, X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import t from 'tap';
+import { makePair } from '../harness/certificates.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
@@ -211,4 +215,60 @@ t.test('the last use of a token is written with a commit: when, and from which a
   const at = Date.parse(used?.last_used_at ?? '');
   t.ok(at >= before && at <= Date.now(), used?.last_used_at ?? 'null');
   t.equal(used?.last_used_from, '127.0.0.1');
+});
+
+t.test(
+  'rotate says where cameras may use the token: where courtd listens, also while it is down',
+  async (t) => {
+    const said = async (data: string, env: Record<string, string> = {}) =>
+      (await courtd(['token', 'rotate', '--data', data], env)).stderr.split('\n').slice(1, -1);
+    const own = Object.values(os.networkInterfaces())
+      .flatMap((addresses = []) => addresses)
+      .filter(({ internal, family }) => !internal && family === 'IPv4')
+      .map(({ address }) => address);
+    const one = await Daemon.start(t);
+    t.strictSame(await said(one.data), [
+      'Cameras send to:',
+      `  http://127.0.0.1:${one.port} (this machine only)`,
+    ]);
+    // On all of its addresses; without a network there is the loopback alone.
+    const all = await Daemon.start(t, ['--host', '0.0.0.0']);
+    const urls = own.map((address) => `  http://${address}:${all.port}`);
+    if (own.length === 0) urls.push(`  http://127.0.0.1:${all.port} (this machine only)`);
+    t.strictSame(await said(all.data), ['Cameras send to:', ...urls]);
+    t.strictSame(await said(temporaryFolder(t), { COURTD_HOST: '10.0.7.2', COURTD_PORT: '4001' }), [
+      'Cameras send to:',
+      '  http://10.0.7.2:4001',
+    ]);
+    t.match(await said(temporaryFolder(t), { COURTD_PORT: '0' }), [/"courtd status" says when courtd runs/]);
+  },
+);
+
+t.test(
+  'with TLS rotate says https, and the fingerprint by which a camera may know the certificate',
+  async (t) => {
+    const { cert, key } = makePair(temporaryFolder(t), 'box');
+    const fingerprint = createHash('sha256')
+      .update(new X509Certificate(fs.readFileSync(cert)).raw)
+      .digest('hex');
+    const daemon = await Daemon.start(t, ['--tls-cert', cert, '--tls-key', key]);
+    const running = await courtd(['token', 'rotate', '--data', daemon.data]);
+    const env = { COURTD_HOST: '::', COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key };
+    const down = await courtd(['token', 'rotate', '--data', temporaryFolder(t)], env);
+    t.match(running.stderr, `\n  https://127.0.0.1:${daemon.port} (this machine only)\n`);
+    t.match(down.stderr, /\n {2}https:\/\/\S+:4000( \(this machine only\))?\n/);
+    for (const { status, stdout, stderr } of [running, down]) {
+      t.equal(status, 0);
+      t.match(stdout, /^[A-Za-z0-9_-]{43}\n$/);
+      t.match(stderr, `\nSHA-256 fingerprint of the certificate: ${fingerprint}\n`);
+    }
+  },
+);
+
+t.test('on a box of systemd, which listens where the unit of its socket says', async (t) => {
+  const data = temporaryFolder(t);
+  const systemd = new FakeSystemd(t);
+  systemd.boot(data, 4444);
+  const { stderr } = await systemd.courtd(['token', 'rotate', '--data', data]);
+  t.match(stderr, '\nCameras send to:\n  http://127.0.0.1:4444 (this machine only)\n');
 });

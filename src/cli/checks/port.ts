@@ -13,7 +13,9 @@ const ANSWER_MS = 5_000;
 /** For whoever sends a byte now and then. */
 const LIMITS = { wholeMs: 2 * ANSWER_MS, chars: 64 * 1024 } as const;
 
-interface Listening {
+/** Where cameras are served. */
+export interface Listening {
+  /** As courtd was told, such as `0.0.0.0`. */
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
@@ -36,7 +38,8 @@ export const port: Check = {
     }
     // One that hangs, or whose socket is closed to this user, says nothing about its port: this request is then counted as a camera's.
     const daemon = await askDaemon<DaemonStatus>(box.data, STATUS_PATH).catch(() => undefined);
-    const at = await listening(box, daemon);
+    const told = await listening(box, daemon);
+    const at = { ...told, host: reachable(told.host), port: told.port || PORT };
     const place = `${net.isIPv6(at.host) ? `[${at.host}]` : at.host}:${at.port}`;
     const answer = await ask(at, daemon?.probe_mark);
     if (answer === 'courtd')
@@ -64,22 +67,25 @@ const ADVICE: Readonly<Record<Exclude<Answer, 'courtd'>, string>> = {
   another: 'Look who has the port: "sudo ss -ltnp". With TLS just set or taken away, restart courtd.',
 };
 
-async function listening({ unit, settings }: Box, daemon: DaemonStatus | undefined): Promise<Listening> {
+export async function listening(
+  { unit, settings }: Pick<Box, 'unit' | 'settings'>,
+  daemon: DaemonStatus | undefined,
+): Promise<Listening> {
   const told = /^(.*):(\d+)$/.exec(daemon?.listening ?? '');
   if (daemon !== undefined && told !== null) {
-    return { host: reachable(told[1]!), port: Number(told[2]), isTls: daemon.tls, isKnown: true };
+    return { host: bare(told[1]!), port: Number(told[2]), isTls: daemon.tls, isKnown: true };
   }
   const isTls = settings.COURTD_TLS_CERT !== undefined;
   const socket = await unitSocket(unit);
   if (socket !== undefined) return { ...socket, isTls, isKnown: true };
   const { COURTD_HOST = '0.0.0.0', COURTD_PORT } = settings;
   const port = Number(COURTD_PORT ?? PORT);
-  const isUsable = Number.isInteger(port) && port > 0 && port < 65_536;
+  const isUsable = Number.isInteger(port) && port >= 0 && port < 65_536;
   return {
-    host: reachable(COURTD_HOST),
+    host: bare(COURTD_HOST),
     port: isUsable ? port : PORT,
     isTls,
-    isKnown: isUsable && COURTD_PORT !== undefined,
+    isKnown: isUsable && port > 0 && COURTD_PORT !== undefined,
   };
 }
 
@@ -87,14 +93,18 @@ async function listening({ unit, settings }: Box, daemon: DaemonStatus | undefin
 async function unitSocket(unit: Box['unit']): Promise<Pick<Listening, 'host' | 'port'> | undefined> {
   const socket = unit && (await showUnits(['courtd.socket'], ['Listen']))?.[0];
   const match = /^(.*):(\d+) \(Stream\)$/m.exec(socket?.Listen ?? '');
-  return match === null ? undefined : { host: reachable(match[1]!), port: Number(match[2]) };
+  return match === null ? undefined : { host: bare(match[1]!), port: Number(match[2]) };
+}
+
+/** Without the brackets of an IPv6 address. */
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1');
 }
 
 /** The address by which a program on this machine gets there. */
 function reachable(host: string): string {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
-  if (bare === '' || bare === '*' || bare === '0.0.0.0') return '127.0.0.1';
-  return bare === '::' ? '::1' : bare;
+  if (host === '' || host === '*' || host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
 }
 
 async function ask({ host, port, isTls }: Listening, mark: string | undefined): Promise<Answer> {

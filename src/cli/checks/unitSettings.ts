@@ -1,13 +1,32 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { asCaller } from '../../base/processIdentity.ts';
-import { readVariables, type UnitProperties } from '../../host/systemdUnits.ts';
+import { readVariables, showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
 
 export const SERVICE = 'courtd.service';
 /** What `settingsOf` reads. */
 export const SETTINGS_PROPERTIES = ['EnvironmentFiles', 'Environment'];
 /** Where the unit has its data unless its settings say otherwise (the default of --data). */
 const UNIT_DATA = '/var/lib/courtd';
+
+/** Whom this data directory is served by, as far as it can be told without its daemon. */
+export interface Service {
+  /** courtd.service, where it serves this data directory. */
+  readonly unit: UnitProperties | undefined;
+  /** The COURTD_ variables that its daemon has: those of the unit, and before them those of this command. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Never throws. */
+export async function serviceOf(data: string): Promise<Service> {
+  const unit = (await showUnits([SERVICE], SETTINGS_PROPERTIES))?.[0];
+  const unitSettings = unit && settingsOf(unit);
+  const isServed = unitSettings !== undefined && servesData(unitSettings, data);
+  return {
+    unit: isServed ? unit : undefined,
+    settings: { ...(isServed && unitSettings), ...given(process.env) },
+  };
+}
 
 /** @returns the COURTD_ variables that courtd.service gives its daemon. */
 export function settingsOf(unit: UnitProperties): Record<string, string> {

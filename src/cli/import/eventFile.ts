@@ -2,6 +2,7 @@ import { BATCH_EVENTS, BODY_BYTES } from '../../base/limits.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
+import type { EventRules } from '../../protocol/validate.ts';
 import { readUnpacked, UnreadableFile } from './fileBytes.ts';
 
 const [LINE_FEED, OPEN_ARRAY] = [0x0a, 0x5b];
@@ -53,13 +54,13 @@ export const REQUEST_LIMITS: BatchLimits = { events: BATCH_EVENTS, bytes: BODY_B
  */
 export async function* readBatches(
   file: string,
-  limits: BatchLimits,
+  { limits, rules }: { readonly limits: BatchLimits; readonly rules: EventRules },
   onRead: (bytes: number) => void,
 ): AsyncGenerator<FileBatch> {
   let [events, lines]: [CourtEvent[], FileLine[]] = [[], []];
   let bytes = 0;
   for await (const line of linesOf(file, onRead)) {
-    const decoded = decodeLine(line);
+    const decoded = decodeLine(line, rules);
     if (decoded === undefined) continue;
     // Each with its line end.
     const added = decoded.line.text.length + 1;
@@ -109,18 +110,18 @@ async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGen
  * What stands around the event in an export is dropped: the time of receipt is that of this box.
  * @returns undefined for an empty line.
  */
-function decodeLine(line: FileLine): { event: CourtEvent; line: FileLine } | undefined {
+function decodeLine(line: FileLine, rules: EventRules): { event: CourtEvent; line: FileLine } | undefined {
   const { text, number } = line;
   const first = text.find((byte) => !SPACES.has(byte));
   if (first === undefined) return undefined;
   if (first === OPEN_ARRAY) {
     throw new FileFault(number, 'the line is an array: put each event on a line of its own.');
   }
-  const whole = decode(text);
+  const whole = decode(text, rules);
   if (!(whole instanceof Problem)) return { event: whole, line };
   // An event may have fields of these names in front: it was tried as it stands.
   const inner = whole.code === 'invalid_json' ? undefined : innerEvent(text);
-  const alone = inner === undefined ? whole : decode(inner);
+  const alone = inner === undefined ? whole : decode(inner, rules);
   if (!(alone instanceof Problem)) return { event: alone, line: { text: inner!, number } };
   // Then what follows the event belongs to the line, and the fault is that of the line.
   const sentence = sentenceOf(alone.code === 'invalid_json' ? whole : alone);
@@ -130,9 +131,9 @@ function decodeLine(line: FileLine): { event: CourtEvent; line: FileLine } | und
   );
 }
 
-function decode(text: Buffer): CourtEvent | Problem {
+function decode(text: Buffer, rules: EventRules): CourtEvent | Problem {
   try {
-    return decodeBatch(text)[0]!;
+    return decodeBatch(text, rules)[0]!;
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

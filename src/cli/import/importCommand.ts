@@ -6,7 +6,8 @@ A line is one event, as a camera sends it. Exports in NDJSON are such files,
 and so is what a camera has kept. Around the event may stand what
 --with-received and "tail --json" add: it is left out, and the time of receipt
 is that of the import. What is stored already is ignored, so a file can be
-imported again.
+imported again. Where this box takes events of one venue only (COURTD_VENUE),
+that holds here too, while the daemon is down as well.
 
 Examples:
   courtd import --dry-run session-7.ndjson.gz

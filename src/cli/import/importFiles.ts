@@ -1,5 +1,9 @@
 import fs from 'node:fs';
-import { asCaller } from '../../base/processIdentity.ts';
+import { actAsOwner, asCaller } from '../../base/processIdentity.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
+import type { EventRules } from '../../protocol/validate.ts';
+import { serviceOf } from '../checks/unitSettings.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { counted, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 import { FileFault, REQUEST_LIMITS, readBatches } from './eventFile.ts';
@@ -26,6 +30,7 @@ type Count = 'events' | 'accepted' | 'duplicates' | 'conflicts';
 /** `courtd import FILE…`: the exit status is 1 where a file had a fault. */
 export async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
   const { dryRun = false, json = false, data } = options;
+  const rules = await rulesOf(data);
   const sink = dryRun ? undefined : await openSink(data);
   const imported: ImportedFile[] = [];
   const bar = new Bar(files);
@@ -41,7 +46,7 @@ export async function importFiles(files: readonly string[], options: ImportOptio
         fault: null,
       };
       imported.push(one);
-      await importFile(one, sink, bar);
+      await importFile(one, sink, rules, bar);
     }
   } finally {
     bar.clear();
@@ -51,11 +56,29 @@ export async function importFiles(files: readonly string[], options: ImportOptio
   if (imported.some(({ fault }) => fault !== null)) process.exitCode = 1;
 }
 
-async function importFile(one: ImportedFile, sink: EventSink | undefined, bar: Bar): Promise<void> {
+/** What the daemon of this box demands of every event: it says so itself, or its settings do while it is down. */
+async function rulesOf(data: string): Promise<EventRules> {
+  const back = actAsOwner(data);
+  try {
+    // Whatever keeps it from answering, its settings are known.
+    const daemon = await askDaemon<DaemonStatus>(data, STATUS_PATH).catch(() => undefined);
+    const venue = daemon === undefined ? (await serviceOf(data)).settings.COURTD_VENUE : daemon.venue;
+    return typeof venue === 'string' ? { venue } : {};
+  } finally {
+    back();
+  }
+}
+
+async function importFile(
+  one: ImportedFile,
+  sink: EventSink | undefined,
+  rules: EventRules,
+  bar: Bar,
+): Promise<void> {
   let lastLine = 0;
   const limits = sink?.limits ?? REQUEST_LIMITS;
   try {
-    for await (const batch of readBatches(one.file, limits, (bytes) => bar.read(bytes))) {
+    for await (const batch of readBatches(one.file, { limits, rules }, (bytes) => bar.read(bytes))) {
       if (sink !== undefined) {
         const { accepted, duplicates, conflicts } = await sink.send(batch);
         one.accepted! += accepted;

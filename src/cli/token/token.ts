@@ -10,13 +10,14 @@ import {
 } from '../../store/tokens/tokens.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { isoTime, type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
+import { type CameraAddresses, cameraAddresses } from './cameraAddresses.ts';
 
 export interface RotateOptions extends DataOption {
   /** Seconds. */
   readonly grace: number;
 }
 
-/** `courtd token rotate`: prints the new token, alone, on standard output. */
+/** `courtd token rotate`: prints the new token, alone, on standard output, and then where cameras may use it. */
 export async function rotate(options: RotateOptions): Promise<void> {
   const now = Date.now();
   const rotateIn = (db: Database) => {
@@ -31,13 +32,23 @@ export async function rotate(options: RotateOptions): Promise<void> {
     return rotation.older;
   };
   const older = await withDatabase(options, rotateIn, { create: true });
-  const sentence = 'Give it to every camera: it is shown only once.';
-  if (older === 0) return say(sentence);
   const end =
     options.grace === 0
       ? 'no longer work'
       : `stop working at ${isoTime(now + options.grace * 1000)} at the latest`;
-  say(`${sentence} The older tokens ${end}.`);
+  const ending = older === 0 ? '' : ` The older tokens ${end}.`;
+  say(`Give it to every camera: it is shown only once.${ending}`);
+  sayAddresses(await cameraAddresses(options.data));
+}
+
+function sayAddresses({ urls, isLocal, isTls, fingerprint }: CameraAddresses): void {
+  if (urls.length === 0) return say('Where cameras send to, "courtd status" says when courtd runs.');
+  say('Cameras send to:');
+  for (const url of urls) say(`  ${url}${isLocal ? ' (this machine only)' : ''}`);
+  if (isTls) {
+    const unknown = 'not known: the certificate cannot be read (COURTD_TLS_CERT)';
+    say(`SHA-256 fingerprint of the certificate: ${fingerprint ?? unknown}`);
+  }
 }
 
 export async function list(options: DataOption & JsonOption): Promise<void> {

@@ -6,7 +6,9 @@ export function addToken(program: Command): void {
   const token = program.command('token').description("the venue's shared bearer token");
   token
     .command('rotate')
-    .description('make a new token and print it; the older ones keep working until the grace ends')
+    .description(
+      'make a new token and print it, and on standard error the addresses that cameras may use with it; the older tokens keep working until the grace ends',
+    )
     .addOption(
       new Option('--grace <time>', 'how long the older tokens keep working: 0, or a number with s, m, h or d')
         .default(TOKEN_GRACE_S, '24h')
