@@ -1,6 +1,7 @@
 import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Problem } from '../protocol/errors.ts';
 import type { Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
+import { type Age, expiredAmong } from '../store/retention/ageRule.ts';
 
 /** Bytes that are freed at once where the total is too large. */
 const ROOM_BYTES = REJECTIONS_BYTES / 16;
@@ -93,6 +94,19 @@ export class RejectionLog {
     return this.#newestFirst().find((one) => one.id === id);
   }
 
+  /** Forgets those that are as old as the events that a prune deletes. @returns how many. */
+  forget(age: Age): number {
+    const all = this.#newestFirst().reverse();
+    const times = all.map(({ atMs }) => atMs);
+    const isOld = expiredAmong(times, undefined, age);
+    const old = new Set(all.filter((_, i) => isOld[i]));
+    for (const kind of [...this.#kinds.values()]) {
+      for (let at = kind.kept.length - 1; at >= 0; at--) if (old.has(kind.kept[at]!)) this.#drop(kind, at);
+    }
+    if (old.size > 0) this.#isChanged = true;
+    return old.size;
+  }
+
   /** Whether there is anything that was not yet offered to the database. */
   get isChanged(): boolean {
     return this.#isChanged;
@@ -145,7 +159,7 @@ export class RejectionLog {
   }
 
   #keep(kind: Kind, what: Omit<Rejection, 'code' | 'client' | 'source'>, isStored: boolean): void {
-    if (this.#count >= REJECTIONS_KEPT) this.#dropOldest(this.#largest(kind));
+    if (this.#count >= REJECTIONS_KEPT) this.#drop(this.#largest(kind));
     const { code, client, source } = kind;
     const kept: Kept = { ...what, code, client, source, isStored };
     // It may just have lost its only one.
@@ -163,7 +177,7 @@ export class RejectionLog {
       for (const kind of this.#kinds.values()) if (kind.bytes > (heaviest?.bytes ?? 0)) heaviest = kind;
       if (heaviest === undefined) return;
       const upTo = heaviest.bytes - ROOM_BYTES / 4;
-      while (heaviest.kept.length > 0 && heaviest.bytes > upTo) this.#dropOldest(heaviest);
+      while (heaviest.kept.length > 0 && heaviest.bytes > upTo) this.#drop(heaviest);
     }
   }
 
@@ -174,12 +188,13 @@ export class RejectionLog {
     return largest;
   }
 
-  #dropOldest(kind: Kind): void {
-    const oldest = kind.kept.shift()!;
+  /** @param at its place; 0 is the oldest. */
+  #drop(kind: Kind, at = 0): void {
+    const [dropped] = kind.kept.splice(at, 1);
     this.#count--;
     if (kind.kept.length === 0) this.#kinds.delete(kind.key);
-    this.#weigh(kind, -bytesOf(oldest));
-    if (oldest.isStored) this.#gone.push(oldest.turn);
+    this.#weigh(kind, -bytesOf(dropped!));
+    if (dropped!.isStored) this.#gone.push(dropped!.turn);
   }
 
   #weigh(kind: Kind, bytes: number): void {

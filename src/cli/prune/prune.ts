@@ -2,11 +2,14 @@ import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
 import { RESERVE_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import { FORGET_PATH, type Forgotten } from '../../control/rejectionRoutes.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { lockPrune } from '../../store/directory/directoryLock.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
+import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned, pruneEvents } from '../../store/retention/prune.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
@@ -28,11 +31,16 @@ export async function prune(options: PruneOptions): Promise<void> {
   const nowMs = Date.now();
   const beforeMs = nowMs - options.olderThan * 1000;
   const type = options.type === undefined ? {} : { type: options.type };
-  const { events, sessions, bytes, held } = await withDatabase(options, async (db) => {
+  const { events, sessions, bytes, held, records } = await withDatabase(options, async (db) => {
     const which = { beforeMs, nowMs, ...type, ...(await holdOf(db, options, nowMs)) };
-    if (options.dryRun) return { ...countExpired(db, which), bytes: 0 };
+    if (options.dryRun) return { ...countExpired(db, which), bytes: 0, records: findOldRecords(db, which) };
     if (options.yes) refuseJumpedClock(options.data, nowMs);
     else await confirm(db, which);
+    // Otherwise a running daemon would go on showing what it has in memory.
+    if (type.type === undefined) {
+      const forget = `${FORGET_PATH}?before=${beforeMs}`;
+      await askDaemon<Forgotten>(options.data, forget, 'POST').catch(() => undefined);
+    }
     return deleteOld(db, which, options);
   });
   if (options.json) {
@@ -44,6 +52,9 @@ export async function prune(options: PruneOptions): Promise<void> {
       sessions,
       bytes,
       held,
+      conflict_copies: records.conflictCopies.length,
+      rejections: records.rejections.length,
+      old_databases: databasesOf(records).length,
     });
   }
   const kind = options.type === undefined ? 'event' : `${options.type} event`;
@@ -55,8 +66,31 @@ export async function prune(options: PruneOptions): Promise<void> {
         'most (COURTD_SHIP_HOLD). "courtd ship status" says how far shipping is.',
     );
   }
-  if (options.dryRun) return say(`${what}, ${when}, would be deleted.`);
-  say(`Deleted ${what}, ${when}; ${bytesFor(bytes)} given back to the file system.`);
+  const more = recordsText(records);
+  if (options.dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
+  const given = `${bytesFor(bytes)} given back to the file system`;
+  say(`Deleted ${what}, ${when}; ${given}.${more && ` With them went ${more}.`}`);
+}
+
+/** @returns what else there is of that age; empty where there is nothing. */
+function recordsText(records: OldRecords): string {
+  const copies = records.conflictCopies.length;
+  const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
+  const all: readonly (readonly [count: number, text: string])[] = [
+    [copies, copies === 1 ? '1 conflict copy' : `${copies} conflict copies`],
+    [records.rejections.length, counted(records.rejections.length, 'rejection')],
+    [
+      records.databases.length,
+      `${counted(databasesOf(records).length, 'old database')} (${bytesFor(bytes)})`,
+    ],
+  ];
+  const texts = all.filter(([count]) => count > 0).map(([, text]) => text);
+  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
+}
+
+/** @returns each once, however many files it has. */
+function databasesOf({ databases }: OldRecords): string[] {
+  return [...new Set(databases.map(({ name }) => name.replace(/-(wal|shm|journal)$/, '')))];
 }
 
 /** Keeps events until they are shipped, where events are shipped from here at all. */

@@ -4,11 +4,21 @@ import { json, option, parseDuration, parsePeriod } from '../options/optionParse
 
 const SHIP_HOLD_S = 30 * 86_400;
 
+const HELP = `
+With the events go conflict copies, as old as the copy; rejections, as old as
+the refusal; and old databases, as old as the restore that replaced them
+(courtd.db.replaced-*) or the copy that an upgrade made (courtd.db.layout-*).
+With --type only conflict copies of that type: the others hold every type.
+
+Examples:
+  courtd prune --older-than 90d --dry-run
+  sudo courtd prune --older-than 30d --type PLAYER_POSITION`;
+
 export function addPrune(program: Command): void {
   program
     .command('prune')
     .description(
-      'delete events by time of receipt, while the daemon takes events, and give the space back to the file system; deleting a revision also deletes the lower ones that it replaced',
+      'delete events by time of receipt, while the daemon takes events, and give the space back to the file system; deleting a revision also deletes the lower ones that it replaced; what else holds events of that age goes with them',
     )
     .addOption(
       new Option('--older-than <time>', 'events received longer ago than this: a number with s, m, h or d')
@@ -27,9 +37,6 @@ export function addPrune(program: Command): void {
       'delete more than half of all events without asking, as the nightly unit does; refused for a day after the clock has jumped',
     )
     .addOption(json())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  courtd prune --older-than 90d --dry-run\n  sudo courtd prune --older-than 30d --type PLAYER_POSITION',
-    )
+    .addHelpText('after', HELP)
     .action(async (_options, command) => (await import('./prune.ts')).prune(command.optsWithGlobals()));
 }

@@ -10,21 +10,50 @@ export interface PreviousDatabases {
   readonly bytes: number;
 }
 
+/** A file of an earlier database: it itself, its WAL or its journal. */
+export interface PreviousFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** When a restore replaced the database, or else its newest file was written, milliseconds since 1970-01-01T00:00:00Z. */
+  readonly ms: number;
+}
+
 /**
  * @returns the databases that restores have replaced (restore.ts), and the copies that upgrades have made
  * (upgradeDatabase.ts).
  */
 export function previousDatabases(directory: string): PreviousDatabases {
+  const files = previousFiles(directory);
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return { names: files.map(({ name }) => name).filter((name) => !COMPANION.test(name)), bytes };
+}
+
+const COMPANION = /-(wal|shm|journal)$/;
+
+/** @returns all of their files. */
+export function previousFiles(directory: string): PreviousFile[] {
   const prefix = `${path.basename(databaseFile(directory))}.`;
-  const files = fs
+  const names = fs
     .readdirSync(directory)
     .filter((name) => name.startsWith(prefix) && /^(replaced|layout)-/.test(name.slice(prefix.length)));
-  // Of a symbolic link the link itself: it may lead to itself, which is an error.
-  const sizes = files.map(
-    (name) => fs.lstatSync(path.join(directory, name), { throwIfNoEntry: false })?.size,
-  );
-  const bytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
-  return { names: files.filter((name) => !/-(wal|journal)$/.test(name)), bytes };
+  const files = names.flatMap((name) => {
+    // Of a symbolic link the link itself: it may lead to itself, which is an error.
+    const stat = fs.lstatSync(path.join(directory, name), { throwIfNoEntry: false });
+    return stat === undefined || stat.isDirectory() ? [] : [{ name, bytes: stat.size, ms: stat.mtimeMs }];
+  });
+  const whole = Map.groupBy(files, ({ name }) => name.replace(COMPANION, ''));
+  return [...whole].flatMap(([name, parts]) => {
+    const ms = replacedMs(name) ?? Math.max(...parts.map((part) => part.ms));
+    return parts.map((part) => ({ ...part, ms }));
+  });
+}
+
+/** @returns the time in the name that a restore has given (restore.ts), in UTC. */
+function replacedMs(name: string): number | undefined {
+  const parts = /\.replaced-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(name)?.slice(1).map(Number);
+  if (parts === undefined) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** @returns the name of the copy that an upgrade makes of a database of this layout. */

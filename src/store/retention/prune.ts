@@ -1,7 +1,9 @@
+import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { lostBounds } from '../read/sessionBounds.ts';
 import { DanglingKeys } from './danglingKeys.ts';
 import { ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
+import { findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
 import { PRUNE_STEP_MS, PRUNE_STEP_ROWS, PruneSteps } from './pruneSteps.ts';
 import { unusedNames } from './unusedNames.ts';
 
@@ -23,6 +25,8 @@ export interface Pruned {
   readonly bytes: number;
   /** Old events that are kept for now, because headquarters does not have them yet. */
   readonly held: number;
+  /** What went with them. */
+  readonly records: OldRecords;
 }
 
 /**
@@ -31,7 +35,7 @@ export interface Pruned {
 export type PruneProgress = (doing: 'events' | 'keys' | 'pages' | 'reader', count: number) => void;
 
 /**
- * Deletes expired events, then their keys, then returns the free pages to the file system: in transactions of
+ * Deletes what else is as old (oldRecords.ts), expired events, then their keys, then returns the free pages to the file system: in transactions of
  * a few milliseconds with pauses between them, so that ingest does not notice. It may be interrupted
  * anywhere: what is left to do is recorded in the same transactions (`session.dangling_up_to_seq`), and the
  * next prune does it.
@@ -50,12 +54,13 @@ export async function pruneEvents(
   // what a power failure undoes is deleted again.
   db.pragma('synchronous = NORMAL');
   const pruner = new Pruner(db, on);
+  const records = await pruner.deleteOldRecords(selection);
   const { events, sessions, held } = await pruner.deleteEvents(selection);
   await pruner.deleteUnusedNames();
   await pruner.deleteDanglingKeys();
   await pruner.findBounds();
   await pruner.vacuum();
-  return { events, sessions, bytes: pruner.freedBytes, held };
+  return { events, sessions, bytes: pruner.freedBytes, held, records };
 }
 
 /** @returns what `pruneEvents` would delete now, and the number of all events (`of`). */
@@ -86,8 +91,27 @@ class Pruner {
     this.#steps = new PruneSteps(db, () => on('reader', 0));
   }
 
+  /** First of all: on a full disk, an earlier database is room at once. */
+  async deleteOldRecords(selection: PruneSelection): Promise<OldRecords> {
+    const records = findOldRecords(this.#db, selection);
+    removeDatabases(path.dirname(this.#db.name), records);
+    this.freedBytes += records.databases.reduce((sum, { bytes }) => sum + bytes, 0);
+    await this.#deleteTurns('conflict_copy', records.conflictCopies);
+    await this.#deleteTurns('rejection', records.rejections);
+    return records;
+  }
+
+  /** What comes meanwhile has a turn of its own. */
+  async #deleteTurns(table: 'conflict_copy' | 'rejection', turns: readonly number[]): Promise<void> {
+    const remove = this.#db.prepare<[number]>(`DELETE FROM ${table} WHERE turn = ?`);
+    await this.#steps.runAll(turns, PRUNE_STEP_ROWS, (some) => {
+      for (const turn of some) remove.run(turn);
+      return () => {};
+    });
+  }
+
   /** Deletes the events with their conflicts, and records in which sessions keys may dangle. */
-  async deleteEvents(selection: PruneSelection): Promise<Omit<Pruned, 'bytes'>> {
+  async deleteEvents(selection: PruneSelection): Promise<Omit<Pruned, 'bytes' | 'records'>> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
     const deleteConflict = this.#db.prepare<[number, number]>(
       'DELETE FROM conflict WHERE session = ? AND seq = ?',

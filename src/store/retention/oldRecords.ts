@@ -1,0 +1,51 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { type PreviousFile, previousFiles } from '../open/previousDatabases.ts';
+import { expiredAmong } from './ageRule.ts';
+import type { PruneSelection } from './expiredEvents.ts';
+
+/** What holds events besides the events themselves, and is as old as those that a prune deletes. */
+export interface OldRecords {
+  /** Their turns: what came again with other content, as old as its last coming. */
+  readonly conflictCopies: readonly number[];
+  /** Their turns: refused requests, as old as their refusal. */
+  readonly rejections: readonly number[];
+  /** Databases that a restore has replaced, as old as that, and copies of an upgrade, as old as the file. */
+  readonly databases: readonly PreviousFile[];
+}
+
+interface Dated {
+  readonly turn: number;
+  readonly ms: number;
+}
+
+/** With a type only conflict copies of that type are found: the others hold events of all types. */
+export function findOldRecords(db: Database, selection: PruneSelection): OldRecords {
+  const { type = null } = selection;
+  const copies = db.prepare<[{ type: string | null }], Dated>(`
+    SELECT o.turn, c.last_ms AS ms
+      FROM conflict_copy o
+      JOIN event e ON e.seq = o.seq
+      JOIN conflict c ON c.session = e.session AND c.seq = o.seq
+     WHERE @type IS NULL OR e.origin IN (SELECT id FROM origin WHERE type = @type)
+     ORDER BY o.turn`);
+  const old = <Item extends { readonly ms: number }>(items: readonly Item[]): Item[] => {
+    const times = items.map(({ ms }) => ms);
+    const isOld = expiredAmong(times, undefined, selection);
+    return items.filter((_, i) => isOld[i]);
+  };
+  const conflictCopies = old(copies.all({ type })).map(({ turn }) => turn);
+  if (type !== null) return { conflictCopies, rejections: [], databases: [] };
+  const rejections = db.prepare<[], Dated>('SELECT turn, at_ms AS ms FROM rejection ORDER BY turn');
+  return {
+    conflictCopies,
+    rejections: old(rejections.all()).map(({ turn }) => turn),
+    databases: previousFiles(path.dirname(db.name)).filter((file) => old([file]).length > 0),
+  };
+}
+
+/** Files of a database that nothing refers to any more. @throws Node's error. */
+export function removeDatabases(directory: string, { databases }: OldRecords): void {
+  for (const { name } of databases) fs.rmSync(path.join(directory, name), { force: true });
+}

@@ -1,0 +1,109 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { askDaemon } from '../../src/control/controlClient.ts';
+import type { RejectionReport } from '../../src/control/rejectionRoutes.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+import { otherConnection } from '../harness/scratchStore.ts';
+
+runInProcess();
+
+/** What goes with the events: prune.proof.ts has the events themselves. */
+
+const DAY_MS = 86_400_000;
+const YEAR_AGO = '20251101T120000Z';
+
+/** @returns a box that is down, with an old and a young one of everything, and a conflict of a position that is old too. */
+async function boxWithOldRecords(t: Test): Promise<Daemon> {
+  const daemon = await Daemon.start(t);
+  const [old, young, position] = [event(), event(), event({ type: 'PLAYER_POSITION' })];
+  for (const one of [old, young, position]) {
+    await daemon.post(one);
+    await daemon.post({ ...one, confidence: 0.25 });
+  }
+  for (const body of ['[', '{']) await daemon.post(body);
+  t.equal(await daemon.stop(), 0);
+  const db = otherConnection(t, daemon.data);
+  const ms = 100 * DAY_MS;
+  db.exec(
+    `UPDATE conflict SET last_ms = last_ms - ${ms} WHERE seq <> (SELECT seq FROM conflict_copy WHERE turn = 2)`,
+  );
+  db.exec(`UPDATE rejection SET at_ms = at_ms - ${ms} WHERE turn = (SELECT min(turn) FROM rejection)`);
+  db.close();
+  const recent = new Date(Date.now() - DAY_MS).toISOString().replace(/[-:]|\.\d+/g, '');
+  for (const name of [`replaced-${YEAR_AGO}`, `replaced-${YEAR_AGO}-wal`, `replaced-${recent}`, 'layout-1'])
+    fs.writeFileSync(path.join(daemon.data, `courtd.db.${name}`), 'x'.repeat(100));
+  const written = (Date.now() - ms) / 1_000;
+  fs.utimesSync(path.join(daemon.data, 'courtd.db.layout-1'), written, written);
+  // Written long ago, and replaced yesterday.
+  fs.utimesSync(path.join(daemon.data, `courtd.db.replaced-${recent}`), written, written);
+  return daemon;
+}
+
+function previous({ data }: Daemon): string[] {
+  return fs.readdirSync(data).filter((name) => /^courtd\.db\.(replaced|layout)-/.test(name));
+}
+
+t.test('conflict copies, rejections and old databases go at the age of the events', async (t) => {
+  const box = await boxWithOldRecords(t);
+  const others = async () => {
+    const conflicts = JSON.parse((await box.command('conflicts', '--json')).stdout).length;
+    const rejections = JSON.parse((await box.command('rejections', '--json')).stdout).length;
+    return { conflicts, rejections, databases: previous(box).length };
+  };
+  const all = { conflicts: 3, rejections: 2, databases: 4 };
+  t.strictSame(await others(), all);
+  const prune = (...more: string[]) => box.command('prune', '--older-than', '90d', ...more);
+  const json = async (...more: string[]) => {
+    const { events, conflict_copies, rejections, old_databases } = JSON.parse(
+      (await prune('--json', ...more)).stdout,
+    );
+    return { events, conflict_copies, rejections, old_databases };
+  };
+  const expected = { events: 0, conflict_copies: 2, rejections: 1, old_databases: 2 };
+  t.strictSame(await json('--dry-run'), expected);
+  t.match(await prune('--dry-run'), {
+    stderr:
+      /^0 events .* would be deleted\. So would 2 conflict copies, 1 rejection and 2 old databases \(300 B\)\.\n$/,
+  });
+  t.strictSame(await others(), all, 'a dry run deletes nothing');
+  // What holds events of every type has no age of one of them.
+  const positions = { events: 0, conflict_copies: 1, rejections: 0, old_databases: 0 };
+  t.strictSame(await json('--type', 'PLAYER_POSITION'), positions);
+  t.match(await prune(), {
+    status: 0,
+    stderr:
+      /^Deleted 0 events .*\. With them went 1 conflict copy, 1 rejection and 2 old databases \(300 B\)\.\n$/,
+  });
+  t.strictSame(await others(), { conflicts: 1, rejections: 1, databases: 1 });
+  t.equal((await box.exported('session-1')).length, 3);
+  t.match(await prune(), { status: 0, stderr: /^Deleted 0 events [^\n]* file system\.\n$/ });
+});
+
+t.test('a daemon that runs no longer shows the rejections that have gone', async (t) => {
+  const box = await boxWithOldRecords(t);
+  const again = await Daemon.run(t, box.data, box.token);
+  await again.post('nonsense');
+  const shown = () => askDaemon<RejectionReport[]>(again.data, '/v1/rejections?last=50');
+  const before = (await shown())!;
+  t.equal(before.length, 3);
+  t.match(await again.command('prune', '--older-than', '90d', '--yes'), { status: 0, stderr: /1 rejection/ });
+  t.strictSame(await shown(), before.slice(0, 2));
+  await again.post(events(2));
+  t.equal(await again.stop(), 0);
+  const { stdout } = await again.command('rejections', '--json');
+  t.strictSame(JSON.parse(stdout), before.slice(0, 2));
+});
+
+t.test('0 is no age', async (t) => {
+  const box = await Daemon.start(t);
+  await box.post(event());
+  for (const age of ['0', '0d', '00s', '-1d', '']) {
+    const { status, stderr } = await box.command('prune', `--older-than=${age}`, '--yes');
+    t.equal(status, 2, age);
+    t.match(stderr, /Give a whole number with s, m, h or d/, age);
+  }
+  t.equal((await box.exported('session-1')).length, 1);
+});
