@@ -89,6 +89,7 @@ t.test(
         ['event', 'show', 's', 'e'],
         ['export', 's'],
         ['export', 's', '-o', path.join(place, 's.csv')],
+        ['report', 's', '-o', path.join(place, 's.html')],
         ['support', '-o', path.join(place, 'support.txt')],
         ['token', 'rotate'],
         ['token', 'list'],
@@ -109,6 +110,11 @@ t.test(
         }
       }
       t.ok(fs.readFileSync(path.join(place, 's.csv'), 'utf8').split('\n').length > 1);
+      for (const name of ['s.csv', 's.html', 'support.txt']) {
+        const { mode, gid } = fs.statSync(path.join(place, name));
+        const group = who === 'root' ? GROUP : MEMBER;
+        t.strictSame([mode & 0o777, gid], [0o640, group], `${name} as ${who}: others cannot read it`);
+      }
       const daemon = await Daemon.run(t, data, token, [], {}, AS.owner);
       t.match(await (await daemon.post(event({ session_id: 's', event_id: 'e' }))).json(), { duplicates: 1 });
       t.match(await (await daemon.post(event({ session_id: 's' }))).json(), { accepted: 1 });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fsync, partialNameOf } from '../../base/atomicFile.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
-import { asCaller } from '../../base/processIdentity.ts';
+import { asCaller, isActing } from '../../base/processIdentity.ts';
 import { forStdout } from './output.ts';
 import { cleanUpOnExit } from './signals.ts';
 
@@ -33,7 +33,8 @@ export function stdoutSink(): Sink {
 
 /**
  * Writes to a temporary file beside `name`, fsyncs it and renames it, so that a file called `name` is always complete. Unless
- * SIGKILL ends the process, an unfinished temporary file is removed. Root writes as root, whoever owns the data directory.
+ * SIGKILL ends the process, an unfinished temporary file is removed. Root writes as root, whoever owns the data directory. What it
+ * holds is not for everybody: others cannot read it, and what root writes belongs to the group of the data directory.
  * @throws {OperatorError} from each step: why the file cannot be written.
  */
 export function fileSink(name: string): Sink {
@@ -52,9 +53,12 @@ export function fileSink(name: string): Sink {
   const cancelCleanup = isSpecial ? () => {} : cleanUpOnExit(remove);
   // Never follow a link, or write to a file, that another user creates meanwhile.
   const flags = isSpecial ? O_WRONLY | (isLink ? 0 : O_NOFOLLOW) : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const group = isActing() ? process.getegid?.() : undefined;
   const fd = operatorErrors(name, () => {
     if (!isSpecial) fs.rmSync(partial, { force: true });
-    return fs.openSync(partial, flags);
+    const fd = fs.openSync(partial, flags, FILE_MODE);
+    if (!isSpecial && group !== undefined) giveToGroup(fd, group);
+    return fd;
   });
   isOpen = true;
   return {
@@ -83,6 +87,17 @@ export function fileSink(name: string): Sink {
 export function makeDirectory(place: string): void {
   refuseForeignLink(path.dirname(place));
   operatorErrors(place, () => fs.mkdirSync(place));
+}
+
+const FILE_MODE = 0o640;
+
+/** A USB stick's file system may have no groups: there everybody's rights are those of the mount. */
+function giveToGroup(fd: number, group: number): void {
+  try {
+    fs.fchownSync(fd, -1, group);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+  }
 }
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
