@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 
@@ -8,6 +9,8 @@ const WATCHDOG_PINGS = 3;
 const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
 /** How soon `systemctl status` shows a new token or a full disk. A check takes microseconds. */
 export const STATUS_CHECK_MS = 1_000;
+/** How long a command waits until `systemctl status` shows what it has changed. */
+const REFRESH_MS = 1_000;
 /** systemd-notify itself waits up to 5 s until its message has been read. */
 const NOTIFY_TIMEOUT_MS = 10_000;
 
@@ -79,6 +82,14 @@ export class SystemdNotifier {
     this.#repeat(() => void this.#ping(health), this.#watchdogMs / WATCHDOG_PINGS);
   }
 
+  /** Shows a status that has just changed. Resolves when systemd has it, or does not take it at once. */
+  async refresh(health: Pick<Health, 'status'>): Promise<void> {
+    // Not while it stops.
+    if (this.#timers.length === 0) return;
+    const lines = this.#statusLine(health.status());
+    if (lines.length > 0) await Promise.race([this.#send(...lines), sleep(REFRESH_MS)]);
+  }
+
   /** Shows why the start failed while systemd waits to restart: it shows no log lines of a previous attempt. */
   failed(sentence: string): Promise<void> {
     this.#stopTimers();
@@ -142,6 +153,8 @@ export class SystemdNotifier {
       .catch((err) => {
         if (!this.#hasFailed) this.#log.warn({ err }, 'cannot notify systemd: systemd-notify failed');
         this.#hasFailed = true;
+        // It may have been in this message: the next look sends it again.
+        this.#status = '';
       });
     return this.#last;
   }

@@ -123,19 +123,23 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const control = new ControlServer(
     options.data,
     [
-      jsonRoute<DaemonStatus>(STATUS_PATH, () => ({
-        version,
-        started_at: startedAt,
-        listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
-        tls: certificate !== undefined,
-        certificate: certificate ? { ...certificate.validity, sha256: certificate.fingerprint } : null,
-        venue: options.venue ?? null,
-        is_full: health.isFull,
-        damage_reports: health.damageReports,
-        min_free_bytes: options.minFree,
-        probe_mark: telemetry.probeMark,
-        ...telemetry.report(),
-      })),
+      jsonRoute<DaemonStatus>(STATUS_PATH, async () => {
+        // `token rotate` asks this: whoever looks at `systemctl status` next sees that there is a token.
+        await notifier.refresh({ status: () => status(store, health.isFull) });
+        return {
+          version,
+          started_at: startedAt,
+          listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+          tls: certificate !== undefined,
+          certificate: certificate ? { ...certificate.validity, sha256: certificate.fingerprint } : null,
+          venue: options.venue ?? null,
+          is_full: health.isFull,
+          damage_reports: health.damageReports,
+          min_free_bytes: options.minFree,
+          probe_mark: telemetry.probeMark,
+          ...telemetry.report(),
+        };
+      }),
       metrics.route,
       ...rejectionRoutes(rejections),
       importRoute({ rules, append }),
