@@ -171,9 +171,9 @@ t.test('what is wrong with a box is found all at once, each with what to do', as
   t.match(await check(t, system, data), {
     configuration: { level: 'warn', message: 'COURTD_VENU ', advice: 'COURTD_VENUE' },
     permissions: { level: 'warn', message: file, advice: 'chmod' },
-    disk: { level: 'warn', message: 'COURTD_MIN_FREE', advice: 'courtd prune' },
+    disk: { level: 'warn', message: 'COURTD_MIN_FREE', advice: 'something else fills the disk' },
     database: { level: 'ok' },
-    clock: { level: 'warn', message: 'no time server', advice: 'timesyncd' },
+    clock: { level: 'warn', message: 'no time server', advice: 'chrony' },
     port: { level: 'fail', message: 'courtd does not run', advice: 'systemctl start courtd' },
     units: {
       level: 'warn',

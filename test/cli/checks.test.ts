@@ -6,6 +6,8 @@ import type { CheckResult } from '../../src/base/finding.ts';
 import { CHECKS } from '../../src/cli/checks/allChecks.ts';
 import type { Box } from '../../src/cli/checks/box.ts';
 import { runCheck } from '../../src/cli/checks/check.ts';
+import { timeServerAdvice } from '../../src/cli/checks/clock.ts';
+import { roomAdvice } from '../../src/cli/checks/disk.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { Progress } from '../../src/cli/terminal/output.ts';
 import type { QuickLook } from '../../src/store/inspection/inspect.ts';
@@ -21,7 +23,14 @@ runInProcess();
 
 /** What single checks find, each on a box of its own making; check.test.ts has all of them at the front door. */
 
-const NOTHING: QuickLook = { isServed: true, events: 0, sessions: 0, newestMs: null, tokens: [] };
+const NOTHING: QuickLook = {
+  isServed: true,
+  events: 0,
+  sessions: 0,
+  newestMs: null,
+  tokens: [],
+  suggestion: null,
+};
 
 /** @returns what one check finds on a box that has what is given. */
 function find(
@@ -119,9 +128,44 @@ t.test('clock: no time server, nobody to ask, and a clock that was ahead', async
     advice: /\S/,
   });
   system.program('timedatectl', 'echo NTPSynchronized=no');
-  t.match(await find('clock', {}), { level: 'warn', message: 'no time server', advice: 'timesyncd' });
+  t.match(await find('clock', {}), {
+    level: 'warn',
+    message: 'no time server',
+    advice: 'chrony-courtd.conf',
+  });
   system.program('timedatectl', 'exit 1');
   t.match(await find('clock', {}), { level: 'warn', message: 'cannot be told', advice: /\S/ });
+});
+
+t.test('clock: the advice is for what sets the clock here, or says what to install', async (t) => {
+  const root = temporaryFolder(t);
+  const put = (file: string) => {
+    fs.mkdirSync(path.join(root, path.dirname(file)), { recursive: true });
+    fs.writeFileSync(path.join(root, file), '');
+  };
+  t.match(timeServerAdvice(root), 'sudo apt install chrony');
+  put('usr/lib/systemd/systemd-timesyncd');
+  t.match(timeServerAdvice(root), '/etc/systemd/timesyncd.conf');
+  put('usr/sbin/chronyd');
+  t.match(timeServerAdvice(root), '/etc/chrony/sources.d');
+});
+
+t.test('disk: what would make room, and how much, by what is there', (t) => {
+  const GIB = 1024 ** 3;
+  const old = { olderThan: '30d', bytes: 2 * GIB, positionBytes: 1.5 * GIB };
+  t.match(
+    roomAdvice(old, 4 * GIB, 0),
+    /^Make room: "sudo courtd prune --older-than 30d" frees about 2\.0 GiB; /,
+  );
+  t.match(roomAdvice(old, 4 * GIB, 0), '"--type PLAYER_POSITION" besides, about 1.5 GiB');
+  t.notMatch(roomAdvice({ ...old, positionBytes: 0 }, 4 * GIB, 0), 'PLAYER_POSITION');
+  t.match(
+    roomAdvice(old, 4 * GIB, GIB),
+    /^Earlier databases take 1\.0 GiB: remove .* prune --older-than 30d/,
+  );
+  t.match(roomAdvice(undefined, 4 * GIB, 0), 'of the last hour');
+  t.match(roomAdvice(old, 1024, 0), /^The events take 1\.0 KiB only: something else fills the disk /);
+  t.end();
 });
 
 t.test('port: courtd, another program, nothing, and a daemon that is down', async (t) => {
@@ -132,7 +176,16 @@ t.test('port: courtd, another program, nothing, and a daemon that is down', asyn
   const other = http.createServer((_request, response) => response.end('hello'));
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };
-  t.match(await at(port), { level: 'fail', message: 'is not courtd', advice: 'ss -ltnp' });
+  const holder = new RegExp(`is not courtd.* The port is held by .+ \\(process ${process.pid}\\)\\.$`);
+  t.match(await at(port), { level: 'fail', message: holder, advice: 'ss -ltnp' });
+  t.match(
+    await find('port', { settings: { COURTD_PORT: String(port) }, look: { isServed: false }, unit: {} }),
+    {
+      level: 'fail',
+      message: new RegExp(`Its port ${port} is taken: .* \\(process ${process.pid}\\)`),
+      advice: /^End that program/,
+    },
+  );
   await new Promise((resolve) => other.close(resolve));
   t.match(await at(port), {
     level: 'fail',

@@ -17,7 +17,7 @@ t.test('a port that is in use is told in a sentence with status 1', async (t) =>
   t.match(
     stderr,
     new RegExp(
-      `^courtd: Cannot listen on 127\\.0\\.0\\.1 port ${port}: another program is using it\\. .*\\n$`,
+      `^courtd: Cannot listen on 127\\.0\\.0\\.1 port ${port}: another program is using it: .+ \\(process ${process.pid}\\)\\. Stop .*\\n$`,
     ),
   );
 });

@@ -200,7 +200,18 @@ t.test('refusals: the message names the source, or the address and who is known 
 });
 
 t.test(
-  'the last backup is known, and that the nightly one has failed, also while the daemon is down',
+  'a full disk on a box without old events: no prune is advised that would delete nothing',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--min-free', '900000GiB']);
+    await daemon.post(event({ eot: ago(0) }));
+    const { status } = await statusOf(t, daemon.data);
+    const low = status.problems.find(({ code }) => code === 'disk_low');
+    t.match(low?.advice, /^The events take .* only: something else fills the disk /);
+  },
+);
+
+t.test(
+  'the last backup is known, and that nightly work has failed, also while the daemon is down',
   async (t) => {
     const box = stoppedBox(t, 1, { eot: ago(0) });
     await box.command('token', 'rotate');
@@ -213,9 +224,16 @@ t.test(
     system.use(t);
     system.boot(box.data, 1);
     system.change('courtd-backup.service', { Result: 'exit-code' });
+    system.change('courtd-prune.service', { Result: 'oom-kill' });
     const { status: failed } = await statusOf(t, box.data);
     t.match(failed.problems, [
       { code: 'daemon_stopped' },
+      {
+        code: 'prune_failed',
+        level: 'warn',
+        message: /^The nightly prune has failed: /,
+        advice: /courtd-prune/,
+      },
       { code: 'backup_failed', level: 'warn', message: /^The nightly backup has failed: the newest one is / },
     ]);
     system.settings({ COURTD_DATA: '/none' });

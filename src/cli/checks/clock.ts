@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { askTool } from '../../host/systemTool.ts';
@@ -48,9 +49,20 @@ async function aboutServer(): Promise<Fault> {
   if (/^NTPSynchronized=yes$/m.test(stdout)) return undefined;
   return warn(
     'The clock follows no time server, so it drifts, and cameras that follow another one are off against it.',
-    'Name one of the venue: NTP= in /etc/systemd/timesyncd.conf, then "sudo systemctl restart systemd-timesyncd". ' +
-      'Without internet, /usr/share/doc/courtd/examples/chrony-courtd.conf has cameras follow the box.',
+    `${timeServerAdvice()} Without internet, /usr/share/doc/courtd/examples/chrony-courtd.conf has cameras follow the box.`,
   );
+}
+
+/** By what is installed: a minimal Debian has nothing that sets the clock. @param root only for tests. */
+export function timeServerAdvice(root = '/'): string {
+  const has = (file: string) => fs.existsSync(path.join(root, file));
+  if (has('usr/sbin/chronyd')) {
+    return 'Name one of the venue: a line "server NAME iburst" in /etc/chrony/sources.d/venue.sources, then "sudo systemctl restart chrony"; "chronyc sources" shows whether it answers.';
+  }
+  if (has('usr/lib/systemd/systemd-timesyncd') || has('lib/systemd/systemd-timesyncd')) {
+    return 'Name one of the venue: NTP= in /etc/systemd/timesyncd.conf, then "sudo timedatectl set-ntp true" and "sudo systemctl restart systemd-timesyncd".';
+  }
+  return 'Nothing that sets it is installed: "sudo apt install chrony" (or systemd-timesyncd), and name a time server of the venue if there is no internet.';
 }
 
 interface ChronyPlaces {

@@ -2,8 +2,10 @@ import net from 'node:net';
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { requestAnswer } from '../../base/httpAnswer.ts';
 import { PORT } from '../../base/limits.ts';
+import { asCaller } from '../../base/processIdentity.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
+import { portHolder } from '../../host/portHolder.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import { PROBE_HEADER } from '../../telemetry/telemetry.ts';
 import type { Box } from './box.ts';
@@ -31,9 +33,13 @@ export const port: Check = {
       return warn('courtd does not run: no camera is served.', 'Start it: "courtd serve".');
     }
     if (look?.isServed === false) {
+      const { port } = await listening(box, undefined);
+      const holder = asCaller(() => portHolder(port));
+      // systemd itself has it where all is well.
+      const isTaken = holder !== undefined && !/\(process 1\)/.test(holder);
       return fail(
-        'courtd does not run: no camera is served.',
-        '"sudo systemctl start courtd", and look at "journalctl -u courtd".',
+        `courtd does not run: no camera is served.${isTaken ? ` Its port ${port} is taken: ${holder}.` : ''}`,
+        `${isTaken ? 'End that program, then ' : ''}"sudo systemctl start courtd", and look at "journalctl -u courtd".`,
       );
     }
     // One that hangs, or whose socket is closed to this user, says nothing about its port: this request is then counted as a camera's.
@@ -44,7 +50,8 @@ export const port: Check = {
     const answer = await ask(at, daemon?.probe_mark);
     if (answer === 'courtd')
       return ok(`${place} answers from here, with 401 for want of a token, as it should.`);
-    const message = SENTENCES[answer](place);
+    const holder = answer === 'another' ? asCaller(() => portHolder(at.port)) : undefined;
+    const message = `${SENTENCES[answer](place)}${holder === undefined ? '' : ` The port is held by ${holder}.`}`;
     if (at.isKnown) return fail(message, ADVICE[answer]);
     return warn(
       `${message} Where this courtd listens, this command cannot tell.`,

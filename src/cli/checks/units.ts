@@ -58,7 +58,7 @@ function about(
     found.push(
       finding(
         `${name} is ${ActiveState}.`,
-        `"sudo systemctl start ${name}", and "journalctl -u ${name}" says why.`,
+        `"sudo systemctl start ${name}", and "journalctl -u ${name}" says why.${name === 'courtd.socket' ? ' Who has its port: "sudo ss -ltnp".' : ''}`,
       ),
     );
   }

@@ -10,6 +10,7 @@ import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import type { ShipView } from '../../ship/feed/shipStatus.ts';
 import type { RefusalReport } from '../../telemetry/refusalTable.ts';
 import { DAMAGED, RESTORE } from '../checks/database.ts';
+import { roomAdvice } from '../checks/disk.ts';
 import { counted } from '../terminal/output.ts';
 import { bytesFor, span } from '../terminal/units.ts';
 import type { DaemonView, StoreView } from './views.ts';
@@ -104,11 +105,12 @@ function tokenProblems({ tokens }: StoreView): StatusProblem[] {
   return [fail('no_token', message, 'Make one with "courtd token rotate", and give it to every camera.')];
 }
 
-function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: StoreView): StatusProblem[] {
+function diskProblems(daemon: DaemonStatus | undefined, view: StoreView): StatusProblem[] {
+  const { store, directory } = view;
   const found: StatusProblem[] = [];
   const { free_bytes: free, days_left: days } = store;
   const left = days === null || days >= DAYS_LEFT ? '' : `, for about ${counted(days, 'day')}`;
-  const advice = 'Make room: "courtd prune --older-than 90d --dry-run" says what would go.';
+  const advice = roomAdvice(view.suggestion, store.bytes, view.previousBytes);
   if (daemon?.is_full) {
     found.push(fail('disk_full', 'The disk is full: events are refused.', advice));
   } else if (free < (daemon?.min_free_bytes ?? MIN_FREE_BYTES)) {
@@ -117,6 +119,13 @@ function diskProblems(daemon: DaemonStatus | undefined, { store, directory }: St
   } else if (days !== null && days < DAYS_LEFT) {
     const message = `The disk will be full in about ${counted(days, 'day')}: ${bytesFor(free)} are left.`;
     found.push(warn('disk_filling', message, advice));
+  }
+  if (view.hasPruneFailed) {
+    const message =
+      'The nightly prune has failed: events stay for longer than they should, and the disk fills.';
+    const advice =
+      '"journalctl -u courtd-prune" says why; "sudo systemctl start courtd-prune" tries it again.';
+    found.push(warn('prune_failed', message, advice));
   }
   if (store.wal_bytes > WAL_WARN_BYTES) {
     const message = `Another program reads the database and does not end: the write-ahead log has grown to ${bytesFor(store.wal_bytes)}, and at ${bytesFor(WAL_MAX_BYTES)} events are refused.`;

@@ -10,6 +10,8 @@ import { lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { freeBytes } from '../../store/directory/diskReserve.ts';
 import { newDatabaseAgeMs } from '../../store/directory/newDatabase.ts';
+import { previousDatabases } from '../../store/open/previousDatabases.ts';
+import { type PruneSuggestion, suggestPrune } from '../../store/read/pruneSuggestion.ts';
 import { type RecentSource, recentSources, summarizeStore } from '../../store/read/storeSummary.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import { listTokens, type TokenState, tokenState } from '../../store/tokens/tokens.ts';
@@ -30,8 +32,13 @@ export interface StoreView {
   readonly newMs: number | undefined;
   readonly recent: readonly RecentSource[];
   readonly ship: ShipView;
-  /** The last run of courtd-backup.service, where courtd.service serves this data directory. */
+  /** The last runs of the nightly services, where courtd.service serves this data directory. */
   readonly hasBackupFailed: boolean;
+  readonly hasPruneFailed: boolean;
+  /** What would make room; undefined where no prune does. */
+  readonly suggestion: PruneSuggestion | undefined;
+  /** Of earlier databases in the data directory. */
+  readonly previousBytes: number;
   /** When the oldest event was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
 }
@@ -69,7 +76,7 @@ export function hasDatabase(directory: string): boolean {
 
 /** @param before what it said before: its newest events are not looked through again. @throws {OperatorError} where it cannot be read. */
 export async function readStoreView(data: string, before?: StoreView): Promise<StoreView> {
-  const hasBackupFailed = await askForBackup(data);
+  const nightly = await askForNightly(data);
   const nowMs = Date.now();
   let isDamaged = false;
   const unlessDamaged = async <Result>(part: () => Result | Promise<Result>): Promise<Result | undefined> => {
@@ -87,6 +94,7 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
     const states = tokens?.map((token) => tokenState(token, nowMs));
     const count = (wanted: TokenState) => states?.filter((state) => state === wanted).length ?? null;
     const recent = before?.recent ?? (await unlessDamaged(() => db && recentSources(db, nowMs))) ?? [];
+    const suggestion = before ? before.suggestion : await unlessDamaged(() => db && suggestPrune(db, nowMs));
     const settings = shipSettingsOf(process.env);
     const ship = (await unlessDamaged(() => db && readShipView(data, db, settings))) ?? UNKNOWN_SHIP;
     const { growthBytesPerDay = 0 } = summary ?? {};
@@ -109,7 +117,9 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
       newMs: newDatabaseAgeMs(data, nowMs),
       recent,
       ship,
-      hasBackupFailed,
+      ...nightly,
+      suggestion,
+      previousBytes: previousDatabases(data).bytes,
       oldestMs: summary?.oldestMs,
     };
   };
@@ -118,10 +128,12 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
   return view ?? (await read());
 }
 
-async function askForBackup(data: string): Promise<boolean> {
-  const shown = await showUnits([SERVICE, 'courtd-backup.service'], [...SETTINGS_PROPERTIES, 'Result']);
-  if (shown === undefined || !servesData(settingsOf(shown[0]!), data)) return false;
-  return hasFailed(shown[1]!.Result ?? 'success');
+async function askForNightly(data: string): Promise<Pick<StoreView, 'hasBackupFailed' | 'hasPruneFailed'>> {
+  const units = [SERVICE, 'courtd-backup.service', 'courtd-prune.service'];
+  const shown = await showUnits(units, [...SETTINGS_PROPERTIES, 'Result']);
+  const isServed = shown !== undefined && servesData(settingsOf(shown[0]!), data);
+  const [, backup, prune] = isServed ? shown.map(({ Result = 'success' }) => hasFailed(Result)) : [];
+  return { hasBackupFailed: backup ?? false, hasPruneFailed: prune ?? false };
 }
 
 /** Read the store first: that is where root becomes the owner of the directory. @throws {OperatorError} where the socket is closed to this user. */

@@ -3,6 +3,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { isServed } from '../directory/directoryLock.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../layout/storedEvent.ts';
 import { openDatabase } from '../open/openDatabase.ts';
+import { type PruneSuggestion, suggestPrune } from '../read/pruneSuggestion.ts';
 import { countEvents, type EventCounts, recentSources } from '../read/storeSummary.ts';
 import { listTokens, type Token } from '../tokens/tokens.ts';
 
@@ -13,6 +14,8 @@ export interface QuickLook extends EventCounts {
   /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
   readonly newestMs: number | null;
   readonly tokens: readonly Token[];
+  /** Null where there is none. */
+  readonly suggestion: PruneSuggestion | null;
 }
 
 /**
@@ -25,7 +28,14 @@ export function quickLook(directory: string): QuickLook {
   try {
     // The newest events, as `status` reads them.
     recentSources(db, Date.now());
-    return { isServed: isRunning, ...countEvents(db), newestMs: newestMs(db), tokens: listTokens(db) };
+    const suggestion = suggestPrune(db, Date.now()) ?? null;
+    return {
+      isServed: isRunning,
+      ...countEvents(db),
+      newestMs: newestMs(db),
+      tokens: listTokens(db),
+      suggestion,
+    };
   } finally {
     db.close();
   }
