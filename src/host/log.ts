@@ -1,10 +1,9 @@
 import pino, { type Logger } from 'pino';
 import { visibleLines } from '../base/visibleText.ts';
 import type { LogLevel } from './logLevels.ts';
+import { LogOutput } from './logOutput.ts';
 
-/** Log lines buffered for a slow reader; what does not fit is dropped. */
-const LOG_BUFFER_BYTES = 4 * 1024 ** 2;
-/** How long flushing the last lines may take at exit. On a busy box the thread that writes them may wait for seconds. */
+/** How long writing the last lines may take at exit: on a busy box it may wait for seconds. */
 const LOG_FLUSH_MS = 5_000;
 
 export interface Log {
@@ -14,12 +13,13 @@ export interface Log {
 }
 
 /**
- * @returns a logger that writes JSON lines to standard output, without blocking: a reader that stops reading must not stop
- * courtd. Lines that do not fit into the buffer are dropped, and so are all lines once the reader is gone.
+ * @returns a logger that writes JSON lines to standard output, without blocking: neither a full disk nor a reader that stops reading
+ * may stop courtd, or keep it from ending. pino's own destination tries again for ever, in the thread that serves, when it exits.
  */
 export function makeLog(level: LogLevel): Log {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 1, maxLength: LOG_BUFFER_BYTES });
-  destination.on('error', () => {});
+  const output = new LogOutput(1, (lines) => {
+    logger.warn({ lines }, 'lines of this log are missing before this one: they could not be written');
+  });
   const logger = pino(
     {
       level,
@@ -29,15 +29,13 @@ export function makeLog(level: LogLevel): Log {
       // JSON does not escape C1 controls and bidirectional marks; journalctl shows a line with control characters as "[blob data]".
       hooks: { streamWrite: visibleLines },
     },
-    destination,
+    output,
   );
   const exit = (status: number) => {
-    // process.exit waits for the thread that writes, and that thread waits for the reader.
-    const stuck = setTimeout(() => process.kill(process.pid, 'SIGKILL'), LOG_FLUSH_MS);
-    logger.flush(() => {
-      clearTimeout(stuck);
-      process.exit(status);
-    });
+    // process.exit waits for a thread that writes, and that thread for a disk or a terminal that hangs.
+    const end = () => (output.holdsThread ? process.kill(process.pid, 'SIGKILL') : process.exit(status));
+    setTimeout(end, LOG_FLUSH_MS);
+    void output.flush().then(() => process.exit(status));
   };
   return { logger, exit };
 }

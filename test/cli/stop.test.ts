@@ -68,6 +68,37 @@ t.test('a log reader that has stopped reading holds up neither events nor the en
   await Promise.all(Array.from({ length: SENDERS }, send));
   t.equal(answered, REQUESTS);
   child.kill('SIGTERM');
-  await exited;
+  t.strictSame(await exited, [0, null]);
   t.equal((await courtd(['session', 'list', '--data', data])).status, 0);
+});
+
+t.test('a log on a full disk holds up neither events nor the end', async (t) => {
+  const data = temporaryFolder(t);
+  const token = (await courtd(['token', 'rotate', '--data', data])).stdout.trim();
+  const full = fs.openSync('/dev/full', 'w');
+  t.teardown(() => fs.closeSync(full));
+  const args = ['serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];
+  const child = spawn(BIN, args, { env: cleanEnvironment(), stdio: ['ignore', full, 'ignore'] });
+  const exited = once(child, 'exit');
+  t.teardown(() => child.kill('SIGKILL'));
+  let listening: string | null | undefined;
+  while (!listening && child.exitCode === null) {
+    const { stdout } = await courtd(['status', '--json', '--data', data]);
+    listening = JSON.parse(stdout).daemon?.listening;
+  }
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const body = JSON.stringify(event());
+  const response = await fetch(`http://${listening}/v1/events`, { method: 'POST', headers, body });
+  t.equal(response.status, 202);
+  child.kill('SIGTERM');
+  t.strictSame(await exited, [0, null]);
+});
+
+t.test('a log whose reader has gone holds up neither events nor the end', async (t) => {
+  const daemon = await Daemon.start(t);
+  daemon.child.stdout.destroy();
+  t.equal((await daemon.post(event())).status, 202);
+  t.equal((await daemon.post('[')).status, 400);
+  daemon.child.kill('SIGTERM');
+  t.strictSame(await once(daemon.child, 'exit'), [0, null]);
 });
