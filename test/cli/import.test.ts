@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { BODY_BYTES } from '../../src/base/limits.ts';
 import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
@@ -137,5 +138,28 @@ t.test(
     }
     const daemon = await Daemon.start(t, ['--venue', 'venue-1']);
     t.match(await daemon.command('import', '--dry-run', foreign), wrong);
+  },
+);
+
+t.test(
+  'a line of an export may hold the largest event that a camera may send, and none that is larger',
+  async (t) => {
+    const large = (bytes: number) => {
+      const text = (note: string) => eventText({ payload: JSON.stringify({ note }) });
+      return text('x'.repeat(bytes - Buffer.byteLength(text(''))));
+    };
+    const line = (bytes: number) =>
+      `{"seq":1,"received_at":"2026-01-01T00:00:00.000Z","event":${large(bytes)}}`;
+    const box = await Daemon.start(t);
+    t.match(await box.command('import', file('largest', [line(BODY_BYTES)])), {
+      status: 0,
+      stderr: '1 event of 1 file: 1 accepted, 0 duplicates.\n',
+    });
+    for (const text of [line(BODY_BYTES + 1), large(BODY_BYTES + 1)]) {
+      t.match(await box.command('import', file('larger', [text])), {
+        status: 1,
+        stderr: /larger:1: the line is longer than 8388608 bytes: no event may be so large/,
+      });
+    }
   },
 );

@@ -14,6 +14,8 @@ const IN_FRONT =
 const OTHER_FORMAT = 'Files of events are NDJSON, such as "courtd export --format ndjson" writes.';
 /** The members of IN_FRONT are short. */
 const IN_FRONT_BYTES = 512;
+/** The largest event in a line of an export: what stands around it counts for more than the event may have. */
+const LINE_BYTES = BODY_BYTES + IN_FRONT_BYTES;
 
 /** What is wrong with a file, and where. */
 export class FileFault extends Error {
@@ -80,8 +82,7 @@ async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGen
   let [bytes, number] = [0, 1];
   const add = (part: Buffer) => {
     bytes += part.length;
-    if (bytes > BODY_BYTES)
-      throw new FileFault(number, `the line is longer than ${BODY_BYTES} bytes: no event may be so large.`);
+    if (bytes > LINE_BYTES) throw tooLong(number);
     if (part.length > 0) parts.push(part);
   };
   const take = () => {
@@ -118,17 +119,27 @@ function decodeLine(line: FileLine, rules: EventRules): { event: CourtEvent; lin
     throw new FileFault(number, 'the line is an array: put each event on a line of its own.');
   }
   const whole = decode(text, rules);
-  if (!(whole instanceof Problem)) return { event: whole, line };
+  if (!(whole instanceof Problem)) return alone(whole, line);
   // An event may have fields of these names in front: it was tried as it stands.
   const inner = whole.code === 'invalid_json' ? undefined : innerEvent(text);
-  const alone = inner === undefined ? whole : decode(inner, rules);
-  if (!(alone instanceof Problem)) return { event: alone, line: { text: inner!, number } };
+  const found = inner === undefined ? whole : decode(inner, rules);
+  if (!(found instanceof Problem)) return alone(found, { text: inner!, number });
   // Then what follows the event belongs to the line, and the fault is that of the line.
-  const sentence = sentenceOf(alone.code === 'invalid_json' ? whole : alone);
+  const sentence = sentenceOf(found.code === 'invalid_json' ? whole : found);
   throw new FileFault(
     number,
     number === 1 && whole.code === 'invalid_json' ? `${sentence} ${OTHER_FORMAT}` : sentence,
   );
+}
+
+/** @throws {FileFault} where the event itself is too large. */
+function alone(event: CourtEvent, line: FileLine): { event: CourtEvent; line: FileLine } {
+  if (line.text.length > BODY_BYTES) throw tooLong(line.number);
+  return { event, line };
+}
+
+function tooLong(line: number): FileFault {
+  return new FileFault(line, `the line is longer than ${BODY_BYTES} bytes: no event may be so large.`);
 }
 
 function decode(text: Buffer, rules: EventRules): CourtEvent | Problem {
