@@ -1,5 +1,3 @@
-import fs from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { say } from '../../src/cli/terminal/output.ts';
 import { atLeast, type Verdict } from './bars.ts';
@@ -8,9 +6,9 @@ import { runCameras } from './clients/cameras.ts';
 import type { Running } from './contender.ts';
 import { COURTD, courtd } from './courtd.ts';
 import type { Ground } from './ground.ts';
+import { Headquarters } from './headquarters.ts';
 import { median } from './measure.ts';
 import type { Section } from './section.ts';
-import { announcedPort } from './servers/announce.ts';
 import { VENUE } from './venue.ts';
 
 /** The biggest venue without a shipper, and beside one that catches up with a million events: in turns, on the same box. */
@@ -28,12 +26,19 @@ interface Run {
   readonly shippedPerS: number;
 }
 
+interface Shipped {
+  readonly directory: string;
+  readonly headquarters: Headquarters;
+}
+
+let boxes = 0;
+
 export const shipping: Section = {
   name: 'ship',
   async run(ground, show) {
     const { directory } = await ground.million('ship');
     const running = await courtd.start(directory);
-    const headquarters = new Headquarters();
+    const headquarters = await Headquarters.start();
     const [alone, beside]: [Run[], Run[]] = [[], []];
     const { rounds } = ground.options;
     try {
@@ -67,38 +72,12 @@ export const shipping: Section = {
   },
 };
 
-/** Where the shipper sends to (`servers/headquarters.ts`). */
-class Headquarters {
-  readonly #child = new Child(process.execPath, [path.join(import.meta.dirname, 'servers/headquarters.ts')]);
-  readonly #port = this.#child.firstLine(announcedPort);
-
-  async url(): Promise<string> {
-    return `http://127.0.0.1:${await this.#port}`;
-  }
-
-  /** @returns how many events it was sent. */
-  async events(): Promise<number> {
-    return Number(await (await fetch(await this.url())).text());
-  }
-
-  async stop(): Promise<void> {
-    await this.#child.stop();
-  }
-}
-
-async function measure(
-  ground: Ground,
-  { child, target }: Running,
-  ship: { readonly directory: string; readonly headquarters: Headquarters } | undefined,
-): Promise<Run> {
-  const shipper = ship && start(ship.directory, await ship.headquarters.url(), ground.directory);
+async function measure(ground: Ground, { child, target }: Running, ship: Shipped | undefined): Promise<Run> {
+  const shipper = ship && start(ship);
   await ground.settle();
   await sleep(STARTED_MS);
-  const before = {
-    daemon: child.cpuSeconds(),
-    shipper: shipper?.cpuSeconds() ?? 0,
-    sent: (await ship?.headquarters.events()) ?? 0,
-  };
+  const sentBefore = ship === undefined ? 0 : await shipped(ship);
+  const before = { daemon: child.cpuSeconds(), shipper: shipper?.cpuSeconds() ?? 0 };
   const seconds = ground.options.venueSeconds;
   const run = `ship-${process.hrtime.bigint()}`;
   const { events, failures, p99Ms } = await runCameras({ ...VENUE, target, seconds, run });
@@ -109,18 +88,29 @@ async function measure(
     p99Ms,
     cpu: used(child.cpuSeconds(), before.daemon),
     shipperCpu: used(shipper?.cpuSeconds() ?? 0, before.shipper),
-    shippedPerS: used((await ship?.headquarters.events()) ?? 0, before.sent),
+    shippedPerS: ship === undefined ? 0 : used(await shipped(ship), sentBefore),
   };
   await shipper?.stop();
   return result;
 }
 
-/** From the beginning of the log, each time. */
-function start(directory: string, url: string, folder: string): Child {
-  fs.rmSync(path.join(directory, 'courtd.ship'), { force: true });
-  const token = path.join(folder, 'ship.token');
-  fs.writeFileSync(token, 'any');
-  return new Child(COURTD, ['ship', '--data', directory, '--url', url, '--creds', token]);
+/** From the beginning of the log, each time: under another name. */
+function start({ directory, headquarters }: Shipped): Child {
+  return new Child(COURTD, [
+    'ship',
+    '--data',
+    directory,
+    '--url',
+    headquarters.url,
+    '--box',
+    `box-${boxes++}`,
+  ]);
+}
+
+/** @returns how many events have been shipped. */
+async function shipped({ directory }: Shipped): Promise<number> {
+  const text = await new Child(COURTD, ['ship', 'status', '--json', '--data', directory]).output();
+  return JSON.parse(text).shipped_seq ?? 0;
 }
 
 function row(title: string, runs: readonly Run[]): (string | number)[] {

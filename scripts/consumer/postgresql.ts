@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { readStream } from '../../src/fleet/readStream.ts';
-import { eventOf, linesOf } from '../../src/nats/chunk.ts';
+import { eventOf, linesOf } from '../../src/ship/log/chunk.ts';
 import { connectTo } from '../../src/nats/connect.ts';
 import { chunkHead, STREAM, sha256Of, sourceOf } from '../../src/nats/fleetLog.ts';
 import { eotToNs } from '../../src/protocol/eot.ts';

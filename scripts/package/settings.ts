@@ -44,9 +44,9 @@ const TIMERS = `
 
 /** The variables of systemd/courtd-ship.service, and of the prune that waits for it. */
 const SHIP = `
-# Where events are shipped to, off until set: nats:// or tls:// (several servers with commas between), or the address of another
-# courtd. Secrets lie in /etc/courtd/ship.creds and /etc/courtd/ship.ca, and "sudo systemctl edit courtd-ship" says which addresses
-# it may reach: see "Shipping to headquarters" in the operator's guide. Then: sudo systemctl restart courtd-ship
+# Where events are shipped to, off until set: the NATS servers of headquarters, nats:// or tls://, several with commas between. Secrets
+# lie in /etc/courtd/ship.creds and /etc/courtd/ship.ca, and "sudo systemctl edit courtd-ship" says which addresses it may reach:
+# see "Shipping to headquarters" in the operator's guide. Then: sudo systemctl restart courtd-ship
 #COURTD_SHIP_URL=
 
 # The name of this box at headquarters, which no other has: 1 to 32 of a to z, 0 to 9 and "-".

@@ -29,7 +29,7 @@ export function createPrivateIfMissing(file: string): void {
 }
 
 /** No small file has more. */
-const SMALL_FILE_BYTES = 16 * 1024;
+export const SMALL_FILE_BYTES = 16 * 1024;
 
 /**
  * In a single read, since a file that somebody put there may have no end.

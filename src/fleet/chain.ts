@@ -1,5 +1,5 @@
-import { dataFault } from '../nats/chunk.ts';
 import type { ChunkHead } from '../nats/fleetLog.ts';
+import { dataFault } from '../ship/log/chunk.ts';
 
 /** Where the log of a box is not whole. */
 export interface Break {

@@ -193,7 +193,7 @@ function limits({ info }: NatsConnection, log: Found, servers: readonly Monitore
   if (payload < PAYLOAD_LEAST) {
     found.push(
       warn(
-        `max_payload is ${payload} bytes: chunks that are larger are split, and an event that is larger stays on its box.`,
+        `max_payload is ${payload} bytes: chunks that are larger are split, and an event that is larger is not shipped.`,
         'Set "max_payload: 8MB" in the configuration of each server: an event has at most 8 MiB.',
       ),
     );

@@ -77,7 +77,6 @@ export function shownUrl(text: string): string {
         one
           .trim()
           .replace(/^((?:nats|tls):\/\/).*@/i, '$1')
-          // The path of another courtd may have an @.
           .replace(/^([a-z]*:?[\\/]*)[^\\/?#]*@/i, '$1')
           .replace(/\/$/, ''),
       )

@@ -1,14 +1,10 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import {
-  type ConnectionOptions,
-  connect,
-  credsAuthenticator,
-  type NatsConnection,
-} from '@nats-io/transport-node';
+import { type ConnectionOptions, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../base/operatorError.ts';
 import { SecretFile } from '../base/secretFile.ts';
 import { parseServers, type Servers, shownUrl } from './address.ts';
 import { faultOf } from './fault.ts';
+import { connectQuietly } from './quietly.ts';
 
 /** Where headquarters is, and how to get in. */
 export interface Headquarters {
@@ -31,9 +27,6 @@ const RECONNECT_MS = { least: 1_000, jitter: 1_000 };
 /** For one who waits: half a minute in which the servers may be started again. */
 const RECONNECTS = 15;
 
-// The library prints what it cannot read, as it came: in the middle of a command's output, if it were left to.
-console.log = () => {};
-
 /**
  * Connects to headquarters for a command there, and goes on connecting where the connection is lost.
  * @throws {UsageError} where the URL is wrong.
@@ -55,7 +48,7 @@ export async function connectTo(headquarters: Headquarters): Promise<NatsConnect
     reconnectJitterTLS: RECONNECT_MS.jitter,
   };
   try {
-    return await connect(options);
+    return await connectQuietly(options);
   } catch (error) {
     throw new OperatorError(connectionFault(error, shownUrl(url)));
   }

@@ -1,6 +1,6 @@
 import { UsageError } from '../base/operatorError.ts';
 import { SecretFile } from '../base/secretFile.ts';
-import { parseServers, type Servers, shownUrl } from '../nats/address.ts';
+import { parseServers, shownUrl } from '../nats/address.ts';
 import type { EventFeed } from './feed/eventFeed.ts';
 import type { Sink } from './sink/sink.ts';
 
@@ -21,7 +21,7 @@ export function shipSettingsOf(env: NodeJS.ProcessEnv): ShipSettings {
 
 /** A place to ship to, before it is connected to. */
 export interface Destination {
-  readonly box: string | null;
+  readonly box: string;
   /** Without a name and password: for reports. */
   readonly url: string;
   makeSink(feed: EventFeed): Sink;
@@ -35,39 +35,19 @@ export interface Destination {
 export async function destinationOf({ url, box, creds, ca }: ShipSettings): Promise<Destination> {
   if (url === undefined) {
     throw new UsageError(
-      'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as nats://hq.example.org or https://hq.example.org:4000.',
+      'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as tls://hq.example.org.',
     );
   }
-  const address = parseAddress(url);
+  const servers = parseServers(url);
   const shown = shownUrl(url);
   const secret = new SecretFile(creds, 'the credentials');
   const authority = new SecretFile(ca, 'the CA certificate');
-  if ('courtd' in address) {
-    const { CourtdSink } = await import('./sink/courtdSink.ts');
-    const target = { url: new URL(shown), name: shown, token: secret, ca: authority };
-    return { box: box ?? null, url: shown, makeSink: (feed) => new CourtdSink(target, feed) };
-  }
   if (box === undefined) {
     throw new UsageError(
       'Set COURTD_SHIP_BOX (or --box) to the name of this box at headquarters: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
     );
   }
   const { NatsSink } = await import('./sink/natsSink.ts');
-  const target = { ...address, box, name: shown, creds: secret, ca: authority };
+  const target = { servers, box, name: shown, creds: secret, ca: authority };
   return { box, url: shown, makeSink: (feed) => new NatsSink(target, feed) };
-}
-
-/** NATS servers, or another courtd. */
-export type Address = { readonly servers: Servers } | { readonly courtd: URL };
-
-/** @throws {UsageError} where it is neither. */
-export function parseAddress(text: string): Address {
-  if (/^(nats|tls):/i.test(text.trim())) return { servers: parseServers(text) };
-  // A comma may stand in a URL, and several courtds may not.
-  const courtd = text.includes(',') ? null : URL.parse(text.trim());
-  if (courtd !== null && /^https?:$/.test(courtd.protocol)) return { courtd };
-  throw new UsageError(
-    `"${shownUrl(text)}" is no address to ship to. Give nats://HOST or tls://HOST (several servers separated by commas), or the ` +
-      'http:// or https:// address of one other courtd.',
-  );
 }

@@ -1,6 +1,5 @@
 import { pause } from '../base/pause.ts';
 import { courtdVersion } from '../base/version.ts';
-import { eventOf } from '../nats/chunk.ts';
 import { Backoff } from './backoff.ts';
 import {
   CHUNK_LIMITS,
@@ -9,7 +8,8 @@ import {
   type LogState,
   type Piece,
 } from './feed/eventFeed.ts';
-import type { ShipReport, ShipState } from './feed/shipNote.ts';
+import { boundedReport, type ShipReport, type ShipState } from './feed/shipNote.ts';
+import { eventOf } from './log/chunk.ts';
 import { readChunk } from './readChunk.ts';
 import { type Sink, SinkError, type SinkErrorKind } from './sink/sink.ts';
 import type { Cursor } from './sink/startCursor.ts';
@@ -32,7 +32,7 @@ const STATE_OF: Partial<Record<SinkErrorKind, ShipState>> = {
 };
 
 export interface ShipperOptions {
-  readonly box: string | null;
+  readonly box: string;
   readonly url: string;
   /** Ends when it has caught up. */
   readonly once: boolean;
@@ -54,8 +54,6 @@ export class Shipper {
   #cursor: Cursor | undefined;
   /** Events up to here are shipped, or were refused for good: of the cursor's epoch. */
   #leftOut = 0;
-  /** What was left out last, for as long as this shipper runs. */
-  #omission: string | null = null;
   #report: ShipReport;
   #askedAt = 0;
   #statusAt = Number.NEGATIVE_INFINITY;
@@ -66,7 +64,7 @@ export class Shipper {
     this.#sink = sink;
     this.#options = options;
     const { box, url } = options;
-    const nothing = { epoch: null, shipped_seq: null, last_ack_at: null, error: null };
+    const nothing = { epoch: null, shipped_seq: null, last_ack_at: null, error: null, left_out: null };
     this.#report = { box, url, state: 'connecting', running: true, ...nothing };
   }
 
@@ -100,9 +98,10 @@ export class Shipper {
   /** What an earlier shipper of this place has reported still holds: also that it was fenced, until there is a new epoch. */
   async #takeOver(): Promise<void> {
     const { report, epochs } = await this.#firstState();
-    if (report?.url !== this.#report.url || report.box !== this.#report.box) return;
-    const { epoch, shipped_seq, last_ack_at, state, error } = report;
-    this.#report = { ...this.#report, epoch, shipped_seq, last_ack_at };
+    const own = boundedReport(this.#report);
+    if (report?.url !== own.url || report.box !== own.box) return;
+    const { epoch, shipped_seq, last_ack_at, state, error, left_out } = report;
+    this.#report = { ...this.#report, epoch, shipped_seq, last_ack_at, left_out: left_out ?? null };
     if (state !== 'fenced' || epoch !== epochs.at(-1)!.name) return;
     this.#report = { ...this.#report, state, error, running: false };
     this.#options.onReport(this.#report, true);
@@ -157,7 +156,10 @@ export class Shipper {
   async #resume(): Promise<Cursor> {
     const cursor = await this.#sink.readCursor();
     this.#askedAt = performance.now();
-    if (cursor.epoch !== this.#report.epoch) this.#leftOut = 0;
+    if (cursor.epoch !== this.#report.epoch) {
+      this.#leftOut = 0;
+      this.#report = { ...this.#report, left_out: null };
+    }
     this.#report = {
       ...this.#report,
       epoch: cursor.epoch,
@@ -185,10 +187,10 @@ export class Shipper {
     }
     this.#leftOut = last;
     this.#most = 2;
-    this.#report = { ...this.#report, shipped_seq: last };
     const { event_id, session_id } = JSON.parse(eventOf(lines[0]!));
-    this.#omission = `seq ${last} (event ${event_id} of session ${session_id}) is not shipped: ${message} It stays on this box, and the rest goes on.`;
-    this.#options.onLeftOut(this.#omission);
+    const sentence = `seq ${last} (event ${event_id} of session ${session_id}) is not shipped: ${message} Only this box has it, and a prune treats it like what is shipped; the rest goes on.`;
+    this.#report = { ...this.#report, shipped_seq: last, left_out: sentence };
+    this.#options.onLeftOut(sentence);
   }
 
   /** @returns whether to go on. */
@@ -199,7 +201,7 @@ export class Shipper {
       return true;
     }
     if (!(error instanceof SinkError)) throw error;
-    const { kind, message, retryMs } = error;
+    const { kind, message } = error;
     // Nothing but an acknowledgement says what headquarters has: ask it.
     this.#cursor = undefined;
     if (kind === 'fenced') {
@@ -212,12 +214,12 @@ export class Shipper {
     // It is asked, and nobody else need know; but not where asking has not helped.
     if (kind !== 'moved' || this.#backoff.isFailing) this.#tell(STATE_OF[kind] ?? 'connecting', message);
     if (this.#sink.isOpen()) this.#tellHeadquarters();
-    await pause(Math.max(this.#backoff.next(), retryMs), this.#options.signal);
+    await pause(this.#backoff.next(), this.#options.signal);
     return true;
   }
 
   #tell(state: ShipState, problem: string | null, isAck = false): void {
-    const error = problem ?? this.#omission;
+    const error = problem ?? this.#report.left_out;
     const isNew = state !== this.#report.state || error !== this.#report.error;
     this.#report = { ...this.#report, state, error };
     if (isNew || isAck) this.#options.onReport(this.#report, isNew);

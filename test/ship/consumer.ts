@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { eventOf } from '../../src/nats/chunk.ts';
+import { eventOf } from '../../src/ship/log/chunk.ts';
 import { type Cleanup, run, start } from '../harness/daemon.ts';
 import { startPostgres } from '../harness/postgres.ts';
 

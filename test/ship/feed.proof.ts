@@ -2,22 +2,24 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { BIN, cleanEnvironment, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, cleanEnvironment, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { NatsServers } from '../harness/nats.ts';
+import { missingNats } from '../harness/natsProgram.ts';
 import { missingPrograms } from '../harness/needs.ts';
 import { Box } from './box.ts';
+import { Headquarters } from './headquarters.ts';
 
-const skip = missingPrograms({ 'systemd-socket-activate': 'systemd' }) ?? false;
+const skip = missingPrograms({ 'systemd-socket-activate': 'systemd' }) ?? (await missingNats());
 
 t.test(
   'a shipper without the database has its events from the feed, and tells it how far it is',
   { skip },
   async (t) => {
     const folder = temporaryFolder(t);
-    const hq = await Daemon.start(t);
-    const creds = path.join(folder, 'token');
-    fs.writeFileSync(creds, hq.token);
-    const env = { COURTD_SHIP_URL: `http://127.0.0.1:${hq.port}`, COURTD_SHIP_CREDS: creds };
+    const { url } = await NatsServers.start(t);
+    await (await Headquarters.connect(t, url)).init();
+    const env = { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: 'venue-7' };
     const box = new Box(t, temporaryFolder(t), env);
     box.put(...events(700));
     const socket = path.join(folder, 'feed.sock');

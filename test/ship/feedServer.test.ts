@@ -45,7 +45,7 @@ t.test(
     const { askedAt } = server;
     t.match(await ask('/v1/report'), [200, 'null']);
     t.equal(server.askedAt, askedAt, 'a command that asks for the progress does not keep it running');
-    const report = { box: null, url: 'https://hq', epoch: null, state: 'connecting', shipped_seq: null };
+    const report = { box: 'venue-7', url: 'tls://hq', epoch: null, state: 'connecting', shipped_seq: null };
     const told = await ask('/v1/report', JSON.stringify({ ...report, last_ack_at: null, error: null }));
     t.equal(told[0], 200);
     t.ok(server.askedAt > askedAt, 'a shipper that waits for headquarters does');

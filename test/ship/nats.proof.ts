@@ -26,7 +26,21 @@ t.test('what headquarters has is what tail says, in chunks, and once', { skip },
   const sent = events(1_203);
   box.put(...sent);
   box.put(event({ payload: { trail: 'ß'.repeat(600_000) } }), event());
-  t.match(await box.once('--json'), { status: 0 });
+  const once = await box.once('--json');
+  t.equal(once.status, 0, once.stderr);
+  t.match(JSON.parse(once.stdout), { box: 'venue-7', state: 'current', behind_events: 0, error: null });
+  t.strictSame(Object.keys(JSON.parse(once.stdout)), [
+    'box',
+    'epoch',
+    'url',
+    'state',
+    'shipped_seq',
+    'newest_seq',
+    'behind_events',
+    'behind_s',
+    'last_ack_at',
+    'error',
+  ]);
   const messages = await hq.messages('venue-7');
   t.strictSame(
     messages.map(({ lines }) => lines.length),

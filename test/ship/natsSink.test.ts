@@ -18,7 +18,7 @@ interface Answered {
 }
 
 const NONE = new SecretFile(undefined, 'it');
-const CURSOR = { epoch: 'e', seq: 0, expected: 0 };
+const CURSOR = { epoch: 'e', seq: 0, state: undefined };
 const CHUNK = { epoch: 'e', lines: [`${arrivalLine(1)}\n`], last: 1, isLast: true, after: 0 };
 
 async function sinkTo(t: Test, { info = {}, headers = '', data = '' }: Answered): Promise<NatsSink> {
@@ -92,7 +92,7 @@ t.test('what is no acknowledgement of the stream is waited for, and ends nothing
     t.match(await sinkErrorOf(sink.send(CHUNK, CURSOR)), /^waiting: .*fleet check/, data);
   }
   const sink = await sinkTo(t, { data: '{"stream":"FLEET","seq":5}' });
-  t.strictSame(await sink.send(CHUNK, CURSOR), { epoch: 'e', seq: 1, expected: 5 });
+  t.strictSame(await sink.send(CHUNK, CURSOR), { epoch: 'e', seq: 1, state: 5 });
 });
 
 t.test('what is no message of the box fences nobody', async (t) => {
@@ -117,8 +117,8 @@ t.test('what is no message of the box fences nobody', async (t) => {
       headers.slice(0, 60),
     );
   }
-  const none = await sinkTo(t, { headers: 'NATS/1.0 404 Not Found\r\n\r\n' });
-  t.strictSame(await none.readCursor(), { epoch: 'e', seq: 0, expected: 0 });
+  const none = await sinkTo(t, { headers: 'NATS/1.0 404 Message Not Found\r\n\r\n' });
+  t.strictSame(await none.readCursor(), { epoch: 'e', seq: 0, state: undefined });
   const other = await sinkTo(t, { headers: of(own, seq, 'Courtd-Last: 9007199254740993'), data: 'x' });
   t.match(
     await sinkErrorOf(other.readCursor()),

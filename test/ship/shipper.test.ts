@@ -3,17 +3,17 @@ import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import t, { type Test } from 'tap';
-import { eventOf, seqOf } from '../../src/nats/chunk.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { CHUNK_LIMITS } from '../../src/ship/feed/eventFeed.ts';
 import { LocalFeed } from '../../src/ship/feed/localFeed.ts';
 import { noteFile, readNote, type ShipReport } from '../../src/ship/feed/shipNote.ts';
+import { eventOf, seqOf } from '../../src/ship/log/chunk.ts';
 import { readChunk } from '../../src/ship/readChunk.ts';
 import { Shipper } from '../../src/ship/shipper.ts';
 import { type Chunk, chunkOf, messageOf } from '../../src/ship/sink/chunk.ts';
 import { type Sink, SinkError } from '../../src/ship/sink/sink.ts';
 import { type Cursor, hasChunk } from '../../src/ship/sink/startCursor.ts';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { Box } from './box.ts';
 
@@ -25,15 +25,15 @@ class MemorySink implements Sink {
   #tries = 0;
 
   async readCursor(): Promise<Cursor> {
-    return { epoch: this.epoch, seq: this.chunks.at(-1)?.last ?? 0, expected: this.chunks.length };
+    return { epoch: this.epoch, seq: this.chunks.at(-1)?.last ?? 0, state: this.chunks.length };
   }
 
   async send(chunk: Chunk, cursor: Cursor): Promise<Cursor> {
     const failure = this.refuses(chunk, this.#tries++);
     if (failure !== undefined) throw failure;
-    if (cursor.expected !== this.chunks.length) throw new SinkError('moved', 'another one');
+    if (cursor.state !== this.chunks.length) throw new SinkError('moved', 'another one');
     this.chunks.push(chunk);
-    return { ...cursor, seq: chunk.last, expected: this.chunks.length };
+    return { ...cursor, seq: chunk.last, state: this.chunks.length };
   }
 
   readonly told: object[] = [];
@@ -60,13 +60,13 @@ function boxWith(t: Test, ...stored: WireEvent[]) {
 }
 
 /** Ships what there is. */
-async function shipOnce(feed: LocalFeed, sink: MemorySink) {
+async function shipOnce(feed: LocalFeed, sink: MemorySink, url = 'nats://hq') {
   sink.epoch = (await feed.state()).epochs.at(-1)!.name;
   const leftOut: string[] = [];
   const reports: ShipReport[] = [];
   const shipper = new Shipper(feed, sink, {
     box: 'venue-7',
-    url: 'nats://hq',
+    url,
     once: true,
     signal: new AbortController().signal,
     onReport: (report) => reports.push(report),
@@ -222,6 +222,38 @@ t.test('what headquarters never takes is found by halving, told, and left out', 
   t.match(readNote(box.data), { shipped_seq: 20, running: false, state: 'current' });
 });
 
+t.test('what headquarters never took stays named, also by the next shipper of the same log', async (t) => {
+  const { box, feed } = boxWith(t, ...events(3));
+  const sink = new MemorySink();
+  sink.refuses = (chunk) => (seqs(chunk).includes(2) ? new SinkError('poison', 'never.') : undefined);
+  await shipOnce(feed, sink);
+  await feed.close();
+  const next = new LocalFeed(box.data);
+  t.teardown(() => next.close());
+  const named =
+    /^seq 2 .* is not shipped: never. Only this box has it, and a prune treats it like what is shipped/;
+  t.match((await shipOnce(next, sink)).report, { state: 'current', shipped_seq: 3, error: named });
+  t.match(await box.status(), { state: 'current', error: named });
+  t.equal((await box.command('ship', 'epoch', '--new')).status, 0);
+  t.match((await shipOnce(next, new MemorySink())).report, { state: 'current', error: null });
+});
+
+t.test('whatever headquarters says, and however long the URL is, the report can be read back', async (t) => {
+  const { box, feed } = boxWith(t, ...events(2));
+  const url = `tls://${'ä'.repeat(20_000)}`;
+  for (const character of ['x', '€', '\u0001', '\ud800', '🎾']) {
+    const sink = new MemorySink();
+    sink.refuses = (_chunk, tries) =>
+      tries < 2
+        ? new SinkError('poison', character.repeat(20_000))
+        : new SinkError('fenced', character.repeat(20_000));
+    const { report } = await shipOnce(feed, sink, url);
+    t.match(report, { state: 'fenced', shipped_seq: 1 });
+    t.match(readNote(box.data), { state: 'fenced', shipped_seq: 1, left_out: /^seq 1 / }, character);
+    t.equal((await box.command('ship', 'epoch', '--new')).status, 0);
+  }
+});
+
 t.test('whatever is not an acknowledgement is answered by asking where to go on', async (t) => {
   const { feed } = boxWith(t, ...events(3));
   const sink = new MemorySink();
@@ -308,12 +340,10 @@ t.test('without a database: one sentence, status 1, and nothing is made', async 
 t.test('where --once is ended before everything is shipped, the exit status is 1', async (t) => {
   const silent = net.createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
-  const creds = path.join(temporaryFolder(t), 'token');
-  fs.writeFileSync(creds, 'T'.repeat(43));
   const { port } = silent.address() as AddressInfo;
   const box = new Box(t, temporaryFolder(t), {
-    COURTD_SHIP_URL: `http://127.0.0.1:${port}`,
-    COURTD_SHIP_CREDS: creds,
+    COURTD_SHIP_URL: `nats://127.0.0.1:${port}`,
+    COURTD_SHIP_BOX: 'venue-7',
   });
   box.put(event());
   const shipper = box.ship('--once');
@@ -325,49 +355,17 @@ t.test('where --once is ended before everything is shipped, the exit status is 1
   t.equal(await shipper.stop(), 1);
 });
 
-t.test('another courtd gets every event once, and the box says how far it is', async (t) => {
-  const daemon = await Daemon.start(t);
-  const creds = path.join(temporaryFolder(t), 'token');
-  fs.writeFileSync(creds, daemon.token);
-  const url = `http://127.0.0.1:${daemon.port}`;
+t.test('the destination is NATS: another scheme is refused before anything is read', async (t) => {
   const box = new Box(t, temporaryFolder(t), {
-    COURTD_SHIP_URL: url,
-    COURTD_SHIP_CREDS: creds,
+    COURTD_SHIP_URL: 'https://hq.example.org:4000',
     COURTD_SHIP_BOX: 'venue-7',
   });
-  box.put(...events(30));
-  const { status, stdout, stderr } = await box.once('--json');
-  t.equal(status, 0, stderr);
-  const expected = {
-    box: 'venue-7',
-    url,
-    state: 'current',
-    shipped_seq: 30,
-    newest_seq: 30,
-    behind_events: 0,
-    behind_s: 0,
-    error: null,
-  };
-  t.match(JSON.parse(stdout), expected);
-  t.strictSame(Object.keys(JSON.parse(stdout)), [
-    'box',
-    'epoch',
-    'url',
-    'state',
-    'shipped_seq',
-    'newest_seq',
-    'behind_events',
-    'behind_s',
-    'last_ack_at',
-    'error',
-  ]);
-  box.put(event());
-  const told = await box.command('status', '--json');
-  t.match(JSON.parse(told.stdout).ship, {
-    state: 'behind',
-    shipped_seq: 30,
-    newest_seq: 31,
-    behind_events: 1,
-  });
-  t.equal((await daemon.exported('session-1')).length, 30);
+  const { status, stderr } = await box.once();
+  t.equal(status, 2);
+  t.match(stderr, /^courtd: "https:..hq.example.org:4000" is no address of NATS servers. Give nats:/);
+  const { stdout } = await box.command('check', '--json');
+  t.match(
+    JSON.parse(stdout).find(({ name }: { name: string }) => name === 'ship'),
+    { level: 'fail', message: /^COURTD_SHIP_URL is wrong. "https:.* is no address of NATS/ },
+  );
 });

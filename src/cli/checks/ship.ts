@@ -1,7 +1,8 @@
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { parseServers } from '../../nats/address.ts';
 import { readNote } from '../../ship/feed/shipNote.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
-import { parseAddress, shipSettingsOf } from '../../ship/settings.ts';
+import { shipSettingsOf } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
 import { counted } from '../terminal/output.ts';
@@ -40,7 +41,7 @@ export const ship: Check = {
 function wrongSettings(url: string, box: string | undefined): Finding | undefined {
   const restart = 'then "sudo systemctl restart courtd-ship".';
   try {
-    if ('courtd' in parseAddress(url)) return undefined;
+    parseServers(url);
   } catch (error) {
     return fail(`COURTD_SHIP_URL is wrong. ${(error as Error).message}`, `Correct it, ${restart}`);
   }

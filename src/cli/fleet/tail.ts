@@ -1,7 +1,7 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { readStream } from '../../fleet/readStream.ts';
-import { linesOf, seqOf } from '../../nats/chunk.ts';
 import { chunkHead, STREAM, sha256Of, sourceOf, subjectOf } from '../../nats/fleetLog.ts';
+import { linesOf, seqOf } from '../../ship/log/chunk.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 

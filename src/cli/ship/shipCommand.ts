@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander';
 import { json, notEmpty, parseBox } from '../options/optionParsers.ts';
 
 const HELP = `
-What is shipped stays on this box as well. The NATS servers of a fleet are
-separated by commas; another courtd has one address.
+What is shipped stays on this box as well. Several servers are separated by
+commas.
 
 Examples:
   courtd ship --url tls://hq.example --box venue-7 --creds ship.creds --once
@@ -14,13 +14,13 @@ export function addShip(program: Command): void {
   const ship = program
     .command('ship')
     .description('ship events onward to headquarters, in the order of arrival, each once')
-    .addOption(setting('url', 'url', 'the destination: nats://, tls://, https:// or http://'))
+    .addOption(setting('url', 'url', 'the NATS servers of headquarters: nats:// or tls://'))
     .addOption(
       setting('box', 'name', 'the name of this box there: 1 to 32 of a to z, 0 to 9 and "-"').argParser(
         parseBox,
       ),
     )
-    .addOption(setting('creds', 'file', "NATS credentials, or the other courtd's token"))
+    .addOption(setting('creds', 'file', 'NATS credentials'))
     .addOption(setting('ca', 'file', 'the CA certificate to trust for TLS'))
     .addOption(setting('feed', 'socket', 'read the events from this feed instead of the database'))
     .option('--once', 'end when all stored events have been shipped')

@@ -3,7 +3,7 @@ import { membersOf } from '../../base/json.ts';
 import { http } from '../../base/nodeHttp.ts';
 import { type BoxStatus, type EventFeed, FeedUnavailable, type LogState, type Piece } from './eventFeed.ts';
 import { shipSocket } from './feedServer.ts';
-import { isReport, type ShipReport } from './shipNote.ts';
+import { boundedReport, isReport, type ShipReport } from './shipNote.ts';
 
 /** Longer than the feed waits for a database that is locked. */
 const FEED_MS = 30_000;
@@ -35,7 +35,7 @@ export class FeedClient implements EventFeed {
   }
 
   async report(report: ShipReport): Promise<void> {
-    await this.#ask('/v1/report', JSON.stringify(report)).catch(() => {});
+    await this.#ask('/v1/report', JSON.stringify(boundedReport(report))).catch(() => {});
   }
 
   async status(): Promise<BoxStatus | undefined> {

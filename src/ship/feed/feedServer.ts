@@ -10,10 +10,7 @@ import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSo
 import { lockShipper } from '../../store/directory/directoryLock.ts';
 import { CHUNK_LIMITS, FeedUnavailable } from './eventFeed.ts';
 import type { LocalFeed } from './localFeed.ts';
-import { isReport } from './shipNote.ts';
-
-/** A report is a few hundred bytes. */
-const REPORT_BYTES = 16 * 1024;
+import { isReport, REPORT_BYTES } from './shipNote.ts';
 
 /** The socket on which commands of this box ask for the shipper's progress. */
 export function shipSocket(directory: string): string {
@@ -125,12 +122,14 @@ export class FeedServer {
   }
 
   async #takeReport(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    let text = '';
-    for await (const chunk of req.setEncoding('utf8')) {
-      text += chunk;
-      if (text.length > REPORT_BYTES) return void res.destroy();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of req) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > REPORT_BYTES) return void res.destroy();
     }
-    const report: unknown = membersOf(text);
+    const report: unknown = membersOf(Buffer.concat(chunks).toString());
     if (!isReport(report)) return answerJson(res, { error: 'That is not a report.' }, 400);
     await this.#feed.report(report);
     answerJson(res, {});

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { createPartial, partialNameOf, publish, removePartial } from '../../base/atomicFile.ts';
 import { membersOf } from '../../base/json.ts';
-import { readPrivate } from '../../base/privateFile.ts';
+import { readPrivate, SMALL_FILE_BYTES } from '../../base/privateFile.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 
 export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
@@ -10,21 +10,28 @@ export type ShipState = (typeof SHIP_STATES)[number];
 
 /** How far a shipper is. */
 export interface ShipReport {
-  /** Its name at headquarters; null where another courtd takes the events. */
-  readonly box: string | null;
+  /** Its name at headquarters. */
+  readonly box: string;
   /** Without anything secret. */
   readonly url: string;
   readonly epoch: string | null;
   readonly state: ShipState;
-  /** Headquarters has every event up to here, except those that it refuses for good; null where that is unknown. */
+  /** Headquarters has every event up to here, except those that it refused for good; null where that is unknown. */
   readonly shipped_seq: number | null;
   /** ISO 8601; null: nothing has been acknowledged yet. */
   readonly last_ack_at: string | null;
   /** What is wrong and what to do, in a sentence or two; null: nothing. */
   readonly error: string | null;
+  /** The last event of this epoch that headquarters refused for good, in a sentence. */
+  readonly left_out: string | null;
   /** False once the shipper has ended. */
   readonly running: boolean;
 }
+
+/** Of a report as JSON, in UTF-8: what is longer could not be read back. */
+export const REPORT_BYTES = SMALL_FILE_BYTES - 1;
+/** Characters, each of which takes up to six bytes as JSON: together they fit. */
+const MOST = { sentence: 900, url: 500, name: 100 } as const;
 
 /** At most one small write in this time, and one when a shipper ends. */
 const WRITE_MS = 60_000;
@@ -47,14 +54,14 @@ export function readNote(directory: string): ShipReport | undefined {
 
 /** Whether a value that another process sent or wrote is a report. */
 export function isReport(value: unknown): value is ShipReport {
-  const { box, url, epoch, state, shipped_seq, last_ack_at, error } = (value ?? {}) as ShipReport;
+  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out } = (value ?? {}) as ShipReport;
   const isText = (one: unknown) => one === null || typeof one === 'string';
   const isSeq = shipped_seq === null || (Number.isSafeInteger(shipped_seq) && shipped_seq >= 0);
   return (
-    typeof url === 'string' &&
+    [box, url].every((one) => typeof one === 'string') &&
     SHIP_STATES.includes(state) &&
     isSeq &&
-    [box, epoch, last_ack_at, error].every(isText)
+    [epoch, last_ack_at, error, left_out ?? null].every(isText)
   );
 }
 
@@ -69,6 +76,24 @@ export function knownShipped(
   const at = epochs.findIndex(({ name }) => name === report?.epoch);
   if (report?.shipped_seq == null || at < 0) return undefined;
   return Math.min(report.shipped_seq, ...epochs.slice(at + 1).map(({ fromSeq }) => fromSeq));
+}
+
+/** @returns the report, short enough to be read back: headquarters and settings may be wordy. */
+export function boundedReport(report: ShipReport): ShipReport {
+  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out, running } = report;
+  const short = <Text extends string | null>(text: Text, most: number) =>
+    text && text.length > most ? (`${text.slice(0, most - 1)}…` as Text) : text;
+  return {
+    box: short(box, MOST.name),
+    url: short(url, MOST.url),
+    epoch: short(epoch, MOST.name),
+    state,
+    shipped_seq,
+    last_ack_at: short(last_ack_at, MOST.name),
+    error: short(error, MOST.sentence),
+    left_out: short(left_out ?? null, MOST.sentence),
+    running,
+  };
 }
 
 /** Keeps the latest report, and notes it in the data directory now and then. */
@@ -93,7 +118,7 @@ export class NoteKeeper {
   }
 
   put(report: ShipReport): void {
-    this.#latest = report;
+    this.#latest = boundedReport(report);
     this.#reportedAt = performance.now();
     const waitMs = report.running ? this.#writtenAt + WRITE_MS - performance.now() : 0;
     if (waitMs <= 0) this.flush();

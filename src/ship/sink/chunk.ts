@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { dataFault, linesOf } from '../../nats/chunk.ts';
 import { AFTER, COUNT, chunkHead, type Headers, LAST, SHA256, sha256Of } from '../../nats/fleetLog.ts';
 import type { Piece } from '../feed/eventFeed.ts';
+import { dataFault, linesOf } from '../log/chunk.ts';
 
 /** What goes to headquarters at once, whole or not at all. */
 export interface Chunk extends Piece {

@@ -1,7 +1,8 @@
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import type { SecretFile } from '../../base/secretFile.ts';
 import type { Servers } from '../../nats/address.ts';
 import { credentialsOf, optionsOf } from '../../nats/connect.ts';
+import { connectQuietly } from '../../nats/quietly.ts';
 import { connectionError } from './connectionError.ts';
 import { SinkError } from './sink.ts';
 
@@ -35,7 +36,7 @@ export async function connectToNats({ servers: all, box, creds, ca }: NatsTarget
   let worst: SinkError | undefined;
   for (const server of all.servers.toSorted(() => Math.random() - 0.5)) {
     try {
-      return await connect({ ...common, servers: [server] });
+      return await connectQuietly({ ...common, servers: [server] });
     } catch (error) {
       if (worst?.kind !== 'refused') worst = connectionError(error, server);
     }

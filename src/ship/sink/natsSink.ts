@@ -1,12 +1,19 @@
-import { type Msg, headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
-import { membersOf } from '../../base/json.ts';
+import {
+  JetStreamApiError,
+  type JetStreamClient,
+  JetStreamError,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
 import { type Chunk, chunkOf, messageOf } from './chunk.ts';
 import { connectionError } from './connectionError.ts';
 import { connectToNats, type NatsTarget } from './natsConnection.ts';
 import { type Sink, SinkError } from './sink.ts';
-import { type Cursor, Fenced, hasChunk, type LastMessage, startCursor } from './startCursor.ts';
+import { type Cursor, Fenced, hasChunk, type LastChunk, startCursor } from './startCursor.ts';
 
 /** A server that keeps what it acknowledges syncs its disk first, and a leader may have to be elected. */
 const ANSWER_MS = 5_000;
@@ -15,23 +22,22 @@ const HEADER_BYTES = 1_024;
 /** Of the server's error.go: the last message of the subject is another one; the message is larger than the stream allows. */
 const WRONG_LAST_SEQUENCE = [10_071, 10_164];
 const MESSAGE_TOO_LARGE = 10_054;
-const NOT_FOUND = 404;
 
-interface PublishAnswer {
-  readonly stream?: string;
-  readonly seq?: number;
-  readonly error?: { readonly err_code?: number; readonly description?: string } | null;
+interface Link {
+  readonly connection: NatsConnection;
+  readonly publisher: JetStreamClient;
+  readonly manager: JetStreamManager;
 }
 
 /**
- * NATS JetStream. A chunk is one message, which gets in only where the last message of its subject is the one that was expected: of a
- * late original and its resend one is refused, however late. So there is no state here that matters, and no time after which it
- * could be forgotten.
+ * NATS JetStream. A chunk is one message, which gets in only where the last message of its subject is the one that was expected (a
+ * cursor's state is its sequence): of a late original and its resend one is refused, however late. So there is no state here that
+ * matters, and no time after which it could be forgotten.
  */
 export class NatsSink implements Sink {
   readonly #target: NatsTarget;
   readonly #feed: EventFeed;
-  #connection: NatsConnection | undefined;
+  #link: Link | undefined;
 
   constructor(target: NatsTarget, feed: EventFeed) {
     this.#target = target;
@@ -54,10 +60,10 @@ export class NatsSink implements Sink {
     }
   }
 
-  async send(chunk: Chunk, { epoch, expected }: Cursor): Promise<Cursor> {
-    const { data, headers } = await messageOf(chunk);
-    const nc = await this.#connected();
-    const limit = nc.info?.max_payload ?? Number.POSITIVE_INFINITY;
+  async send(chunk: Chunk, { epoch, state }: Cursor): Promise<Cursor> {
+    const { data, headers: own } = await messageOf(chunk);
+    const { connection } = await this.#linked();
+    const limit = connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
     if (!(limit >= 2 * HEADER_BYTES)) {
       throw new SinkError(
         'waiting',
@@ -70,38 +76,36 @@ export class NatsSink implements Sink {
         `compressed, it has ${data.length} bytes, and headquarters accepts ${limit} in a message (max_payload).`,
       );
     }
-    const answer = await this.#ask(this.#subject(epoch), data, {
-      ...headers,
-      'Nats-Expected-Last-Subject-Sequence': String(expected),
-    });
-    const { seq, stream, error } = membersOf(answer.string()) as PublishAnswer;
-    if (error) throw sinkErrorOf(error);
-    if (typeof seq !== 'number' || stream !== STREAM) {
-      throw new SinkError(
-        'waiting',
-        `What answers for ${this.#subject(epoch)} is not the stream ${STREAM}: run "courtd fleet check" at headquarters.`,
-      );
-    }
-    return { epoch, seq: chunk.last, expected: seq };
+    const headers = makeHeaders();
+    for (const [name, value] of Object.entries(own)) headers.set(name, value);
+    const subject = this.#subject(epoch);
+    const expect = { lastSubjectSequence: typeof state === 'number' ? state : 0 };
+    const { stream, seq } = await this.#ask(
+      ({ publisher }) => publisher.publish(subject, data, { headers, expect }),
+      (error) => refusalOf(error, subject),
+    );
+    if (typeof seq !== 'number' || stream !== STREAM) throw refusalOf(undefined, subject);
+    return { epoch, seq: chunk.last, state: seq };
   }
 
   async tellStatus(read: () => Promise<object>): Promise<void> {
     const status = JSON.stringify(await read());
     // Not connected for its sake: events may be connecting at this moment, and a second connection would stay.
     if (!this.isOpen()) return;
-    this.#connection!.publish(statusSubjectOf(this.#target.box), status);
-    await this.#connection!.flush();
+    const { connection } = this.#link!;
+    connection.publish(statusSubjectOf(this.#target.box), status);
+    await connection.flush();
   }
 
   isOpen(): boolean {
-    return this.#connection?.isClosed() === false;
+    return this.#link?.connection.isClosed() === false;
   }
 
   async close(): Promise<void> {
-    const nc = this.#connection;
-    this.#connection = undefined;
+    const link = this.#link;
+    this.#link = undefined;
     // Not waited for: nobody may be at its other end.
-    void nc?.close().catch(() => {});
+    void link?.connection.close().catch(() => {});
   }
 
   #subject(epoch: string): string {
@@ -109,34 +113,27 @@ export class NatsSink implements Sink {
   }
 
   /** The last message of a subject, as some server of the cluster has it: a stale one only makes the next publish fail. */
-  async #last(subject: string): Promise<LastMessage | undefined> {
-    const answer = await this.#ask(`$JS.API.DIRECT.GET.${STREAM}.${subject}`);
-    if (answer.headers?.code === NOT_FOUND) return undefined;
-    const { code, description } = answer.headers ?? {};
-    const expected = Number(answer.headers?.get('Nats-Sequence'));
+  async #last(subject: string): Promise<LastChunk | undefined> {
+    const found = await this.#ask(
+      ({ manager }) => manager.direct.getMessage(STREAM, { last_by_subj: subject }),
+      (error) => unclear(subject, error),
+    );
+    if (found === null) return undefined;
     // What is no message of the subject must not fence this box.
-    if (code || !(expected > 0) || answer.headers?.get('Nats-Subject') !== subject) {
-      const reason =
-        description || (code ? `error ${code}` : `what answers for ${subject} is not the stream ${STREAM}`);
-      throw new SinkError(
-        'waiting',
-        `Headquarters does not say what it has: ${reason}. The box keeps its events.`,
-      );
-    }
-    return { expected, chunk: chunkOf(answer.data, answer.headers) };
+    if (!(found.seq > 0) || found.subject !== subject) throw unclear(subject);
+    return { state: found.seq, chunk: chunkOf(found.data, found.header) };
   }
 
-  async #ask(
-    subject: string,
-    data?: Uint8Array,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Msg> {
-    const nc = await this.#connected();
+  /** @param refused makes the error of an answer that is none, or says no. @throws {SinkError} */
+  async #ask<Result>(
+    work: (link: Link) => Promise<Result>,
+    refused: (error: unknown) => SinkError,
+  ): Promise<Result> {
+    const link = await this.#linked();
     try {
-      const all = makeHeaders();
-      for (const [name, value] of Object.entries(headers)) all.set(name, value);
-      return await nc.request(subject, data, { timeout: ANSWER_MS, headers: all });
+      return await work(link);
     } catch (error) {
+      if (isAnswer(error)) throw refused(error);
       const failure = connectionError(error, this.#target.name);
       // What does not answer may be a connection that nobody is at the other end of any more.
       if (failure.kind !== 'waiting') await this.close();
@@ -144,16 +141,38 @@ export class NatsSink implements Sink {
     }
   }
 
-  async #connected(): Promise<NatsConnection> {
-    if (this.#connection?.isClosed() !== false) this.#connection = await connectToNats(this.#target);
-    return this.#connection;
+  async #linked(): Promise<Link> {
+    if (this.#link?.connection.isClosed() !== false) {
+      const connection = await connectToNats(this.#target);
+      const options = { timeout: ANSWER_MS, checkAPI: false };
+      const manager = await jetstreamManager(connection, options);
+      this.#link = { connection, publisher: jetstream(connection, options), manager };
+    }
+    return this.#link;
   }
 }
 
-function sinkErrorOf({
-  err_code: code = 0,
-  description = 'no reason given',
-}: NonNullable<PublishAnswer['error']>): SinkError {
+/** Whether an error of the library says that something came: what it cannot read as JSON ends in an error of JavaScript's own. */
+function isAnswer(error: unknown): boolean {
+  const isMisread = error instanceof SyntaxError || error instanceof TypeError;
+  return isMisread || error instanceof JetStreamError || apiErrorIn(error) !== undefined;
+}
+
+function apiErrorIn(error: unknown): JetStreamApiError | undefined {
+  return [error, (error as Error | undefined)?.cause].find((one) => one instanceof JetStreamApiError);
+}
+
+/** @param error of the answer to a chunk. */
+function refusalOf(error: unknown, subject: string): SinkError {
+  const refusal = apiErrorIn(error);
+  if (refusal === undefined) {
+    return new SinkError(
+      'waiting',
+      `What answers for ${subject} is not the stream ${STREAM}: run "courtd fleet check" at headquarters.`,
+    );
+  }
+  const { code, message } = refusal;
+  const description = message || 'no reason given';
   if (WRONG_LAST_SEQUENCE.includes(code)) {
     return new SinkError(
       'moved',
@@ -166,5 +185,15 @@ function sinkErrorOf({
   return new SinkError(
     'waiting',
     `Headquarters takes no events now: ${description}. The box keeps them; "courtd fleet check" at headquarters says what to do.`,
+  );
+}
+
+/** @param error of the answer that should be the last message of a subject. */
+function unclear(subject: string, error?: unknown): SinkError {
+  const isSaid = error instanceof JetStreamError && error.message !== 'unknown';
+  const reason = isSaid ? error.message : `what answers for ${subject} is not the stream ${STREAM}`;
+  return new SinkError(
+    'waiting',
+    `Headquarters does not say what it has: ${reason}. The box keeps its events.`,
   );
 }

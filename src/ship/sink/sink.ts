@@ -34,12 +34,9 @@ export type SinkErrorKind = 'connecting' | 'refused' | 'waiting' | 'moved' | 'po
 /** Why something was not acknowledged: the message says what happened and what to do. */
 export class SinkError extends Error {
   readonly kind: SinkErrorKind;
-  /** How long headquarters wants to be left alone, in milliseconds. */
-  readonly retryMs: number;
 
-  constructor(kind: SinkErrorKind, message: string, retryMs = 0) {
+  constructor(kind: SinkErrorKind, message: string) {
     super(message);
     this.kind = kind;
-    this.retryMs = retryMs;
   }
 }

@@ -1,6 +1,6 @@
-import { seqOf } from '../../nats/chunk.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import { CHUNK_LIMITS, type EventFeed } from '../feed/eventFeed.ts';
+import { seqOf } from '../log/chunk.ts';
 import type { StoredChunk } from './chunk.ts';
 
 export interface Cursor {
@@ -8,13 +8,12 @@ export interface Cursor {
   readonly epoch: string;
   /** Headquarters has every event up to here; 0: none. */
   readonly seq: number;
-  /** The sequence of the last message of the epoch's subject; 0: there is none. */
-  readonly expected: number;
+  /** What the sink wants to see again with the next chunk; undefined where it has nothing of the epoch. */
+  readonly state: unknown;
 }
 
-/** The last message of an epoch's subject; `chunk` is undefined where it is none of courtd's. */
-export interface LastMessage {
-  readonly expected: number;
+/** The last chunk of an epoch at headquarters; `chunk` is undefined where what is there is none of courtd's. */
+export interface LastChunk extends Pick<Cursor, 'state'> {
   readonly chunk: StoredChunk | undefined;
 }
 
@@ -22,27 +21,27 @@ export interface LastMessage {
 export class Fenced extends Error {}
 
 /**
- * Where to go on, by what headquarters has: the last message of the current epoch's subject. Where it has none yet, the last one of
- * the latest epoch before that has any: its events are those of this log up to where the two epochs parted.
+ * Where to go on, by what headquarters has: the last chunk of the current epoch. Where it has none yet, the last one of the latest
+ * epoch before that has any: its events are those of this log up to where the two epochs parted.
  *
  * Where an operator began an epoch (`ship epoch --new`), as after a clone, the logs may have parted before that. Then the old
- * epoch's last message counts if it is of this log, and else what the box knew to be shipped: an event may come twice then, and
+ * epoch's last chunk counts if it is of this log, and else what the box knew to be shipped: an event may come twice then, and
  * none is lost.
  * @param epochs of the log, the current one last.
  * @param lastOf asks headquarters.
  * @param isOurs whether the log has the events of a chunk.
- * @throws {Fenced} where the current epoch's last message is not of this log.
+ * @throws {Fenced} where the current epoch's last chunk is not of this log.
  */
 export async function startCursor(
   epochs: readonly Epoch[],
-  lastOf: (epoch: string) => Promise<LastMessage | undefined>,
+  lastOf: (epoch: string) => Promise<LastChunk | undefined>,
   isOurs: (chunk: StoredChunk) => Promise<boolean>,
 ): Promise<Cursor> {
   const epoch = epochs.at(-1)!.name;
   const own = await lastOf(epoch);
   if (own !== undefined) {
     if (own.chunk === undefined || !(await isOurs(own.chunk))) throw new Fenced();
-    return { epoch, seq: own.chunk.last, expected: own.expected };
+    return { epoch, seq: own.chunk.last, state: own.state };
   }
   for (let at = epochs.length - 2; at >= 0; at--) {
     const found = await lastOf(epochs[at]!.name);
@@ -52,9 +51,9 @@ export async function startCursor(
     const noted = later.flatMap(({ shippedSeq }) => shippedSeq ?? []);
     const isWhole = noted.length === 0 || (found.chunk.last <= shared && (await isOurs(found.chunk)));
     const seq = isWhole ? Math.min(found.chunk.last, shared) : Math.min(shared, ...noted);
-    return { epoch, seq, expected: 0 };
+    return { epoch, seq, state: undefined };
   }
-  return { epoch, seq: 0, expected: 0 };
+  return { epoch, seq: 0, state: undefined };
 }
 
 /**

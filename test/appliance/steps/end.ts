@@ -35,7 +35,7 @@ export async function ending(walk: Walk, venue: Venue, deb: string, shipping: Sh
     return `${failures(report)}; ${await venue.check('plug')}; ${await shipping.whole()}`;
   });
 
-  await shipping.elsewhere(walk);
+  await shipping.off(walk);
 
   await walk.step('purge', async () => {
     const said = await box.must('dpkg', '--purge', 'courtd');

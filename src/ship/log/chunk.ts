@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { type ChunkHead, sha256Of } from './fleetLog.ts';
+import { type ChunkHead, sha256Of } from '../../nats/fleetLog.ts';
 
 /** The data of a chunk: events as `courtd tail --json` prints them, a line each, gzipped. */
 
