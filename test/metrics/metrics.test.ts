@@ -194,7 +194,9 @@ t.test('what counts in classes is printed cumulatively, and a family without sam
     { type: 'histogram', name: 'courtd_x_seconds', help: 'X.', bounds: [0.1, 1], counts: [1, 2, 3], sum: 9 },
     gauges('courtd_y', 'Y.', []),
   ];
-  const lines = (await render(families)).split('\n').filter((line) => !line.startsWith('#') && line !== '');
+  const lines = render(families)
+    .split('\n')
+    .filter((line) => !line.startsWith('#') && line !== '');
   t.strictSame(lines, [
     'courtd_x_seconds_bucket{le="0.1"} 1',
     'courtd_x_seconds_bucket{le="1"} 3',

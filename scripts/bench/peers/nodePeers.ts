@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Child } from '../child.ts';
 import type { Contender } from '../contender.ts';
 import { courtTarget } from '../courtd.ts';
+import { missingFastify } from './packages.ts';
 import { missingPostgres, startPostgres } from './postgres.ts';
 import { heldInSQLite, TOKEN } from './stored.ts';
 
@@ -26,6 +27,7 @@ export const fastify: Contender = {
   title: 'Fastify + better-sqlite3, FULL',
   built: 'what one writes in an afternoon: a commit for each request, WAL, synchronous=FULL',
   checks: SCHEMA,
+  missing: missingFastify,
   async start(directory, under) {
     const file = path.join(directory, 'events.db');
     const child = new Child(process.execPath, [script('fastify'), file, TOKEN], under);
@@ -40,7 +42,7 @@ export const fastifyPostgres: Contender = {
   built:
     'four connections, each stores all requests that wait in one INSERT ... SELECT FROM unnest ON CONFLICT DO NOTHING',
   checks: SCHEMA,
-  missing: missingPostgres,
+  missing: () => missingFastify() ?? missingPostgres(),
   async start(directory, under) {
     const postgres = await startPostgres(directory, under);
     const child = new Child(process.execPath, [script('fastify-postgres'), postgres.url, TOKEN]);

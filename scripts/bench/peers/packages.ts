@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
 import { say } from '../../../src/cli/terminal/output.ts';
 
 /** Debian's packages that the peers and their measurement take; the names are those of Debian 12. */
@@ -12,8 +14,22 @@ const PACKAGES = [
   ...['qemu-system-common', 'fuse3', 'e2fsprogs', 'mount'],
 ];
 
+/** With a package.json of its own: what no test needs is not installed with courtd's packages. */
+const BENCH = path.resolve(import.meta.dirname, '..');
+
+/** @returns why a server that stands on Fastify cannot take part; undefined where it can. */
+export function missingFastify(): string | undefined {
+  if (fs.existsSync(path.join(BENCH, 'node_modules/fastify/package.json'))) return undefined;
+  return 'Fastify is not installed: npm ci --prefix scripts/bench';
+}
+
 /** Installs what is missing, where it may; a peer that lacks something afterwards is left out, and says what. */
 export function installMissing(): void {
+  if (missingFastify() !== undefined) {
+    say('Installing Fastify from npm.');
+    const args = ['ci', '--prefix', BENCH, '--ignore-scripts', '--no-audit', '--no-fund'];
+    if (spawnSync('npm', args, { stdio: 'ignore' }).status !== 0) say('npm could not install Fastify.');
+  }
   const missing = PACKAGES.filter((name) => !isInstalled(name));
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).error !== undefined) {

@@ -19,5 +19,5 @@ export async function metrics({ data }: DataOption): Promise<void> {
     say('courtd: the daemon is not running: these metrics come from the database.');
     return stoppedFamilies(db, data, await readShipView(data, db, shipSettingsOf(process.env)));
   });
-  await stdoutSink().write(await render(families));
+  await stdoutSink().write(render(families));
 }

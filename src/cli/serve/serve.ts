@@ -117,7 +117,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     certificateEndMs: () => certificate && Date.parse(certificate.validity.expires_at),
     shipping: () => shippingOf(store, options.data),
   };
-  const metrics = await startMetrics(options.metricsFile, sources, logger);
+  const metrics = startMetrics(options.metricsFile, sources, logger);
   const { address, port } = await listen(server, store, options, socket);
   const startedAt = new Date().toISOString();
   const control = new ControlServer(
