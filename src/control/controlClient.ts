@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import readline from 'node:readline';
 import { type Answer as HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
+import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { checkSocketFile, controlFile } from './controlSocket.ts';
 
@@ -32,29 +36,75 @@ export async function askDaemon<Answer>(
       LIMITS,
     );
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (NOBODY.includes(code)) return undefined;
-    if (code === 'ETIMEDOUT') throw new DaemonHangs(directory);
-    if (code === 'EACCES' || code === 'EPERM')
-      throw new OperatorError(
-        `${socketPath} is not accessible to this user: use sudo, or join the group of the data directory.`,
-      );
-    throw new OperatorError(notTheDaemon(socketPath));
+    return explainFailure(error, directory) || undefined;
   }
   if (answer.status === 200) {
     try {
       return JSON.parse(answer.body);
     } catch {
-      throw new OperatorError(notTheDaemon(socketPath));
+      throw notTheDaemon(socketPath);
     }
   }
+  throw unknownAnswer(directory, answer.status);
+}
+
+/** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
+function explainFailure(error: unknown, directory: string): false {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (error instanceof OperatorError) throw error;
+  if (NOBODY.includes(code)) return false;
+  if (code === 'ETIMEDOUT') throw new DaemonHangs(directory);
+  if (code !== 'EACCES' && code !== 'EPERM') throw notTheDaemon(controlFile(directory));
   throw new OperatorError(
-    `The daemon of ${directory} does not know this (${answer.status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
+    `${controlFile(directory)} is not accessible to this user: use sudo, or join the group of the data directory.`,
   );
 }
 
-function notTheDaemon(socketPath: string): string {
-  return `What answers at ${socketPath} is not courtd's daemon: see who has it ("sudo ss -xlp"), end that, and start courtd again.`;
+function notTheDaemon(socketPath: string): OperatorError {
+  return new OperatorError(
+    `What answers at ${socketPath} is not courtd's daemon: see who has it ("sudo ss -xlp"), end that, and start courtd again.`,
+  );
+}
+
+function unknownAnswer(directory: string, status: number | undefined): OperatorError {
+  return new OperatorError(
+    `The daemon of ${directory} does not know this (${status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
+  );
+}
+
+/**
+ * Asks the daemon for work that takes a while, and that ends with this process.
+ * @param onLine gets each line of its answer, as a value.
+ * @returns whether a daemon runs.
+ * @throws {OperatorError} as `askDaemon`, and where the daemon ends in the middle.
+ */
+export async function followDaemon<Line>(
+  directory: string,
+  path: string,
+  body: unknown,
+  onLine: (line: Line) => void,
+): Promise<boolean> {
+  const socketPath = controlFile(directory);
+  checkSocketFile(socketPath);
+  const text = JSON.stringify(body);
+  const headers = { 'Content-Length': Buffer.byteLength(text) };
+  const request = http.request({ socketPath, path, method: 'POST', agent: false, headers });
+  request.setTimeout(ANSWER_MS, () => request.destroy(new DaemonHangs(directory)));
+  request.end(text);
+  let response: IncomingMessage;
+  try {
+    [response] = (await once(request, 'response')) as [IncomingMessage];
+  } catch (error) {
+    return explainFailure(error, directory);
+  }
+  if (response.statusCode !== 200) throw unknownAnswer(directory, response.statusCode);
+  try {
+    for await (const line of readline.createInterface({ input: response })) onLine(JSON.parse(line));
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+  }
+  if (response.complete) return true;
+  throw new OperatorError(`The daemon of ${directory} has ended in the middle: run this again.`);
 }
 
 /** It is there, and does not answer. */

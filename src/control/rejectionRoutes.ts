@@ -1,7 +1,7 @@
 import { REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
 import type { RejectionLog } from '../telemetry/rejectionLog.ts';
-import { answerJson, type ControlRoute, jsonRoute } from './controlServer.ts';
+import { type ControlRoute, jsonRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
 export interface RejectionReport {
@@ -43,20 +43,9 @@ export function wholeOf(rejection: Rejection): WholeRejection {
 
 export const REJECTIONS_PATH = '/v1/rejections';
 export const REJECTION_PATH = '/v1/rejections/show';
-export const FORGET_PATH = '/v1/rejections/forget';
 
-/** The answer to FORGET_PATH. */
-export interface Forgotten {
-  readonly forgotten: number;
-}
-
-/**
- * `GET /v1/rejections?last=N`, the newest first, and `GET /v1/rejections/show?id=ID`: null where there is none. `POST
- * /v1/rejections/forget?before=MS`: those of before are forgotten, as a prune wants it.
- */
-export function rejectionRoutes(
-  rejections: Pick<RejectionLog, 'newest' | 'find' | 'forget'>,
-): ControlRoute[] {
+/** `GET /v1/rejections?last=N`, the newest first, and `GET /v1/rejections/show?id=ID`: null where there is none. */
+export function rejectionRoutes(rejections: Pick<RejectionLog, 'newest' | 'find'>): ControlRoute[] {
   return [
     jsonRoute(REJECTIONS_PATH, (query) =>
       rejections.newest(Number(query.get('last') ?? REJECTIONS_KEPT)).map(reportOf),
@@ -65,14 +54,5 @@ export function rejectionRoutes(
       const found = rejections.find(query.get('id') ?? '');
       return found === undefined ? null : wholeOf(found);
     }),
-    {
-      method: 'POST',
-      path: FORGET_PATH,
-      answer: (_req, res, query) => {
-        // Without a number nothing is older.
-        const beforeMs = Number(query.get('before') ?? Number.NaN);
-        answerJson(res, { forgotten: rejections.forget({ beforeMs, nowMs: Date.now() }) });
-      },
-    },
   ];
 }

@@ -1,14 +1,15 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
-import { FULL_RETRY_MS } from '../base/limits.ts';
+import { FULL_RETRY_MS, RESERVE_BYTES } from '../base/limits.ts';
+import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
 import { databaseFile } from './directory/dataDirectory.ts';
 import { lockDirectory } from './directory/directoryLock.ts';
+import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
-import { keepReserve } from './directory/reserveKeeper.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
@@ -20,6 +21,8 @@ import {
   readRejections,
   writeRejections,
 } from './rejections/storedRejections.ts';
+import type { PruneSelection } from './retention/expiredEvents.ts';
+import { type Pruned, type PruneProgress, pruneEvents } from './retention/prune.ts';
 import { failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
@@ -69,6 +72,9 @@ export class Store {
   readonly #wal: WalMonitor;
   /** Each stops something that runs on a timer. */
   readonly #stops: readonly (() => void)[];
+  /** Ends the prune that is running. */
+  readonly #closing = new AbortController();
+  #pruning: Promise<unknown> | undefined;
   #isClosed = false;
 
   private constructor(
@@ -91,7 +97,7 @@ export class Store {
       () => this.#wal.stop(),
       watchFiles(databaseFile(directory), lock.name, (error) => this.#writer.fail(error)),
       markClock(directory),
-      keepReserve(directory, (isHeld) => this.#writer.full.hold(isHeld)),
+      keepReserve(directory, () => this.#pruning !== undefined),
     ];
   }
 
@@ -161,6 +167,35 @@ export class Store {
     }
   }
 
+  /**
+   * Deletes events, as steps of the writer.
+   * @param signal ends it at its next pause, with an AbortError, as `close` does.
+   * @throws {OperatorError} where another prune is running, the disk is full and stays so, or the database fails.
+   */
+  async prune(selection: PruneSelection, on: PruneProgress, signal?: AbortSignal): Promise<Pruned> {
+    if (this.#pruning !== undefined) {
+      throw new OperatorError(`Another "courtd prune" is running on ${this.#directory}: wait until it ends.`);
+    }
+    const ended = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
+    const context = { db: this.#db, writer: this.#writer, on, signal: AbortSignal.any(ended) };
+    const pruning = pruneEvents(context, selection);
+    this.#pruning = pruning;
+    try {
+      return await pruning;
+    } catch (error) {
+      if (this.#closing.signal.aborted) {
+        throw new OperatorError('The daemon is stopping, so the prune has ended: the next one finishes it.');
+      }
+      if (failureKind(error) !== 'full') throw explain(error, this.#directory);
+      throw new OperatorError(
+        `The disk of ${this.#directory} is full, and a prune needs some free space to start with: free ` +
+          `${(2 * RESERVE_BYTES) / 1024 ** 2} MiB or more on it, and try again.`,
+      );
+    } finally {
+      this.#pruning = undefined;
+    }
+  }
+
   /** How far shipping is behind. @throws SQLite's errors. */
   shipLag(shippedOf: ShippedOf): Lag {
     return readShipLag(this.#db, shippedOf, SHIP_SEQS_COUNTED);
@@ -191,7 +226,9 @@ export class Store {
   /** Refuses new requests, waits for the queued ones, then checkpoints and closes the database. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#closing.abort();
     for (const stop of this.#stops) stop();
+    await this.#pruning?.catch(ignore);
     await this.#writer.close();
     await this.#writer.checkpoints.idle();
     this.#writeLastUses();

@@ -102,9 +102,9 @@ t.test('permissions: what the daemon cannot open, and what others can', { skip: 
   fs.chmodSync(file, 0o664);
   t.match(await about(), { level: 'warn', message: file, advice: 'chmod o-rwx' });
   fs.chmodSync(file, 0o660);
-  fs.symlinkSync('/etc/passwd', path.join(data, 'courtd.prune'));
-  t.match(await about(), { level: 'fail', message: 'courtd.prune is a link' });
-  fs.rmSync(path.join(data, 'courtd.prune'));
+  fs.symlinkSync('/etc/passwd', path.join(data, 'courtd.clock'));
+  t.match(await about(), { level: 'fail', message: 'courtd.clock is a link' });
+  fs.rmSync(path.join(data, 'courtd.clock'));
   fs.chmodSync(data, 0o2775);
   t.match(await about(), { level: 'warn', message: `${data} is open to every user` });
   fs.chmodSync(data, 0o2770);

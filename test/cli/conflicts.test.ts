@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
 import { sideBySide } from '../../src/cli/conflicts/sideBySide.ts';
-import { pruneEvents } from '../../src/store/retention/prune.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -73,7 +72,7 @@ t.test('what a prune deletes is no conflict any more', async (t) => {
   const count = () =>
     db.prepare('SELECT (SELECT count(*) FROM conflict) + (SELECT count(*) FROM conflict_copy)').pluck().get();
   t.equal(count(), 2);
-  await pruneEvents(db, { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 }, () => {});
+  await store.prune({ beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 });
   t.equal(count(), 0);
 });
 

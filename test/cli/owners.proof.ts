@@ -128,7 +128,7 @@ t.test(
   { skip },
   async (t) => {
     const planted: [name: string, commands: string[][]][] = [
-      ['courtd.prune', [['prune', '--older-than', '1d']]],
+      ['courtd.clock', [['prune', '--older-than', '1d']]],
       ['courtd.lock', [['restore', 'BACKUP'], ['serve']]],
       [
         'courtd.db',

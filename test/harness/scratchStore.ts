@@ -6,6 +6,9 @@ import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { type KeyHash, keyHash } from '../../src/store/dedup/keyHash.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
+import { type Pruned, type PruneProgress, pruneEvents } from '../../src/store/retention/prune.ts';
+import type { StepWriter } from '../../src/store/retention/pruneSteps.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
@@ -87,10 +90,30 @@ export class Committer {
     }
   }
 
+  /** Deletes as the writer does, except that keys stay in memory as they are: those of what arrives beside a prune do. */
+  prune(selection: PruneSelection, on: PruneProgress = () => {}): Promise<Pruned> {
+    return pruneEvents({ db: this.#db, writer: this.steps, on }, selection);
+  }
+
+  readonly steps: StepWriter = {
+    step: (work) => this.#db.transaction(work).immediate(),
+    keysInMemory: 0,
+    flushStep: () => true,
+    forgetNames: () => this.appender.forgetNames(),
+    maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
+    truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
+    holdForPrune: () => {},
+  };
+
   /** Moves all keys to the file. */
   sealAll(): void {
     while (this.appender.keys.count > 0) this.appender.keys.flushStep();
   }
+}
+
+/** @returns the steps among what retention yields: not the pauses after its reads. */
+export function* stepsOf(steps: Iterable<(() => void) | undefined>): Generator<() => void> {
+  for (const step of steps) if (step !== undefined) yield step;
 }
 
 /** What the store told the daemon. */

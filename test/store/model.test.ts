@@ -13,7 +13,7 @@ import { unusedNames } from '../../src/store/retention/unusedNames.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { numRuns } from '../harness/numRuns.ts';
-import { Committer, collidingIds, court, keyState, unbindable } from '../harness/scratchStore.ts';
+import { Committer, collidingIds, court, keyState, stepsOf, unbindable } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 
 const SECRET = Buffer.alloc(8, 7);
@@ -61,7 +61,7 @@ class Pair {
   /** In the order of arrival. */
   readonly #stored = new Set<number>();
   #db;
-  /** Of another process, such as a prune. */
+  /** Of another process, such as a reader. */
   #other: Database.Database;
   #committer: Committer;
 
@@ -107,23 +107,27 @@ class Pair {
 
   /** As prune.ts does, up to what it does when all events are gone. */
   #prune(places: Places): void {
-    const find = this.#other.prepare<[string, string, number], { seq: number; session: number }>(
+    const find = this.#db.prepare<[string, string, number], { seq: number; session: number }>(
       'SELECT e.seq, e.session FROM event e JOIN session s ON s.id = e.session WHERE s.name = ? AND event_id = ? AND revision = ?',
     );
     for (const place of places) {
       const { sessionId, eventId, revision } = EVENTS[place]!;
       const row = find.get(sessionId, eventId, revision);
       if (row === undefined) continue;
-      this.#other.prepare('DELETE FROM event WHERE seq = ?').run(row.seq);
-      this.#other.prepare('UPDATE session SET events = events - 1 WHERE id = ?').run(row.session);
+      this.#db.prepare('DELETE FROM event WHERE seq = ?').run(row.seq);
+      this.#db.prepare('UPDATE session SET events = events - 1 WHERE id = ?').run(row.session);
       this.#stored.delete(place);
     }
   }
 
   /** The rest of a prune: names, and the first and the last of each session. */
   #tidy(): void {
-    for (const forget of unusedNames(this.#other, 0)) this.#other.transaction(forget).immediate();
-    for (const note of lostBounds(this.#other)) this.#other.transaction(note).immediate();
+    const { step, forgetNames } = this.#committer.steps;
+    for (const remove of stepsOf(unusedNames(this.#db, 0))) {
+      step(remove);
+      forgetNames();
+    }
+    for (const note of stepsOf(lostBounds(this.#db))) step(note);
   }
 
   /** @throws where the store does not hold exactly that, each event once. */

@@ -4,11 +4,10 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { STATUS_PATH } from '../../control/daemonStatus.ts';
 import { Problem } from '../../protocol/errors.ts';
-import { DirectoryInUse } from '../../store/directory/directoryLock.ts';
 import { explain } from '../../store/open/openErrors.ts';
-import { Store, type StoreEvents, UNLOGGED } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Counts } from '../../store/write/appender.ts';
-import { say } from '../terminal/output.ts';
+import { openStoppedStore } from '../options/stoppedStore.ts';
 import { DaemonSink } from './daemonSink.ts';
 import { type BatchLimits, type FileBatch, REQUEST_LIMITS } from './eventFile.ts';
 
@@ -25,15 +24,12 @@ export interface EventSink {
 
 /** @returns the daemon where it runs, else the database. @throws {OperatorError} where events cannot be stored. */
 export async function openSink(directory: string): Promise<EventSink> {
-  try {
-    return new DatabaseSink(directory, await Store.open(directory, eventsOf(directory), { exists: true }));
-  } catch (error) {
-    if (!(error instanceof DirectoryInUse)) throw error;
-    if ((await askDaemon(directory, STATUS_PATH)) !== undefined) return new DaemonSink(directory);
-    throw new OperatorError(
-      `Another import uses ${directory}, or the daemon is just starting or stopping: import again in a moment.`,
-    );
-  }
+  const store = await openStoppedStore(directory, 'Import again when that is fixed.');
+  if (store !== undefined) return new DatabaseSink(directory, store);
+  if ((await askDaemon(directory, STATUS_PATH)) !== undefined) return new DaemonSink(directory);
+  throw new OperatorError(
+    `Another command writes to ${directory}, or the daemon is just starting or stopping: import again in a moment.`,
+  );
 }
 
 /** The database, while no daemon runs: as the daemon stores, behind its lock. */
@@ -72,16 +68,4 @@ class DatabaseSink implements EventSink {
       return `The database in ${this.#directory} is damaged: keep a copy of it, and restore a backup.`;
     return `The database in ${this.#directory} is locked by another program: try again when it is done.`;
   }
-}
-
-function eventsOf(directory: string): StoreEvents {
-  return {
-    ...UNLOGGED,
-    // The database is not closed: what it would still write cannot be trusted (design 5).
-    fatal: (error) => {
-      const reason = explain(error, directory);
-      say(`courtd: ${reason instanceof Error ? reason.message : reason} Import again when that is fixed.`);
-      process.exit(1);
-    },
-  };
 }

@@ -1,17 +1,15 @@
 import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
-import { RESERVE_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { askDaemon } from '../../control/controlClient.ts';
-import { FORGET_PATH, type Forgotten } from '../../control/rejectionRoutes.ts';
+import { followDaemon } from '../../control/controlClient.ts';
+import { PRUNE_PATH, type PruneLine } from '../../control/pruneRoute.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
-import { lockPrune } from '../../store/directory/directoryLock.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
-import { countExpired, type Pruned, pruneEvents } from '../../store/retention/prune.ts';
-import { failureKind } from '../../store/sqlite/errors.ts';
+import { countExpired, type Pruned, type PruneProgress } from '../../store/retention/prune.ts';
+import { openStoppedStore } from '../options/stoppedStore.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 import { bytesFor } from '../terminal/units.ts';
@@ -31,18 +29,15 @@ export async function prune(options: PruneOptions): Promise<void> {
   const nowMs = Date.now();
   const beforeMs = nowMs - options.olderThan * 1000;
   const type = options.type === undefined ? {} : { type: options.type };
-  const { events, sessions, bytes, held, records } = await withDatabase(options, async (db) => {
+  const { which, counted: dry } = await withDatabase(options, async (db) => {
     const which = { beforeMs, nowMs, ...type, ...(await holdOf(db, options, nowMs)) };
-    if (options.dryRun) return { ...countExpired(db, which), bytes: 0, records: findOldRecords(db, which) };
+    if (options.dryRun)
+      return { which, counted: { ...countExpired(db, which), bytes: 0, records: findOldRecords(db, which) } };
     if (options.yes) refuseJumpedClock(options.data, nowMs);
     else await confirm(db, which);
-    // Otherwise a running daemon would go on showing what it has in memory.
-    if (type.type === undefined) {
-      const forget = `${FORGET_PATH}?before=${beforeMs}`;
-      await askDaemon<Forgotten>(options.data, forget, 'POST').catch(() => undefined);
-    }
-    return deleteOld(db, which, options);
+    return { which };
   });
+  const { events, sessions, bytes, held, records } = dry ?? (await deleteOld(which, options));
   if (options.json) {
     const before = isoTime(beforeMs);
     return printJson({
@@ -103,25 +98,50 @@ async function holdOf(
   return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - shipHold * 1_000 } } : {};
 }
 
-async function deleteOld(db: Database, which: PruneSelection, { data }: DataOption): Promise<Pruned> {
+/** The daemon deletes, where it runs; else this command, behind the daemon's lock. */
+async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Pruned> {
   const progress = new Progress();
   let isWaiting = false;
-  const lock = lockPrune(data);
+  const on: PruneProgress = (doing, done) => {
+    if (doing === 'reader' && !isWaiting) say(WAITING);
+    isWaiting = doing === 'reader';
+    if (doing !== 'reader') progress.show(() => PROGRESS[doing](done));
+  };
   try {
-    return await pruneEvents(db, which, (doing, done) => {
-      if (doing === 'reader' && !isWaiting) say(WAITING);
-      isWaiting = doing === 'reader';
-      if (doing !== 'reader') progress.show(() => PROGRESS[doing](done));
-    });
-  } catch (error) {
-    if (failureKind(error) !== 'full') throw error;
-    throw new OperatorError(
-      `The disk of ${data} is full, and a prune needs some free space to start with: free ${bytesFor(2 * RESERVE_BYTES)} or more on it, ` +
-        'and try again.',
-    );
+    return (await askDaemonToDelete(which, data, on)) ?? (await deleteAlone(which, data, on));
   } finally {
     progress.clear();
-    lock.close();
+  }
+}
+
+/** @returns undefined where no daemon runs. */
+async function askDaemonToDelete(
+  { nowMs: _byItsOwnClock, ...request }: PruneSelection,
+  data: string,
+  on: PruneProgress,
+): Promise<Pruned | undefined> {
+  let pruned: Pruned | undefined;
+  const isRunning = await followDaemon<PruneLine>(data, PRUNE_PATH, request, (line) => {
+    if ('failed' in line) throw new OperatorError(line.failed);
+    if ('pruned' in line) pruned = line.pruned;
+    else on(line.doing, line.count);
+  });
+  if (isRunning && pruned === undefined)
+    throw new OperatorError('The daemon did not finish: see its log, and run this again.');
+  return pruned;
+}
+
+async function deleteAlone(which: PruneSelection, data: string, on: PruneProgress): Promise<Pruned> {
+  const store = await openStoppedStore(data, 'Prune again when that is fixed.');
+  if (store === undefined) {
+    throw new OperatorError(
+      `Another command writes to ${data}, or the daemon is just starting or stopping: prune again in a moment.`,
+    );
+  }
+  try {
+    return await store.prune(which, on);
+  } finally {
+    await store.close();
   }
 }
 

@@ -5,6 +5,7 @@ import { courtdVersion } from '../../base/version.ts';
 import { ControlServer, jsonRoute } from '../../control/controlServer.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { importRoute } from '../../control/importRoute.ts';
+import { pruneRoute } from '../../control/pruneRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
@@ -143,6 +144,11 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       metrics.route,
       ...rejectionRoutes(rejections),
       importRoute({ rules, append }),
+      pruneRoute((selection, on, signal) => {
+        // Those of a type are not known: refused requests hold any.
+        if (selection.type === undefined) rejections.forget(selection);
+        return store.prune(selection, on, signal);
+      }),
     ],
     logger,
   );

@@ -116,9 +116,14 @@ export class DedupIndex {
     this.#memtable.truncate(this.#committedLength);
   }
 
-  /** Whether `flushStep` has work to do. */
+  /** Whether a flush is in progress. */
+  get isFlushing(): boolean {
+    return this.#flush.keys !== undefined;
+  }
+
+  /** Whether a flush is in progress, or one should begin. */
   get isFlushDue(): boolean {
-    return this.#flush.keys !== undefined || this.#memtable.length >= MEMTABLE_KEYS;
+    return this.isFlushing || this.#memtable.length >= MEMTABLE_KEYS;
   }
 
   /**
@@ -127,7 +132,8 @@ export class DedupIndex {
    * @throws {SqliteError} where a step fails; calling again repeats that step.
    */
   flushStep(): void {
-    if (this.#flush.keys !== undefined) return this.#flush.step();
+    if (this.isFlushing) return this.#flush.step();
+    if (this.#memtable.length === 0) return;
     this.#flush.begin(this.#memtable);
     this.#memtable = new Memtable();
     this.#committedLength = 0;

@@ -1,5 +1,6 @@
-import Database, { type Statement, type Transaction } from 'better-sqlite3';
+import type { Database, Statement, Transaction } from 'better-sqlite3';
 import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
+import { unsynced } from '../sqlite/unsynced.ts';
 import { FLUSH_STEP_KEYS, type KeyEntry, type Memtable } from './memtable.ts';
 
 /** A flush in progress. */
@@ -18,13 +19,13 @@ interface FlushRun {
  * (DESIGN.md).
  */
 export class Flush {
-  readonly #db: Database.Database;
+  readonly #db: Database;
   readonly #insertKeys: MultiRowStatement;
   readonly #setFlushedSeq: Statement<[number]>;
   readonly #runStep: Transaction<(run: FlushRun) => void>;
   #run: FlushRun | undefined;
 
-  constructor(db: Database.Database) {
+  constructor(db: Database) {
     this.#db = db;
     this.#insertKeys = new MultiRowStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
     this.#setFlushedSeq = db.prepare('UPDATE flushed SET up_to_seq = ?');
@@ -47,29 +48,16 @@ export class Flush {
 
   /**
    * Writes one batch in a transaction; the last one also advances `flushed`. Does nothing where no flush is
-   * in progress.
+   * in progress. Not synced, which would be a quarter of all fsyncs while batches of 500 events arrive: the
+   * keys of a step that a power failure undoes are read back.
    */
   step(): void {
     const run = this.#run;
     if (run === undefined) return;
-    this.#unsynced(() => this.#runStep.immediate(run));
+    unsynced(this.#db, () => this.#runStep.immediate(run));
     // After the commit only, so that a step that failed is repeated.
     if (run.batch.length < FLUSH_STEP_KEYS) this.#run = undefined;
     else run.batch = nextBatch(run.sorted);
-  }
-
-  /**
-   * Commits without an fsync of its own, which would be a quarter of all fsyncs while batches of 500 events
-   * arrive. The next commit of events syncs the WAL up to itself, and the keys of a step that a power failure
-   * undoes are read back.
-   */
-  #unsynced(commit: () => void): void {
-    this.#db.pragma('synchronous = NORMAL');
-    try {
-      commit();
-    } finally {
-      syncCommits(this.#db);
-    }
   }
 
   #writeBatch({ keys, batch }: FlushRun): void {
@@ -79,15 +67,6 @@ export class Flush {
       this.#insertKeys.run(values);
     }
     if (batch.length < FLUSH_STEP_KEYS) this.#setFlushedSeq.run(keys.lastSeq);
-  }
-}
-
-/** @throws {SqliteError} a fatal one (../sqlite/errors.ts): events would be acknowledged without an fsync. */
-function syncCommits(db: Database.Database): void {
-  try {
-    db.pragma('synchronous = FULL');
-  } catch (error) {
-    throw new Database.SqliteError(`commits are no longer synced: ${error}`, 'SQLITE_IOERR');
   }
 }
 

@@ -18,7 +18,6 @@ const OWN_FILES = [
   'courtd.db-shm',
   'courtd.db-journal',
   'courtd.lock',
-  'courtd.prune',
   'courtd.clock',
   'courtd.new',
   'courtd.reserve',

@@ -27,17 +27,6 @@ export function isServed(directory: string): boolean {
 }
 
 /**
- * One prune at a time: two would delete the same events and keys (prune.ts).
- * @see lockDirectory
- */
-export function lockPrune(directory: string): Database.Database {
-  return lockFile(
-    pruneFile(directory),
-    `Another "courtd prune" is running on ${directory}: wait until it ends.`,
-  );
-}
-
-/**
  * One shipper at a time, or its feed: with two, nobody could say how far shipping is.
  * @see lockDirectory
  */
@@ -49,12 +38,6 @@ export function lockShipper(directory: string): Database.Database {
   );
 }
 
-/** Whether a prune is running: the daemon asks while the disk is full. */
-export function isPruning(directory: string): boolean {
-  return isTaken(pruneFile(directory));
-}
-
-const pruneFile = (directory: string) => path.join(directory, 'courtd.prune');
 /** Milliseconds to wait for a lock: another process may be probing it (isTaken). */
 const PROBE_MS = 100;
 

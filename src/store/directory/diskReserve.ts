@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { RESERVE_BYTES } from '../../base/limits.ts';
+import { FILES_CHECK_MS, RESERVE_BYTES } from '../../base/limits.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
@@ -10,7 +10,8 @@ import type { WalState } from '../wal/checkpointer.ts';
 /**
  * A disk that is full of events is freed by a prune, and that needs space first: for its commits in the WAL,
  * and for checkpointing the WAL into the database. So RESERVE_BYTES are allocated in a file, and released for
- * it (../../ARCHITECTURE.md#reserve).
+ * it (../../ARCHITECTURE.md#reserve). A reserve that was released is an empty file, or a short one, until it
+ * is whole again; a disk too small for one has no such file.
  */
 
 /** What `withReserve` releases at a time: the shared memory file (32 KiB) and a few pages. */
@@ -19,20 +20,19 @@ const SLICE_BYTES = 128 * 1024;
 const { O_WRONLY, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve');
-/**
- * The reserve after its release: at first the whole file under this name, until the daemon has noticed and
- * stores no more events; then an empty file, until the reserve is full again, because an interrupted prune
- * leaves a disk that is still full.
- */
-const releasedFile = (directory: string) => path.join(directory, 'courtd.reserve.given-up');
 
 /**
- * @returns the size of the reserve; 0 where there is none. A symbolic link does not count: root must not
- * follow what a member of the group has put there.
+ * @returns the size of the reserve; undefined where there is none. A symbolic link does not count: root must
+ * not follow what a member of the group has put there.
  */
-export function reservedBytes(directory: string): number {
+function reserveSize(directory: string): number | undefined {
   const stat = fs.lstatSync(reserveFile(directory), { throwIfNoEntry: false });
-  return stat?.isFile() ? stat.size : 0;
+  return stat?.isFile() ? stat.size : undefined;
+}
+
+/** @returns the size of the reserve; 0 where there is none. */
+export function reservedBytes(directory: string): number {
+  return reserveSize(directory) ?? 0;
 }
 
 /** @returns the free space of the file system, for users other than root. */
@@ -41,76 +41,65 @@ export function freeBytes(directory: string): number {
   return bavail * bsize;
 }
 
-/** Whether a prune that is running, or was interrupted, has released the reserve. */
-export function isReserveReleased(directory: string): boolean {
-  return fs.lstatSync(releasedFile(directory), { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Restores the reserve that an interrupted prune had released but not used. */
-export function reclaimReserve(directory: string): void {
-  const stat = fs.lstatSync(releasedFile(directory), { throwIfNoEntry: false });
-  if (stat?.isFile() && stat.size > 0 && reservedBytes(directory) === 0) {
-    fs.renameSync(releasedFile(directory), reserveFile(directory));
-  }
-}
-
 /**
- * Allocates the reserve, or what is missing of it.
- * @param leaveBytes how much space must be free after that: a disk too small for it has no reserve. With 0
- * the reserve grows as far as there is space.
+ * Allocates the reserve, where as much again is free; one that was released grows as far as there is space,
+ * because a prune that was interrupted leaves a disk that is still full.
  * @returns whether it is complete.
  */
-export function fillReserve(directory: string, leaveBytes = RESERVE_BYTES): boolean {
-  const file = reserveFile(directory);
-  const missing = RESERVE_BYTES - reservedBytes(directory);
+export function fillReserve(directory: string): boolean {
+  const size = reserveSize(directory);
+  const missing = RESERVE_BYTES - (size ?? 0);
   if (missing <= 0) return true;
   const free = freeBytes(directory);
-  const bytes = leaveBytes === 0 ? Math.min(missing, free) : missing;
-  if (bytes === 0 || free < bytes + leaveBytes) return false;
+  const bytes = size === undefined ? missing : Math.min(missing, free);
+  if (bytes === 0 || (size === undefined && free < 2 * RESERVE_BYTES)) return false;
   try {
-    createPrivateIfMissing(file);
-    // Opening a pipe that somebody has put there would block.
-    const fd = fs.openSync(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
-    try {
-      // Random bytes: zeros take no space where the file system compresses.
-      if (fs.writeSync(fd, randomBytes(bytes)) < missing) return false;
-    } finally {
-      fs.closeSync(fd);
-    }
-    fs.rmSync(releasedFile(directory), { force: true });
-    return true;
+    createPrivateIfMissing(reserveFile(directory));
+    // Random bytes: zeros take no space where the file system compresses.
+    return withReserveFile(directory, O_APPEND, (fd) => fs.writeSync(fd, randomBytes(bytes)) >= missing);
   } catch {
     return false;
   }
 }
 
-/**
- * Releases all of it.
- * @returns whether there was any.
- */
-function releaseAll(directory: string): boolean {
-  const hadAny = reservedBytes(directory) > 0;
-  fs.rmSync(reserveFile(directory), { force: true });
-  return hadAny;
+/** Opening a pipe that somebody has put there would block. */
+function withReserveFile<Result>(directory: string, flags: number, work: (fd: number) => Result): Result {
+  const fd = fs.openSync(reserveFile(directory), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | flags);
+  try {
+    return work(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 /**
- * Releases the reserve for a prune. The daemon stores no event from when it notices until the prune has
- * ended.
- * @param seen resolves once the daemon must have noticed.
+ * Releases the reserve.
+ * @param bytes how much of it.
  * @returns whether there was any.
  */
-export async function releaseReserve(directory: string, seen: () => Promise<void>): Promise<boolean> {
-  const hasAny = reservedBytes(directory) > 0;
-  if (hasAny) {
-    fs.renameSync(reserveFile(directory), releasedFile(directory));
-    await seen();
-  }
-  // Also of a prune that was interrupted.
-  const isLeft = fs.existsSync(releasedFile(directory));
-  fs.rmSync(releasedFile(directory), { force: true });
-  if (hasAny || isLeft) createPrivateIfMissing(releasedFile(directory));
-  return hasAny || isLeft;
+export function releaseReserve(directory: string, bytes = RESERVE_BYTES): boolean {
+  const size = reservedBytes(directory);
+  if (size === 0) return false;
+  withReserveFile(directory, 0, (fd) => fs.ftruncateSync(fd, Math.max(0, size - bytes)));
+  return true;
+}
+
+/**
+ * Keeps the reserve whole, from now on.
+ * @param isNeeded whether a prune is using what was released.
+ * @returns a function that stops it.
+ */
+export function keepReserve(directory: string, isNeeded: () => boolean): () => void {
+  const check = () => {
+    try {
+      if (!isNeeded()) fillReserve(directory);
+    } catch {
+      // The directory is not accessible: whoever writes to it will report that.
+    }
+  };
+  const timer = setInterval(check, FILES_CHECK_MS).unref();
+  check();
+  return () => clearInterval(timer);
 }
 
 /**
@@ -123,18 +112,9 @@ export function withReserve<Result>(directory: string, work: () => Result): Resu
       return work();
     } catch (error) {
       const isFull = failureKind(error) === 'full' || (error as NodeJS.ErrnoException).code === 'ENOSPC';
-      if (!isFull || !releaseSlice(directory)) throw error;
+      if (!isFull || !releaseReserve(directory, SLICE_BYTES)) throw error;
     }
   }
-}
-
-function releaseSlice(directory: string): boolean {
-  const bytes = reservedBytes(directory);
-  if (bytes <= SLICE_BYTES) return releaseAll(directory);
-  const fd = fs.openSync(reserveFile(directory), O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
-  fs.ftruncateSync(fd, bytes - SLICE_BYTES);
-  fs.closeSync(fd);
-  return true;
 }
 
 /**
@@ -147,11 +127,11 @@ export function truncateWal(db: Database, directory: string): WalState {
   try {
     return truncate();
   } catch (error) {
-    if (failureKind(error) !== 'full' || !releaseAll(directory)) throw error;
+    if (failureKind(error) !== 'full' || !releaseReserve(directory)) throw error;
     try {
       return truncate();
     } finally {
-      fillReserve(directory, 0);
+      fillReserve(directory);
     }
   }
 }

@@ -41,6 +41,40 @@ export function sortByEot(
   range: EotRange,
   clockOffsets: ClockOffsets = new Map(),
 ): EotOrder {
+  let sorter: Sorter | undefined;
+  // Reuses the array: never more rows have been added than seqs have been read.
+  const onSeqs = (seqs: Float64Array) => {
+    sorter = new Sorter(seqs);
+  };
+  const reads = eotRows(db, session, { range, clockOffsets, onSeqs });
+  for (;;) {
+    const { done, value } = reads.next();
+    if (done) return { seqs: sorter!.sorted(), lastSeq: value };
+    sorter?.add(value);
+  }
+}
+
+interface EotRowsOptions {
+  readonly range?: EotRange;
+  readonly clockOffsets?: ClockOffsets;
+  /**
+   * Gets the array of their seqs, dangling ones included, which is free to be overwritten up to the number of rows that were
+   * yielded.
+   */
+  readonly onSeqs?: (seqs: Float64Array) => void;
+}
+
+/**
+ * Reads seq and eot of the events of a session: those that were stored when it began, less those that were
+ * pruned meanwhile.
+ * @yields them in the order of arrival, in many short reads, some of which find none.
+ * @returns the highest seq of all sessions when it began; 0 without events.
+ */
+export function* eotRows(
+  db: Database,
+  session: number,
+  { range = ALWAYS, clockOffsets = new Map(), onSeqs }: EotRowsOptions = {},
+): Generator<readonly EotRow[], number> {
   const row = rowOf(db, clockOffsets);
   const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   // In one snapshot, so that each event is in one of the two parts, whatever the daemon flushes meanwhile.
@@ -48,33 +82,32 @@ export function sortByEot(
     flushedSeq: one('SELECT up_to_seq FROM flushed'),
     lastSeq: one('SELECT max(seq) FROM event'),
   }))();
-  const flushed = flushedSeqs(db, session, flushedSeq);
+  const flushed = yield* flushedSeqs(db, session, flushedSeq);
   // By seq first, because that is the order of the rows in the file.
   flushed.sort();
-  // Reuses the array: never more rows have been added than seqs have been read.
-  const sorter = new Sorter(flushed);
+  onSeqs?.(flushed);
   const where = 'session = @session AND eot_ns >= @fromNs AND eot_ns < @toNs';
   const bounds = { session, ...range };
-  const find = db.prepare<unknown[], Row>(
+  const find = db.prepare<unknown[], EotRow>(
     `SELECT ${row} FROM event WHERE seq IN ${placeholders(SORT_READ_ROWS)} AND ${where}`,
   );
   for (let at = 0; at < flushed.length; at += SORT_READ_ROWS) {
-    sorter.add(find.raw().all(...padded(flushed.subarray(at, at + SORT_READ_ROWS), SORT_READ_ROWS), bounds));
+    yield find.raw().all(...padded(flushed.subarray(at, at + SORT_READ_ROWS), SORT_READ_ROWS), bounds);
   }
-  const scan = db.prepare<unknown[], Row>(
+  const scan = db.prepare<unknown[], EotRow>(
     `SELECT ${row} FROM event WHERE seq > ? AND seq <= ? AND ${where} ORDER BY seq`,
   );
   for (let from = flushedSeq; from < lastSeq; from += SORT_READ_ROWS) {
-    sorter.add(scan.raw().all(from, Math.min(from + SORT_READ_ROWS, lastSeq), bounds));
+    yield scan.raw().all(from, Math.min(from + SORT_READ_ROWS, lastSeq), bounds);
   }
-  return { seqs: sorter.sorted(), lastSeq };
+  return lastSeq;
 }
 
 /**
- * @returns the seqs of a session's keys, dangling ones included. Read in ranges of the hash, which are of
- * about equal size.
+ * @yields after each of its reads, which are in ranges of the hash, of about equal size.
+ * @returns the seqs of a session's keys, dangling ones included.
  */
-function flushedSeqs(db: Database, session: number, upTo: number): Float64Array {
+function* flushedSeqs(db: Database, session: number, upTo: number): Generator<readonly [], Float64Array> {
   // Not what the session has counted, which may be damaged: memory is taken for it.
   const count = db
     .prepare<[number], number>('SELECT count(*) FROM key WHERE session = ?')
@@ -94,12 +127,19 @@ function flushedSeqs(db: Database, session: number, upTo: number): Float64Array 
     if (needed > seqs.length) seqs = copyInto(seqs, new Float64Array(Math.ceil(needed * 1.25)));
     seqs.set(some, length);
     length += some.length;
+    yield [];
   }
   return seqs.subarray(0, length);
 }
 
 /** The eot in two columns, because a JavaScript number cannot hold its nanoseconds. */
-type Row = readonly [seq: number, high: number, low: number];
+export type EotRow = readonly [seq: number, high: number, low: number];
+
+/** Whether an event comes before another one: by eot, then by arrival. */
+export function isBefore([seq, high, low]: EotRow, [otherSeq, otherHigh, otherLow]: EotRow): boolean {
+  if (high !== otherHigh) return high < otherHigh;
+  return low === otherLow ? seq < otherSeq : low < otherLow;
+}
 
 function rowOf(db: Database, clockOffsets: ClockOffsets): string {
   const origins = db.prepare<[], { id: number; source: string }>('SELECT id, source FROM origin');
@@ -167,7 +207,7 @@ class Sorter {
     this.#rows = new Columns(room);
   }
 
-  add(rows: readonly Row[]): void {
+  add(rows: readonly EotRow[]): void {
     const needed = this.#length + rows.length;
     if (needed > this.#rows.capacity) this.#rows.grow(Math.ceil(needed * 1.25));
     for (const [seq, high, low] of rows) this.#rows.set(this.#length++, seq, high, low);

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { ALWAYS, sortByEot } from './eotOrder.ts';
+import { type EotRow, eotRows, isBefore } from './eotOrder.ts';
 
 /**
  * Sessions that one query checks for lost bounds. And events that one transaction reads because they arrived
@@ -28,16 +28,35 @@ export interface SessionBounds {
  * @returns undefined where it has no events.
  */
 export function findBounds(db: Database, session: number): SessionBounds | undefined {
-  const { seqs, lastSeq } = sortByEot(db, session, ALWAYS);
-  return seqs.length === 0 ? undefined : { first: seqs[0]!, last: seqs.at(-1)!, lastSeq };
+  const search = searchBounds(db, session);
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return value;
+  }
+}
+
+/** @yields after each of many short reads. */
+function* searchBounds(db: Database, session: number): Generator<undefined, SessionBounds | undefined> {
+  let [first, last]: (EotRow | undefined)[] = [];
+  const reads = eotRows(db, session);
+  for (;;) {
+    const { done, value } = reads.next();
+    if (done) return first && last && { first: first[0], last: last[0], lastSeq: value };
+    for (const row of value) {
+      if (first === undefined || isBefore(row, first)) first = row;
+      if (last === undefined || isBefore(last, row)) last = row;
+    }
+    yield undefined;
+  }
 }
 
 /**
  * Recomputes the bounds of sessions that have lost one to a prune. Until then, and where so many events
  * arrive meanwhile that it fails, readers compute the bounds themselves.
- * @yields steps that store them, to be called in a transaction; a millisecond or two each.
+ * @yields steps that store them, to be called in a transaction; a millisecond or two each. Undefined after a
+ * read that is not the last of its session.
  */
-export function* lostBounds(db: Database): Generator<() => void> {
+export function* lostBounds(db: Database): Generator<(() => void) | undefined> {
   const lost = db
     .prepare<[number, number], number>(
       `SELECT id FROM session WHERE id >= ? AND id < ? AND events > 0 AND NOT ${HAS_BOUNDS}`,
@@ -57,7 +76,7 @@ export function* lostBounds(db: Database): Generator<() => void> {
   const last = db.prepare<[], number | null>('SELECT max(id) FROM session').pluck().get() ?? 0;
   for (let id = 1; id <= last; id += SESSIONS_PER_QUERY) {
     for (const session of lost.all(id, id + SESSIONS_PER_QUERY)) {
-      const bounds = findBounds(db, session);
+      const bounds = yield* searchBounds(db, session);
       if (bounds === undefined) continue;
       yield () => {
         if ((newest.get() ?? 0) - bounds.lastSeq <= UNSEEN_EVENTS_MAX) saveBounds.run({ ...bounds, session });

@@ -34,15 +34,17 @@ export class DanglingKeys {
     );
   }
 
-  /** @yields the steps of all sessions, in batches of about PRUNE_READ_ROWS. */
+  /** @yields the steps of all sessions, as many at a time as PRUNE_READ_ROWS keys give, or a few more. */
   *batches(): Generator<readonly DanglingKeyStep[]> {
     let batch: DanglingKeyStep[] = [];
+    let read = 0;
     for (const { id, upToSeq } of this.#unscanned.all()) {
-      for (const step of this.#session(id, upToSeq)) {
-        batch.push(step);
-        if (batch.length < PRUNE_READ_ROWS) continue;
+      for (const { keys, steps } of this.#session(id, upToSeq)) {
+        batch.push(...steps);
+        read += keys + 1;
+        if (read < PRUNE_READ_ROWS) continue;
         yield batch;
-        batch = [];
+        [batch, read] = [[], 0];
       }
     }
     if (batch.length > 0) yield batch;
@@ -58,15 +60,18 @@ export class DanglingKeys {
     return 0;
   }
 
-  *#session(id: number, upToSeq: number): Generator<DanglingKeyStep> {
+  /** @yields how many keys were read, and the steps among them. */
+  *#session(id: number, upToSeq: number): Generator<{ keys: number; steps: DanglingKeyStep[] }> {
     let after: Omit<KeyEntry, 'session'> = { hash: -(2 ** 31), revision: -1, seq: 0 };
-    for (;;) {
+    for (let isOver = false; !isOver; ) {
       const keys = this.#keysOf.all(id, after.hash, after.revision, after.seq);
-      for (const key of keys)
-        if (key.seq <= upToSeq && this.#eventExists.get(key.seq) === undefined) yield key;
-      if (keys.length < PRUNE_READ_ROWS) break;
-      after = keys.at(-1)!;
+      isOver = keys.length < PRUNE_READ_ROWS;
+      after = keys.at(-1) ?? after;
+      const steps: DanglingKeyStep[] = keys.filter(
+        ({ seq }) => seq <= upToSeq && this.#eventExists.get(seq) === undefined,
+      );
+      if (isOver) steps.push({ scannedSession: id });
+      yield { keys: keys.length, steps };
     }
-    yield { scannedSession: id };
   }
 }

@@ -4,7 +4,7 @@ import { lostBounds } from '../read/sessionBounds.ts';
 import { DanglingKeys } from './danglingKeys.ts';
 import { ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
 import { findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
-import { PRUNE_STEP_MS, PRUNE_STEP_ROWS, PruneSteps } from './pruneSteps.ts';
+import { PRUNE_STEP_MS, PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from './pruneSteps.ts';
 import { unusedNames } from './unusedNames.ts';
 
 /** Keys that one transaction deletes at most. They are neighbours in the index, so that many share a page. */
@@ -34,33 +34,40 @@ export interface Pruned {
  */
 export type PruneProgress = (doing: 'events' | 'keys' | 'pages' | 'reader', count: number) => void;
 
+/** What a prune runs with. */
+export interface PruneContext {
+  /** The connection of the writer. */
+  readonly db: Database;
+  readonly writer: StepWriter;
+  readonly on: PruneProgress;
+  /** Ends it at its next pause, with an AbortError. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Deletes what else is as old (oldRecords.ts), expired events, then their keys, then returns the free pages to the file system: in transactions of
- * a few milliseconds with pauses between them, so that ingest does not notice. It may be interrupted
- * anywhere: what is left to do is recorded in the same transactions (`session.dangling_up_to_seq`), and the
- * next prune does it.
+ * Deletes what else is as old (oldRecords.ts), expired events, then their keys, then returns the free pages
+ * to the file system: as steps of the writer, of a few milliseconds with pauses between them, so that ingest
+ * does not notice. It may be interrupted anywhere: what is left to do is recorded in the same transactions
+ * (`session.dangling_up_to_seq`), and the next prune does it.
  *
  * Keys come after events, because they are in hash order: deleted together with its event, each key would
  * dirty a page of its own. Until then they dangle, which the appender tolerates. Names that no event uses are
  * deleted as well (../../ARCHITECTURE.md#retention).
  * @throws {SqliteError} where the database stays locked, or the disk stays full.
  */
-export async function pruneEvents(
-  db: Database,
-  selection: PruneSelection,
-  on: PruneProgress,
-): Promise<Pruned> {
-  // No fsync while a step holds the write lock. The next commit of the daemon syncs the WAL up to itself, and
-  // what a power failure undoes is deleted again.
-  db.pragma('synchronous = NORMAL');
-  const pruner = new Pruner(db, on);
-  const records = await pruner.deleteOldRecords(selection);
-  const { events, sessions, held } = await pruner.deleteEvents(selection);
-  await pruner.deleteUnusedNames();
-  await pruner.deleteDanglingKeys();
-  await pruner.findBounds();
-  await pruner.vacuum();
-  return { events, sessions, bytes: pruner.freedBytes, held, records };
+export async function pruneEvents(context: PruneContext, selection: PruneSelection): Promise<Pruned> {
+  const pruner = new Pruner(context);
+  try {
+    const records = await pruner.deleteOldRecords(selection);
+    const { events, sessions, held } = await pruner.deleteEvents(selection);
+    await pruner.deleteUnusedNames();
+    await pruner.deleteDanglingKeys();
+    await pruner.findBounds();
+    await pruner.vacuum();
+    return { events, sessions, bytes: pruner.freedBytes, held, records };
+  } finally {
+    pruner.end();
+  }
 }
 
 /** @returns what `pruneEvents` would delete now, and the number of all events (`of`). */
@@ -81,14 +88,20 @@ export function countExpired(
 class Pruner {
   readonly #db: Database;
   readonly #on: PruneProgress;
+  readonly #writer: StepWriter;
   readonly #steps: PruneSteps;
   /** Returned to the file system. */
   freedBytes = 0;
 
-  constructor(db: Database, on: PruneProgress) {
+  constructor({ db, writer, on, signal }: PruneContext) {
     this.#db = db;
     this.#on = on;
-    this.#steps = new PruneSteps(db, () => on('reader', 0));
+    this.#writer = writer;
+    this.#steps = new PruneSteps(db, writer, () => on('reader', 0), signal);
+  }
+
+  end(): void {
+    this.#steps.end();
   }
 
   /** First of all: on a full disk, an earlier database is room at once. */
@@ -124,8 +137,10 @@ class Pruner {
     const notePruned = this.#db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
     const sessions = new Set<number>();
     let [events, vacuumedAt] = [0, 0];
+    // Those whose keys are not in the file are read to find the revisions among them.
+    await this.#steps.flushKeys();
     const expired = new ExpiredEvents(this.#db, selection);
-    for (const batch of expired.batches()) {
+    for await (const batch of this.#steps.paced(expired.batches())) {
       await this.#steps.runAll(batch, PRUNE_STEP_ROWS, (steps) => {
         const deleted = new Map<number, { events: number; last: number }>();
         for (const { seq, session } of steps) {
@@ -156,7 +171,7 @@ class Pruner {
   async deleteDanglingKeys(): Promise<void> {
     const dangling = new DanglingKeys(this.#db);
     let keys = 0;
-    for (const list of dangling.batches()) {
+    for await (const list of this.#steps.paced(dangling.batches())) {
       await this.#steps.runAll(list, PRUNE_STEP_KEYS, (steps) => {
         let deleted = 0;
         for (const step of steps) deleted += dangling.run(step);
@@ -170,12 +185,18 @@ class Pruner {
 
   /** Before the dangling keys: those of a session without events all go. */
   async deleteUnusedNames(): Promise<void> {
-    for (const step of unusedNames(this.#db)) await this.#steps.run(step);
+    for await (const step of this.#steps.paced(unusedNames(this.#db))) {
+      if (step === undefined) continue;
+      await this.#steps.run(step);
+      this.#writer.forgetNames();
+    }
   }
 
   /** Recomputes the bounds of the sessions whose first or last event was deleted. */
   async findBounds(): Promise<void> {
-    for (const step of lostBounds(this.#db)) await this.#steps.run(step);
+    for await (const step of this.#steps.paced(lostBounds(this.#db))) {
+      if (step !== undefined) await this.#steps.run(step);
+    }
   }
 
   /** Returns free pages to the file system. The file itself shrinks at the checkpoint. */
@@ -196,6 +217,6 @@ class Pruner {
       size = Math.min(Math.max(size, VACUUM_PAGES.least), VACUUM_PAGES.most);
       this.#on('pages', this.freedBytes);
     }
-    await this.#steps.checkpoint();
+    this.#steps.checkpoint();
   }
 }

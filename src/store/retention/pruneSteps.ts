@@ -1,44 +1,65 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { FILES_CHECK_MS } from '../../base/limits.ts';
 import { fillReserve, releaseReserve } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
 
-/** How long one transaction may hold the write lock, so that no request waits for long. */
+/** How long one transaction may take, so that no request waits for long. */
 export const PRUNE_STEP_MS = 4;
 /** Events or names that one transaction deletes at most. */
 export const PRUNE_STEP_ROWS = 200;
 /** Rows that a prune reads with one query. */
 export const PRUNE_READ_ROWS = 1_000;
+/** Events that are read at once, where their keys are in memory only (supersededRevisions.ts): 10 ms. */
+const KEYS_READ_AT_ONCE = 10_000;
 /** Frames that a reader keeps from being checkpointed, at which a prune waits for the reader: 16 MiB. */
 const WAL_FRAMES_MAX = 4_000;
 /** Pause after each step, at least; after a slow one twice as long as the step took. */
 const PAUSE_MS = 5;
-/**
- * Attempts at one step: on a locked database, each waiting COMMAND_BUSY_MS; on a full disk, freeing space
- * before each.
- */
-const ATTEMPTS = { busy: 6, full: 4 } as const;
-
+/** Attempts at one step: on a locked database after a pause, on a full disk after freeing space. */
+const ATTEMPTS = { busy: 1_000, full: 4 } as const;
+/** A checkpoint of the writer's own may be on its way: what lasts longer than so many waits is a reader. */
+const OWN_WAITS = 2;
 const READER_WAIT_MS = 500;
 
-/**
- * Runs transactions of a few milliseconds beside a daemon that stores events: with pauses, waiting for long
- * readers, and on a full disk.
- */
+/** The writer of events, which runs the steps of a prune between its commits (../write/groupCommit.ts). */
+export interface StepWriter {
+  /** Commits a step. @throws {SqliteError} where it was rolled back. */
+  step(work: () => void): void;
+  /** Keys in the memtable. */
+  readonly keysInMemory: number;
+  /** Writes some keys of the memtable to the file. @returns whether that is done. @throws {SqliteError} */
+  flushStep(): boolean;
+  /** Forgets the ids of names: some have been deleted. */
+  forgetNames(): void;
+  /** Runs the checkpoint that is due. */
+  maintain(): void;
+  /** Truncates the WAL, unless a reader needs it or the disk has no room even for that. @throws {SqliteError} */
+  truncateWal(): void;
+  /** Refuses events, as on a full disk, or takes them again: what a prune frees is for its own commits. */
+  holdForPrune(isHeld: boolean): void;
+}
+
+/** Runs transactions of a few milliseconds beside ingest: with pauses, waiting for long readers, and on a full disk. */
 export class PruneSteps {
   readonly #db: Database;
   readonly #directory: string;
+  readonly #writer: StepWriter;
   readonly #onWait: () => void;
+  readonly #signal: AbortSignal | undefined;
   #isDiskFull = false;
 
-  /** @param onWait called repeatedly while the steps wait for another program that keeps reading. */
-  constructor(db: Database, onWait: () => void) {
+  /**
+   * @param onWait called repeatedly while the steps wait for another program that keeps reading.
+   * @param signal ends the prune at its next pause.
+   */
+  constructor(db: Database, writer: StepWriter, onWait: () => void, signal?: AbortSignal) {
     this.#db = db;
     this.#directory = path.dirname(db.name);
+    this.#writer = writer;
     this.#onWait = onWait;
+    this.#signal = signal;
   }
 
   /** Whether the disk is full and the reserve released. */
@@ -48,22 +69,12 @@ export class PruneSteps {
 
   /**
    * Runs one transaction, then pauses.
-   * @returns how long it held the write lock, in milliseconds.
+   * @returns how long it took, in milliseconds.
    * @throws {SqliteError} after the last attempt.
    */
   async run(work: () => void): Promise<number> {
     await this.#waitForReaders();
-    const transaction = this.#db.transaction(() => {
-      const startedAt = performance.now();
-      work();
-      return startedAt;
-    });
-    const tookMs = await this.#retrying(() => {
-      const startedAt = transaction.immediate();
-      return performance.now() - startedAt;
-    });
-    await sleep(Math.max(PAUSE_MS, 2 * tookMs));
-    return tookMs;
+    return this.#attempt(() => this.#writer.step(work));
   }
 
   /**
@@ -97,45 +108,79 @@ export class PruneSteps {
     }
   }
 
-  /**
-   * Checkpoints the WAL, which shrinks the file by the pages that were returned. Refills the reserve if there
-   * is space again.
-   */
-  async checkpoint(): Promise<void> {
-    // PASSIVE: it waits for nobody, and nobody waits for it.
-    await this.#retrying(() => this.#db.pragma('wal_checkpoint(PASSIVE)'));
-    if (!this.#isDiskFull) return;
-    this.#truncateWal();
-    this.#isDiskFull = !fillReserve(this.#directory);
+  /** @yields what a generator does that reads a few milliseconds at a time, with a pause after each read. */
+  async *paced<Item>(items: Generator<Item>): AsyncGenerator<Item> {
+    for (;;) {
+      const startedAt = performance.now();
+      const { done, value } = items.next();
+      if (done) return;
+      await this.#pause(performance.now() - startedAt);
+      yield value;
+    }
   }
 
-  async #retrying<Result>(work: () => Result): Promise<Result> {
+  /** Writes the keys that are in memory now to the file, unless they are few. */
+  async flushKeys(): Promise<void> {
+    if (this.#writer.keysInMemory <= KEYS_READ_AT_ONCE) return;
+    // The flush in progress, if there is one, and that of what has arrived since it began.
+    for (let flushes = 0; flushes < 2; flushes++) {
+      for (let isDone = false; !isDone; ) {
+        await this.#attempt(() => {
+          isDone = this.#writer.flushStep();
+        });
+      }
+    }
+  }
+
+  /**
+   * Truncates the WAL, which shrinks the file by the pages that were returned. On a disk that was full it
+   * refills the reserve, and takes events again where there is space for all of it.
+   */
+  checkpoint(): void {
+    this.#writer.truncateWal();
+    if (this.#isDiskFull && fillReserve(this.#directory)) this.#setDiskFull(false);
+  }
+
+  /** Call it at the end, however that came about. */
+  end(): void {
+    if (!this.#isDiskFull) return;
+    fillReserve(this.#directory);
+    this.#setDiskFull(false);
+  }
+
+  async #attempt(work: () => void): Promise<number> {
     for (let [busy, full] = [1, 1]; ; ) {
+      const startedAt = performance.now();
       try {
-        return work();
+        work();
+        const tookMs = performance.now() - startedAt;
+        await this.#pause(tookMs);
+        return tookMs;
       } catch (error) {
         const kind = failureKind(error);
-        if (kind === 'busy' && busy++ < ATTEMPTS.busy) await sleep(PAUSE_MS);
-        else if (kind === 'full' && full++ < ATTEMPTS.full) await this.#freeSpace();
+        if (kind === 'busy' && busy++ < ATTEMPTS.busy) await this.#pause(0);
+        else if (kind === 'full' && full++ < ATTEMPTS.full) this.#freeSpace();
         else throw error;
       }
     }
   }
 
-  async #freeSpace(): Promise<void> {
-    if (!this.#isDiskFull) await releaseReserve(this.#directory, () => sleep(2 * FILES_CHECK_MS));
-    this.#isDiskFull = true;
-    this.#truncateWal();
+  #pause(tookMs: number): Promise<void> {
+    return sleep(Math.max(PAUSE_MS, 2 * tookMs), undefined, { signal: this.#signal });
   }
 
-  /** Frees more space than the database file may grow by. */
-  #truncateWal(): void {
-    try {
-      this.#db.pragma('wal_checkpoint(TRUNCATE)');
-    } catch (error) {
-      // No space even for the checkpoint: there may be some for a step.
-      if (failureKind(error) !== 'full') throw error;
+  #freeSpace(): void {
+    if (!this.#isDiskFull) {
+      this.#setDiskFull(true);
+      releaseReserve(this.#directory);
     }
+    // Frees more space than the database file may grow by.
+    this.#writer.truncateWal();
+  }
+
+  #setDiskFull(isFull: boolean): void {
+    this.#isDiskFull = isFull;
+    this.#writer.holdForPrune(isFull);
   }
 
   /**
@@ -143,15 +188,14 @@ export class PruneSteps {
    * waits instead.
    */
   async #waitForReaders(): Promise<void> {
-    const framesLeft = (mode: 'NOOP' | 'PASSIVE') => {
-      const [{ log, checkpointed }] = this.#db.pragma(`wal_checkpoint(${mode})`) as [WalState];
+    const framesLeft = () => {
+      const [{ log, checkpointed }] = this.#db.pragma('wal_checkpoint(NOOP)') as [WalState];
       return log - checkpointed;
     };
-    if (framesLeft('NOOP') < WAL_FRAMES_MAX) return;
-    const isHeld = () => framesLeft('PASSIVE') >= WAL_FRAMES_MAX;
-    while (await this.#retrying(isHeld)) {
-      this.#onWait();
-      await sleep(READER_WAIT_MS);
+    for (let waits = 0; framesLeft() >= WAL_FRAMES_MAX; waits++) {
+      if (waits >= OWN_WAITS) this.#onWait();
+      this.#writer.maintain();
+      await sleep(READER_WAIT_MS, undefined, { signal: this.#signal });
     }
   }
 }

@@ -12,12 +12,16 @@ const UNUSED_STEP_KEYS = 2_000;
 
 /**
  * Finds names that no event uses any more: a camera that puts a timestamp into `source` or `session_id` would
- * fill the file with them. The daemon caches the ids of names, and clears that cache when another process has
- * committed (nameInterner.ts); no id is assigned twice (schema.ts).
+ * fill the file with them. The writer caches the ids of names, and must forget them after each step
+ * (nameInterner.ts); no id is assigned twice (schema.ts).
  * @param originsBeforePrune where there are no more origins than this, none is deleted.
- * @yields steps that delete some of them, to be called in a transaction; a few milliseconds each.
+ * @yields steps that delete some of them, to be called in a transaction; a few milliseconds each. Undefined
+ * after a read that found nothing to delete.
  */
-export function* unusedNames(db: Database, originsBeforePrune = ORIGINS_BEFORE_PRUNE): Generator<() => void> {
+export function* unusedNames(
+  db: Database,
+  originsBeforePrune = ORIGINS_BEFORE_PRUNE,
+): Generator<(() => void) | undefined> {
   yield* emptySessions(db);
   yield* keysOfNoSession(db);
   yield* unusedOrigins(db, originsBeforePrune);
@@ -40,13 +44,15 @@ function* emptySessions(db: Database): Generator<() => void> {
 /**
  * All of these keys dangle. The daemon may flush more of them later (flush.ts): the next prune deletes those.
  */
-function* keysOfNoSession(db: Database): Generator<() => void> {
+function* keysOfNoSession(db: Database): Generator<(() => void) | undefined> {
   const next = db.prepare<[number], number | null>('SELECT min(session) FROM key WHERE session > ?').pluck();
   const exists = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();
   const remove = db.prepare<[number]>(`
     DELETE FROM key WHERE (session, hash, revision, seq) IN (
       SELECT session, hash, revision, seq FROM key WHERE session = ? LIMIT ${UNUSED_STEP_KEYS})`);
+  let looks = 0;
   for (let session = next.get(0); typeof session === 'number'; session = next.get(session)) {
+    if (++looks % PRUNE_STEP_ROWS === 0) yield undefined;
     if (exists.get(session) !== undefined) continue;
     const id = session;
     let removed = UNUSED_STEP_KEYS;
@@ -59,7 +65,7 @@ function* keysOfNoSession(db: Database): Generator<() => void> {
 }
 
 /** Reads every event, so only where there are more origins than cameras create in years. */
-function* unusedOrigins(db: Database, originsBeforePrune: number): Generator<() => void> {
+function* unusedOrigins(db: Database, originsBeforePrune: number): Generator<(() => void) | undefined> {
   const all = db.prepare<[], number>('SELECT id FROM origin ORDER BY id').pluck().all();
   if (all.length <= originsBeforePrune) return;
   const bounds = db.prepare<[], { first: number | null; last: number | null }>(
@@ -70,19 +76,20 @@ function* unusedOrigins(db: Database, originsBeforePrune: number): Generator<() 
     .pluck();
   const used = new Set<number>();
   let seen = (bounds.get()?.first ?? 1) - 1;
-  /** Marks the origins of the events that have arrived since the last call. */
+  /** Marks the origins of some of the events that it has not seen. @returns whether there are more. */
   const scan = () => {
     const last = bounds.get()?.last ?? 0;
-    for (; seen < last; seen = Math.min(seen + UNUSED_READ_SEQS, last)) {
-      for (const origin of usedBy.all(seen, Math.min(seen + UNUSED_READ_SEQS, last))) used.add(origin);
-    }
+    const upTo = Math.min(seen + UNUSED_READ_SEQS, last);
+    for (const origin of usedBy.all(seen, upTo)) used.add(origin);
+    seen = Math.max(seen, upTo);
+    return seen < last;
   };
   const remove = db.prepare<[number]>('DELETE FROM origin WHERE id = ?');
   for (let at = 0; at < all.length; at += PRUNE_STEP_ROWS) {
-    scan();
+    while (scan()) yield undefined;
     yield () => {
-      // Again, now that the write lock keeps new events out.
-      scan();
+      // Again, now that no event can come in between.
+      while (scan());
       for (const id of all.slice(at, at + PRUNE_STEP_ROWS)) if (!used.has(id)) remove.run(id);
     };
   }

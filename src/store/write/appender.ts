@@ -114,7 +114,6 @@ export class Appender {
       conflicts: 0,
     }));
     const candidates: Candidate[] = [];
-    this.#names.begin();
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
@@ -162,6 +161,11 @@ export class Appender {
   committed(): void {
     this.#names.committed();
     this.keys.committed();
+  }
+
+  /** Forgets the ids of names: some have been deleted. */
+  forgetNames(): void {
+    this.#names.forget();
   }
 
   /** Forgets everything since the last commit: ids, counters, keys. */

@@ -10,6 +10,7 @@ import {
 import type { CourtEvent } from '../../protocol/event.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
+import { unsynced } from '../sqlite/unsynced.ts';
 import type { Checkpointer } from '../wal/checkpointer.ts';
 import { Appender, type Arrival, type Counts } from './appender.ts';
 import { CommitMeter } from './commitMeter.ts';
@@ -65,6 +66,7 @@ interface PendingRequest extends Arrival {
  * it, for most events one each: a sixth of the time.
  */
 export class GroupCommit {
+  readonly #db: Database;
   readonly checkpoints: Checkpointer;
   readonly full: DiskFull;
   readonly meter = new CommitMeter();
@@ -95,6 +97,7 @@ export class GroupCommit {
     beforeCommit: () => void = () => {},
     { groupEvents = GROUP_EVENTS, memtableKeysMax = MEMTABLE_KEYS_MAX, ...options }: GroupCommitOptions = {},
   ) {
+    this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
@@ -156,6 +159,69 @@ export class GroupCommit {
       if (kind === 'unexpected') this.#on.unexpected(error);
       return false;
     }
+  }
+
+  /**
+   * Commits a step of retention, without an fsync: what a power failure undoes, the next prune does again.
+   * Call it outside of a turn: this thread is between two groups then.
+   * @throws {SqliteError} where it was rolled back. After a fatal one every request is refused.
+   * @throws {Problem} 503 where nothing is written any more.
+   */
+  step(work: () => void): void {
+    if (this.#isFailed) throw unavailable('failed');
+    try {
+      unsynced(this.#db, () => this.#commitAside.immediate(work));
+    } catch (error) {
+      if (failureKind(error) === 'fatal') this.fail(error);
+      throw error;
+    }
+    this.maintain();
+  }
+
+  /** Keys in the memtable. */
+  get keysInMemory(): number {
+    return this.#appender.keys.count;
+  }
+
+  /**
+   * Writes some keys of the memtable to the file.
+   * @returns whether the flush that was in progress, or that this call began, is over.
+   * @throws {SqliteError} where it was rolled back.
+   */
+  flushStep(): boolean {
+    this.#appender.keys.flushStep();
+    return !this.#appender.keys.isFlushing;
+  }
+
+  /** Forgets the ids of names: some have been deleted. */
+  forgetNames(): void {
+    this.#appender.forgetNames();
+  }
+
+  /**
+   * Checkpoints the WAL and truncates it, unless a reader needs it or the disk has no room even for that.
+   * @throws {SqliteError} After a fatal one every request is refused.
+   */
+  truncateWal(): void {
+    try {
+      this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      const kind = failureKind(error);
+      if (kind === 'full' || kind === 'busy') return;
+      if (kind === 'fatal') this.fail(error);
+      throw error;
+    }
+  }
+
+  /** Refuses events, as on a full disk, while a prune uses the reserve. */
+  holdForPrune(isHeld: boolean): void {
+    this.full.hold(isHeld);
+  }
+
+  /** Runs the maintenance that is due, without waiting for a request. */
+  maintain(): void {
+    this.#isMaintenanceDue ||= this.#maintenance.isDue;
+    if (this.#isMaintenanceDue && !this.#isBackingOff) this.#schedule();
   }
 
   /** @returns once all requests that are queued now have been answered. */

@@ -28,15 +28,10 @@ class InternCache {
 
 /**
  * Maps session ids and origins (venue, court, source, type, schema version) to integer ids, and inserts
- * missing ones. Call `begin` and the look-ups inside a transaction that holds the write lock, then
- * `committed` or `rolledBack`.
- *
- * A prune in another process may delete names that no event uses (unusedNames.ts). So the cache is valid only
- * while no other connection commits, which `PRAGMA data_version` shows; inside the transaction none can.
+ * missing ones. Call the look-ups inside a transaction that holds the write lock, then `committed` or
+ * `rolledBack`; and `forget` where names were deleted (unusedNames.ts): nobody else deletes any.
  */
 export class NameInterner {
-  readonly #version: Statement<[], number>;
-  #seenVersion = -1;
   readonly #sessions = new InternCache();
   readonly #origins = new InternCache();
   /** The origin of the event before, in the same transaction: most batches come from one camera. */
@@ -47,21 +42,12 @@ export class NameInterner {
   readonly #addOrigin: Statement<string[]>;
 
   constructor(db: Database) {
-    this.#version = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#findSession = db.prepare<[string], number>('SELECT id FROM session WHERE name = ?').pluck();
     this.#addSession = db.prepare('INSERT INTO session (name) VALUES (?)');
     const columns = ['venue', 'court', 'source', 'type', 'schema_version'];
     const matches = columns.map((column) => `${column} = ?`).join(' AND ');
     this.#findOrigin = db.prepare<string[], number>(`SELECT id FROM origin WHERE ${matches}`).pluck();
     this.#addOrigin = db.prepare(`INSERT INTO origin (${columns}) VALUES (?, ?, ?, ?, ?)`);
-  }
-
-  /** Clears the cache where another connection has committed. */
-  begin(): void {
-    const version = this.#version.get() ?? -1;
-    if (version === this.#seenVersion) return;
-    this.#seenVersion = version;
-    this.#forget();
   }
 
   /** @returns the id of a session, which is inserted where it is new. */
@@ -98,11 +84,12 @@ export class NameInterner {
 
   /** Forgets all ids: those since the last commit do not exist. */
   rolledBack(): void {
-    this.#lastOrigin = undefined;
-    this.#forget();
+    this.forget();
   }
 
-  #forget(): void {
+  /** Forgets all ids. */
+  forget(): void {
+    this.#lastOrigin = undefined;
     this.#sessions.forget();
     this.#origins.forget();
   }

@@ -9,7 +9,7 @@ const HOME = '/home/technician';
 /** Every name in the data directory that a command or the daemon opens. */
 const NAMES = ['', '-wal', '-shm', '-journal']
   .map((end) => `courtd.db${end}`)
-  .concat('courtd.lock', 'courtd.prune');
+  .concat('courtd.lock', 'courtd.clock');
 const SENTENCE = /^courtd: [^\n]+$/;
 
 /** A member of the group would have root write where he may not; and what the daemon itself can reach. */

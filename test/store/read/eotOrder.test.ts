@@ -8,10 +8,16 @@ import { SORT_READ_ROWS } from '../../../src/store/read/eotOrder.ts';
 import { lostBounds } from '../../../src/store/read/sessionBounds.ts';
 import { type EventFilter, readSession } from '../../../src/store/read/sessionReader.ts';
 import { listSessions, sessionId } from '../../../src/store/read/sessions.ts';
-import { pruneEvents } from '../../../src/store/retention/prune.ts';
 import { event } from '../../harness/events.ts';
 import { numRuns } from '../../harness/numRuns.ts';
-import { Committer, court, otherConnection, scratch, unbindable } from '../../harness/scratchStore.ts';
+import {
+  Committer,
+  court,
+  otherConnection,
+  scratch,
+  stepsOf,
+  unbindable,
+} from '../../harness/scratchStore.ts';
 import { countsAreRight } from '../../harness/storedReader.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
@@ -176,7 +182,7 @@ t.test('a prune takes events while a session is read: the reader goes on behind 
   store.append(...hits.slice(4 * READ_CHUNK_ROWS), ...kept);
   const chunks = readSession(look, sessionId(look, 's'));
   chunks.next();
-  const pruned = await pruneEvents(db, { ...BEFORE_ALL, type: HIT }, () => {});
+  const pruned = await store.prune({ ...BEFORE_ALL, type: HIT });
   t.equal(pruned.events, hits.length);
   const rest = [...chunks].flatMap(({ events }) => events.map(({ eventId }) => eventId));
   t.strictSame(rest, inOrder(kept), 'what is left');
@@ -208,7 +214,7 @@ t.test(
     store.append(sent[3]!, sent[3]!);
     t.match(told(), [{ ...line(7, 1, 12), duplicates: 2 }]);
     const hits = { ...BEFORE_ALL, type: HIT };
-    const cut = pruneEvents(look, hits, () => {
+    const cut = store.prune(hits, () => {
       throw new Error('power cut');
     });
     await t.rejects(cut, /power cut/);
@@ -219,7 +225,7 @@ t.test(
       first_ns: 1,
       last_ns: 12,
     });
-    await pruneEvents(look, hits, () => {});
+    await store.prune(hits);
     t.match(told(), [left]);
     t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
       events: 4,
@@ -227,7 +233,7 @@ t.test(
       last_ns: 9,
     });
     t.ok(countsAreRight(db));
-    await pruneEvents(look, BEFORE_ALL, () => {});
+    await store.prune(BEFORE_ALL);
     t.strictSame(told(), []);
     t.throws(() => sessionId(db, 's'), /There is no session/);
     store.append(at(6n));
@@ -244,7 +250,7 @@ t.test('events that come while the first and the last are looked for count, too'
     ...[1, 99].map((ns) => ({ ...at(BigInt(ns)), type: HIT })),
   );
   db.exec(`DELETE FROM event WHERE seq > 3; UPDATE session SET events = 3`);
-  for (const note of lostBounds(db)) {
+  for (const note of stepsOf(lostBounds(db))) {
     const twice = (ns: bigint, second: string) => [at(ns), { ...at(ns), eot: second }];
     store.append(...twice(30n, 'not the first'), ...twice(70n, 'the last'));
     db.transaction(note)();
@@ -257,13 +263,13 @@ t.test('events that come while the first and the last are looked for count, too'
   t.match([...listSessions(db)].flat(), [{ first_eot: '30', last_eot: 'the last' }]);
   t.ok(countsAreRight(db));
   db.exec(`DELETE FROM event WHERE eot_ns = 30; UPDATE session SET events = 5`);
-  for (const note of lostBounds(db)) {
+  for (const note of stepsOf(lostBounds(db))) {
     // Another prune.
     db.exec(`DELETE FROM event WHERE eot_ns = 40; UPDATE session SET events = 4`);
     db.transaction(note)();
   }
   t.match([...listSessions(db)].flat(), [{ events: 4, first_eot: '50', last_eot: 'the last' }]);
-  for (const note of lostBounds(db)) db.transaction(note)();
+  for (const note of stepsOf(lostBounds(db))) db.transaction(note)();
   t.ok(countsAreRight(db));
   t.match([...listSessions(db)].flat(), [{ events: 4, first_eot: '50', last_eot: 'the last' }]);
 });

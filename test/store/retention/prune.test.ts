@@ -5,15 +5,14 @@ import { REVISION_MAX } from '../../../src/base/limits.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
-import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
+import { countExpired } from '../../../src/store/retention/prune.ts';
 import { PRUNE_READ_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
 import { stopClock } from '../../harness/clock.ts';
 import { event, events } from '../../harness/events.ts';
-import { Committer, court, keyState, otherConnection, scratch } from '../../harness/scratchStore.ts';
+import { Committer, court, keyState, scratch } from '../../harness/scratchStore.ts';
 
 const ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
 const POSITIONS = { ...ALL, type: 'PLAYER_POSITION' };
-const quietly = () => {};
 
 t.test('keys in the file go with their events, and no others', async (t) => {
   const { db } = scratch(t);
@@ -23,7 +22,7 @@ t.test('keys in the file go with their events, and no others', async (t) => {
   committer.append(...court(...positions, ...hits));
   committer.sealAll();
   t.match(keyState(db), { events: 350, flushed: 350 });
-  t.match(await pruneEvents(db, POSITIONS, quietly), { events: 300, sessions: 1 });
+  t.match(await committer.prune(POSITIONS), { events: 300, sessions: 1 });
   t.match(keyState(db), { events: 50, flushed: 50, unknown: 0, astray: 0 });
   t.match(committer.append(...court(...hits)), { accepted: 0, duplicates: 50 });
   t.match(committer.append(...court(...positions)), { accepted: 300, duplicates: 0 });
@@ -38,12 +37,12 @@ t.test(
     const committer = new Committer(db);
     const positions = events(300, { type: 'PLAYER_POSITION' });
     committer.append(...court(...positions, ...events(50)));
-    await pruneEvents(db, POSITIONS, quietly);
+    await committer.prune(POSITIONS);
     committer.append(...court(positions[0]!, ...events(10)));
     committer.sealAll();
     t.match(keyState(db), { events: 61, flushed: 361, unknown: 0, astray: 300 });
     t.match(committer.append(...court(positions[0]!, positions[1]!)), { accepted: 1, duplicates: 1 });
-    await pruneEvents(db, POSITIONS, quietly);
+    await committer.prune(POSITIONS);
     t.match(keyState(db), { events: 60, flushed: 60, unknown: 0, astray: 0 });
   },
 );
@@ -53,11 +52,11 @@ t.test('a session with keys in memory is swept again when they have reached the 
   const committer = new Committer(db);
   // More than one read's worth.
   committer.append(...court(...events(PRUNE_READ_ROWS + 100, { type: 'PLAYER_POSITION' }), ...events(10)));
-  t.match(await pruneEvents(db, POSITIONS, quietly), { events: PRUNE_READ_ROWS + 100 });
+  t.match(await committer.prune(POSITIONS), { events: PRUNE_READ_ROWS + 100 });
   committer.sealAll();
   t.match(keyState(db), { events: 10, astray: PRUNE_READ_ROWS + 100 });
   for (const _ of ['a prune that deletes nothing', 'and another one']) {
-    t.match(await pruneEvents(db, { ...ALL, beforeMs: 0 }, quietly), { events: 0 });
+    t.match(await committer.prune({ ...ALL, beforeMs: 0 }), { events: 0 });
     t.match(keyState(db), { events: 10, flushed: 10, unknown: 0, astray: 0 });
   }
   t.equal(db.prepare('SELECT max(dangling_up_to_seq) FROM session').pluck().get(), 0, 'and then no more');
@@ -81,14 +80,14 @@ t.test('what is noted of events goes with them, and how far events were deleted 
     db.prepare('SELECT up_to_seq FROM pruned').pluck().get(),
   ];
   t.strictSame(noted(), [[1, 2, 3], [1, 3], 0]);
-  await pruneEvents(db, POSITIONS, quietly);
+  await committer.prune(POSITIONS);
   t.strictSame(noted(), [[1, 2], [1, 2], 3]);
-  await pruneEvents(db, { ...ALL, type: 'BALL_HIT' }, quietly);
+  await committer.prune({ ...ALL, type: 'BALL_HIT' });
   t.strictSame(noted(), [[2], [2, 2], 3]);
   // A lower revision is deleted first, also where it came last.
   committer.append(...court({ ...last, revision: 1 }, { ...last, type: 'BALL_HIT' }));
   const newest = db.prepare('SELECT max(seq) FROM event').pluck().get();
-  await pruneEvents(db, POSITIONS, quietly);
+  await committer.prune(POSITIONS);
   t.strictSame(noted(), [[2], [2, 2], newest]);
 });
 
@@ -103,15 +102,14 @@ t.test('replaced revisions are found by their keys in the file, and among the la
     ...court(inMemory!, { ...inMemory!, revision: REVISION_MAX - 1 }, { ...both!, ...position }, event()),
   );
   t.match(countExpired(db, POSITIONS), { events: 7, sessions: 1, of: 8 });
-  t.match(await pruneEvents(db, POSITIONS, quietly), { events: 7, sessions: 1 });
+  t.match(await committer.prune(POSITIONS), { events: 7, sessions: 1 });
   t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 1);
 });
 
 t.test('what a revision has replaced goes before it: a prune may be cut short anywhere', async (t) => {
-  const { folder, db } = scratch(t);
-  const other = otherConnection(t, folder);
+  const { db } = scratch(t);
   // Nothing but the hits has revisions: of the others it need not look through all events.
-  other.exec(`
+  db.exec(`
     CREATE TEMP TRIGGER in_order BEFORE DELETE ON event
       WHEN OLD.event_id IN ('hit-1', 'hit-2')
        AND OLD.revision = (SELECT max(revision) FROM event WHERE event_id = OLD.event_id)
@@ -131,9 +129,9 @@ t.test('what a revision has replaced goes before it: a prune may be cut short an
       committer.append(...court(...revisions.map((n) => revised(hits[0]!, n, n > 1))));
       committer.append(...court(...events(1_000, { type: 'BALL_SPEED' })));
       committer.append(...court(...revisions.map((n) => revised(hits[1]!, n, n % 2 === 1))));
-      const { events: old } = countExpired(other, which);
+      const { events: old } = countExpired(db, which);
       t.ok(old >= 2 * length, order);
-      t.match(await pruneEvents(other, which, quietly), { events: old }, order);
+      t.match(await committer.prune(which), { events: old }, order);
     }
   }
 });
@@ -143,13 +141,13 @@ t.test('a prune that was cut short before the keys: the next one sweeps them', a
   const committer = new Committer(db);
   committer.append(...court(...events(300)));
   committer.sealAll();
-  const cut = pruneEvents(db, ALL, () => {
+  const cut = committer.prune(ALL, () => {
     throw new Error('power cut');
   });
   await t.rejects(cut, /power cut/);
   t.match(keyState(db), { events: 0, flushed: 300 });
   t.throws(() => sessionId(db, 'session-1'), /There is no session/, 'whose row is still there');
-  t.match(await pruneEvents(db, ALL, quietly), { events: 0, sessions: 0 });
+  t.match(await committer.prune(ALL), { events: 0, sessions: 0 });
   t.match(keyState(db), { events: 0, flushed: 0 });
 });
 
@@ -159,12 +157,12 @@ t.test('and sweeps all of them, where it deletes earlier events', async (t) => {
   const kept = event({ type: 'BALL_HIT' });
   committer.append(...court(kept, ...events(10), ...events(300, { type: 'PLAYER_POSITION' })));
   committer.sealAll();
-  const cut = pruneEvents(db, POSITIONS, () => {
+  const cut = committer.prune(POSITIONS, () => {
     throw new Error('power cut');
   });
   await t.rejects(cut, /power cut/);
   t.match(keyState(db), { events: 11, flushed: 311 });
-  t.match(await pruneEvents(db, { ...ALL, type: 'BALL_BOUNCE' }, quietly), { events: 10 });
+  t.match(await committer.prune({ ...ALL, type: 'BALL_BOUNCE' }), { events: 10 });
   t.match(keyState(db), { events: 1, flushed: 1, unknown: 0, astray: 0 });
 });
 
@@ -186,7 +184,7 @@ t.test('a step that found the database locked is repeated whole', async (t) => {
   // A step ends when it has taken 4 ms.
   stopClock(t);
   const { db } = scratch(t);
-  const steps = new PruneSteps(db, quietly);
+  const steps = new PruneSteps(db, new Committer(db).steps, () => {});
   const done: number[] = [];
   let attempts = 0;
   await steps.runAll([1, 2, 3, 4, 5], 2, (items) => {
@@ -207,7 +205,7 @@ t.test('everything is given back, and numbering goes on', async (t) => {
   committer.sealAll();
   t.ok(pages() > empty + 300);
   db.pragma('wal_checkpoint(TRUNCATE)');
-  const { bytes } = await pruneEvents(otherConnection(t, folder), ALL, quietly);
+  const { bytes } = await committer.prune(ALL);
   t.ok(bytes > 300 * 4096);
   t.equal(db.pragma('freelist_count', { simple: true }), 0);
   t.ok(pages() <= empty + 2, `${pages()} pages, ${empty} at first`);
@@ -225,11 +223,11 @@ t.test('what is not shipped stays, with what it would uncover, until the hold is
   const left = () => db.prepare('SELECT seq FROM event ORDER BY seq').pluck().all();
   const hold = { afterSeq: 4, beforeMs: Date.now() - 1e6 };
   t.match(countExpired(db, { ...ALL, hold }), { events: 3, held: 6, of: 9 });
-  t.match(await pruneEvents(db, { ...ALL, hold }, quietly), { events: 3, held: 6 });
+  t.match(await committer.prune({ ...ALL, hold }), { events: 3, held: 6 });
   t.strictSame(left(), [1, 5, 6, 7, 8, 9], 'the first is held by its lower revision, which came later');
-  t.match(await pruneEvents(db, { ...ALL, hold: { ...hold, afterSeq: 6 } }, quietly), { events: 2, held: 4 });
+  t.match(await committer.prune({ ...ALL, hold: { ...hold, afterSeq: 6 } }), { events: 2, held: 4 });
   t.strictSame(left(), [1, 7, 8, 9]);
-  t.match(await pruneEvents(db, { ...ALL, hold: { ...hold, beforeMs: ALL.beforeMs } }, quietly), {
+  t.match(await committer.prune({ ...ALL, hold: { ...hold, beforeMs: ALL.beforeMs } }), {
     events: 4,
     held: 0,
   });

@@ -3,7 +3,6 @@ import path from 'node:path';
 import t from 'tap';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
-import { pruneEvents } from '../../../src/store/retention/prune.ts';
 import { ORIGINS_BEFORE_PRUNE } from '../../../src/store/retention/unusedNames.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
@@ -20,7 +19,6 @@ import { countsAreRight } from '../../harness/storedReader.ts';
 
 const ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
 const HITS = { ...ALL, type: 'BALL_HIT' };
-const quietly = () => {};
 
 /** Events that have a source and a session of their own each, as long as they may be. */
 function timestamps(count: number, overrides = {}) {
@@ -42,7 +40,7 @@ t.test('a prune of everything leaves nothing of the names of what it deleted', a
   for (let at = 0; at < sent.length; at += 500) store.append(...sent.slice(at, at + 500));
   store.sealAll();
   t.ok(bytes() > 5 * empty);
-  await pruneEvents(db, ALL, quietly);
+  await store.prune(ALL);
   t.match(keyState(db), { events: 0, flushed: 0 });
   const count = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
   t.strictSame([count('session'), count('origin')], [0, 0]);
@@ -61,7 +59,7 @@ t.test(
     const kept = court(...timestamps(10, { type: 'BALL_SPEED' }));
     await store.append(hits);
     await store.append(kept);
-    t.match(await pruneEvents(other, HITS, quietly), { events: hits.length });
+    t.match(await store.prune(HITS, () => {}), { events: hits.length });
     const count = (table: string) => other.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
     t.strictSame([count('session'), count('origin')], [kept.length, kept.length]);
     // Others in between, so that an id that was used again would be that of another name.
@@ -81,25 +79,25 @@ t.test(
 );
 
 t.test('keys that reach the file after their session is gone go with the next prune', async (t) => {
-  const { folder, db } = scratch(t);
+  const { db } = scratch(t);
   const store = new Committer(db);
-  const other = otherConnection(t, folder);
   const sent = court(...timestamps(20, { session_id: 's' }));
   store.append(...sent);
-  await pruneEvents(other, ALL, quietly);
+  await store.prune(ALL);
   t.equal(db.prepare('SELECT count(*) FROM session').pluck().get(), 0);
   store.append(...court(event()));
   store.sealAll();
   t.match(keyState(db), { events: 1, flushed: 21, astray: 20 });
   t.match(store.append(...sent), { accepted: 20, duplicates: 0 });
-  await pruneEvents(other, HITS, quietly);
+  await store.prune(HITS);
   t.match(keyState(db), { events: 21, flushed: 1, unknown: 0, astray: 0 });
 });
 
 t.test('few origins stay as they are: the whole file would be read for them', async (t) => {
   const { db } = scratch(t);
-  new Committer(db).append(...court(...timestamps(ORIGINS_BEFORE_PRUNE)));
-  await pruneEvents(db, ALL, quietly);
+  const store = new Committer(db);
+  store.append(...court(...timestamps(ORIGINS_BEFORE_PRUNE)));
+  await store.prune(ALL);
   t.equal(db.prepare('SELECT count(*) FROM origin').pluck().get(), ORIGINS_BEFORE_PRUNE);
   t.equal(db.prepare('SELECT count(*) FROM session').pluck().get(), 0);
 });

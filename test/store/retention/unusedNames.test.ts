@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { unusedNames } from '../../../src/store/retention/unusedNames.ts';
 import { event } from '../../harness/events.ts';
-import { Committer, court, scratch } from '../../harness/scratchStore.ts';
+import { Committer, court, scratch, stepsOf } from '../../harness/scratchStore.ts';
 
 /** Names and keys that no event uses, and a daemon that uses them again in between. With a whole prune: unusedNames.proof.ts. */
 
@@ -59,7 +59,7 @@ t.test('of more than one step can take, all go', (t) => {
     WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 510)
       INSERT INTO session (id, name) SELECT i, 'empty ' || i FROM n`);
   let steps = 0;
-  for (const step of unusedNames(db)) {
+  for (const step of stepsOf(unusedNames(db))) {
     step();
     steps++;
   }

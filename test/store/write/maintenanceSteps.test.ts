@@ -69,7 +69,7 @@ t.test(
   async (t) => {
     for (const hasReserve of [true, false]) {
       const { folder, db, steps } = failing(t, sqlite('SQLITE_FULL'));
-      if (hasReserve) t.equal(fillReserve(folder, 0), true);
+      if (hasReserve) t.equal(fillReserve(folder), true);
       db.exec('CREATE TABLE more (x)');
       t.ok(walBytes(db) > 0);
       steps.step();
