@@ -228,7 +228,7 @@ export class Store {
     this.#isClosed = true;
     this.#closing.abort();
     for (const stop of this.#stops) stop();
-    await this.#pruning?.catch(ignore);
+    if (this.#pruning !== undefined) await this.#pruning.catch(ignore);
     await this.#writer.close();
     await this.#writer.checkpoints.idle();
     this.#writeLastUses();
