@@ -1,10 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { partialNameOf, removePartial } from '../../base/atomicFile.ts';
+import { ReplacedDatabase } from '../../store/backup/replacedDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/backup/restore.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { explain } from '../../store/open/openErrors.ts';
-import { ReplacedDatabase, type Salvaged, salvage } from '../../store/salvage.ts';
+import { type Salvaged, salvage } from '../../store/salvage.ts';
 import { Store, UNLOGGED } from '../../store/store.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
