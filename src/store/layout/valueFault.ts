@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { EOT_CHARS, NAME_CODE_POINTS, REVISION_MAX } from '../../base/limits.ts';
+import { EOT_CHARS, EOT_YEARS, NAME_CODE_POINTS, REVISION_MAX } from '../../base/limits.ts';
 import { JsonError } from '../../protocol/jsonLexer.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import { SECRET_BYTES } from '../dedup/keyHash.ts';
@@ -23,6 +23,9 @@ const seq = (column: string) => `${column} BETWEEN 0 AND ${SEQ_MAX}`;
 const time = (column: string) => `${column} BETWEEN 0 AND ${TIME_MAX}`;
 const timeOrNone = (column: string) => `(${column} IS NULL OR ${time(column)})`;
 const name = (column: string) => `length(${column}) BETWEEN 1 AND ${NAME_CODE_POINTS}`;
+
+/** Nanoseconds since 1970-01-01T00:00:00Z at which a year begins. */
+const nsAt = (year: number) => BigInt(Date.UTC(year, 0)) * 1_000_000n;
 
 /** Of a table: how many rows it has, and what each of them fulfils. */
 interface Rule {
@@ -59,7 +62,7 @@ const VALUES: readonly Rule[] = [
   {
     table: 'event',
     isRight: `seq BETWEEN 1 AND ${SEQ_MAX} AND session IS NOT NULL AND ${name('event_id')} AND revision BETWEEN 0 AND ${REVISION_MAX}
-      AND eot_ns IS NOT NULL AND length(eot) BETWEEN 1 AND ${EOT_CHARS} AND origin IS NOT NULL AND confidence BETWEEN 0 AND 1
+      AND eot_ns BETWEEN ${nsAt(EOT_YEARS.first)} AND ${nsAt(EOT_YEARS.last + 1)} AND length(eot) BETWEEN 1 AND ${EOT_CHARS} AND origin IS NOT NULL AND confidence BETWEEN 0 AND 1
       AND ${time('received_ms')} AND is_object(payload) AND (extra IS NULL OR is_object(extra))`,
   },
   { table: 'conflict', isRight: `${seq('copies')} AND ${time('last_ms')}` },

@@ -137,6 +137,7 @@ const VALUES: readonly (readonly [sql: string, table: string, stopsStart?: boole
   ['UPDATE session SET events = 4000000000', 'session'],
   ['UPDATE event SET received_ms = 9000000000000000', 'event'],
   ['UPDATE event SET revision = NULL', 'event'],
+  ['UPDATE event SET eot_ns = 9223372036854775807', 'event'],
   ['UPDATE event SET payload = NULL', 'event'],
   ["UPDATE event SET payload = 'x' WHERE seq = 20", 'event'],
   [`UPDATE event SET payload = ${DEEP}`, 'event'],
