@@ -21,8 +21,6 @@ export interface DaemonStatus extends TelemetryReport {
   readonly is_full: boolean;
   /** How often it has found a part of the database damaged, since it started. */
   readonly damage_reports: number;
-  /** What the header PROBE_HEADER of a request has that is not counted as refused. */
-  readonly probe_mark: string;
   /** Free space that the operator wants, in bytes; 0: any. */
   readonly min_free_bytes: number;
 }

@@ -7,7 +7,7 @@ import { Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { PROBE_HEADER, type Telemetry } from '../telemetry/telemetry.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type AccessLog, RequestInfo } from './accessLog.ts';
 import type { AcceptBurst } from './admission/acceptBurst.ts';
 import { type AdmissionControl, overloaded, type Permit } from './admission/admissionControl.ts';
@@ -35,8 +35,6 @@ export interface IngestContext {
   readonly log: Logger;
   readonly accessLog: AccessLog;
   readonly telemetry: Telemetry;
-  /** Replaces decodeBatch. Only `courtd conformance` sets it, to see each body (see `around` in server.ts). */
-  readonly decode?: typeof decodeBatch;
   /** Stores events. Resolves once they are on disk; rejects with a Problem where they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
 }
@@ -102,7 +100,6 @@ export class IngestHandler {
     if (this.#lacksToken(connection, problem, req)) this.#connections.countUnauthorized(connection.network);
     const { accessLog, telemetry } = this.#context;
     const isUnauthorized = problem.code === 'unauthorized';
-    if (isUnauthorized && req?.headers[PROBE_HEADER] === telemetry.probeMark) return;
     // A 401 quotes nothing of its request, and what was sent as its token may be any text.
     const token = req === undefined || isUnauthorized ? undefined : shownToken(req);
     const rejected = token === undefined ? problem : redactProblem(problem, token);
@@ -203,8 +200,7 @@ export class IngestHandler {
     if (body[0] === 0x1f && body[1] === 0x8b) {
       throw new Problem('invalid_json', 'The body is gzip: add "Content-Encoding: gzip".');
     }
-    const { decode = decodeBatch, rules } = this.#context;
-    return decode(body, rules);
+    return decodeBatch(body, this.#context.rules);
   }
 
   #toProblem(error: unknown, info: RequestInfo): Problem {

@@ -37,11 +37,6 @@ export interface ServerContext extends IngestContext {
   readonly connectionsPerAddress: number;
   /** Serve TLS with this key pair; without one, plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
-  /**
-   * Wraps each request before anything in it has been checked, and must call `serve` once. Only `courtd conformance` sets it, to see
-   * requests come and go.
-   */
-  readonly around?: (req: IncomingMessage, res: ServerResponse, serve: () => void) => void;
 }
 
 /** node:http or node:https, with every limit set explicitly and every response written by courtd. */
@@ -49,13 +44,11 @@ export class CourtServer {
   readonly #server: HttpServer;
   readonly #handshakes: TlsHandshakes | undefined;
   readonly #ingest: IngestHandler;
-  readonly #context: ServerContext;
   readonly #connections: Connections;
   readonly #acceptBurst = new AcceptBurst();
   #isInherited = false;
 
   constructor(context: ServerContext) {
-    this.#context = context;
     const admission = new AdmissionControl();
     this.#connections = new Connections(context.connectionsPerAddress, admission);
     this.#ingest = new IngestHandler(context, admission, this.#connections, this.#acceptBurst);
@@ -152,9 +145,7 @@ export class CourtServer {
   #onRequest(req: PacedRequest, res: ServerResponse): void {
     const connection = this.#connections.get(req.socket);
     if (connection === undefined) return void req.socket.destroy();
-    const { around } = this.#context;
-    const serve = () => void this.#ingest.handle(connection, req, res);
-    connection.receive(req, res, around === undefined ? serve : () => around(req, res, serve));
+    connection.receive(req, res, () => void this.#ingest.handle(connection, req, res));
   }
 
   /** Node would close the connection after a CONNECT, without a response. */

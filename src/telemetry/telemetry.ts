@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { Counts } from '../store/write/appender.ts';
@@ -7,8 +6,6 @@ import { RejectionLog } from './rejectionLog.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { type SourceGauges, type SourceReport, SourceTable } from './sourceTable.ts';
 import { Totals } from './totals.ts';
-
-export const PROBE_HEADER = 'courtd-probe';
 
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
@@ -42,11 +39,6 @@ export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
   readonly rejections: RejectionLog;
-  /**
-   * With it in PROBE_HEADER, `courtd check` tests whether the port answers: such a request is answered like any other, and is not
-   * counted as refused, since no camera sent it. Only control.sock tells it.
-   */
-  readonly probeMark = randomUUID();
   readonly #sources = new SourceTable();
   readonly #refusals = new RefusalTable();
   readonly #minute = new SlidingCounts(3, 60, 1_000);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import net from 'node:net';
 import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { requestAnswer } from '../../base/httpAnswer.ts';
@@ -7,7 +8,6 @@ import { askDaemon } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { portHolder } from '../../host/portHolder.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
-import { PROBE_HEADER } from '../../telemetry/telemetry.ts';
 import type { Box } from './box.ts';
 import { type Check, type Fault, readIfThere, together } from './check.ts';
 
@@ -42,14 +42,13 @@ export const port: Check = {
         `${isTaken ? 'End that program, then ' : ''}"sudo systemctl start courtd", and look at "journalctl -u courtd".`,
       );
     }
-    // One that hangs, or whose socket is closed to this user, says nothing about its port: this request is then counted as a camera's.
+    // One that hangs, or whose socket is closed to this user, says nothing about its port.
     const daemon = await askDaemon<DaemonStatus>(box.data, STATUS_PATH).catch(() => undefined);
     const told = await listening(box, daemon);
     const at = { ...told, host: reachable(told.host), port: told.port || PORT };
     const place = `${net.isIPv6(at.host) ? `[${at.host}]` : at.host}:${at.port}`;
-    const answer = await ask(at, daemon?.probe_mark);
-    if (answer === 'courtd')
-      return ok(`${place} answers from here, with 401 for want of a token, as it should.`);
+    const answer = await (daemon === undefined ? ask(at) : knock(at));
+    if (answer === 'courtd') return ok(`${place} answers from here.`);
     const holder = answer === 'another' ? asCaller(() => portHolder(at.port)) : undefined;
     const message = `${SENTENCES[answer](place)}${holder === undefined ? '' : ` The port is held by ${holder}.`}`;
     if (at.isKnown) return fail(message, ADVICE[answer]);
@@ -114,14 +113,27 @@ function reachable(host: string): string {
   return host === '::' ? '::1' : host;
 }
 
-async function ask({ host, port, isTls }: Listening, mark: string | undefined): Promise<Answer> {
+/** Connects to a daemon that is there, and ends without a request, which it would count as one of a camera that it refused. */
+async function knock({ host, port }: Listening): Promise<Answer> {
+  const socket = net.connect({ host, port, timeout: ANSWER_MS });
+  socket.once('timeout', () => socket.destroy(Object.assign(new Error('no end'), { code: 'ETIMEDOUT' })));
+  try {
+    await once(socket, 'connect');
+    await once(socket.resume().end(), 'close');
+    return 'courtd';
+  } catch (error) {
+    return failure(error as NodeJS.ErrnoException);
+  }
+}
+
+/** Sends a request without a token: only courtd refuses it in its own words, and counts it as a camera's. */
+async function ask({ host, port, isTls }: Listening): Promise<Answer> {
   const options = {
     protocol: isTls ? 'https:' : 'http:',
     host,
     port,
     path: '/v1/events',
     method: 'POST',
-    headers: mark === undefined ? {} : { [PROBE_HEADER]: mark },
     agent: false,
     timeout: ANSWER_MS,
     // Who it is, a check of the certificate tells; here it is whether it answers.
@@ -131,10 +143,13 @@ async function ask({ host, port, isTls }: Listening, mark: string | undefined): 
     const { status, headers } = await requestAnswer(options, undefined, LIMITS);
     return status === 401 && /realm="courtd"/.test(headers['www-authenticate'] ?? '') ? 'courtd' : 'another';
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'ETIMEDOUT' && syscall === undefined) return 'silence';
-    return syscall === 'connect' || code === 'ENOTFOUND' ? 'nothing' : 'another';
+    return failure(error as NodeJS.ErrnoException);
   }
+}
+
+function failure({ code, syscall }: NodeJS.ErrnoException): Answer {
+  if (code === 'ETIMEDOUT' && syscall === undefined) return 'silence';
+  return syscall === 'connect' || code === 'ENOTFOUND' ? 'nothing' : 'another';
 }
 
 /** Where somebody has put `systemd/examples/courtd.avahi.service`. */

@@ -29,9 +29,6 @@ export interface Exchange {
   bodyMs?: number;
   /** Of the body; absent where it was not read to its end. */
   digest?: string;
-  bodyBytes?: number;
-  /** It was an array. */
-  isBatch?: boolean;
   /** Its events, without those that really are invalid. */
   events: readonly SentEvent[];
   /** Keys of events that a 400 named on purpose. */

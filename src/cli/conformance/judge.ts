@@ -1,9 +1,8 @@
 import type { Exchange, Recording } from './exchange.ts';
-import type { Judgement } from './judgement.ts';
 import { backsOff, batches, keepsConnections, waitsAsTold } from './pace.ts';
 import { givesUpOn400, losesNothing, sameContent, sameEventId, splitsOn413 } from './resending.ts';
 import { raisesRevision, tokenNotInUrl, trueEot } from './sending.ts';
-import { Traffic } from './traffic.ts';
+import { type Judgement, Traffic } from './traffic.ts';
 
 /** In the order of the contract. */
 export const JUDGES = {

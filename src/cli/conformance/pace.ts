@@ -1,7 +1,6 @@
 import { counted } from '../terminal/output.ts';
 import type { Exchange } from './exchange.ts';
-import { fail, type Judgement, notSeen, pass } from './judgement.ts';
-import { endOf, type Traffic } from './traffic.ts';
+import { endOf, fail, type Judgement, notSeen, pass, type Traffic } from './traffic.ts';
 
 /** How fast, how often and over how many connections a camera sends. */
 

@@ -1,3 +1,4 @@
+import { Html, html, table } from '../terminal/html.ts';
 import type { Check, ShownRequest, Verdict } from './judge.ts';
 
 /** The verdict as a page to print: one file, without scripts or other resources. */
@@ -21,7 +22,7 @@ const TITLES: Readonly<Record<Check['name'], string>> = {
 /** Distinguished by more than colour. */
 const MARKS = { pass: '✓ pass', fail: '✗ fail', 'not seen': '– not seen' } as const;
 
-const STYLE = `
+const STYLE = new Html(`
   :root { color-scheme: light dark; }
   body { font: 15px/1.45 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
   h1 { font-size: 1.5rem; margin-bottom: 0; }
@@ -32,10 +33,10 @@ const STYLE = `
   .scroll { overflow-x: auto; }
   table { border-collapse: collapse; font-size: .8rem; margin-top: .3rem; }
   th, td { text-align: left; padding: .1rem .8rem .1rem 0; white-space: nowrap; font-weight: normal; }
-  th { opacity: .7; }
+  thead { opacity: .7; }
   .fail h2 { font-weight: 800; }
   @page { size: A4; margin: 15mm; }
-  @media print { body { margin: 0; max-width: none; font-size: 11pt; } }`;
+  @media print { body { margin: 0; max-width: none; font-size: 11pt; } }`);
 
 /** @param at when it was made. */
 export function verdictPage({ certificate, checks }: Verdict, at: Date): string {
@@ -44,7 +45,7 @@ export function verdictPage({ certificate, checks }: Verdict, at: Date): string 
     : `No certificate: ${countOf(checks, 'fail')} failed, ${countOf(checks, 'not seen')} not seen.`;
   const sources = [...new Set(checks.flatMap(({ requests }) => requests.map(({ source }) => source)))];
   const names = sources.filter((source) => source !== null).join(', ');
-  return `<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -56,54 +57,39 @@ export function verdictPage({ certificate, checks }: Verdict, at: Date): string 
 </head>
 <body>
 <h1>courtd conformance</h1>
-<p>${at.toISOString()}${names === '' ? '' : `, of ${escaped(names)}`}</p>
+<p>${at.toISOString()}${names === '' ? '' : `, of ${names}`}</p>
 <p class="sum">${sum}</p>
-${checks.map(sectionOf).join('\n')}
-</body>
+${checks.map(sectionOf)}</body>
 </html>
+`.text;
+}
+
+function sectionOf({ name, verdict, message, requests }: Check): Html {
+  return html`<section class="${verdict === 'fail' ? 'fail' : ''}">
+<h2><span>${TITLES[name]} <small>(${name})</small></span><span>${MARKS[verdict]}</span></h2>
+<p>${message}</p>
+${requests.length === 0 ? '' : table(HEADINGS, requests.map(rowOf))}</section>
 `;
 }
 
-function sectionOf({ name, verdict, message, requests }: Check): string {
-  return `<section class="${verdict === 'fail' ? 'fail' : ''}">
-<h2><span>${TITLES[name]} <small>(${name})</small></span><span>${MARKS[verdict]}</span></h2>
-<p>${escaped(message)}</p>
-${requests.length === 0 ? '' : tableOf(requests)}</section>`;
-}
+const HEADINGS = [
+  'request',
+  'at (UTC)',
+  'connection',
+  'source',
+  'events',
+  'answer',
+  'Retry-After',
+  'on purpose',
+];
 
-function tableOf(requests: readonly ShownRequest[]): string {
-  const cells = (tag: string, values: readonly (string | number)[]) =>
-    `<tr>${values.map((value) => `<${tag}>${escaped(`${value}`)}</${tag}>`).join('')}</tr>`;
-  const rows = requests.map(
-    ({ number, connection, at, source, events, status, retry_after_s, injected_fault }) =>
-      cells('td', [
-        number,
-        at.slice(11, 23),
-        connection,
-        source ?? '',
-        events,
-        status ?? 'none',
-        retry_after_s ?? '',
-        injected_fault?.replaceAll('_', ' ') ?? '',
-      ]),
-  );
-  const head = cells('th', [
-    'request',
-    'at (UTC)',
-    'connection',
-    'source',
-    'events',
-    'answer',
-    'Retry-After',
-    'on purpose',
-  ]);
-  return `<div class="scroll"><table>\n${head}\n${rows.join('\n')}\n</table></div>\n`;
+function rowOf(request: ShownRequest): (string | number)[] {
+  const { number, connection, at, source, events, status, retry_after_s, injected_fault } = request;
+  const fault = injected_fault?.replaceAll('_', ' ') ?? '';
+  const answer = [status ?? 'none', retry_after_s ?? '', fault];
+  return [number, at.slice(11, 23), connection, source ?? '', events, ...answer];
 }
 
 function countOf(checks: readonly Check[], verdict: Check['verdict']): number {
   return checks.filter((check) => check.verdict === verdict).length;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

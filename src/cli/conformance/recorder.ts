@@ -1,6 +1,12 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type Duplex, duplexPair, type Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { BODY_BYTES, HEADERS_BYTES } from '../../base/limits.ts';
+import { http } from '../../base/nodeHttp.ts';
+import type { ProblemMembers } from '../../protocol/errors.ts';
+import type { Answer } from './answers.ts';
 import type { ConnectionRecord, Exchange, Recording } from './exchange.ts';
+import { digestOf, sentEvents } from './sentEvents.ts';
 
 /** Limits of a recording: some twenty minutes of a busy court, in fifty MiB. Later requests are served but not judged. */
 const EXCHANGES_MAX = 10_000;
@@ -9,24 +15,59 @@ const EVENTS_MAX = 200_000;
 /** Names in a query that stand before a token. */
 const TOKEN_NAMES = /token|auth|bearer|secret|key/i;
 
+type ProblemBody = Pick<ProblemMembers, 'invalid' | 'details'> & { readonly code?: string };
+
+/** A request that has no answer yet. */
+interface PendingRequest {
+  readonly method: string;
+  /** Undefined where the recording is full. */
+  readonly exchange: Exchange | undefined;
+  /** The connection ends after its answer because the camera wants that: it said so, or speaks HTTP/1.0. */
+  readonly isLast: boolean;
+  /** Decompressed, once it is whole. */
+  body?: Buffer | undefined;
+}
+
+/** One that is in the recording. */
+export interface ReadRequest extends PendingRequest {
+  readonly exchange: Exchange;
+}
+
+/** A camera's connection. */
+export interface RecordedConnection {
+  /** Takes a copy of what the camera sends. */
+  readonly copy: Writable;
+  readonly record: ConnectionRecord;
+  /** In the order in which they are answered. */
+  readonly pending: PendingRequest[];
+}
+
 export class Recorder {
   readonly exchanges: Exchange[] = [];
-  readonly #connections = new Map<Socket, ConnectionRecord>();
-  readonly #ended: ConnectionRecord[] = [];
-  /** The latest request of each connection. */
-  readonly #latest = new WeakMap<Socket, Exchange>();
+  readonly #connections: ConnectionRecord[] = [];
+  readonly #byInput = new WeakMap<Duplex, RecordedConnection>();
   readonly #token: string;
+  /** Reads requests as the daemon does, and listens nowhere. */
+  readonly #parser: Server;
   #events = 0;
-  #count = 0;
 
   constructor(token: string) {
     this.#token = token;
+    this.#parser = http.createServer({
+      maxHeaderSize: HEADERS_BYTES,
+      requireHostHeader: false,
+      keepAliveTimeout: 0,
+    });
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
+      this.#parser.on(event, (req, res) => this.#begin(req, res));
+    // What never becomes a request is the daemon's to answer, after those in front of it.
+    this.#parser.on('clientError', () => {});
   }
 
   get recording(): Recording {
     // Nothing is known about what came after the last recorded one.
     const endedAt = this.isFull ? this.exchanges.at(-1)!.at : performance.now();
-    const connections = [...this.#ended, ...this.#connections.values()];
+    const connections = this.#connections.filter(({ requests }) => requests > 0);
     return { endedAt, exchanges: this.exchanges, connections };
   }
 
@@ -34,17 +75,72 @@ export class Recorder {
     return this.exchanges.length >= EXCHANGES_MAX || this.#events >= EVENTS_MAX;
   }
 
+  /** A camera has connected. */
+  connect(): RecordedConnection {
+    const [copy, input] = duplexPair();
+    const record = { number: this.#connections.length + 1, requests: 0 };
+    const connection: RecordedConnection = { copy: copy.resume(), record, pending: [] };
+    this.#connections.push(record);
+    this.#byInput.set(input, connection);
+    this.#parser.emit('connection', input);
+    return connection;
+  }
+
   /**
-   * A request has arrived.
-   * @param onAnswered called with its status when the whole answer has been written.
+   * Notes what a request held.
+   * @param answer of the daemon; undefined where there will be none.
+   * @returns undefined where it is not recorded.
    */
-  begin(req: IncomingMessage, res: ServerResponse, onAnswered: (exchange: Exchange) => void): Exchange {
-    const connection = this.#connectionOf(req.socket);
-    connection.requests++;
-    const { url = '' } = req;
+  read(request: PendingRequest | undefined, answer?: Answer): ReadRequest | undefined {
+    if (request?.exchange === undefined) return undefined;
+    if (request.exchange.digest === undefined && request.body !== undefined)
+      this.#read(request.exchange, request.body, answer);
+    return request as ReadRequest;
+  }
+
+  #read(exchange: Exchange, body: Buffer, { status = 0, body: told = '' }: Partial<Answer> = {}): void {
+    exchange.digest = digestOf(body);
+    try {
+      const { code, invalid, details }: ProblemBody = status < 400 ? {} : JSON.parse(told);
+      const isServed = code === undefined || code === 'invalid_event' || status === 429 || status >= 500;
+      if (!isServed) return;
+      const faults = details ?? invalid?.flatMap(({ issues }) => issues) ?? [];
+      exchange.isEotFaulty = faults.some((fault) => fault.path === 'eot');
+      const indexes = invalid?.map(({ index }) => index) ?? (details === undefined ? [] : [0]);
+      exchange.events = sentEvents(body, (index) => indexes.includes(index));
+      this.#events += exchange.events.length;
+    } catch {
+      // No JSON, and nobody has looked at it.
+    }
+  }
+
+  #begin(req: IncomingMessage, res: ServerResponse): void {
+    const { record, pending } = this.#byInput.get(req.socket)!;
+    const request: PendingRequest = {
+      method: req.method ?? '',
+      exchange: this.isFull ? undefined : this.#record(req, record),
+      isLast: !res.shouldKeepAlive,
+    };
+    pending.push(request);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    req.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= BODY_BYTES && request.exchange !== undefined) chunks.push(chunk);
+    });
+    req.once('end', () => {
+      if (request.exchange !== undefined) request.exchange.bodyMs = Date.now();
+      request.body = bytes <= BODY_BYTES ? decompressed(Buffer.concat(chunks), req) : undefined;
+      // So that Node reads the next request.
+      res.end();
+    });
+  }
+
+  #record({ url = '' }: IncomingMessage, record: ConnectionRecord): Exchange {
+    record.requests++;
     const exchange: Exchange = {
-      number: ++this.#count,
-      connection: connection.number,
+      number: this.exchanges.length + 1,
+      connection: record.number,
       at: performance.now(),
       wallMs: Date.now(),
       isTokenInUrl: url.includes(this.#token) || namesToken(url),
@@ -53,69 +149,7 @@ export class Recorder {
       isEotFaulty: false,
     };
     this.exchanges.push(exchange);
-    this.#latest.set(req.socket, exchange);
-    // Node ends the connection after an answer where the request asked for it, or is of HTTP/1.0.
-    const isLastOfCamera = !res.shouldKeepAlive;
-    const answered = () => {
-      if (isCut(exchange)) return;
-      exchange.status ??= res.statusCode;
-      exchange.answeredAt ??= performance.now();
-      if (!res.shouldKeepAlive) connection.endedBy ??= isLastOfCamera ? 'camera' : 'box';
-      onAnswered(exchange);
-    };
-    // Headers that are passed only to writeHead cannot be read afterwards.
-    const writeHead = res.writeHead.bind(res) as (
-      status: number,
-      headers: OutgoingHttpHeaders,
-    ) => ServerResponse;
-    res.writeHead = ((status: number, headers: OutgoingHttpHeaders) => {
-      const told = Number(headers['Retry-After'] ?? Number.NaN);
-      if (told >= 0) exchange.toldS = told;
-      if (headers.Connection === 'close') connection.endedBy ??= 'box';
-      return writeHead(status, headers);
-    }) as typeof res.writeHead;
-    res.once('finish', answered);
-    // An answer before a lingering close emits no `finish`.
-    res.once('close', () => {
-      if (exchange.answeredAt === undefined && res.headersSent) answered();
-    });
     return exchange;
-  }
-
-  /** Counts its events towards the limit of the recording. */
-  counted({ events }: Exchange): void {
-    this.#events += events.length;
-  }
-
-  /** This box ends the connection instead of answering. */
-  cut(exchange: Exchange, socket: Socket | null): void {
-    exchange.answeredAt = performance.now();
-    const connection = socket === null ? undefined : this.#connections.get(socket);
-    if (connection !== undefined) connection.endedBy ??= 'box';
-  }
-
-  #connectionOf(socket: Socket): ConnectionRecord {
-    const known = this.#connections.get(socket);
-    if (known !== undefined) return known;
-    const connection: ConnectionRecord = {
-      number: this.#connections.size + this.#ended.length + 1,
-      requests: 0,
-    };
-    this.#connections.set(socket, connection);
-    const byCamera = () => {
-      const { fault, answeredAt } = this.#latest.get(socket) ?? {};
-      // The camera may give up on an answer that is delayed on purpose.
-      connection.endedBy ??= fault !== undefined && answeredAt === undefined ? 'box' : 'camera';
-    };
-    socket.once('end', byCamera);
-    // A reset.
-    socket.once('error', byCamera);
-    socket.once('close', () => {
-      connection.endedBy ??= 'box';
-      this.#connections.delete(socket);
-      this.#ended.push(connection);
-    });
-    return connection;
   }
 }
 
@@ -125,6 +159,12 @@ export function namesToken(url: string): boolean {
   return fields.some((field) => field.includes('=') && TOKEN_NAMES.test(field.split('=', 1)[0]!));
 }
 
-function isCut({ fault }: Exchange): boolean {
-  return fault === 'dropped' || fault === 'reset';
+/** @returns undefined where it is not what its Content-Encoding says, or is too large. */
+function decompressed(body: Buffer, { headers }: IncomingMessage): Buffer | undefined {
+  if (headers['content-encoding']?.trim().toLowerCase() !== 'gzip') return body;
+  try {
+    return gunzipSync(body, { maxOutputLength: BODY_BYTES });
+  } catch {
+    return undefined;
+  }
 }

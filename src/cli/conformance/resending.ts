@@ -1,7 +1,6 @@
 import { counted } from '../terminal/output.ts';
 import type { Exchange } from './exchange.ts';
-import { fail, type Judgement, notSeen, pass } from './judgement.ts';
-import { endOf, type Sending, type Traffic } from './traffic.ts';
+import { endOf, fail, type Judgement, notSeen, pass, type Sending, type Traffic } from './traffic.ts';
 
 /** What a camera does with events that it has no 202 for. */
 

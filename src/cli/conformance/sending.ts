@@ -1,8 +1,7 @@
 import { CLOCK_OFF_S } from '../../base/limits.ts';
 import { counted } from '../terminal/output.ts';
 import type { Exchange } from './exchange.ts';
-import { fail, type Judgement, notSeen, pass } from './judgement.ts';
-import { endOf, type Sending, type Traffic } from './traffic.ts';
+import { endOf, fail, type Judgement, notSeen, pass, type Sending, type Traffic } from './traffic.ts';
 
 /** Checks of the content of a camera's events and requests. */
 

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -7,23 +6,16 @@ import { makeLog } from '../../host/log.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
 import { CourtServer } from '../../http/server.ts';
-import { decodeBatch } from '../../protocol/decodeBatch.ts';
-import { Problem } from '../../protocol/errors.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
-import type { EventRules } from '../../protocol/validate.ts';
 import { openDatabase } from '../../store/open/openDatabase.ts';
 import { explain } from '../../store/open/openErrors.ts';
 import { Store, type StoreEvents, UNLOGGED } from '../../store/store.ts';
 import { rotateToken } from '../../store/tokens/tokens.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { say } from '../terminal/output.ts';
-import type { Exchange } from './exchange.ts';
-import { FaultPlan } from './faultPlan.ts';
-import { type Injection, injectFault } from './injectFault.ts';
 import { Recorder } from './recorder.ts';
-import { digestOf, sentEvents } from './sentEvents.ts';
+import { LOCAL, RecordingProxy } from './recordingProxy.ts';
 
-/** The box that cameras know, with its validation and a temporary store, which injects faults. */
+/** The server that cameras know, with a temporary store, behind a proxy that records and injects faults. */
 export interface TestBox {
   readonly token: string;
   readonly port: number;
@@ -42,13 +34,19 @@ export async function startTestBox(host: string, port: number): Promise<TestBox>
     const token = makeToken(data);
     const store = await Store.open(data, STORE_EVENTS);
     const recorder = new Recorder(token);
-    const server = makeServer(store, recorder);
-    const { port: bound } = await server.listen({ host, port });
+    const server = makeServer(store);
+    const daemon = await server.listen({ host: LOCAL, port: 0 });
+    const proxy = new RecordingProxy(recorder, daemon.port);
     const close = async () => {
+      proxy.close();
       await server.close();
       await store.close();
       remove();
     };
+    const bound = await proxy.listen(host, port).catch(async (error) => {
+      await close();
+      throw error;
+    });
     return { token, port: bound, recorder, close, remove };
   } catch (error) {
     remove();
@@ -66,9 +64,7 @@ function makeToken(data: string): string {
   }
 }
 
-function makeServer(store: Store, recorder: Recorder): CourtServer {
-  const plan = new FaultPlan();
-  const current = new AsyncLocalStorage<Pick<Injection, 'exchange' | 'res'> | undefined>();
+function makeServer(store: Store): CourtServer {
   const { logger } = makeLog('silent');
   return new CourtServer({
     preconditions: { tokens: store.tokens, rate: new RateLimit(RATE_PER_S), bodyLimitBytes: BODY_BYTES },
@@ -77,49 +73,8 @@ function makeServer(store: Store, recorder: Recorder): CourtServer {
     accessLog: new AccessLog(logger),
     telemetry: new Telemetry(),
     connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
-    around: (req, res, serve) => {
-      if (recorder.isFull) return current.run(undefined, serve);
-      const exchange = recorder.begin(req, res, ({ status, events }) => {
-        if (status === 202) plan.stored(events.map(({ key }) => key));
-      });
-      current.run({ exchange, res }, serve);
-    },
-    decode: (body, rules = {}) => {
-      const { exchange } = current.getStore() ?? {};
-      return exchange === undefined ? decodeBatch(body, rules) : decode(body, rules, exchange, recorder);
-    },
-    append: async (events) => {
-      const now = current.getStore();
-      const append = () => store.append(events);
-      const choice = now && plan.next(now.exchange.events.map(({ key }) => key));
-      if (now === undefined || choice === undefined) return append();
-      return injectFault(choice, { ...now, events, append }, recorder);
-    },
+    append: (events) => store.append(events),
   });
-}
-
-/** Decodes as the real box does, and notes what is in it. */
-function decode(body: Buffer, rules: EventRules, exchange: Exchange, recorder: Recorder): CourtEvent[] {
-  exchange.bodyMs = Date.now();
-  exchange.digest = digestOf(body);
-  exchange.bodyBytes = body.length;
-  exchange.isBatch = body.toString('latin1').trimStart().startsWith('[');
-  try {
-    const events = decodeBatch(body, rules);
-    exchange.events = sentEvents(body);
-    return events;
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'invalid_event') {
-      const { invalid, details } = error.members;
-      const faults = details ?? invalid?.flatMap(({ issues }) => issues) ?? [];
-      exchange.isEotFaulty = faults.some((fault) => fault.path === 'eot');
-      const indexes = new Set(invalid?.map(({ index }) => index) ?? [0]);
-      exchange.events = sentEvents(body, (index) => indexes.has(index));
-    }
-    throw error;
-  } finally {
-    recorder.counted(exchange);
-  }
 }
 
 const STORE_EVENTS: StoreEvents = {

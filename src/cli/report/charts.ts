@@ -4,8 +4,8 @@ import { type Frame, netOf } from '../../analysis/court.ts';
 import { type LandingMap, VERDICTS, type Verdict } from '../../analysis/landings.ts';
 import type { Revised } from '../../analysis/sessionTally.ts';
 import type { Timeline } from '../../analysis/timeline.ts';
+import { count, type Html, html, number, percent } from '../terminal/html.ts';
 import { figure } from './figures.ts';
-import { count, type Html, html, number, percent } from './html.ts';
 import { shotName } from './maps.ts';
 
 /** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */

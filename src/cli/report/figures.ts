@@ -1,6 +1,6 @@
 import { type Markish, type PlotOptions, plot } from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
-import { Html, html, type Part } from './html.ts';
+import { Html, html, type Part } from '../terminal/html.ts';
 
 /** Where Plot makes its SVG: there is no browser. */
 const { document } = parseHTML('<!doctype html><html></html>');

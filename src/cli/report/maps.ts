@@ -2,8 +2,8 @@ import { dot, link, type Markish, rect } from '@observablehq/plot';
 import { type Frame, isInside, linesOf, netOf } from '../../analysis/court.ts';
 import type { Grid } from '../../analysis/grid.ts';
 import { type LandingMap, VERDICTS, type Verdict } from '../../analysis/landings.ts';
+import { count, type Html, html, number, shortName } from '../terminal/html.ts';
 import { figure } from './figures.ts';
-import { count, type Html, html, number, shortName } from './html.ts';
 
 /** Pixels of a foot, for the small maps of landings and the larger ones of players; the page scales them. */
 const WIDTH = { landings: 200, players: 300 } as const;

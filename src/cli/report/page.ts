@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { courtdVersion } from '../../base/version.ts';
-import { count, Html, html, localDay, zoneSentence } from './html.ts';
+import { count, Html, html, localDay, zoneSentence } from '../terminal/html.ts';
 import { type Content, namesOf, SECTIONS } from './sections.ts';
 import { STYLE } from './style.ts';
 

@@ -14,17 +14,6 @@ import { byName } from '../../base/visibleText.ts';
 import { EVENT_TYPES } from '../../protocol/event.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
 import {
-  confidenceFigure,
-  DEPTH_FT,
-  depthBars,
-  depthFigure,
-  rateFigure,
-  shareFigure,
-  speedFigure,
-  TYPE_NAMES,
-} from './charts.ts';
-import { nothing } from './figures.ts';
-import {
   clock,
   count,
   duration,
@@ -35,7 +24,18 @@ import {
   percent,
   shortName,
   table,
-} from './html.ts';
+} from '../terminal/html.ts';
+import {
+  confidenceFigure,
+  DEPTH_FT,
+  depthBars,
+  depthFigure,
+  rateFigure,
+  shareFigure,
+  speedFigure,
+  TYPE_NAMES,
+} from './charts.ts';
+import { nothing } from './figures.ts';
 import { landingFigure, playerFigure, shotName, squareSize } from './maps.ts';
 
 export interface Content {

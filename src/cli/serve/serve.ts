@@ -137,7 +137,6 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
           is_full: health.isFull,
           damage_reports: health.damageReports,
           min_free_bytes: options.minFree,
-          probe_mark: telemetry.probeMark,
           ...telemetry.report(),
         };
       }),
