@@ -35,10 +35,10 @@ const { arch, quick, version, versionSuffix, to } = new Command('npm run package
   .opts<Options>();
 
 try {
-  const release = releaseOf({ version, suffix: versionSuffix });
   const architectures = ARCHITECTURES.filter(({ debian }) => arch.includes(debian));
   const missing = missingNeeds(architectures, !quick);
   if (missing !== undefined) throw new Error(missing);
+  const release = releaseOf({ version, suffix: versionSuffix });
   // File modes are part of the package.
   process.umask(0o022);
   for (const architecture of architectures) build(architecture, release);

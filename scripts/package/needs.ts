@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import path from 'node:path';
 import type { Architecture } from './architecture.ts';
+import { ROOT } from './release.ts';
 
 /** The files that a build needs, each with its Debian package. */
 const FILES: Readonly<Record<string, string>> = {
@@ -12,12 +14,16 @@ const FILES: Readonly<Record<string, string>> = {
   '/usr/bin/git': 'git',
 };
 const DEBHELPER_LEAST = 13;
+/** Run by Node. */
+export const COMPILER = path.join(ROOT, 'node_modules/typescript/bin/tsc');
 
 /**
  * @param isChecked whether lintian checks the package, which a quick build skips.
  * @returns a sentence about what is missing and how to install it; undefined where nothing is.
  */
 export function missingNeeds(architectures: readonly Architecture[], isChecked: boolean): string | undefined {
+  if (!fs.existsSync(COMPILER))
+    return 'Building a package needs TypeScript, which "npm ci --omit=dev" leaves out: run "npm ci", and then this again.';
   const files: Record<string, string> = { ...FILES, ...(isChecked ? { '/usr/bin/lintian': 'lintian' } : {}) };
   for (const { libatomic, strip } of architectures) {
     files[libatomic.file] = libatomic.debian;

@@ -5,6 +5,7 @@ import { makeProgram } from '../../src/cli/program.ts';
 import type { Architecture } from './architecture.ts';
 import { copyrightOf } from './copyright.ts';
 import { installModules, takeModules } from './modules.ts';
+import { COMPILER } from './needs.ts';
 import { type Release, ROOT } from './release.ts';
 import { settingsOf } from './settings.ts';
 
@@ -35,8 +36,7 @@ export function stage(folder: string, work: string, architecture: Architecture, 
 /** Compiles the program to JavaScript, which starts faster than type stripping. */
 function compile(folder: string): void {
   const config = path.join(import.meta.dirname, 'tsconfig.json');
-  const tsc = path.join(ROOT, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', config, '--outDir', folder], { stdio: 'inherit' });
+  execFileSync(process.execPath, [COMPILER, '-p', config, '--outDir', folder], { stdio: 'inherit' });
 }
 
 /** @returns the part of package.json that the program reads. */
