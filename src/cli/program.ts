@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorError, UsageError } from '../base/operatorError.ts';
+import { isActing } from '../base/processIdentity.ts';
 import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
 import { addBackup } from './backup/backupCommand.ts';
@@ -131,7 +132,13 @@ function report(error: unknown): number {
     say(`courtd: ${error.message}`);
     return error instanceof UsageError ? 2 : 1;
   }
-  const message = error instanceof Error ? error.message : error;
+  const { code, message = error } = error as Partial<NodeJS.ErrnoException>;
+  if (isActing() && /^(?:ERR_)?MODULE_NOT_FOUND$/.test(code ?? '')) {
+    say(
+      `courtd: root works as the owner of the data directory, user ${process.geteuid?.()}, who cannot read this program: keep it where everyone may, such as /opt.`,
+    );
+    return 1;
+  }
   say(`courtd: this is a bug in courtd, please report it: ${message}`);
   return 1;
 }

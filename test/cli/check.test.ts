@@ -21,6 +21,7 @@ import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { parseMetrics } from '../harness/metrics.ts';
 import { withoutRoot } from '../harness/needs.ts';
+import { openProgram } from '../harness/openProgram.ts';
 
 runInProcess();
 
@@ -198,6 +199,7 @@ t.test(
     for (const name of [path.join(data, 'courtd.db'), data]) fs.chownSync(name, 12_345, 12_346);
     const before = fs.readdirSync(data);
     // In a process of its own, which stays who it has become.
+    openProgram();
     const env = cleanEnvironment(new FakeSystemd(t).environment());
     const command = ['check', '--full', '--json', '--data', data];
     const { stdout } = await patiently(() => run(BIN, command, { env }));

@@ -3,8 +3,11 @@ import path from 'node:path';
 import t from 'tap';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { withoutRoot } from '../harness/needs.ts';
+import { openProgram } from '../harness/openProgram.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
+
+openProgram();
 
 t.test(
   'what root restores can be opened by the owner of the data directory',

@@ -8,7 +8,12 @@ import { scheme, serveArguments } from './transport.ts';
 
 /** The real program in a process of its own, on a port of its own, with its data in a folder that goes away. */
 
-export const BIN = path.resolve(import.meta.dirname, '../../bin/courtd');
+export let BIN = path.resolve(import.meta.dirname, '../../bin/courtd');
+
+/** From now on BIN is this copy of the program (openProgram.ts). */
+export function useProgram(bin: string): void {
+  BIN = bin;
+}
 
 /** What of tap's `t` is needed to clean up. */
 export interface Cleanup {

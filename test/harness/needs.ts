@@ -20,5 +20,6 @@ export function missingPrograms(programs: Readonly<Record<string, string>>): str
   return `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages}`;
 }
 
-/** For what only root can do; false where this is root. */
-export const withoutRoot: string | false = process.getuid?.() !== 0 && 'only root can show it';
+/** For what takes files of another user; false where this is root. */
+export const withoutRoot: string | false =
+  process.getuid?.() !== 0 && 'it takes files of another user, which only root can make: run it with sudo';
