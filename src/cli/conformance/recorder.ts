@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { type Duplex, duplexPair, type Writable } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { BODY_BYTES, HEADERS_BYTES } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
@@ -35,8 +35,8 @@ export interface ReadRequest extends PendingRequest {
 
 /** A camera's connection. */
 export interface RecordedConnection {
-  /** Takes a copy of what the camera sends. */
-  readonly copy: Writable;
+  /** Is given a copy of what the camera sends. */
+  readonly input: Duplex;
   readonly record: ConnectionRecord;
   /** In the order in which they are answered. */
   readonly pending: PendingRequest[];
@@ -77,9 +77,10 @@ export class Recorder {
 
   /** A camera has connected. */
   connect(): RecordedConnection {
-    const [copy, input] = duplexPair();
+    // What the parser's server writes is for nobody.
+    const input = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
     const record = { number: this.#connections.length + 1, requests: 0 };
-    const connection: RecordedConnection = { copy: copy.resume(), record, pending: [] };
+    const connection: RecordedConnection = { input, record, pending: [] };
     this.#connections.push(record);
     this.#byInput.set(input, connection);
     this.#parser.emit('connection', input);

@@ -43,7 +43,7 @@ export class RecordingProxy {
     // What fails is the end of the answers, or comes after it.
     daemon.on('error', () => {});
     const daemonClosed = new Promise((resolve) => daemon.once('close', resolve));
-    const { copy, record, pending } = this.#recorder.connect();
+    const { input, record, pending } = this.#recorder.connect();
     this.#cameras.add(camera);
     const endedByCamera = () => {
       // It may give up on an answer that is delayed on purpose.
@@ -54,10 +54,10 @@ export class RecordingProxy {
     camera.once('close', () => {
       this.#cameras.delete(camera);
       daemon.destroy();
-      copy.end();
+      input.destroy();
       for (const request of pending) this.#recorder.read(request);
     });
-    camera.pipe(copy);
+    camera.on('data', (chunk) => input.push(chunk));
     camera.pipe(daemon);
     try {
       const chunks = daemon.iterator({ destroyOnReturn: false });
