@@ -47,7 +47,8 @@ _courtd() {
     ' rejections show '* | ' conflicts '*) options='--json' ;;
     ' token ') commands='rotate list revoke' ;;
     ' token rotate '*) options='--grace' ;;
-    ' token list '* | ' session show '* | ' event show '* | ' restore '*) options='--json' ;;
+    ' token list '* | ' session show '* | ' event show '*) options='--json' ;;
+    ' restore '*) options='--salvage --json' ;;
     ' session ') commands='list show' ;;
     ' session list '*) options='--last --json' ;;
     ' event ') commands='show' ;;

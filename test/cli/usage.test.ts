@@ -277,7 +277,7 @@ t.test('an empty variable counts as unset', async (t) => {
   t.match(stderr, '/var/lib/courtd');
   const empty = { COURTD_VENUE: '', COURTD_PORT: '', COURTD_RATE_LIMIT: '', COURTD_BODY_LIMIT: '' };
   const daemon = await Daemon.run(t, temporaryFolder(t), '', [], { ...empty, COURTD_LOG_LEVEL: '' });
-  t.match(daemon.log[0], { msg: 'listening', venue: null });
+  t.match(await daemon.logged('listening'), { level: 'info', venue: null });
 });
 
 t.test('every variable of serve does what its option does, and the option wins', async (t) => {

@@ -32,9 +32,10 @@ t.test('the log names the older databases that may go: at a start, and when the 
 t.test(
   'a symbolic link with such a name, which leads to itself, keeps no daemon from being ready',
   async (t) => {
-    const data = temporaryFolder(t);
-    fs.symlinkSync('courtd.db.replaced-loop', path.join(data, 'courtd.db.replaced-loop'));
-    const daemon = await Daemon.start(t, ['--min-free', '1000000GiB'], data);
+    const first = await Daemon.start(t);
+    await first.stop();
+    fs.symlinkSync('courtd.db.replaced-loop', path.join(first.data, 'courtd.db.replaced-loop'));
+    const daemon = await Daemon.run(t, first.data, first.token, ['--min-free', '1000000GiB']);
     const files = ['courtd.db.replaced-loop'];
     t.match(await daemon.logged(KEPT), { level: 'info', files });
     t.match(await daemon.logged(/^the disk is filling up/), { may_go: files });
