@@ -1,6 +1,7 @@
 import path from 'node:path';
 import pg from 'pg';
 import t from 'tap';
+import { REVISION_MAX } from '../../src/base/limits.ts';
 import { connectTo } from '../../src/nats/connect.ts';
 import { courtd, run, start } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -64,7 +65,10 @@ t.test('the reference consumer, killed again and again, stores every event once'
   restored.begin('e2', 20);
   const line = (seq: number, of: object) =>
     JSON.stringify({ seq, received_at: '2026-03-15T10:00:00.000Z', event: of });
-  const fresh = line(22, event()).replace('"payload":{', '"payload":{"long":12345678901234567890.10,');
+  const fresh = line(22, event({ revision: REVISION_MAX })).replace(
+    '"payload":{',
+    '"payload":{"long":12345678901234567890.10,',
+  );
   await restored.send(chunkOf(20, 22, [line(21, again), fresh]));
   keep(restored, [fresh]);
 
@@ -76,6 +80,8 @@ t.test('the reference consumer, killed again and again, stores every event once'
   const stored = new Map(rows.map(({ box, epoch, seq, event }) => [`${box} ${epoch} ${seq}`, event]));
   const textOf = (whole: string) => whole.slice(whole.indexOf('"event":') + 8, -1);
   t.equal(rows.length, sent.size);
+  const highest = await db.query('SELECT max(revision) AS revision FROM court_event');
+  t.strictSame(highest.rows, [{ revision: String(REVISION_MAX) }]);
   t.strictSame(
     [...stored].sort(),
     [...sent].map(([place, whole]) => [place, textOf(whole)]).sort(),
