@@ -21,7 +21,7 @@ export const EVENT_DEPTH_LEVELS = 32;
 export const NAME_CODE_POINTS = 256;
 /** Characters in an eot, all of them ASCII. */
 export const EOT_CHARS = 64;
-/** Years whose every nanosecond fits into a signed 64-bit integer, whatever the offset. */
+/** Years, in UTC, whose every nanosecond fits into a signed 64-bit integer. */
 export const EOT_YEARS = { first: 1678, last: 2261 } as const;
 /** The highest revision, 2^53 - 1: some cameras send a time in milliseconds, and JSON readers are exact up to here (RFC 8259, 6). */
 export const REVISION_MAX = Number.MAX_SAFE_INTEGER;

@@ -1,14 +1,20 @@
 import { EOT_CHARS, EOT_YEARS } from '../base/limits.ts';
 
 /**
- * Event Occurrence Time (spec 2.1; src/http/README.md, "The event"): an ISO 8601 local time with an offset, converted to
- * nanoseconds since 1970-01-01T00:00:00Z. Date is not used: it rounds to milliseconds, and accepts the 31st of February.
+ * Event Occurrence Time (spec 2.1; src/http/README.md, "Time"): an ISO 8601 local time with an offset, converted to nanoseconds
+ * since 1970-01-01T00:00:00Z. Date is not used: it rounds to milliseconds, and accepts the 31st of February.
  */
 
-/** The form of an eot. It also takes dates and times that do not exist, such as the 31st of February; `eotToNs` does not. */
-export const EOT_SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+/**
+ * The form of an eot, extended or basic. It also takes dates and times that do not exist, such as the 31st of February; `eotToNs`
+ * does not. Written so that ECMAScript and Python read it alike.
+ */
+export const EOT_SHAPE =
+  /^(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?|[0-9]{8}[Tt ][0-9]{4}(?:[0-9]{2}(?:[.,][0-9]+)?)?)(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)$/;
 const NS_DIGITS = 9;
 const NS_PER_S = 1_000_000_000n;
+const FIRST_S = daysSinceEpoch({ year: EOT_YEARS.first, month: 1, day: 1 }) * 86_400;
+const END_S = daysSinceEpoch({ year: EOT_YEARS.last + 1, month: 1, day: 1 }) * 86_400;
 
 /**
  * @returns nanoseconds since the Unix epoch (further digits are truncated), or undefined where `text` is not a
@@ -16,15 +22,12 @@ const NS_PER_S = 1_000_000_000n;
  */
 export function eotToNs(text: string): bigint | undefined {
   if (text.length > EOT_CHARS || !EOT_SHAPE.test(text)) return undefined;
-  const date = { year: digits(text, 0, 4), month: digits(text, 5, 7), day: digits(text, 8, 10) };
-  const hour = digits(text, 11, 13);
-  const minute = digits(text, 14, 16);
-  const second = text[16] === ':' ? digits(text, 17, 19) : 0;
-  if (!isRealDate(date) || hour > 23 || minute > 59 || second > 60) return undefined;
-  const offset = offsetMinutes(text, offsetStart(text));
-  if (offset === undefined) return undefined;
-  // Second 60 (a leap second) counts as the next second: the sum carries over.
-  const seconds = daysSinceEpoch(date) * 86_400 + (hour * 60 + minute - offset) * 60 + second;
+  const date = dateOf(text);
+  const daySeconds = timeOfDay(text);
+  const offset = offsetMinutes(text);
+  if (!isRealDate(date) || daySeconds === undefined || offset === undefined) return undefined;
+  const seconds = daysSinceEpoch(date) * 86_400 + daySeconds - offset * 60;
+  if (seconds < FIRST_S || seconds >= END_S) return undefined;
   return BigInt(seconds) * NS_PER_S + BigInt(fractionOf(text));
 }
 
@@ -34,13 +37,14 @@ export function eotFault(text: string): string {
   if (text.length > EOT_CHARS) return `must be at most ${EOT_CHARS} characters`;
   if (EOT_SHAPE.test(`${text}Z`)) return `must end with a time zone offset, ${example}`;
   if (!EOT_SHAPE.test(text)) return `must be an ISO 8601 time with an offset, ${example}`;
-  const date = { year: digits(text, 0, 4), month: digits(text, 5, 7), day: digits(text, 8, 10) };
-  if (date.year < EOT_YEARS.first || date.year > EOT_YEARS.last) {
-    return `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}`;
-  }
+  const date = dateOf(text);
+  const inYears = `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}, in UTC`;
+  // An offset may take it into the year before or after.
+  if (date.year < EOT_YEARS.first - 1 || date.year > EOT_YEARS.last + 1) return inYears;
   if (!isRealDate(date)) return 'must be a real calendar date';
-  if (offsetMinutes(text, offsetStart(text)) === undefined) return 'must have an offset of at most 23:59';
-  return 'must be a time of day from 00:00:00 to 23:59:60';
+  if (offsetMinutes(text) === undefined) return 'must have an offset of at most 23:59';
+  if (timeOfDay(text) === undefined) return 'must be a time of day from 00:00:00 to 23:59:60, or 24:00:00';
+  return inYears;
 }
 
 interface CalendarDate {
@@ -49,9 +53,36 @@ interface CalendarDate {
   readonly day: number;
 }
 
+/** The functions below take a text that matches EOT_SHAPE. @returns 1 where its parts are separated: each then stands further behind. */
+function separators(text: string): 0 | 1 {
+  return text[4] === '-' ? 1 : 0;
+}
+
+function dateOf(text: string): CalendarDate {
+  const step = separators(text);
+  const [month, day] = [4 + step, 6 + 2 * step];
+  return { year: digits(text, 0, 4), month: digits(text, month, month + 2), day: digits(text, day, day + 2) };
+}
+
+/** @returns whole seconds since midnight, or undefined where no clock shows that time. */
+function timeOfDay(text: string): number | undefined {
+  const step = separators(text);
+  const [hourAt, minuteAt, secondAt] = [9 + 2 * step, 11 + 3 * step, 13 + 4 * step];
+  const hour = digits(text, hourAt, hourAt + 2);
+  const minute = digits(text, minuteAt, minuteAt + 2);
+  const hasSeconds = step === 1 ? text[16] === ':' : isDigit(text, 13);
+  const second = hasSeconds ? digits(text, secondAt, secondAt + 2) : 0;
+  // Second 60 (a leap second) counts as the next second: the sum carries over. 24:00 is the end of the day.
+  const isEnd = hour === 24 && minute === 0 && second === 0 && !FRACTION_ABOVE_0.test(text);
+  return isEnd || (hour <= 23 && minute <= 59 && second <= 60)
+    ? (hour * 60 + minute) * 60 + second
+    : undefined;
+}
+
+const FRACTION_ABOVE_0 = /[.,]0*[1-9]/;
+
 function isRealDate({ year, month, day }: CalendarDate): boolean {
-  if (year < EOT_YEARS.first || year > EOT_YEARS.last || month < 1 || month > 12) return false;
-  return day >= 1 && day <= daysInMonth(year, month);
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month);
 }
 
 function daysInMonth(year: number, month: number): number {
@@ -67,15 +98,12 @@ function daysSinceEpoch({ year, month, day }: CalendarDate): number {
   return y * 365 + leapDays + dayOfYear - 719_468;
 }
 
-/** @returns where the offset starts, in a text that matches EOT_SHAPE: the hyphens of its date are before index 16. */
-function offsetStart(text: string): number {
-  if (text.endsWith('Z')) return text.length - 1;
-  return Math.max(text.indexOf('+', 16), text.indexOf('-', 16));
-}
-
 /** @returns minutes east of UTC, or undefined where the offset is above 23:59. */
-function offsetMinutes(text: string, start: number): number | undefined {
-  if (text[start] === 'Z') return 0;
+function offsetMinutes(text: string): number | undefined {
+  const last = text[text.length - 1];
+  if (last === 'Z' || last === 'z') return 0;
+  // The hyphens of the date are before it.
+  const start = Math.max(text.indexOf('+', 13), text.indexOf('-', 13));
   const hours = digits(text, start + 1, start + 3);
   const minutes = text.length > start + 3 ? digits(text, text.length - 2, text.length) : 0;
   if (hours > 23 || minutes > 59) return undefined;
@@ -84,14 +112,12 @@ function offsetMinutes(text: string, start: number): number | undefined {
 
 /** @returns the fraction of the second in nanoseconds, truncated after nine digits. */
 function fractionOf(text: string): number {
-  const separator = text[19];
-  if (separator !== '.' && separator !== ',') return 0;
+  const start = 15 + 4 * separators(text);
+  if (text[start] !== '.' && text[start] !== ',') return 0;
   let value = 0;
   let seen = 0;
-  for (let at = 20; seen < NS_DIGITS; at++, seen++) {
-    const digit = text.charCodeAt(at) - 48;
-    if (!(digit >= 0 && digit <= 9)) break;
-    value = value * 10 + digit;
+  for (let at = start + 1; seen < NS_DIGITS && isDigit(text, at); at++, seen++) {
+    value = value * 10 + text.charCodeAt(at) - 48;
   }
   return value * 10 ** (NS_DIGITS - seen);
 }
@@ -100,4 +126,9 @@ function digits(text: string, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at++) value = value * 10 + text.charCodeAt(at) - 48;
   return value;
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 48 && code <= 57;
 }

@@ -39,11 +39,13 @@ const SESSION = 'match-17';
 
 const { folder: data, db } = scratch(t);
 const sent = [
-  ...ODD.map((event_id, i) => event({ event_id, eot: `2026-03-14T16:09:${10 + i}+01:00` })),
-  event({ event_id: 'corrected', eot: '2026-03-14T15:10:00.123456789Z', payload: { is_in: true } }),
+  ...ODD.map((event_id, i) =>
+    event({ event_id, eot: i % 2 === 0 ? `2026-03-14T16:09:${10 + i}+01:00` : `20260314 1509${10 + i}z` }),
+  ),
+  event({ event_id: 'corrected', eot: '20260314t151000,123456789-0000', payload: { is_in: true } }),
   event({
     event_id: 'corrected',
-    eot: '2026-03-14T15:10:00.123456789Z',
+    eot: '20260314t151000,123456789-0000',
     payload: { is_in: false },
     revision: 1,
   }),

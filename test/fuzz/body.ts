@@ -72,6 +72,7 @@ const oddTexts = fc.constantFrom(
     '"BALL_HIT"',
     '"2026-02-29T00:00Z"',
     '"2024-02-29T23:59:60Z"',
+    '"20240229 240000,0-23"',
     '"1677-01-01T00:00Z"',
   ],
   ...[EVENT_DEPTH_LEVELS - 2, EVENT_DEPTH_LEVELS - 1, EVENT_DEPTH_LEVELS, 5_000].map(nested),

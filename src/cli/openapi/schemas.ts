@@ -33,7 +33,7 @@ export const EVENT_SCHEMA = {
     ...describedAll(others),
     eot: {
       ...described('eot', eot),
-      description: `${capital(MEANINGS.eot.meaning)}. It must be an ISO 8601 time with an offset, and a real date in the years 1678 to 2261.`,
+      description: `${capital(MEANINGS.eot.meaning)}. It must be an ISO 8601 time with an offset, and a real date in the years 1678 to 2261, in UTC.`,
       // Checked by a function, since no pattern knows the days of a month.
       pattern: EOT_SHAPE.source,
       maxLength: EOT_CHARS,

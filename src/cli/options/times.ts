@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { eotFault, eotToNs } from '../../protocol/eot.ts';
+import { EOT_SHAPE, eotFault, eotToNs } from '../../protocol/eot.ts';
 
 /** Times as people type them: local time, unless they have an offset. */
 
@@ -18,34 +18,35 @@ export interface Day {
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
-/** A date, a time of day, or both; no offset. */
-const LOCAL = /^(?=\d)(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?$/;
+const TIME_OF_DAY = /^\d\d:/;
 const NS_PER_MS = 1_000_000n;
 
 /** @returns nanoseconds since the epoch. */
 export function parseTime(text: string): bigint {
-  const local = LOCAL.exec(text);
-  if (local !== null) return localNs(local[1] ?? new Date().toLocaleDateString('sv-SE'), local[2] ?? '00:00');
   const ns = eotToNs(text);
   if (ns !== undefined) return ns;
-  throw new InvalidArgumentError(
-    'Give a real time, such as 14:00, 2026-03-14, 2026-03-14T14:00 or 2026-03-14T14:00+01:00.',
-  );
+  if (DATE.test(text)) return localNs(`${text}T00:00`);
+  return localNs(TIME_OF_DAY.test(text) ? `${new Date().toLocaleDateString('sv-SE')}T${text}` : text);
 }
 
 /** @returns a day in local time, from its midnight to the next. */
 export function parseDay(text: string): Day {
   if (!DATE.test(text)) throw new InvalidArgumentError('Give a day, such as 2026-03-14.');
-  const fromNs = localNs(text, '00:00');
+  const fromNs = localNs(`${text}T00:00`);
   const [year = 0, month = 0, day = 0] = text.split('-').map(Number);
   return { name: text, fromNs, toNs: BigInt(new Date(year, month - 1, day + 1).getTime()) * NS_PER_MS };
 }
 
-/** Parses the text as UTC, which validates it, and then shifts it to the moment at which a local clock shows that time. */
-function localNs(date: string, time: string): bigint {
-  const text = `${date}T${time}Z`;
-  const ns = eotToNs(text);
-  if (ns === undefined) throw new InvalidArgumentError(`The time ${eotFault(text)}.`);
+/** Parses a time without an offset as UTC, which validates it, and then shifts it to the moment at which a local clock shows it. */
+function localNs(text: string): bigint {
+  const ns = eotToNs(`${text}Z`);
+  if (ns === undefined) {
+    throw new InvalidArgumentError(
+      EOT_SHAPE.test(`${text}Z`)
+        ? `The time ${eotFault(`${text}Z`)}.`
+        : 'Give a real time, such as 14:00, 2026-03-14, 2026-03-14T14:00 or 2026-03-14T14:00+01:00.',
+    );
+  }
   const utc = new Date(Number(ns / NS_PER_MS));
   const local = new Date(
     utc.getUTCFullYear(),
