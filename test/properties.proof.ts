@@ -7,6 +7,7 @@ await import('./protocol/decodeBatch.test.ts');
 await import('./protocol/eot.test.ts');
 await import('./protocol/event.test.ts');
 await import('./protocol/jsonReader.test.ts');
+await import('./protocol/payload.test.ts');
 await import('./store/model.test.ts');
 await import('./store/read/eotOrder.test.ts');
 await import('./store/read/sessionReader.test.ts');

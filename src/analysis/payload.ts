@@ -1,7 +1,6 @@
-import { JsonReader } from '../protocol/jsonReader.ts';
-import { readPayload } from '../protocol/sentEvent.ts';
+import { payloadColumns } from '../protocol/payload.ts';
 
-/** The payload fields that the report uses; a field of the wrong type counts as not sent. */
+/** The payload fields that the report uses, as the columns of an export have them. */
 export interface Payload {
   readonly x: number | undefined;
   readonly y: number | undefined;
@@ -17,11 +16,11 @@ const NAME_CHARS = 256;
 /** @returns undefined where the text is damaged in the database. */
 export function payloadOf(json: string): Payload | undefined {
   try {
-    const { x_ft, y_ft, is_in, kmh, player_id, shot_type } = readPayload(new JsonReader(json));
+    const { x_ft, y_ft, is_in, kmh, player_id, shot_type } = payloadColumns(json);
     return {
       x: numberOf(x_ft),
       y: numberOf(y_ft),
-      isIn: typeof is_in === 'boolean' ? is_in : undefined,
+      isIn: is_in,
       kmh: numberOf(kmh),
       playerId: nameOf(player_id),
       shotType: nameOf(shot_type),
@@ -31,10 +30,10 @@ export function payloadOf(json: string): Payload | undefined {
   }
 }
 
-function numberOf(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+function numberOf(value: number | undefined): number | undefined {
+  return Number.isFinite(value) ? value : undefined;
 }
 
-function nameOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value.slice(0, NAME_CHARS) : undefined;
+function nameOf(value: string | undefined): string | undefined {
+  return value?.slice(0, NAME_CHARS) || undefined;
 }

@@ -13,12 +13,13 @@ interface Shown {
   readonly clockOffsetS: number | null;
   readonly isSilent: boolean | null;
   readonly events: number;
+  readonly oddEvents: number;
 }
 
 /** @param sources those that keep their labels come first. @param nowMs by the box's clock. */
 export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number): ValueFamily[] {
   const all = sources.map((source): Shown => {
-    const { court_id, source: name, state, quietS, clockOffsetS, events } = source;
+    const { court_id, source: name, state, quietS, clockOffsetS, events, oddEvents } = source;
     return {
       labels: { court_id, source: name },
       // By the current clock: it may have been set since.
@@ -26,6 +27,7 @@ export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number):
       clockOffsetS,
       isSilent: state === 'unknown' ? null : state === 'silent',
       events,
+      oddEvents,
     };
   });
   const rest = all.slice(NAMED_MAX);
@@ -52,6 +54,11 @@ export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number):
       'Events of the source that were stored.',
       samples(({ events }) => events),
     ),
+    counters(
+      'courtd_source_odd_payload_events_total',
+      'Events of the source with a known payload field of another type.',
+      samples(({ oddEvents }) => oddEvents),
+    ),
   ];
 }
 
@@ -77,5 +84,6 @@ function together(sources: readonly Shown[]): Shown {
     clockOffsetS: offsets.sort((a, b) => Math.abs(b) - Math.abs(a))[0] ?? null,
     isSilent: sources.some(({ isSilent }) => isSilent),
     events: sources.reduce((sum, { events }) => sum + events, 0),
+    oddEvents: sources.reduce((sum, { oddEvents }) => sum + oddEvents, 0),
   };
 }

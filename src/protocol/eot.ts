@@ -22,13 +22,11 @@ const END_S = daysSinceEpoch({ year: EOT_YEARS.last + 1, month: 1, day: 1 }) * 8
  */
 export function eotToNs(text: string): bigint | undefined {
   if (text.length > EOT_CHARS || !EOT_SHAPE.test(text)) return undefined;
-  const date = dateOf(text);
-  const daySeconds = timeOfDay(text);
-  const offset = offsetMinutes(text);
+  const { date, daySeconds, offset, fraction } = partsOf(text);
   if (!isRealDate(date) || daySeconds === undefined || offset === undefined) return undefined;
   const seconds = daysSinceEpoch(date) * 86_400 + daySeconds - offset * 60;
   if (seconds < FIRST_S || seconds >= END_S) return undefined;
-  return BigInt(seconds) * NS_PER_S + BigInt(fractionOf(text));
+  return BigInt(seconds) * NS_PER_S + BigInt(fraction);
 }
 
 /** @returns the rule that an invalid eot breaks, as the end of a sentence that starts with "eot". */
@@ -37,13 +35,13 @@ export function eotFault(text: string): string {
   if (text.length > EOT_CHARS) return `must be at most ${EOT_CHARS} characters`;
   if (EOT_SHAPE.test(`${text}Z`)) return `must end with a time zone offset, ${example}`;
   if (!EOT_SHAPE.test(text)) return `must be an ISO 8601 time with an offset, ${example}`;
-  const date = dateOf(text);
+  const { date, daySeconds, offset } = partsOf(text);
   const inYears = `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}, in UTC`;
   // An offset may take it into the year before or after.
   if (date.year < EOT_YEARS.first - 1 || date.year > EOT_YEARS.last + 1) return inYears;
   if (!isRealDate(date)) return 'must be a real calendar date';
-  if (offsetMinutes(text) === undefined) return 'must have an offset of at most 23:59';
-  if (timeOfDay(text) === undefined) return 'must be a time of day from 00:00:00 to 23:59:60, or 24:00:00';
+  if (offset === undefined) return 'must have an offset of at most 23:59';
+  if (daySeconds === undefined) return 'must be a time of day from 00:00:00 to 23:59:60, or 24:00:00';
   return inYears;
 }
 
@@ -53,25 +51,30 @@ interface CalendarDate {
   readonly day: number;
 }
 
-/** The functions below take a text that matches EOT_SHAPE. @returns 1 where its parts are separated: each then stands further behind. */
-function separators(text: string): 0 | 1 {
-  return text[4] === '-' ? 1 : 0;
-}
-
-function dateOf(text: string): CalendarDate {
-  const step = separators(text);
-  const [month, day] = [4 + step, 6 + 2 * step];
-  return { year: digits(text, 0, 4), month: digits(text, month, month + 2), day: digits(text, day, day + 2) };
+/** @param text that matches EOT_SHAPE. @returns its parts: whole seconds since midnight, minutes east of UTC, nanoseconds of the fraction. */
+function partsOf(text: string) {
+  // The parts of the extended form are separated: each stands further behind.
+  const step = text.charCodeAt(4) === HYPHEN ? 1 : 0;
+  const date = {
+    year: digits(text, 0, 4),
+    month: digits(text, 4 + step, 6 + step),
+    day: digits(text, 6 + 2 * step, 8 + 2 * step),
+  };
+  const hour = digits(text, 9 + 2 * step, 11 + 2 * step);
+  const minute = digits(text, 11 + 3 * step, 13 + 3 * step);
+  const secondAt = 13 + 4 * step;
+  const hasSecond = step === 1 ? text.charCodeAt(16) === COLON : isDigit(text, 13);
+  const second = hasSecond ? digits(text, secondAt, secondAt + 2) : 0;
+  return {
+    date,
+    daySeconds: secondsOf(text, hour, minute, second),
+    offset: offsetMinutes(text),
+    fraction: hasSecond ? fractionOf(text, secondAt + 2) : 0,
+  };
 }
 
 /** @returns whole seconds since midnight, or undefined where no clock shows that time. */
-function timeOfDay(text: string): number | undefined {
-  const step = separators(text);
-  const [hourAt, minuteAt, secondAt] = [9 + 2 * step, 11 + 3 * step, 13 + 4 * step];
-  const hour = digits(text, hourAt, hourAt + 2);
-  const minute = digits(text, minuteAt, minuteAt + 2);
-  const hasSeconds = step === 1 ? text[16] === ':' : isDigit(text, 13);
-  const second = hasSeconds ? digits(text, secondAt, secondAt + 2) : 0;
+function secondsOf(text: string, hour: number, minute: number, second: number): number | undefined {
   // Second 60 (a leap second) counts as the next second: the sum carries over. 24:00 is the end of the day.
   const isEnd = hour === 24 && minute === 0 && second === 0 && !FRACTION_ABOVE_0.test(text);
   return isEnd || (hour <= 23 && minute <= 59 && second <= 60)
@@ -80,6 +83,7 @@ function timeOfDay(text: string): number | undefined {
 }
 
 const FRACTION_ABOVE_0 = /[.,]0*[1-9]/;
+const [HYPHEN, COLON, POINT, COMMA, UPPER_Z, LOWER_Z] = [0x2d, 0x3a, 0x2e, 0x2c, 0x5a, 0x7a];
 
 function isRealDate({ year, month, day }: CalendarDate): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month);
@@ -100,23 +104,23 @@ function daysSinceEpoch({ year, month, day }: CalendarDate): number {
 
 /** @returns minutes east of UTC, or undefined where the offset is above 23:59. */
 function offsetMinutes(text: string): number | undefined {
-  const last = text[text.length - 1];
-  if (last === 'Z' || last === 'z') return 0;
+  const last = text.charCodeAt(text.length - 1);
+  if (last === UPPER_Z || last === LOWER_Z) return 0;
   // The hyphens of the date are before it.
   const start = Math.max(text.indexOf('+', 13), text.indexOf('-', 13));
   const hours = digits(text, start + 1, start + 3);
   const minutes = text.length > start + 3 ? digits(text, text.length - 2, text.length) : 0;
   if (hours > 23 || minutes > 59) return undefined;
-  return text[start] === '-' ? -(hours * 60 + minutes) : hours * 60 + minutes;
+  return text.charCodeAt(start) === HYPHEN ? -(hours * 60 + minutes) : hours * 60 + minutes;
 }
 
 /** @returns the fraction of the second in nanoseconds, truncated after nine digits. */
-function fractionOf(text: string): number {
-  const start = 15 + 4 * separators(text);
-  if (text[start] !== '.' && text[start] !== ',') return 0;
+function fractionOf(text: string, from: number): number {
+  const mark = text.charCodeAt(from);
+  if (mark !== POINT && mark !== COMMA) return 0;
   let value = 0;
   let seen = 0;
-  for (let at = start + 1; seen < NS_DIGITS && isDigit(text, at); at++, seen++) {
+  for (let at = from + 1; seen < NS_DIGITS && isDigit(text, at); at++, seen++) {
     value = value * 10 + text.charCodeAt(at) - 48;
   }
   return value * 10 ** (NS_DIGITS - seen);

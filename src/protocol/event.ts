@@ -34,12 +34,22 @@ export const PAYLOAD_FIELDS = [
   'shot_type',
   'swing_type',
 ] as const;
+/** What a field of a payload holds, unless it is odd. */
+export const PAYLOAD_KINDS = {
+  x_ft: 'number',
+  y_ft: 'number',
+  is_in: 'boolean',
+  kmh: 'number',
+  player_id: 'string',
+  shot_type: 'string',
+  swing_type: 'string',
+} as const satisfies Record<(typeof PAYLOAD_FIELDS)[number], 'number' | 'boolean' | 'string'>;
 
 /**
  * No control character (C0, DEL, C1), and no lone surrogate: those would all be stored as U+FFFD, and distinct ids become equal.
- * Compiled with the `u` flag, by Ajv too, so that it counts code points.
+ * Compiled with the `u` flag, by Ajv too, so that it counts code points. Written so that Python, which has no \p, reads it alike.
  */
-export const NAME_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cs}]{1,${NAME_CODE_POINTS}}$`;
+export const NAME_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]{1,${NAME_CODE_POINTS}}$`;
 const NAME = new RegExp(NAME_PATTERN, 'u');
 
 /** @returns whether a text is valid as an event_id, session_id, venue_id, court_id or source. */
@@ -66,6 +76,8 @@ export interface CourtEvent {
   readonly payload: string;
   /** JSON text of an object of the envelope's unknown fields; null where there are none. */
   readonly extra: string | null;
+  /** Known fields of the payload that hold another kind of value, as `oddFields` names them. Not stored. */
+  readonly odd?: readonly string[] | undefined;
 }
 
 const text = (value: string) => JSON.stringify(value);

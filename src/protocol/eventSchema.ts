@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { NAME_CODE_POINTS, REVISION_MAX } from '../base/limits.ts';
 import { EVENT_TYPES, NAME_PATTERN } from './event.ts';
+import type { PayloadValues } from './payload.ts';
 
 /**
  * An event on the wire (spec 2.1 and 2.2; src/http/README.md, "The event"). The `description` of each field is the rule that a
@@ -13,8 +14,22 @@ const Name = Type.String({
   pattern: NAME_PATTERN,
   description: `must be a string of 1 to ${NAME_CODE_POINTS} characters with no control character and no lone surrogate`,
 });
-const OptionalNumber = Type.Optional(Type.Number({ description: 'must be a number' }));
-const OptionalText = Type.Optional(Type.String({ description: 'must be a string' }));
+/** Types are listed so that 1e400 is none of them. */
+const Anything = {
+  type: ['number', 'string', 'boolean', 'object', 'array', 'null'],
+  description: 'must be a number that a double can hold',
+};
+
+/** The one payload that the protocol defines (spec 2.2): nothing else in a payload makes an event invalid. */
+export const BOUNCE_FIELDS = {
+  x_ft: { type: ['number', 'null'], description: 'must be a number' },
+  y_ft: { type: ['number', 'null'], description: 'must be a number' },
+  is_in: { type: ['boolean', 'null'], description: 'must be true or false' },
+};
+
+function payloadWith(fields: object) {
+  return { properties: { payload: { properties: fields } } };
+}
 
 export const EventSchema = Type.Object(
   {
@@ -24,14 +39,15 @@ export const EventSchema = Type.Object(
     court_id: Name,
     eot: Type.String({ description: 'must be a string' }),
     type: Type.Unsafe<(typeof EVENT_TYPES)[number]>({
+      type: 'string',
       enum: EVENT_TYPES,
       description: `must be one of ${EVENT_TYPES.join(', ')}`,
     }),
     confidence: Type.Number({ minimum: 0, maximum: 1, description: 'must be a number from 0 to 1' }),
     source: Name,
     schema_version: Type.String({
-      pattern: '^1\\.[0-9]{1,3}$',
-      description: 'must be a string "1.x" with x of 1 to 3 digits, such as "1.0"',
+      pattern: '^1(?:\\.[0-9]{1,3}){0,2}$',
+      description: 'must be a string "1", "1.x" or "1.x.y" with x and y of 1 to 3 digits, such as "1.0"',
     }),
     revision: Type.Optional(
       Type.Unsafe<number | null>({
@@ -41,21 +57,20 @@ export const EventSchema = Type.Object(
         description: `must be an integer from 0 to ${REVISION_MAX}`,
       }),
     ),
-    payload: Type.Object(
-      {
-        x_ft: OptionalNumber,
-        y_ft: OptionalNumber,
-        kmh: OptionalNumber,
-        is_in: Type.Optional(Type.Boolean({ description: 'must be true or false' })),
-        player_id: OptionalText,
-        shot_type: OptionalText,
-        swing_type: OptionalText,
-      },
-      { description: 'must be an object' },
-    ),
+    payload: Type.Unsafe<PayloadValues>({
+      type: 'object',
+      properties: { kmh: Anything, player_id: Anything, shot_type: Anything, swing_type: Anything },
+      description: 'must be an object',
+    }),
   },
-  { description: 'must be an object' },
+  {
+    description: 'must be an object',
+    if: { required: ['type'], properties: { type: { const: 'BALL_BOUNCE' } } },
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
+    then: payloadWith(BOUNCE_FIELDS),
+    else: payloadWith({ x_ft: Anything, y_ft: Anything, is_in: Anything }),
+  },
 );
 
-/** A valid event; of its payload only the members that the protocol defines. */
+/** A valid event; of its payload only the known fields. */
 export type WireEvent = Static<typeof EventSchema>;

@@ -25,19 +25,12 @@ export class JsonReader extends JsonLexer {
   nameFrom = 0;
   /** Numbers that overflow a double, found since this was last set to undefined. */
   tooLarge: TooLarge | undefined;
-  readonly #keepsDigits: boolean;
   #nameTo = 0;
   #values = 0;
   #depth = 0;
   #depthMax = EVENT_DEPTH_LEVELS;
   /** The path of the current value: see TooLarge. */
   readonly #path: number[] = [];
-
-  /** @param text a string, or valid UTF-8 (not checked). @param numbers what `read` returns for a number: a double, or its text. */
-  constructor(text: Buffer | string, numbers: 'doubles' | 'texts' = 'doubles') {
-    super(text);
-    this.#keepsDigits = numbers === 'texts';
-  }
 
   get isAtEnd(): boolean {
     return this.at >= this.end;
@@ -95,8 +88,7 @@ export class JsonReader extends JsonLexer {
     }
     if (this.isNumber(from)) {
       this.at = this.endOfNumber(from);
-      const digits = this.slice(from, this.at);
-      return this.#keepsDigits ? digits : Number(digits);
+      return Number(this.slice(from, this.at));
     }
     const literal = this.literalAt(from);
     this.at += literal.length;
@@ -111,6 +103,13 @@ export class JsonReader extends JsonLexer {
     const digits = this.slice(from, this.at);
     const exact = String(value);
     return digits === exact || significant(digits) === significant(exact) ? value : Number.NaN;
+  }
+
+  /** Moves behind the current value. @returns its text, as it was sent. @throws {JsonError} */
+  readText(): string {
+    const from = this.at;
+    this.skip();
+    return this.slice(from, this.at);
   }
 
   /** Enters a body's array of events, which does not count as a level: an event in it may be as deep as one sent alone. */

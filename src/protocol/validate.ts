@@ -5,6 +5,7 @@ import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors
 import { isName, NAME_PATTERN } from './event.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { JsonReader } from './jsonReader.ts';
+import type { ReadPayload } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';
 
 /** Rules that this box adds to the protocol. */
@@ -14,17 +15,22 @@ export interface EventRules {
 }
 
 /**
- * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. That the schema is
- * valid is left to a test, because checking it here would take a seventh of the daemon's start.
+ * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. The fast one
+ * leaves the payload to `readPayload`, which has seen its values. That the schema is valid is left to a test, because checking it
+ * here would take a seventh of the daemon's start.
  */
-const isValidWire = new Ajv({ meta: false, validateSchema: false }).compile<WireEvent>(EventSchema);
-const findFaults = new Ajv({ meta: false, validateSchema: false, allErrors: true, verbose: true }).compile(
-  EventSchema,
-);
+const OPTIONS = { meta: false, validateSchema: false, strictTypes: false };
+const isValidEnvelope = new Ajv(OPTIONS).compile<WireEvent & { payload: ReadPayload }>({
+  type: 'object',
+  required: EventSchema.required!,
+  properties: { ...EventSchema.properties, payload: { type: 'object' } },
+});
+const findFaults = new Ajv({ ...OPTIONS, allErrors: true, verbose: true }).compile(EventSchema);
 
 /** The fast check for the valid case. @returns whether an event is valid, but for the format of its `eot` (`eotToNs`). */
 export function isValidEvent(event: unknown, rules: EventRules): event is WireEvent {
-  return isValidWire(event) && (rules.venue === undefined || event.venue_id === rules.venue);
+  if (!isValidEnvelope(event) || (rules.venue !== undefined && event.venue_id !== rules.venue)) return false;
+  return event.payload.oddBits === 0 || findFaults(event);
 }
 
 /**
@@ -89,6 +95,8 @@ interface Faults {
 function faultsOf({ sent, tooLarge }: SentEvent, json: JsonReader, rules: EventRules): Faults {
   const all: Fault[] = [];
   for (const error of findFaults(sent) ? [] : (findFaults.errors ?? [])) {
+    // What `then` or `else` has found is told by itself.
+    if (error.keyword === 'if') continue;
     const fault = { path: pathOf(error), message: messageOf(error) };
     const last = all.at(-1);
     // A fraction out of range breaks two keywords of the schema, and one rule: it is told once.

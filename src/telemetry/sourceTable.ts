@@ -7,6 +7,8 @@ import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
 const DAY_MS = 86_400_000;
+/** How long an odd field is told after the last event with it. */
+const ODD_MS = 3_600_000;
 /** How long a source is remembered after its last request: less where the table is full. */
 const FORGOTTEN_MS = { usually: 30 * DAY_MS, ifFull: 3_600_000 } as const;
 /** How often the table is searched for sources to forget. */
@@ -22,7 +24,7 @@ const NS_PER_MS = 1e6;
 /** Events of a batch whose lateness is sampled, at most. */
 const SAMPLES_PER_REQUEST = 16;
 
-/** A source as in `courtd status --json`; the last two members are only for the screen. */
+/** A source as in `courtd status --json`; the last three members are only for the screen and the problems. */
 export interface SourceReport {
   readonly source: string;
   readonly court_id: string;
@@ -41,6 +43,8 @@ export interface SourceReport {
   readonly quiet_s: number | null;
   /** Events in each of the last sixty minutes, the oldest first. */
   readonly last_hour: readonly number[];
+  /** Known payload fields that held another kind of value within the last hour, such as "kmh as text". */
+  readonly odd_fields: readonly string[];
 }
 
 /** A source for the metrics; null where a value is not known. */
@@ -53,6 +57,8 @@ export interface SourceGauges {
   readonly clockOffsetS: number | null;
   /** Events stored since the source became known. */
   readonly events: number;
+  /** Events that had an odd payload field, since then. */
+  readonly oddEvents: number;
 }
 
 class Source implements Rhythm {
@@ -64,6 +70,9 @@ class Source implements Rhythm {
   lastAt = 0;
   runningSince = 0;
   events = 0;
+  oddEvents = 0;
+  /** When each odd field last came: there are as many at most as fields times kinds of values. */
+  readonly odd = new Map<string, number>();
   /** When a request of it was last seen, even a refused one. */
   seenAt: number;
   readonly knownAt: number;
@@ -120,13 +129,19 @@ class Source implements Rhythm {
     const stride = Math.ceil((end - begin) / SAMPLES_PER_REQUEST);
     let leastMs = Number.POSITIVE_INFINITY;
     for (let i = begin; i < end; i++) {
-      const { type, eotNs } = events[i]!;
+      const { type, eotNs, odd } = events[i]!;
       this.day.add(now, kindOf(type), 1);
+      if (odd !== undefined) this.#wasOdd(odd, now);
       const lateMs = receivedMs - Number(eotNs) / NS_PER_MS;
       if (lateMs < leastMs) leastMs = lateMs;
       if ((i - begin) % stride === 0) this.lateness.add(lateMs);
     }
     this.lateness.noteLeast(now, leastMs);
+  }
+
+  #wasOdd(fields: readonly string[], now: number): void {
+    this.oddEvents++;
+    for (const field of fields) this.odd.set(field, now);
   }
 
   count(now: number, events: number): void {
@@ -143,6 +158,7 @@ class Source implements Rhythm {
       quietS: this.moments > 0 ? (now - this.lastAt) / 1_000 : null,
       clockOffsetS: seconds(this.lateness.clockOffsetMs(now)),
       events: this.events,
+      oddEvents: this.oddEvents,
     };
   }
 
@@ -173,6 +189,7 @@ class Source implements Rhythm {
       refused_last_day: this.day.sum(now, REFUSED),
       quiet_s: hasCome ? Math.round((now - this.lastAt) / 1_000) : null,
       last_hour: this.hour.series(now, ALL),
+      odd_fields: [...this.odd].filter(([, at]) => now - at <= ODD_MS).map(([field]) => field),
     };
   }
 }

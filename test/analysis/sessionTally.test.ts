@@ -109,6 +109,20 @@ t.test('half a court has the lines of its half, whichever end y counts from', (t
   t.end();
 });
 
+t.test('a field of another type counts as in the columns of an export', (t) => {
+  const at = (x_ft: unknown, player_id: unknown, is_in?: unknown) =>
+    read({ type: 'PLAYER_POSITION' }, { x_ft, y_ft: 2, player_id, is_in });
+  const tally = tallyOf([
+    ...[at(1, 7), at(1, true), at(1, null), at(1, ['Ann'])],
+    ...[at('1', 'Ben'), at(null, 'Ben')],
+    read({ type: 'BALL_BOUNCE', eotMs: 1 }, { x_ft: 1, y_ft: 2, is_in: null, shot_type: 8 }),
+  ]);
+  t.strictSame([...tally.positions.keys()], ['7', 'true', 'no player_id']);
+  t.equal(tally.positionsLeftOut, 2);
+  t.match(tally.landings(), [['8', { counts: { in: 0, out: 0, 'not judged': 1 } }]]);
+  t.end();
+});
+
 t.test('a landing outside the frame is listed with its own position, and is in every count', (t) => {
   const tally = tallyOf([bounce(1, 10, 30), bounce(2, -5.01, 30), bounce(3, 10, 1e300, { eventId: 'far' })]);
   const { outside } = tally.frames.found();

@@ -10,8 +10,7 @@ import { SessionTotals } from '../../src/cli/export/sessionTotals.ts';
 import { CELL_CHARS, STYLES } from '../../src/cli/export/xlsxSheet.ts';
 import { writeArchive, ZipEntry } from '../../src/cli/export/zipArchive.ts';
 import { ScratchFile } from '../../src/cli/terminal/scratchFile.ts';
-import { JsonReader } from '../../src/protocol/jsonReader.ts';
-import { readPayload } from '../../src/protocol/sentEvent.ts';
+import { payloadColumns } from '../../src/protocol/payload.ts';
 import { type Cleanup, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
@@ -206,7 +205,7 @@ t.test(
     const totals = new SessionTotals();
     for (const player_id of [name, 'zoe']) {
       const hit = read({ type: 'BALL_HIT', courtId: court }, { player_id });
-      totals.add(hit, readPayload(new JsonReader(hit.payload)));
+      totals.add(hit, payloadColumns(hit.payload));
     }
     t.strictSame(totals.rows().at(-1), ['Events of court', 2, court]);
     t.strictSame(

@@ -165,6 +165,30 @@ t.test('clocks: who is off is named, and where all are off alike it may be the b
   t.equal(alike.problems.length, 2);
 });
 
+t.test('odd payload fields: the camera, the fields and what they held are named', async (t) => {
+  const daemon = await Daemon.start(t);
+  const odd = (source: string, payload: object, type = 'BALL_SPEED') =>
+    daemon.post(event({ source, court_id: 'court-3', type, payload, eot: onTime() }));
+  t.equal((await odd('court-3-cam', { kmh: '91.5' })).status, 202);
+  await odd('court-3-cam', { kmh: '92', player_id: 7 });
+  await odd('plain', { kmh: 91.5, player_id: null, spin: 'top' });
+  const refused = await odd('refused', { kmh: 'fast', is_in: 1 }, 'BALL_BOUNCE');
+  t.equal(refused.status, 400, 'what is refused is told as that');
+  const { exit, status } = await statusOf(t, daemon.data);
+  t.equal(exit, 1);
+  t.equal(status.state, 'attention');
+  t.strictSame(codes(status), ['refused', 'odd_payload']);
+  t.match(status.problems[1], {
+    level: 'warn',
+    message: 'court-3-cam on court-3 sends kmh as text, player_id as a number.',
+    advice: /^Tell the vendor of the camera: the events are stored as they came/,
+  });
+  const { stdout } = await daemon.command('metrics');
+  const labels = (source: string) => `{court_id="court-3",source="${source}"}`;
+  t.match(stdout, `courtd_source_odd_payload_events_total${labels('court-3-cam')} 2\n`);
+  t.match(stdout, `courtd_source_odd_payload_events_total${labels('plain')} 0\n`);
+});
+
 t.test('refusals: the message names the source, or the address and who is known there', async (t) => {
   const daemon = await Daemon.start(t);
   // One name on several courts is one name.

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { EVENT_TYPES, PAYLOAD_FIELDS } from '../../src/protocol/event.ts';
 import { canonical } from '../harness/arbitraryJson.ts';
 import { show } from '../harness/badRequests.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -57,7 +58,7 @@ t.test('the bounds themselves are valid', async (t) => {
     ...['0', '1', '0.0', '1.0', '1e0', '5e-324', '0.9999999999999999'].map((confidence) => ({ confidence })),
     ...['0', '2147483648', '9007199254740991', '1.0', '1e3', '10e-1'].map((revision) => ({ revision })),
     ...['9007199254740991.000', '9.007199254740991e15', '1773500966535.0'].map((revision) => ({ revision })),
-    ...['1.0', '1.9', '1.00', '1.999'].map((version) => ({ schema_version: name(version) })),
+    ...['1', '1.0', '1.9', '1.00', '1.999', '1.2.345'].map((version) => ({ schema_version: name(version) })),
     ...['\u{1f3be}', 'n'].map((unit) => ({
       event_id: name(unit.repeat(256)),
       source: name(unit.repeat(256)),
@@ -191,6 +192,21 @@ t.test('any payload that is an object is kept, down to 32 levels', async (t) => 
     `{"a":${deep}}`,
   ];
   await comeBack(t, ...payloads.map((payload) => ({ payload })), { payload: '{}', more: `[${deep}]` });
+});
+
+t.test('a payload is refused for nothing but the place and verdict of a bounce', async (t) => {
+  const values = ['null', '7', '-0.10', '"text"', '""', 'true', '[]', '[1]', '{}', '{"a":1}'];
+  const numbers = ['x_ft', 'y_ft', 'is_in'];
+  const rows = EVENT_TYPES.flatMap((type) =>
+    PAYLOAD_FIELDS.filter((name) => type !== 'BALL_BOUNCE' || !numbers.includes(name)).flatMap((name) =>
+      values.map((value) => ({ type: JSON.stringify(type), payload: `{"${name}":${value},"n":1.50}` })),
+    ),
+  );
+  const nulls = `{${PAYLOAD_FIELDS.map((name) => `"${name}":null`)}}`;
+  const body = [...rows, { payload: nulls }].map((fields) => eventText(fields, { session_id: 'any' }));
+  t.equal((await answerOf(daemon.post(`[${body}]`))).body, `{"accepted":${body.length},"duplicates":0}`);
+  const payloads = (await daemon.exported('any')).map((line) => /"payload":(.*)}$/.exec(line)?.[1]);
+  t.strictSame(payloads, [...rows.map(({ payload }) => payload), nulls], 'byte for byte');
 });
 
 t.test('an eot in every form is kept as it was sent', async (t) => {

@@ -156,7 +156,15 @@ t.test('metrics of a box', async (t) => {
 });
 
 const camera = (i: number, given: Partial<SourceGauges> = {}): SourceGauges => ({
-  ...{ source: `cam-${i}`, court_id: 'court-1', state: 'sending', quietS: i, clockOffsetS: 0, events: 1 },
+  ...{
+    source: `cam-${i}`,
+    court_id: 'court-1',
+    state: 'sending',
+    quietS: i,
+    clockOffsetS: 0,
+    events: 1,
+    oddEvents: 2,
+  },
   ...given,
 });
 
@@ -169,13 +177,14 @@ t.test('200 cameras have labels of their own, and the others are together', asyn
   const other = (name: string) =>
     families.get(name)!.find(({ labels }) => labels.source === 'other' && labels.court_id === 'other')?.value;
   t.equal(other('courtd_source_events_total'), 800);
+  t.equal(other('courtd_source_odd_payload_events_total'), 1_600);
   t.equal(other('courtd_source_silent'), 1);
   t.equal(other('courtd_source_clock_offset_seconds'), -252);
   t.equal(other('courtd_source_last_event_timestamp_seconds'), 9_997);
   const few = sourceFamilies([camera(1, { state: 'unknown', quietS: null, clockOffsetS: null })], 0);
   t.strictSame(
     few.map(({ samples }) => samples.length),
-    [0, 0, 0, 1],
+    [0, 0, 0, 1, 1],
   );
 });
 

@@ -36,9 +36,11 @@ t.test('one event is read into what the store keeps', async (t) => {
       revision: 3,
       payload: '{"x_ft":12.5,"y_ft":-3.25,"is_in":true}',
       extra: '{"camera":7}',
+      odd: undefined,
     },
   ]);
-  t.match(decodeBatch(json(event({ revision: undefined }))), [{ revision: 0, extra: null }]);
+  for (const revision of [undefined, null])
+    t.match(decodeBatch(json(event({ revision }))), [{ revision: 0, extra: null }]);
 });
 
 t.test('an array is read in its order, and an empty one is valid', async (t) => {

@@ -58,12 +58,16 @@ const ENVELOPE: readonly Bounds[] = [
   },
   {
     fields: ['schema_version'],
-    good: ['1.0', '1.9', '1.10', '1.999', '1.00'],
+    good: ['1', '1.0', '1.9', '1.10', '1.999', '1.00', '1.0.0', '1.2.345', '1.999.999'],
     bad: [
       ...[
         '',
-        '1',
         '1.',
+        '1..0',
+        '1.0.',
+        '1.0.1000',
+        '1.0.0.0',
+        '10',
         '.0',
         '1.1000',
         '2.0',
@@ -71,7 +75,6 @@ const ENVELOPE: readonly Bounds[] = [
         '11.0',
         '01.0',
         'v1.0',
-        '1.0.0',
         '1.x',
         '1,0',
         '1x0',
@@ -95,17 +98,14 @@ const ENVELOPE: readonly Bounds[] = [
   },
 ];
 
+/** Of a bounce: in the payload of another type, and in another field, anything goes but a number that is too large. */
 const PAYLOAD: readonly Bounds[] = [
+  { fields: ['x_ft', 'y_ft'], good: [undefined, null, 0, -1.5], bad: ['1', '', true, [], {}, TOO_LARGE] },
+  { fields: ['is_in'], good: [undefined, null, true, false], bad: [0, 1, 'true', '', [], {}, TOO_LARGE] },
   {
-    fields: ['x_ft', 'y_ft', 'kmh'],
-    good: [undefined, 0, -1.5],
-    bad: [null, '1', '', true, [], {}, TOO_LARGE],
-  },
-  { fields: ['is_in'], good: [undefined, true, false], bad: [null, 0, 1, 'true', '', [], {}] },
-  {
-    fields: ['player_id', 'shot_type', 'swing_type'],
-    good: [undefined, '', BALL],
-    bad: [null, 1, true, [], {}],
+    fields: ['kmh', 'player_id', 'shot_type', 'swing_type'],
+    good: [undefined, null, 0, '', BALL, true, [], {}],
+    bad: [TOO_LARGE, -TOO_LARGE],
   },
 ];
 

@@ -223,7 +223,6 @@ t.test('where a body is broken is told in bytes', async (t) => {
 
 t.test('the names that are looked for are those of the schema, and each is found', async (t) => {
   t.strictSame([...ENVELOPE_FIELDS].sort(), Object.keys(EventSchema.properties).sort());
-  t.strictSame([...PAYLOAD_FIELDS].sort(), Object.keys(EventSchema.properties.payload.properties).sort());
   for (const fields of [ENVELOPE_FIELDS, PAYLOAD_FIELDS]) {
     const names = new MemberNames(fields);
     for (const [i, name] of fields.entries()) {

@@ -180,8 +180,8 @@ t.test('a number for a text is told that it must be a string, and no more', asyn
 });
 
 t.test('a schema_version that is a number, or anything else, is told which ones are accepted', async (t) => {
-  for (const schema_version of [1, 2.5, null, '1', '2.0']) {
-    const message = `must be a string "1.x" with x of 1 to 3 digits, such as "1.0", was ${show(schema_version)}`;
+  for (const schema_version of [1, 2.5, null, '1.', '2.0']) {
+    const message = `must be a string "1", "1.x" or "1.x.y" with x and y of 1 to 3 digits, such as "1.0", was ${show(schema_version)}`;
     t.strictSame(details(event({ schema_version })), [{ path: 'schema_version', message }]);
   }
 });
@@ -190,7 +190,7 @@ t.test('what is in a list is not quoted, but its kind and length are', async (t)
   const list = Array.from({ length: 3 }, () => [1, { a: 2 }]);
   t.match(details(event({ source: list })), [{ message: /was an array of 3$/ }]);
   t.match(details(event({ source: [] })), [{ message: /was an array of 0$/ }]);
-  t.match(details(event({ payload: { kmh: { a: 1 } } })), [{ message: 'must be a number, was an object' }]);
+  t.match(details(event({ payload: { x_ft: { a: 1 } } })), [{ message: 'must be a number, was an object' }]);
 });
 
 t.test('an object around the events is told to be left out', async (t) => {
@@ -231,6 +231,6 @@ t.test('NaN, a second value and an empty body are told what to send instead', as
 });
 
 t.test('the schema, which no start of the daemon checks, is a valid JSON Schema', (t) => {
-  t.doesNotThrow(() => new Ajv({ validateSchema: true }).compile(EventSchema));
+  t.doesNotThrow(() => new Ajv({ validateSchema: true, strictTypes: false }).compile(EventSchema));
   t.end();
 });

@@ -111,6 +111,23 @@ t.test('a camera that often pauses for ten minutes is not missed for that', (t) 
   t.end();
 });
 
+t.test('an odd field is told until an hour has passed without one, and again when it comes', (t) => {
+  const { table } = new Venue();
+  const send = (atS: number, ...odd: string[]) =>
+    table.stored('c', [{ ...sent('a'), ...(odd.length > 0 && { odd }) }], WALL, atS * S);
+  const told = (atS: number) => table.report(atS * S, WALL)[0]?.odd_fields;
+  send(0, 'kmh as text', 'player_id as a number');
+  send(1_800, 'kmh as text');
+  send(3_599);
+  t.strictSame(told(3_600), ['kmh as text', 'player_id as a number']);
+  t.strictSame(told(3_601), ['kmh as text']);
+  t.strictSame(told(5_401), []);
+  send(6_000, 'kmh as text');
+  t.strictSame(told(6_000), ['kmh as text']);
+  t.match(table.gauges(6_000 * S), [{ events: 4, oddEvents: 3 }]);
+  t.end();
+});
+
 t.test('another court that plays says nothing of this one', (t) => {
   const { table } = new Venue();
   for (let now = 0; now < 20 * S; now += 250) table.stored('c', [sent('a'), sent('b', 'court-2')], WALL, now);

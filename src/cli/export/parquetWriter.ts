@@ -3,8 +3,7 @@ import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter as RowGroups } from 'hyparquet-writer';
 import { courtdVersion } from '../../base/version.ts';
 import { eotToNs } from '../../protocol/eot.ts';
-import { JsonReader } from '../../protocol/jsonReader.ts';
-import { readPayload } from '../../protocol/sentEvent.ts';
+import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import type { Sink } from '../terminal/sinks.ts';
 import { COLUMNS, dictionaryEntries, EOT_TEXT } from './columns.ts';
@@ -17,7 +16,6 @@ import type { EventWriter } from './eventWriter.ts';
 const GROUP_EVENTS = 20_000;
 const GROUP_BYTES = 16 * 1024 ** 2;
 
-type Payload = ReturnType<typeof readPayload>;
 type Value = string | number | bigint | boolean | null;
 
 const NS_PER_MS = 1_000_000n;
@@ -35,13 +33,12 @@ const TIME = {
 interface Typed {
   readonly type: typeof TEXT | typeof DOUBLE | typeof BOOLEAN | typeof INTEGER | typeof TIME;
   /** null: the column may be without a value. */
-  readonly valueOf: (event: ReadEvent, payload: Payload) => Value;
+  readonly valueOf: (event: ReadEvent, payload: PayloadColumns) => Value;
   readonly isOptional?: true;
 }
 
-/** A known field of the payload: of its own type where it is there, since an event is valid. */
-function ofPayload(name: keyof Payload, type: Typed['type']): Typed {
-  return { type, valueOf: (_, payload) => (payload[name] ?? null) as Value, isOptional: true };
+function ofPayload(name: keyof PayloadColumns, type: Typed['type']): Typed {
+  return { type, valueOf: (_, payload) => payload[name] ?? null, isOptional: true };
 }
 
 const TYPED: Readonly<Record<string, Typed>> = {
@@ -96,7 +93,7 @@ export class ParquetWriter implements EventWriter {
 
   async write(events: readonly ReadEvent[]): Promise<void> {
     for (const event of events) {
-      const payload = readPayload(new JsonReader(event.payload));
+      const payload = payloadColumns(event.payload);
       for (let i = 0; i < VALUES_OF.length; i++) this.#columns[i]!.push(VALUES_OF[i]!(event, payload));
       this.#events++;
       this.#jsonBytes += event.payload.length + (event.extra?.length ?? 0);

@@ -1,6 +1,6 @@
 import { NamedTallies } from '../../analysis/namedTallies.ts';
 import { EVENT_TYPES } from '../../protocol/event.ts';
-import type { readPayload } from '../../protocol/sentEvent.ts';
+import type { PayloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import type { CellValue, Time } from './xlsxSheet.ts';
 
@@ -39,7 +39,7 @@ export class SessionTotals {
   readonly #bounces = { in: 0, out: 0 };
   #fastest: number | undefined;
 
-  add(event: ReadEvent, payload: ReturnType<typeof readPayload>): void {
+  add(event: ReadEvent, payload: PayloadColumns): void {
     const time = { ms: event.eotMs, text: event.eot };
     this.#events++;
     this.#first ??= time;
@@ -47,14 +47,14 @@ export class SessionTotals {
     this.#types.set(event.type, (this.#types.get(event.type) ?? 0) + 1);
     this.#courts.of(event.courtId).events++;
     if (event.type === 'BALL_BOUNCE' && payload.is_in !== undefined) {
-      this.#bounces[payload.is_in === true ? 'in' : 'out']++;
+      this.#bounces[payload.is_in ? 'in' : 'out']++;
     }
-    if (event.type === 'BALL_SPEED' && typeof payload.kmh === 'number') {
+    if (event.type === 'BALL_SPEED' && payload.kmh !== undefined) {
       this.#fastest = Math.max(this.#fastest ?? payload.kmh, payload.kmh);
     }
     const kind = COUNTED_AS[event.type];
     const { player_id } = payload;
-    if (kind === undefined || typeof player_id !== 'string') return;
+    if (kind === undefined || player_id === undefined) return;
     const player = this.#players.of(player_id.length > NAME_CHARS ? OTHERS : player_id);
     player[kind]++;
     player.first ??= time;

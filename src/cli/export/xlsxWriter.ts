@@ -1,6 +1,5 @@
 import { courtdVersion } from '../../base/version.ts';
-import { JsonReader } from '../../protocol/jsonReader.ts';
-import { readPayload } from '../../protocol/sentEvent.ts';
+import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { counted, isoTime } from '../terminal/output.ts';
 import { ScratchFile } from '../terminal/scratchFile.ts';
@@ -8,10 +7,8 @@ import type { Sink } from '../terminal/sinks.ts';
 import { DICTIONARY, PLAYER_COLUMNS } from './columns.ts';
 import type { EventWriter } from './eventWriter.ts';
 import { SessionTotals } from './sessionTotals.ts';
-import { type CellValue, type Sheet, type SheetColumn, STYLES } from './xlsxSheet.ts';
+import { type Sheet, type SheetColumn, STYLES } from './xlsxSheet.ts';
 import { Workbook } from './xlsxWorkbook.ts';
-
-type Payload = ReturnType<typeof readPayload>;
 
 /** Widths in characters, by column; ids are often a UUID. */
 const WIDTHS: Readonly<Record<string, number>> = {
@@ -68,7 +65,7 @@ export class XlsxWriter implements EventWriter {
   /** @param events current revisions only. */
   async write(events: readonly ReadEvent[]): Promise<void> {
     for (const event of events) {
-      const payload = readPayload(new JsonReader(event.payload));
+      const payload = payloadColumns(event.payload);
       this.#totals.add(event, payload);
       this.#lists.get(event.type)?.add(event, payload);
     }
@@ -122,24 +119,23 @@ class EventList {
   /** Without those of names. */
   rows = 0;
   readonly #workbook: Workbook;
-  readonly #fields: readonly (keyof Payload)[];
+  readonly #fields: readonly (keyof PayloadColumns)[];
   #sheet: Sheet;
 
-  constructor(workbook: Workbook, title: string, fields: readonly (keyof Payload)[]) {
+  constructor(workbook: Workbook, title: string, fields: readonly (keyof PayloadColumns)[]) {
     this.#workbook = workbook;
     this.#fields = fields;
     this.#sheet = this.#open(title);
   }
 
-  add(event: ReadEvent, payload: Payload): void {
+  add(event: ReadEvent, payload: PayloadColumns): void {
     if (this.#sheet.isFull) {
       this.end();
       this.#sheet = this.#open(`${this.titles[0]} ${this.titles.length + 1}`);
     }
     this.rows++;
     const { eotMs, eot, courtId, source, confidence, revision, eventId } = event;
-    // Of a valid payload: a string, a number or a boolean, where it is there.
-    const values = this.#fields.map((field) => payload[field] as CellValue);
+    const values = this.#fields.map((field) => payload[field]);
     this.#sheet.row([{ ms: eotMs, text: eot }, courtId, source, ...values, confidence, revision, eventId]);
   }
 

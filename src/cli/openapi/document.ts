@@ -1,7 +1,7 @@
 import { BATCH_EVENTS, BODY_BYTES, PORT } from '../../base/limits.ts';
 import { REQUEST_EXAMPLES } from './examples.ts';
 import { problemResponses } from './problems.ts';
-import { ACCEPTED_SCHEMA, EVENT_SCHEMA, PROBLEM_SCHEMA } from './schemas.ts';
+import { ACCEPTED_SCHEMA, EVENT_SCHEMAS, PROBLEM_SCHEMA } from './schemas.ts';
 
 /** @param version of courtd. @returns the OpenAPI 3.1 document of the one endpoint: JSON values only. */
 export function openapiDocument(version: string) {
@@ -36,7 +36,7 @@ export function openapiDocument(version: string) {
           description: "The venue's token. Treat it like a password, and never put it into the URL.",
         },
       },
-      schemas: { Event: EVENT_SCHEMA, Accepted: ACCEPTED_SCHEMA, Problem: PROBLEM_SCHEMA },
+      schemas: { ...EVENT_SCHEMAS, Accepted: ACCEPTED_SCHEMA, Problem: PROBLEM_SCHEMA },
     },
   };
 }

@@ -2,10 +2,14 @@ import type { TSchema } from '@sinclair/typebox';
 import { EOT_CHARS, LISTED_EVENTS, LISTED_FAULTS } from '../../base/limits.ts';
 import { EOT_SHAPE } from '../../protocol/eot.ts';
 import { PROBLEMS } from '../../protocol/errors.ts';
-import { EventSchema } from '../../protocol/eventSchema.ts';
+import { EVENT_TYPES, type PAYLOAD_FIELDS, PAYLOAD_KINDS } from '../../protocol/event.ts';
+import { BOUNCE_FIELDS, EventSchema } from '../../protocol/eventSchema.ts';
 import { type Field, MEANINGS } from '../../protocol/meanings.ts';
 
 /** The schemas of the document (JSON Schema 2020-12). That of an event is the one that courtd validates with. */
+
+type EventType = (typeof EVENT_TYPES)[number];
+type PayloadField = (typeof PAYLOAD_FIELDS)[number];
 
 /** Puts the meaning of a field before its rule. */
 function described(name: Field, schema: TSchema): TSchema {
@@ -23,12 +27,14 @@ function describedAll(properties: Readonly<Record<string, TSchema>>): Record<str
   );
 }
 
-const { payload, eot, ...others } = EventSchema.properties;
+const { payload, eot, type, ...others } = EventSchema.properties;
 
-export const EVENT_SCHEMA = {
-  ...EventSchema,
+/** What all events have: that of each type is made of it. */
+export const ENVELOPE_SCHEMA = {
+  type: 'object',
   description:
-    'A court event. Fields that are not listed, here and in `payload`, are kept and returned by an export.',
+    'Of every event, whatever its type. Fields that are not listed are kept, and returned by an export.',
+  required: EventSchema.required,
   properties: {
     ...describedAll(others),
     eot: {
@@ -38,8 +44,65 @@ export const EVENT_SCHEMA = {
       pattern: EOT_SHAPE.source,
       maxLength: EOT_CHARS,
     },
-    payload: { ...described('payload', payload), properties: describedAll(payload.properties) },
+    type: described('type', type),
+    payload: { type: 'object', description: described('payload', payload).description },
   },
+};
+
+/** The fields that are usual with each type. The vendor's guide has the same table. */
+export const USUAL_FIELDS: Readonly<Record<EventType, readonly PayloadField[]>> = {
+  BALL_BOUNCE: ['x_ft', 'y_ft', 'is_in'],
+  BALL_HIT: ['player_id', 'shot_type', 'swing_type'],
+  BALL_SPEED: ['kmh'],
+  PLAYER_POSITION: ['player_id', 'x_ft', 'y_ft'],
+  PLAYER_IDENTITY: ['player_id'],
+};
+
+const IN_WORDS = { number: ': a number', boolean: '', string: ': a string' } as const;
+
+/** Only the payload of a bounce is typed: a document that is stricter than the box would have a client drop events that it takes. */
+function payloadOf(type: EventType) {
+  const isTyped = type === 'BALL_BOUNCE';
+  const properties = USUAL_FIELDS[type].map((name) => {
+    const { meaning, unit } = MEANINGS[name];
+    const what = `${capital(meaning)}${IN_WORDS[PAYLOAD_KINDS[name]]}${unit === undefined ? '' : `, in ${unit}`}.`;
+    const otherwise = ' Of another type it is kept, and its column in an export is empty or has its text.';
+    const bounce = BOUNCE_FIELDS[name as keyof typeof BOUNCE_FIELDS];
+    return [name, isTyped ? { type: bounce.type, description: what } : { description: what + otherwise }];
+  });
+  return {
+    type: 'object',
+    description: `Usual with ${type}. Null is as absent, and fields that are not listed are kept.`,
+    properties: Object.fromEntries(properties),
+  };
+}
+
+/** `BALL_BOUNCE` is the schema `BallBounce`. */
+function schemaName(type: EventType): string {
+  return type.replace(/_?([A-Z])([A-Z]*)/g, (_, first: string, rest: string) => first + rest.toLowerCase());
+}
+
+const REFERENCES = EVENT_TYPES.map((type) => [type, `#/components/schemas/${schemaName(type)}`] as const);
+
+/** The schema of an event, and that of each type. */
+export const EVENT_SCHEMAS = {
+  Event: {
+    description: 'A court event: its `type` says which payload is usual.',
+    oneOf: REFERENCES.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(REFERENCES) },
+  },
+  Envelope: ENVELOPE_SCHEMA,
+  ...Object.fromEntries(
+    EVENT_TYPES.map((type) => [
+      schemaName(type),
+      {
+        allOf: [
+          { $ref: '#/components/schemas/Envelope' },
+          { type: 'object', properties: { type: { type: 'string', const: type }, payload: payloadOf(type) } },
+        ],
+      },
+    ]),
+  ),
 };
 
 const COUNT = { type: 'integer', minimum: 0 } as const;

@@ -145,7 +145,19 @@ function sourceProblems({ sources, refusals }: DaemonStatus): StatusProblem[] {
         `Look at its power and its cable${client === null ? '' : `; is it there? "ping ${client}"`}.`,
       ),
     );
-  return [...silent, ...refusalProblems(refusals, sources), ...clockProblems(sources)];
+  return [
+    ...silent,
+    ...refusalProblems(refusals, sources),
+    ...clockProblems(sources),
+    ...sources.filter(({ odd_fields }) => odd_fields.length > 0).map(oddPayload),
+  ];
+}
+
+function oddPayload({ source, court_id, odd_fields }: DaemonStatus['sources'][number]): StatusProblem {
+  const message = `${source} on ${court_id} sends ${odd_fields.join(', ')}.`;
+  const advice =
+    'Tell the vendor of the camera: the events are stored as they came, but the columns of these fields are empty, or have their text.';
+  return warn('odd_payload', message, advice);
 }
 
 function clockProblems(sources: DaemonStatus['sources']): StatusProblem[] {

@@ -41,7 +41,7 @@ export function makeReport(view: DaemonView, store: StoreView, nowMs: number): S
     tokens: store.tokens,
     rates: daemon?.rates ?? NO_RATES,
     ship: store.ship.isSetUp ? shipStatusOf(store.ship) : null,
-    sources: sources.map(({ quiet_s: _quiet, last_hour: _hour, ...source }) => source),
+    sources: sources.map(({ quiet_s: _quiet, last_hour: _hour, odd_fields: _odd, ...source }) => source),
   };
   return { status, sources };
 }
@@ -72,4 +72,5 @@ const UNHEARD: Omit<SourceReport, 'source' | 'court_id' | 'last_received_at'> = 
   refused_last_day: null,
   quiet_s: null,
   last_hour: [],
+  odd_fields: [],
 };

@@ -26,5 +26,5 @@ export interface Status {
   readonly tokens: { readonly active: number | null; readonly retiring: number | null };
   readonly rates: { readonly [Rate in keyof RateReport]: number | null };
   readonly ship: ShipStatus | null;
-  readonly sources: readonly Omit<SourceReport, 'quiet_s' | 'last_hour'>[];
+  readonly sources: readonly Omit<SourceReport, 'quiet_s' | 'last_hour' | 'odd_fields'>[];
 }

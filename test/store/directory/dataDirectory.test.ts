@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../harness/daemon.ts';
 
 t.test('a link or a pipe is refused in the place of every file that courtd opens by name', (t) => {
   const folder = temporaryFolder(t);
-  const beside = ['db', 'db-wal', 'db-shm', 'db-journal', 'lock', 'prune', 'clock', 'reserve'];
+  const beside = ['db', 'db-wal', 'db-shm', 'db-journal', 'lock', 'clock', 'reserve'];
   for (const name of beside.map((suffix) => path.join(folder, `courtd.${suffix}`))) {
     fs.symlinkSync('/etc/hostname', name);
     t.throws(() => enterDirectory(folder), { message: `${name} is a symbolic link` });

@@ -1,0 +1,122 @@
+import { PAYLOAD_FIELDS, PAYLOAD_KINDS } from './event.ts';
+import { JsonReader } from './jsonReader.ts';
+import { MemberNames } from './memberNames.ts';
+
+/** The payload of an event: what its known fields hold, and what their columns have (src/http/README.md, "Payload"). */
+
+type Field = (typeof PAYLOAD_FIELDS)[number];
+type Of<Kind> = Kind extends 'number' ? number : Kind extends 'boolean' ? boolean : string;
+
+/** The known fields as `JsonReader.read` gives them. */
+export type PayloadValues = { readonly [name in Field]?: unknown };
+
+export interface ReadPayload extends PayloadValues {
+  /** A bit for each field that holds a value of another kind, or a number that a double cannot hold; the others are valid. */
+  readonly oddBits: number;
+}
+
+/** The known fields as their columns have them; undefined where the column stays empty. */
+export type PayloadColumns = { readonly [name in Field]: Of<(typeof PAYLOAD_KINDS)[name]> | undefined };
+
+const NAMES = new MemberNames(PAYLOAD_FIELDS);
+const KINDS = PAYLOAD_FIELDS.map((name) => PAYLOAD_KINDS[name]);
+/** Reused, since one payload is read at a time: that saves 5 % of the time. */
+const VALUES = PAYLOAD_FIELDS.map((): unknown => undefined);
+
+/** Reads a payload and moves behind it. */
+export function readPayload(json: JsonReader): ReadPayload {
+  const values = VALUES.fill(undefined);
+  let oddBits = 0;
+  for (let more = json.enterObject(); more; more = json.nextMember()) {
+    const field = json.nameIn(NAMES);
+    if (field < 0) {
+      json.skip();
+      continue;
+    }
+    const value = json.read();
+    values[field] = value;
+    if (isPlain(value, KINDS[field])) oddBits &= ~(1 << field);
+    else oddBits |= 1 << field;
+  }
+  return {
+    x_ft: values[0],
+    y_ft: values[1],
+    is_in: values[2],
+    kmh: values[3],
+    player_id: values[4],
+    shot_type: values[5],
+    swing_type: values[6],
+    oddBits,
+  };
+}
+
+/** 1e400 has become Infinity. */
+function isPlain(value: unknown, kind: string | undefined): boolean {
+  if (typeof value === 'number') return kind === 'number' && Number.isFinite(value);
+  return typeof value === kind || value === null;
+}
+
+/** @returns the known fields that hold a value of another kind, and what they hold, such as "kmh as text"; undefined where there are none. */
+export function oddFields(payload: PayloadValues & Partial<ReadPayload>): string[] | undefined {
+  const { oddBits = 0 } = payload;
+  if (oddBits === 0) return undefined;
+  return PAYLOAD_FIELDS.filter((_, i) => oddBits & (1 << i)).map((name) => {
+    const value = payload[name];
+    return `${name} as ${Array.isArray(value) ? 'an array' : HELD[typeof value]}`;
+  });
+}
+
+const HELD: Partial<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  boolean: 'a boolean',
+  object: 'an object',
+};
+
+/**
+ * @param payload JSON text of an object.
+ * @returns the texts of the columns, in the order of PAYLOAD_FIELDS; undefined where a column stays empty. A number is as it was sent,
+ * digit for digit, in a string's place too.
+ * @throws {JsonError} where the text is damaged.
+ */
+export function payloadCells(payload: string): (string | undefined)[] {
+  const json = new JsonReader(payload);
+  const cells = KINDS.map((): string | undefined => undefined);
+  for (let more = json.enterObject(); more; more = json.nextMember()) {
+    const field = json.nameIn(NAMES);
+    if (field < 0) json.skip();
+    else cells[field] = cellOf(json.readText(), KINDS[field]!);
+  }
+  return cells;
+}
+
+function cellOf(value: string, kind: (typeof KINDS)[number]): string | undefined {
+  if (value.startsWith('"')) {
+    if (kind !== 'string') return undefined;
+    return value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1);
+  }
+  const isNumber = NUMBER.test(value);
+  const isBoolean = value === 'true' || value === 'false';
+  const isOfKind = kind === 'number' ? isNumber : kind === 'boolean' ? isBoolean : isNumber || isBoolean;
+  return isOfKind ? value : undefined;
+}
+
+const NUMBER = /^[-0-9]/;
+
+/** @param payload JSON text of an object. @throws {JsonError} where it is damaged. */
+export function payloadColumns(payload: string): PayloadColumns {
+  const [x_ft, y_ft, is_in, kmh, player_id, shot_type, swing_type] = payloadCells(payload);
+  return {
+    x_ft: numberOf(x_ft),
+    y_ft: numberOf(y_ft),
+    is_in: is_in === undefined ? undefined : is_in === 'true',
+    kmh: numberOf(kmh),
+    player_id,
+    shot_type,
+    swing_type,
+  };
+}
+
+function numberOf(cell: string | undefined): number | undefined {
+  return cell === undefined ? undefined : Number(cell);
+}

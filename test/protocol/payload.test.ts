@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
+import { PAYLOAD_FIELDS, PAYLOAD_KINDS } from '../../src/protocol/event.ts';
+import { payloadCells, payloadColumns } from '../../src/protocol/payload.ts';
+import { jsonValue, numberText } from '../harness/arbitraryJson.ts';
+import { eventText } from '../harness/events.ts';
+import { parseJson } from '../harness/jsonOracle.ts';
+import { numRuns } from '../harness/numRuns.ts';
+
+/** A number as it was sent. */
+class Digits {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** What the column of a field has, by the words of the vendor's guide. */
+function cellOf(value: unknown, kind: string): string | undefined {
+  const isNumber = value instanceof Digits;
+  if (kind === 'string' && typeof value === 'string') return value;
+  if (isNumber && kind !== 'boolean') return value.text;
+  if (typeof value === 'boolean' && kind !== 'number') return String(value);
+  return undefined;
+}
+
+const value = fc.oneof(
+  numberText,
+  jsonValue.map(({ text }) => text),
+  fc.constantFrom('null', 'true', 'false', '"12"', '"true"', '"\\u0031"', '[1]', '{"kmh":1}'),
+);
+const name = fc.constantFrom(...PAYLOAD_FIELDS, ...PAYLOAD_FIELDS, 'spin', 'x_f\\u0074');
+const payload = fc
+  .array(fc.tuple(name, value), { maxLength: 10 })
+  .map((members) => `{${members.map(([name, text]) => `"${name}":${text}`).join(',')}}`);
+
+t.test('whatever a payload holds, each column has what is of its kind, and the digits as sent', async () => {
+  const property = fc.property(payload, (text) => {
+    const values = parseJson(text, (source) => new Digits(source)) as Record<string, unknown>;
+    const wanted = PAYLOAD_FIELDS.map((name) => cellOf(values[name], PAYLOAD_KINDS[name]));
+    assert.deepEqual(payloadCells(text), wanted);
+    const columns = payloadColumns(text);
+    for (const [i, name] of PAYLOAD_FIELDS.entries()) {
+      const cell = wanted[i];
+      const typed = { number: Number(cell), boolean: cell === 'true', string: cell }[PAYLOAD_KINDS[name]];
+      assert.ok(Object.is(columns[name], cell === undefined ? undefined : typed), name);
+    }
+  });
+  fc.assert(property, numRuns(5_000));
+});
+
+const oddOf = (payload: string, type = 'BALL_SPEED') =>
+  decodeBatch(Buffer.from(eventText({ payload }, { type })))[0]?.odd;
+
+t.test('a field that holds another type is odd, and it is said what it holds', async (t) => {
+  const cases: [payload: string, ...odd: string[]][] = [
+    ['{"kmh":"91.5"}', 'kmh as text'],
+    ['{"kmh":true,"is_in":1}', 'is_in as a number', 'kmh as a boolean'],
+    ['{"player_id":7,"shot_type":false}', 'player_id as a number', 'shot_type as a boolean'],
+    ['{"x_ft":[],"y_ft":{}}', 'x_ft as an array', 'y_ft as an object'],
+    ['{"kmh":"1","kmh":"2"}', 'kmh as text'],
+    ['{"km\\u0068":"1"}', 'kmh as text'],
+  ];
+  for (const [payload, ...odd] of cases) t.strictSame(oddOf(payload), odd, payload);
+  t.strictSame(oddOf('{"kmh":"fast","x_ft":1}', 'BALL_BOUNCE'), ['kmh as text'], 'of a bounce too');
+  const plain = ['{}', '{"kmh":null,"player_id":null}', '{"kmh":1,"spin":"x"}', '{"kmh":"1","kmh":2}'];
+  for (const payload of plain) t.equal(oddOf(payload), undefined, payload);
+});
