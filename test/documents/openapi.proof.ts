@@ -34,3 +34,40 @@ t.test('Redocly finds nothing to say against it', async (t) => {
   fs.writeFileSync(wrong, fs.readFileSync(file, 'utf8').replace('"confidence": 0.97', '"confidence": 97'));
   t.not((await lint(wrong)).status, 0, 'and does of one with an example that is not valid');
 });
+
+/** Compiles every pattern of a document with Python's own regular expressions, and matches some texts with that of an id and an eot. */
+const PYTHON = `
+import json, re, sys
+document = json.load(open(sys.argv[1]))
+def patterns(value):
+    if isinstance(value, dict):
+        if isinstance(value.get("pattern"), str): yield value["pattern"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value: yield from patterns(one)
+print(len([re.compile(pattern) for pattern in patterns(document)]))
+of = document["components"]["schemas"]["Envelope"]["properties"]
+for name, text in json.loads(sys.argv[2]):
+    print(bool(re.search(of[name]["pattern"], text)))
+`;
+
+t.test('Python, whose regular expressions are others, reads its patterns', async (t) => {
+  const texts: [name: string, text: string, isValid: boolean][] = [
+    ...(['é', '🎾'.repeat(256), '\u2028'].map((text) => ['event_id', text, true]) as typeof texts),
+    ...(['', '🎾'.repeat(257), 'a\u0085', '\ud83c'].map((text) => ['event_id', text, false]) as typeof texts),
+    ['eot', '20260314 150926,5z', true],
+    ['eot', '2026-03-14T1509Z', false],
+    ['eot', '\u0662026-03-14T15:09Z', false],
+    ['schema_version', '1.2.3', true],
+    ['schema_version', '1.\u0661', false],
+  ];
+  const input = JSON.stringify(texts.map(([name, text]) => [name, text]));
+  const { status, stdout, stderr } = await run('python3', ['-c', PYTHON, file, input]);
+  t.equal(status, 0, stderr);
+  const [count, ...found] = stdout.trim().split('\n');
+  t.ok(Number(count) >= 7, `${count} patterns`);
+  t.strictSame(
+    found,
+    texts.map(([, , isValid]) => (isValid ? 'True' : 'False')),
+  );
+});

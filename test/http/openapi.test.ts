@@ -1,11 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
 import t from 'tap';
-import { BATCH_EVENTS, BODY_BYTES, BODY_VALUES } from '../../src/base/limits.ts';
+import { BATCH_EVENTS, BODY_BYTES, BODY_VALUES, EOT_CHARS } from '../../src/base/limits.ts';
 import { courtdVersion } from '../../src/base/version.ts';
 import { openapiDocument } from '../../src/cli/openapi/document.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
+import { ENVELOPE_FIELDS, EVENT_TYPES, PAYLOAD_FIELDS } from '../../src/protocol/event.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
+import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
+import { eotText, oracleNs } from '../harness/eotOracle.ts';
 import { event, events, eventText } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { type Answer, answerOf, RawClient, request } from '../harness/rawClient.ts';
@@ -22,7 +26,19 @@ const { post } = document.paths['/v1/events'];
 interface Document {
   readonly openapi: string;
   readonly paths: { readonly '/v1/events': { readonly post: Operation } };
-  readonly components: { readonly schemas: { readonly Problem: { readonly description: string } } };
+  readonly components: {
+    readonly schemas: {
+      readonly Problem: { readonly description: string };
+      readonly Event: { readonly discriminator: { readonly mapping: Readonly<Record<string, string>> } };
+    } & Readonly<Record<string, { readonly allOf: readonly [object, SchemaOfType] }>>;
+  };
+}
+
+interface SchemaOfType {
+  readonly properties: {
+    readonly type: { readonly const: string };
+    readonly payload: { readonly properties: object };
+  };
 }
 
 interface Operation {
@@ -91,6 +107,67 @@ t.test('each example is valid by the document, and stored by courtd', async (t) 
     t.strictSame(JSON.parse(answer.body), { accepted: [value].flat().length, duplicates: 0 }, name);
     t.equal(answerFaults(answer), '', name);
   }
+});
+
+t.test('an event is valid by the document exactly where courtd takes it', async (t) => {
+  const values = [null, 7, -0.5, 'text', true, [], {}];
+  const names = [
+    'n'.repeat(256),
+    'n'.repeat(257),
+    '🎾'.repeat(256),
+    '🎾'.repeat(257),
+    '',
+    '\u0085',
+    '\ud83c',
+    'é',
+  ];
+  const eots = fc
+    .sample(eotText(fc.constant(2026), fc.constant(3), fc.integer({ min: 1, max: 28 })), {
+      seed: 1,
+      numRuns: 50,
+    })
+    // No pattern knows the bounds of a clock and of an offset.
+    .filter((eot) => oracleNs(eot) !== undefined || eot.length > EOT_CHARS)
+    .flatMap((eot) => [eot, `${eot} `, eot.slice(1), eot.replace(/.$/, ''), eot.replace(':', '')]);
+  const sent = [
+    ...EVENT_TYPES.flatMap((type) =>
+      PAYLOAD_FIELDS.flatMap((name) => values.map((value) => event({ type, payload: { [name]: value } }))),
+    ),
+    // The box takes one venue only.
+    ...ENVELOPE_FIELDS.filter((name) => name !== 'venue_id').flatMap((name) =>
+      [...values, undefined].map((value) => event({ [name]: value })),
+    ),
+    ...['1', '1.2', '1.2.345', '1.', '1.2345', '1.2.3.4', '2'].map((schema_version) =>
+      event({ schema_version }),
+    ),
+    ...names.map((source) => event({ source })),
+    ...eots.map((eot) => event({ eot })),
+  ];
+  let taken = 0;
+  const differ: unknown[] = [];
+  for (const one of sent) {
+    const isTaken = (await posted(one)).status === 202;
+    if (isTaken) taken++;
+    if (isTaken !== (requestFaults(one) === '')) differ.push(one);
+  }
+  t.strictSame(differ, []);
+  t.ok(taken > 200 && taken < sent.length - 200, `${taken} of ${sent.length}`);
+});
+
+t.test('which payload is usual with which type is as the guide has it', async (t) => {
+  const { Event, ...schemas } = document.components.schemas;
+  t.strictSame(Object.keys(Event.discriminator.mapping), EVENT_TYPES);
+  const told = EVENT_TYPES.map((type) => {
+    const name = Event.discriminator.mapping[type]!.split('/').at(-1)!;
+    const { properties } = schemas[name]!.allOf[1]!;
+    t.equal(properties.type.const, type);
+    return [type, Object.keys(properties.payload.properties).sort()];
+  });
+  const guide = tableBelow(VENDOR_GUIDE, '### Payload').map(([type = '', fields = '']) => [
+    type.replaceAll('`', ''),
+    (fields.match(/`[a-z_]+`/g) ?? []).map((name) => name.replaceAll('`', '')).sort(),
+  ]);
+  t.strictSame(told, guide);
 });
 
 const DEEP = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
