@@ -39,7 +39,7 @@ export interface ShipperOptions {
   readonly signal: AbortSignal;
   /** Called with each acknowledgement, and with each state and error that is another one than before (`isChange`). */
   readonly onReport: (report: ShipReport, isChange: boolean) => void;
-  /** An event that headquarters refuses for good was left out. */
+  /** An event that headquarters refuses for good, or that is damaged in the database, was left out. */
   readonly onLeftOut: (sentence: string) => void;
 }
 
@@ -132,6 +132,8 @@ export class Shipper {
       [this.#cursor, this.#leftOut] = [undefined, 0];
       return false;
     }
+    if (piece.damage !== undefined)
+      this.#leaveOut(`${piece.damage} That is not shipped, and the rest goes on.`);
     if (piece.lines.length === 0) {
       this.#backoff.reset();
       this.#tell('current', null);
@@ -188,8 +190,15 @@ export class Shipper {
     this.#leftOut = last;
     this.#most = 2;
     const { event_id, session_id } = JSON.parse(eventOf(lines[0]!));
-    const sentence = `seq ${last} (event ${event_id} of session ${session_id}) is not shipped: ${message} Only this box has it, and a prune treats it like what is shipped; the rest goes on.`;
-    this.#report = { ...this.#report, shipped_seq: last, left_out: sentence };
+    this.#report = { ...this.#report, shipped_seq: last };
+    this.#leaveOut(
+      `seq ${last} (event ${event_id} of session ${session_id}) is not shipped: ${message} Only this box has it, and a prune treats it like what is shipped; the rest goes on.`,
+    );
+  }
+
+  #leaveOut(sentence: string): void {
+    if (sentence === this.#report.left_out) return;
+    this.#report = { ...this.#report, left_out: sentence };
     this.#options.onLeftOut(sentence);
   }
 

@@ -48,7 +48,7 @@ t.test('--full: a database as it should be, and each way in which it may not be'
   const right = {
     events: KEPT,
     keys: KEPT,
-    unreadable: 0,
+    damaged: 0,
     withoutKey: 0,
     astray: 0,
     twice: 0,
@@ -63,20 +63,22 @@ t.test('--full: a database as it should be, and each way in which it may not be'
   });
   const wrong: [sql: string, found: object][] = [
     ['DELETE FROM key WHERE seq = 7', { withoutKey: 1, keys: KEPT - 1 }],
-    ["UPDATE event SET event_id = 'other' WHERE seq = 7", { withoutKey: 1, astray: 1 }],
+    ["UPDATE event SET event_id = 'other' WHERE seq = 7", { damaged: 1, astray: 1 }],
     ['DELETE FROM event WHERE seq = 7', { astray: 1, miscounted: 1, events: KEPT - 1 }],
     ["UPDATE session SET events = events + 1 WHERE name = 'a'", { miscounted: 1 }],
-    ["UPDATE event SET payload = '{\"x' WHERE seq = 7", { unreadable: 1 }],
-    ['UPDATE event SET origin = 99 WHERE seq = 7', { unreadable: 1 }],
+    ["UPDATE event SET payload = '{\"x' WHERE seq = 7", { damaged: 1 }],
+    ['UPDATE event SET origin = 99 WHERE seq = 7', { damaged: 1 }],
+    ['UPDATE event SET confidence = 0.5 WHERE seq = 7', { damaged: 1 }],
+    ["UPDATE origin SET court = 'court-9'", { damaged: KEPT }],
     ['UPDATE conflict SET seq = 99', { strayConflicts: 2 }],
     ['UPDATE conflict_copy SET event = substr(event, 9)', { strayConflicts: 1 }],
     [
-      `INSERT INTO event SELECT 99, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, payload, extra
-         FROM event WHERE seq = 7;
+      `INSERT INTO event SELECT 99, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms,
+              seq_step, checksum, payload, extra FROM event WHERE seq = 7;
        INSERT INTO key SELECT session, hash, revision, 99 FROM key WHERE seq = 7;
        UPDATE session SET events = events + 1 WHERE id = (SELECT session FROM event WHERE seq = 7);
        UPDATE flushed SET up_to_seq = 99`,
-      { twice: 1, events: KEPT + 1, keys: KEPT + 1 },
+      { twice: 1, damaged: 1, events: KEPT + 1, keys: KEPT + 1 },
     ],
   ];
   for (const [sql, found] of wrong)

@@ -4,6 +4,7 @@ import t from 'tap';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { reseal } from '../harness/scratchStore.ts';
 
 runInProcess();
 
@@ -99,6 +100,7 @@ t.test(
       await store(event({ session_id: 'received', event_id }));
       const db = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 5_000 });
       db.prepare('UPDATE event SET received_ms = ? WHERE event_id = ?').run(receivedMs + i, event_id);
+      reseal(db);
       db.close();
     }
     const at = (ms: number) => `2026-03-14T15:00:00.00${ms}Z`;

@@ -6,6 +6,7 @@ import t from 'tap';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, type CommandResult, courtd, Daemon, run, start } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { reseal } from '../harness/scratchStore.ts';
 
 const DAY_MS = 86_400_000;
 const SENTENCE = /^courtd: [^\n]+\n$/;
@@ -24,6 +25,7 @@ async function post(daemon: Daemon, count: number, overrides: Record<string, unk
 function age(daemon: Daemon, days: number, where = 'true'): void {
   const db = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 5_000 });
   db.exec(`UPDATE event SET received_ms = received_ms - ${days * DAY_MS} WHERE ${where}`);
+  reseal(db);
   db.close();
 }
 

@@ -56,7 +56,7 @@ function stored(t: Test) {
   committer.append(
     ...court(event({ session_id: EMPTY, type: 'PLAYER_IDENTITY', payload: { player_id: 'p' } })),
   );
-  return { folder, page: (name: string) => reportOf(db, sessionId(db, name), 'pickleball') };
+  return { folder, page: (name: string) => reportOf(db, sessionId(db, name), { lines: 'pickleball' }) };
 }
 
 t.test('the report is one page that loads nothing, runs nothing and takes no text for markup', async (t) => {

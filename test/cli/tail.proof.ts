@@ -11,6 +11,7 @@ import { EventSchema } from '../../src/protocol/eventSchema.ts';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, type CommandResult, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
+import { reseal } from '../harness/scratchStore.ts';
 import { holdsDatabase, Tail, type TailLine } from '../harness/tail.ts';
 
 const isLine = new Ajv().compile(
@@ -61,6 +62,7 @@ async function restored(backup: string, data: string): Promise<void> {
 function age(data: string, days: number, where: string): void {
   const db = new Database(path.join(data, 'courtd.db'), { timeout: 5_000 });
   db.exec(`UPDATE event SET received_ms = received_ms - ${days * DAY_MS} WHERE ${where}`);
+  reseal(db);
   db.close();
 }
 

@@ -32,46 +32,6 @@ function damage(data: string, name: string, where: (leaves: number[]) => number[
   fs.closeSync(fd);
 }
 
-t.test('an index of revisions: one is refused, each time; what comes with it is stored', async (t) => {
-  const first = await Daemon.start(t);
-  const stored = [...events(20), ...events(20, { revision: 1 })];
-  t.equal((await first.post(stored)).status, 202);
-  t.equal(await first.stop(), 0);
-  damage(first.data, 'event_revised', (leaves) => leaves);
-  const daemon = await Daemon.run(t, first.data, first.token);
-  const revision = event({ revision: 1 });
-  const rest: string[] = [];
-  for (const refused of [[revision], [...events(3), revision], [revision]]) {
-    const others = [events(1), events(30), stored.slice(0, 2)];
-    const [answer, ...answers] = await Promise.all(
-      [refused, ...others].map((batch) => answerOf(daemon.post(batch))),
-    );
-    const { error } = checkProblem(t, answer!, 503, 'storage_failed', 'what cannot be written');
-    t.match(error, /damaged: tell the operator\. Nothing was stored/);
-    t.strictSame(
-      answers.map(({ body }) => body),
-      ['{"accepted":1,"duplicates":0}', '{"accepted":30,"duplicates":0}', '{"accepted":0,"duplicates":2}'],
-    );
-    rest.push(
-      ...others
-        .slice(0, 2)
-        .flat()
-        .map(({ event_id }) => event_id),
-    );
-  }
-  t.equal(daemon.timesLogged(TOLD), 1, 'told once a minute at most');
-  t.equal(await daemon.stop(), 0);
-  // The export reads that index, too: what is stored is asked of the file.
-  const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
-  const ids = db.prepare<[], string>('SELECT event_id FROM event ORDER BY event_id').pluck().all();
-  db.close();
-  t.strictSame(
-    ids,
-    [...stored.map(({ event_id }) => event_id), ...rest].sort(),
-    'all of what was acknowledged, once',
-  );
-});
-
 t.test('the list of copies with different content: such a copy is refused, each time', async (t) => {
   const first = await Daemon.start(t);
   const [one, two] = events(2);

@@ -97,8 +97,10 @@ t.test(
     db.close();
     const folder = temporaryFolder(t);
     const [file, day] = [path.join(folder, 'out'), path.join(folder, 'day/')];
-    const named = [payload, extra].map((id) => `event "${id}" (revision 0) of session "session-1"`);
-    const told = `courtd: Damaged in the database, and left out: ${named.join(', ')}. Make a copy`;
+    const named = [payload, extra].map(
+      (id, i) => `event "${id}" (revision 0, seq ${i + 2}) of session "session-1"`,
+    );
+    const told = `courtd: Damaged in the database, and left out: ${named.join(', ')} (2 events). Make a copy`;
     const idsIn = (text: string) => sent.filter(({ event_id }) => text.includes(event_id));
     for (const format of ['csv', 'ndjson']) {
       const toPipe = await first.command('export', 'session-1', '--format', format);

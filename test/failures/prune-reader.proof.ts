@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { BIN, start } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
-import { Committer, court, scratch } from '../harness/scratchStore.ts';
+import { Committer, court, reseal, scratch } from '../harness/scratchStore.ts';
 
 const MIB = 1024 ** 2;
 const WAITS = /^Waiting for another program to finish reading the database\. [^\n]+\n$/;
@@ -20,6 +20,7 @@ t.test(
       committer.append(...court(...both.sort((a, b) => (a.event_id < b.event_id ? -1 : 1))));
     }
     db.exec('UPDATE event SET received_ms = received_ms - 8640000000');
+    reseal(db);
     db.close();
     const reader = new Database(path.join(folder, 'courtd.db'), { readonly: true });
     t.teardown(() => reader.close());

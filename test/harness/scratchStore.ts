@@ -5,6 +5,8 @@ import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { type KeyHash, keyHash } from '../../src/store/dedup/keyHash.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
+import { checksumOf, nsOf, originChecksum } from '../../src/store/layout/checksum.ts';
+import { type EventRow, SELECT_EVENT } from '../../src/store/layout/storedEvent.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
 import { type Pruned, type PruneProgress, pruneEvents } from '../../src/store/retention/prune.ts';
@@ -114,6 +116,17 @@ export class Committer {
 /** @returns the steps among what retention yields: not the pauses after its reads. */
 export function* stepsOf(steps: Iterable<(() => void) | undefined>): Generator<() => void> {
   for (const step of steps) if (step !== undefined) yield step;
+}
+
+/** Makes the checksums right of events `e` that a test has changed. @param where in SQL; absent: all. */
+export function reseal(db: Database.Database, where = 'true'): void {
+  const rows = db.prepare<[], EventRow>(`${SELECT_EVENT} WHERE ${where}`).all();
+  const set = db.prepare('UPDATE event SET checksum = ? WHERE seq = ?');
+  for (const row of rows) {
+    const names = { ...row, type: row.type! };
+    const sum = checksumOf({ ...names, eotNs: nsOf(row.eotHigh, row.eotLow) }, row, originChecksum(names));
+    set.run(sum, row.seq);
+  }
 }
 
 /** What the store told the daemon. */

@@ -40,10 +40,10 @@ export class StoredReader {
       const [twice, changed]: [string[], string[]] = [[], []];
       for (const row of db.prepare<[], EventRow>(`${SELECT_EVENT} ORDER BY e.seq`).iterate()) {
         const event = toStoredEvent(row);
-        const key = keyOf({ session_id: event.sessionId, event_id: event.eventId, revision: event.revision });
+        const key = keyOf({ session_id: row.sessionId, event_id: row.eventId, revision: row.revision });
         if (keys.has(key)) twice.push(key);
         keys.add(key);
-        if (!this.#isAsSent(key, eventToJson(event))) changed.push(key);
+        if (event === undefined || !this.#isAsSent(key, eventToJson(event))) changed.push(key);
       }
       return { integrity, keys, twice, changed, flushed };
     } finally {

@@ -87,7 +87,7 @@ t.test(
       event(),
     );
     const sink = new MemorySink();
-    box.sql('DELETE FROM event WHERE seq IN (3, 501)');
+    box.sql('DELETE FROM event WHERE seq IN (3, 501); UPDATE pruned SET up_to_seq = 501');
     t.match((await shipOnce(feed, sink)).report, { state: 'current', shipped_seq: 503, error: null });
     t.strictSame(
       sink.chunks.map(({ after, last, lines }) => [after, last, lines.length]),
@@ -136,6 +136,23 @@ t.test('headquarters is told why the box waits, what it left out, and that it is
   other.refuses = (_chunk, tries) => (tries === 0 ? undefined : new SinkError('fenced', 'another box'));
   await shipOnce(boxWith(t, ...events(CHUNK_LIMITS.events + 1)).feed, other);
   t.match(other.told.at(-1), { state: 'fenced', error: 'another box' });
+});
+
+t.test('a damaged event is not shipped, which is said, and the rest goes on', async (t) => {
+  const { box, feed } = boxWith(t, ...events(4));
+  const sink = new MemorySink();
+  box.sql('UPDATE event SET confidence = 0.5 WHERE seq IN (2, 4)');
+  const { report, leftOut } = await shipOnce(feed, sink);
+  t.strictSame(sink.chunks.flatMap(seqs), [1, 3]);
+  t.match(report, {
+    state: 'current',
+    shipped_seq: 3,
+    error: /left out: event .* \(revision 0, seq 4\).* is not shipped/,
+  });
+  t.match(leftOut[0], /\(revision 0, seq 2\)/);
+  box.put(event());
+  t.match((await shipOnce(feed, sink)).report, { state: 'current', shipped_seq: 5 });
+  t.strictSame(sink.chunks.flatMap(seqs), [1, 3, 5]);
 });
 
 t.test('the box is not asked how it is where headquarters does not want to know', async (t) => {

@@ -33,7 +33,9 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
     refuseBadPlace(file, options.data);
     if (directory === undefined) refuseExisting(file);
     const copy = await copyTo(file, options);
-    const removed = directory === undefined ? [] : removeOlder(directory, path.basename(file), options.keep);
+    // The older ones may have what this one has lost.
+    const keepsAll = directory === undefined || copy.damage !== undefined;
+    const removed = keepsAll ? [] : removeOlder(directory, path.basename(file), options.keep);
     return { file, copy, removed };
   };
   const { file, copy, removed } = await withDatabase(
@@ -49,7 +51,7 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
   if (options.json) {
     const { bytes, events, sessions, newestMs } = copy;
     const newest_received_at = isoTime(newestMs);
-    return printJson({
+    printJson({
       path: path.resolve(file),
       bytes,
       events,
@@ -58,11 +60,16 @@ export async function backup(place: string, options: BackupOptions): Promise<voi
       seconds,
       removed,
     });
+  } else {
+    say(
+      `Backup written to ${file}: ${bytesFor(copy.bytes)}, ${counted(copy.events, 'event')}, in ${seconds.toFixed(1)} s.`,
+    );
+    if (removed.length > 0) say(`Removed to keep ${counted(options.keep, 'backup')}: ${removed.join(', ')}.`);
   }
-  say(
-    `Backup written to ${file}: ${bytesFor(copy.bytes)}, ${counted(copy.events, 'event')}, in ${seconds.toFixed(1)} s.`,
+  if (copy.damage === undefined) return;
+  throw new OperatorError(
+    `The backup has all that can be read, but the database is damaged: ${copy.damage} No older backup was removed: keep one from before the damage.`,
   );
-  if (removed.length > 0) say(`Removed to keep ${counted(options.keep, 'backup')}: ${removed.join(', ')}.`);
 }
 
 /** Root writes as the owner of the directory `place`, which may differ from the owner of the database. */

@@ -83,7 +83,7 @@ async function aboutContents({ data, progress, signal }: Box): Promise<Finding[]
 }
 
 const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])[] = [
-  ['unreadable', (n) => `${counted(n, 'event')} cannot be read: a text or a name is damaged.`],
+  ['damaged', (n) => `${counted(n, 'event')} damaged: exports name them and leave them out.`],
   ['withoutKey', (n) => `${counted(n, 'event')} without a key: sent again, it would be stored again.`],
   ['astray', (n) => `${counted(n, 'key')} without the event that it is of.`],
   ['twice', (n) => `${counted(n, 'event')} stored more than once.`],

@@ -1,6 +1,7 @@
 import { visible } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import { type Conflict, countConflicts, readConflicts } from '../../store/read/conflicts.ts';
+import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, isoTime, type JsonOption, say } from '../terminal/output.ts';
@@ -13,10 +14,11 @@ export async function conflicts(
   { json, ...options }: DataOption & JsonOption,
 ): Promise<void> {
   const { write } = stdoutSink();
+  const damage = new Damage();
   const { shown, all } = await withDatabase(options, async (db) => {
     const id = session === undefined ? undefined : sessionId(db, session);
     let shown = 0;
-    for (const batch of readConflicts(db, id)) {
+    for (const batch of readConflicts(db, id, damage)) {
       for (const conflict of batch) {
         const text = json ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}` : textOf(conflict);
         await write(text);
@@ -31,6 +33,7 @@ export async function conflicts(
       `${counted(all - shown, 'older conflict')} not shown: what came again is kept for the newest ones only.`,
     );
   else if (all === 0 && !json) say('No event was sent again with different content.');
+  damage.assertNone();
 }
 
 /** The events as text, because JSON.parse would round numbers that a double cannot hold. */

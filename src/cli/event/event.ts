@@ -1,5 +1,6 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { eventToJson } from '../../protocol/event.ts';
+import { Damage } from '../../store/read/damage.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';
 import { sessionId as assertSession } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
@@ -11,11 +12,13 @@ export async function show(
   eventId: string,
   options: DataOption & JsonOption,
 ): Promise<void> {
+  const damage = new Damage();
   const revisions = await withDatabase(options, (db) => {
     assertSession(db, sessionId);
-    return findRevisions(db, sessionId, eventId);
+    return findRevisions(db, sessionId, eventId, damage);
   });
   if (revisions.length === 0) {
+    damage.assertNone();
     throw new OperatorError(
       `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}: "courtd export" shows them.`,
     );
@@ -28,7 +31,7 @@ export async function show(
       return `  {${mark},"conflicting_copies":${event.conflictingCopies},"event":${eventToJson(event)}}`;
     });
     printData(`[\n${items.join(',\n')}\n]\n`);
-    return;
+    return damage.assertNone();
   }
   for (const event of revisions) {
     const mark = event === current ? 'current' : 'replaced by a higher revision';
@@ -47,4 +50,5 @@ export async function show(
         : [['conflicts', `resends with different content, ignored: ${event.conflictingCopies}`] as const]),
     ]);
   }
+  damage.assertNone();
 }

@@ -3,19 +3,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { explainWriteErrors } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { eotToNs } from '../../protocol/eot.ts';
+import { Damage } from '../../store/read/damage.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
-import { findSession, listSessions, type SessionLine } from '../../store/read/sessions.ts';
+import { areSessionsListed, sessionsNear } from '../../store/read/sessions.ts';
+import { failureKind } from '../../store/sqlite/errors.ts';
 import type { Day } from '../options/times.ts';
 import { counted, say } from '../terminal/output.ts';
 import { makeDirectory } from '../terminal/sinks.ts';
-import {
-  type ExportOptions,
-  failIfDamaged,
-  openFile,
-  withExportedDatabase,
-  writeSession,
-} from './exportSession.ts';
+import { type ExportOptions, openFile, withExportedDatabase, writeSession } from './exportSession.ts';
 
 /** The longest file name without its extension, in bytes: file systems allow 255, some that encrypt allow 143. */
 const NAME_BYTES = 100;
@@ -26,28 +21,45 @@ const HASH_DIGITS = 16;
 export async function exportDay(options: ExportOptions): Promise<void> {
   const { day, output, format } = options as ExportOptions & Required<Pick<ExportOptions, 'day' | 'output'>>;
   let exists = isDirectory(output);
-  const names = await sessionsOf(day, options);
-  if (names.length === 0) return say(`No session has an event on ${day.name}.`);
+  const damage = new Damage();
+  const names = await sessionsOf(day, options, damage);
+  if (names.length === 0 && !damage.isFound) return say(`No session has an event on ${day.name}.`);
   const files = fileNames(names);
   let [sessions, events] = [0, 0];
-  const damaged: string[] = [];
   for (const [name, file] of files) {
     const open = () => {
       if (!exists) makeDirectory(output);
       exists = true;
       return openFile(path.join(output, `${file}.${format}`));
     };
-    const written = await writeSession(name, options, open, { unlessEmpty: true });
-    events += written.events;
-    if (written.events > 0) sessions++;
-    damaged.push(...written.damaged);
+    const written = await unlessUnreadable(name, damage, () =>
+      writeSession(name, options, damage, open, { unlessEmpty: true }),
+    );
+    events += written?.events ?? 0;
+    if (written !== undefined && written.events > 0) sessions++;
   }
   const found = counted(names.length, 'session');
-  if (sessions === 0 && damaged.length === 0) return say(`No event matched in the ${found} of ${day.name}.`);
+  if (sessions === 0 && !damage.isFound) return say(`No event matched in the ${found} of ${day.name}.`);
   say(
     `${counted(sessions, 'session')} of ${day.name} with ${counted(events, 'event')}${format === 'xlsx' ? ' read,' : ''} written to ${output}.`,
   );
-  failIfDamaged(damaged);
+  damage.assertNone();
+}
+
+/** The next session may be intact. @returns undefined where the database could not be read, which `damage` then says. */
+async function unlessUnreadable<Result>(
+  session: string,
+  damage: Damage,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const isRead = error instanceof OperatorError && ['damaged', 'fatal'].includes(failureKind(error.cause));
+    if (!isRead) throw error;
+    damage.other(`Session ${JSON.stringify(session)} cannot be read, and is not written.`);
+    return undefined;
+  }
 }
 
 /** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */
@@ -61,47 +73,36 @@ function isDirectory(place: string): boolean {
   throw new OperatorError(`There is no directory ${place}: end its name in / and -o creates it.`);
 }
 
-/** @returns the ids of the sessions with an event on that day. */
-async function sessionsOf(day: Day, options: ExportOptions): Promise<string[]> {
+/** @returns the ids of the sessions with an event on that day, and of those where damage leaves that open. */
+async function sessionsOf(day: Day, options: ExportOptions, damage: Damage): Promise<string[]> {
   const near = await withExportedDatabase(options, (db) => {
-    const found: SessionLine[] = [];
-    for (const lines of listSessions(db)) found.push(...lines.filter((line) => overlaps(line, day)));
-    return found;
+    if (!areSessionsListed(db)) damage.other('The list of sessions is damaged: some may be missing.');
+    return sessionsNear(db, day);
   });
   const names: string[] = [];
-  for (const line of near) {
-    if (hasEdgeIn(line, day) || (await hasEventIn(line, day, options))) names.push(line.session_id);
+  for (const { id, name, isSure } of near) {
+    if (typeof name !== 'string') damage.other(`Session number ${id} has lost its name, and is not written.`);
+    else if (isSure || (await mayHaveEventIn(id, day, options))) names.push(name);
   }
   return names;
 }
 
-function edges({ first_eot, last_eot }: SessionLine): bigint[] {
-  return [first_eot, last_eot].flatMap((eot) => (eot === null ? [] : (eotToNs(eot) ?? [])));
-}
-
-/** Whether the day overlaps the time from the session's first eot to its last. */
-function overlaps(line: SessionLine, { fromNs, toNs }: Day): boolean {
-  const [first, last] = edges(line);
-  return first !== undefined && last !== undefined && first < toNs && last >= fromNs;
-}
-
-/** Whether the first or the last eot is on that day. */
-function hasEdgeIn(line: SessionLine, { fromNs, toNs }: Day): boolean {
-  return edges(line).some((eot) => eot >= fromNs && eot < toNs);
-}
-
-/** Needed only for a session that starts before the day and ends after it, such as one that never ends. */
-async function hasEventIn(line: SessionLine, day: Day, options: ExportOptions): Promise<boolean> {
-  return withExportedDatabase(options, (db) => {
-    const { fromNs, toNs } = day;
-    const session = findSession(db, line.session_id);
-    // A prune has deleted it since it was listed.
-    if (session === undefined) return false;
-    for (const { events } of readSession(db, session, { fromNs, toNs })) {
-      if (events.length > 0) return true;
-    }
-    return false;
-  });
+/** Needed only for a session that starts before the day and ends after it, such as one that never ends, and for a damaged one. */
+async function mayHaveEventIn(
+  session: number,
+  { fromNs, toNs }: Day,
+  options: ExportOptions,
+): Promise<boolean> {
+  const damage = new Damage();
+  const isFound = await unlessUnreadable('', damage, () =>
+    withExportedDatabase(options, (db) => {
+      for (const { events } of readSession(db, session, { fromNs, toNs, damage })) {
+        if (events.length > 0) return true;
+      }
+      return false;
+    }),
+  );
+  return isFound === true || damage.isFound;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
-import { type EventFilter, type ReadEvent, readSession } from '../../store/read/sessionReader.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { findSession, sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
@@ -32,8 +33,6 @@ export interface Written {
   readonly events: number;
   /** The same as a message tells it. */
   readonly wrote: string;
-  /** Events that were left out because they are damaged in the database, as a message names them. */
-  readonly damaged: readonly string[];
 }
 
 export async function exportSession(name: string, options: ExportOptions): Promise<void> {
@@ -43,55 +42,45 @@ export async function exportSession(name: string, options: ExportOptions): Promi
       `A terminal cannot show ${format}: name a file with -o, such as -o match.${format}.`,
     );
   }
-  const { events, wrote, damaged } = await writeSession(name, options, () =>
+  const damage = new Damage();
+  const { events, wrote } = await writeSession(name, options, damage, () =>
     output === undefined ? stdoutSink() : openFile(output),
   );
-  failIfDamaged(damaged);
+  damage.assertNone();
   if (events === 0) return sayNoMatch(name, options);
   if (output === undefined && process.stderr.isTTY) say(`${wrote} written.`);
 }
 
-/** @throws {OperatorError} where events were left out: whoever counts on the export must notice. */
-export function failIfDamaged(events: readonly string[]): void {
-  if (events.length === 0) return;
-  throw new OperatorError(
-    `Damaged in the database, and left out: ${listed(events)}. Make a copy of the database, then restore a backup.`,
-  );
-}
-
 /**
  * Writes the events of one session that pass the filters, but for those that are damaged.
+ * @param damage takes those.
  * @param open opens the destination: at once, or with `unlessEmpty` only when there is an event to write.
  */
 export async function writeSession(
   name: string,
   options: ExportOptions,
+  damage: Damage,
   open: () => ExportSink,
   { unlessEmpty = false } = {},
 ): Promise<Written> {
   return withExportedDatabase(options, async (db) => {
     const session = unlessEmpty ? findSession(db, name) : sessionId(db, name);
     // A prune has deleted it since it was found.
-    if (session === undefined) return { events: 0, wrote: counted(0, 'event'), damaged: [] };
+    if (session === undefined) return { events: 0, wrote: counted(0, 'event') };
     const begin = async (): Promise<Output> => {
       const sink = open();
       return { sink, writer: await openWriter(name, options, sink) };
     };
     let output = unlessEmpty ? undefined : await begin();
     const progress = new Progress();
-    const damaged: string[] = [];
     let [read, written] = [0, 0];
-    for (const { events, scanned } of readSession(db, session, filterOf(options))) {
-      const intact = events.filter(isIntact);
-      if (intact.length < events.length) {
-        damaged.push(...events.filter((event) => !isIntact(event)).map(nameOf));
-      }
-      if (intact.length > 0) {
+    for (const { events, scanned } of readSession(db, session, { ...filterOf(options), damage })) {
+      if (events.length > 0) {
         output ??= await begin();
-        await output.writer.write(intact);
+        await output.writer.write(events);
       }
       read += scanned;
-      written += intact.length;
+      written += events.length;
       progress.show(() => `${read} events read, ${written} written`);
     }
     progress.clear();
@@ -99,31 +88,13 @@ export async function writeSession(
     output?.sink.commit();
     const wrote = output?.writer.wrote?.(written) ?? counted(written, 'event');
     output?.sink.report?.(wrote);
-    return { events: written, wrote, damaged };
+    return { events: written, wrote };
   });
 }
 
 interface Output {
   readonly sink: ExportSink;
   readonly writer: EventWriter;
-}
-
-/** SQLite does not notice damage inside a text. */
-function isIntact({ payload, extra }: ReadEvent): boolean {
-  return isObject(payload) && (extra === null || isObject(extra));
-}
-
-function isObject(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
-}
-
-function nameOf({ eventId, revision, sessionId: session }: ReadEvent): string {
-  return `event ${JSON.stringify(eventId)} (revision ${revision}) of session ${JSON.stringify(session)}`;
 }
 
 /** Opens the database for one query or one session: each is read on a connection of its own. */

@@ -1,3 +1,4 @@
+import { Damage } from '../../store/read/damage.ts';
 import { listSessions, type SessionLine, summarizeSession } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import {
@@ -68,8 +69,12 @@ function table(write: Write): Printer {
 }
 
 export async function show(name: string, options: DataOption & JsonOption): Promise<void> {
-  const summary = await withDatabase(options, (db) => summarizeSession(db, name));
-  if (options.json) return printJson(summary);
+  const damage = new Damage();
+  const summary = await withDatabase(options, (db) => summarizeSession(db, name, damage));
+  if (options.json) {
+    printJson(summary);
+    return damage.assertNone();
+  }
   const { by_type, by_court, by_revision, lateness, ...line } = summary;
   const counts = (byName: Readonly<Record<string, number>>) => {
     const all = Object.entries(byName).map(([name, count]) => `${name} ${count}`);
@@ -94,4 +99,5 @@ export async function show(name: string, options: DataOption & JsonOption): Prom
       `${counted(summary.conflicts, 'conflict')}: events sent again with different content; the first version is kept. A camera that corrects an event must raise its revision, and no two cameras may use the same event_id: a UUID is unique.`,
     );
   }
+  damage.assertNone();
 }

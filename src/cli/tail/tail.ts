@@ -35,6 +35,10 @@ export async function tail(options: TailOptions): Promise<void> {
       end ??= arrivals.lastSeq;
       seq = goOn(seq, arrivals);
       await output.write(arrivals.events.map(toLine));
+      if (arrivals.damage.isFound) {
+        say(`courtd: ${arrivals.damage}`);
+        process.exitCode = 1;
+      }
       hasShown ||= arrivals.events.length > 0;
       if (!options.follow && (arrivals.isLast || seq >= end)) {
         // A program with a cursor often finds nothing new; a person may have misspelt a name.

@@ -24,6 +24,8 @@ export interface Piece {
   readonly last: number;
   /** Whether no later event is stored. */
   readonly isLast: boolean;
+  /** What is damaged in the database among or beside these events, and left out, in a sentence; absent: nothing. */
+  readonly damage?: string;
 }
 
 /** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */

@@ -26,11 +26,13 @@ export class FeedClient implements EventFeed {
 
   async next(after: number, most: number): Promise<Piece> {
     const { headers, body } = await this.#ask(`/v1/events?after=${after}&events=${most}`);
+    const { 'courtd-damage': damage } = headers;
     return {
       epoch: String(headers['courtd-epoch']),
       lines: body.match(/[^\n]*\n/g) ?? [],
       last: Number(headers['courtd-last']),
       isLast: headers['courtd-is-last'] === 'true',
+      ...(damage !== undefined && { damage: decodeURIComponent(`${damage}`) }),
     };
   }
 

@@ -109,7 +109,7 @@ export class FeedServer {
       return answerJson(res, { error: 'after and events are whole numbers.' }, 400);
     }
     const most = Math.min(events, CHUNK_LIMITS.events);
-    const { epoch, lines, last, isLast } = await this.#feed.next(after, most);
+    const { epoch, lines, last, isLast, damage } = await this.#feed.next(after, most);
     const body = Buffer.from(lines.join(''));
     res.writeHead(200, {
       'Content-Type': 'application/x-ndjson',
@@ -117,6 +117,7 @@ export class FeedServer {
       'Courtd-Epoch': epoch,
       'Courtd-Last': last,
       'Courtd-Is-Last': String(isLast),
+      ...(damage !== undefined && { 'Courtd-Damage': encodeURIComponent(damage.toWellFormed()) }),
     });
     res.end(body);
   }

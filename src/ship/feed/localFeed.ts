@@ -18,6 +18,8 @@ import { NoteKeeper, type ShipReport } from './shipNote.ts';
 
 /** Compiled in the package. */
 const MAIN = path.resolve(import.meta.dirname, `../../main${path.extname(import.meta.filename)}`);
+/** Of what a piece says about damage: it is a header between two processes, and a line of the status. */
+const DAMAGE_CHARS = 500;
 const STATUS_MS = 15_000;
 const STATUS_BYTES = 4 * 1024 ** 2;
 
@@ -42,6 +44,8 @@ export class LocalFeed implements EventFeed {
   }
 
   async state(): Promise<LogState> {
+    // Afterwards the log counts as seen, also what is new since the last piece.
+    this.#idle = undefined;
     const { epochs, lastSeq, prunedSeq } = await this.#read(Number.MAX_SAFE_INTEGER, 1);
     return { epochs, lastSeq, prunedSeq, report: this.latest };
   }
@@ -51,7 +55,13 @@ export class LocalFeed implements EventFeed {
     if (idle?.after === after && !this.#log.mayHaveNew()) {
       return { epoch: idle.epoch, lines: [], last: after, isLast: true };
     }
-    const { events, isLast, epochs } = await this.#read(after, most);
+    let arrivals = await this.#read(after, most);
+    let damage = `${arrivals.damage}`;
+    while (arrivals.events.length === 0 && !arrivals.isLast) {
+      arrivals = await this.#read(arrivals.upTo, most);
+      damage ||= `${arrivals.damage}`;
+    }
+    const { events, isLast, epochs } = arrivals;
     const epoch = epochs.at(-1)!.name;
     const lines: string[] = [];
     let bytes = 0;
@@ -63,7 +73,9 @@ export class LocalFeed implements EventFeed {
     }
     const isAll = lines.length === events.length && isLast;
     this.#idle = isAll && lines.length === 0 ? { after, epoch } : undefined;
-    return { epoch, lines, last: events[lines.length - 1]?.seq ?? after, isLast: isAll };
+    const last = events[lines.length - 1]?.seq ?? after;
+    const piece = { epoch, lines, last, isLast: isAll };
+    return damage === '' ? piece : { ...piece, damage: damage.slice(0, DAMAGE_CHARS) };
   }
 
   async report(report: ShipReport): Promise<void> {

@@ -49,7 +49,9 @@ export class ReplacedDatabase {
     for (let [from, lost] = [this.after + 1, 0]; from <= this.#lastSeq; ) {
       const to = Math.min(from + BATCH_EVENTS - 1, this.#lastSeq);
       const before = this.unreadable;
-      const { events, upTo } = ifReadable(() => this.#reader.between(from, to)) ?? this.#oneByOne(from, to);
+      const { events, upTo, damaged } =
+        ifReadable(() => this.#reader.between(from, to)) ?? this.#oneByOne(from, to);
+      this.unreadable += damaged;
       if (events.length > 0) yield events;
       lost = events.length === 0 && this.unreadable > before ? lost + 1 : 0;
       const left =
@@ -60,21 +62,21 @@ export class ReplacedDatabase {
   }
 
   /** Where a page of a chunk is damaged: what lies on the others. */
-  #oneByOne(from: number, to: number): { events: Arrival[]; upTo: number } {
+  #oneByOne(from: number, to: number): ReturnType<ArrivalReader['between']> {
     const events: Arrival[] = [];
-    let bytes = 0;
+    let [bytes, damaged] = [0, 0];
     for (let seq = from; seq <= to; seq++) {
-      if (bytes > READ_CHUNK_BYTES) return { events, upTo: seq - 1 };
+      if (bytes > READ_CHUNK_BYTES) return { events, upTo: seq - 1, damaged };
       try {
         const event = this.#reader.one(seq);
         if (event === undefined) continue;
         bytes += event.payload.length;
         events.push(event);
       } catch {
-        this.unreadable++;
+        damaged++;
       }
     }
-    return { events, upTo: to };
+    return { events, upTo: to, damaged };
   }
 
   close(): void {

@@ -3,14 +3,16 @@ import type { Database } from 'better-sqlite3';
 import { readKeyHash } from '../dedup/keyHash.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
 import { openDatabase } from '../open/openDatabase.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
+import { Damage } from '../read/damage.ts';
 
 /** What is wrong in a database, even if every single page is intact: all faults are 0 where nothing is. */
 export interface Consistency {
   /** How many were checked. */
   readonly events: number;
   readonly keys: number;
-  /** Events whose texts are no longer JSON, or whose names are missing. */
-  readonly unreadable: number;
+  /** Events that do not match their checksum. */
+  readonly damaged: number;
   /** Events whose key is missing from the table: a resend would be stored again. */
   readonly withoutKey: number;
   /** Keys that lead to another event, or to a missing one that no prune has deleted. */
@@ -47,7 +49,7 @@ class Inspection {
   readonly #faults: Faults = {
     events: 0,
     keys: 0,
-    unreadable: 0,
+    damaged: 0,
     withoutKey: 0,
     astray: 0,
     twice: 0,
@@ -114,11 +116,11 @@ class Inspection {
 
   *#events(): Generator<void> {
     const db = this.#db;
-    const chunk = db.prepare<[number, number], EventLine>(`
-      SELECT seq, session, event_id AS eventId, revision,
-             json_valid(payload) AND (extra IS NULL OR json_valid(extra))
-               AND EXISTS (SELECT 1 FROM origin WHERE id = e.origin) AS isReadable
-        FROM event e WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${CHUNK_ROWS}`);
+    const chunk = db
+      .prepare<[number, number], [...ArrivalRow, session: number]>(`
+        SELECT ${ARRIVAL_COLUMNS}, e.session FROM event e WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ${CHUNK_ROWS}`)
+      .raw();
+    const decoder = new ArrivalDecoder(db);
     const flushed = db.prepare<[], number>('SELECT up_to_seq FROM flushed').pluck();
     const hasKey = db
       .prepare<[number, number, number, number], number>(
@@ -129,16 +131,21 @@ class Inspection {
     const look = db.transaction((after: number) => {
       const upTo = flushed.get()!;
       const rows = chunk.all(after, this.#lastSeq);
-      for (const { seq, session, eventId, revision, isReadable } of rows) {
+      for (const row of rows) {
+        const [seq, session, event] = [
+          row[0],
+          row[14],
+          decoder.event(row as unknown as ArrivalRow, new Damage()),
+        ];
         const left = this.#left.get(session);
         if (left !== undefined) this.#left.set(session, left - 1);
-        if (isReadable !== 1 || left === undefined || eventId === null) this.#faults.unreadable++;
-        if (seq > upTo) continue;
-        const isKnown = eventId !== null && hasKey.get(session, hash(eventId), revision, seq) === 1;
-        if (!isKnown) this.#faults.withoutKey++;
+        if (event === undefined) this.#faults.damaged++;
+        else if (seq <= upTo && hasKey.get(session, hash(event.eventId), event.revision, seq) !== 1) {
+          this.#faults.withoutKey++;
+        }
       }
       this.#faults.events += rows.length;
-      return rows.at(-1)?.seq;
+      return rows.at(-1)?.[0];
     });
     for (let after: number | undefined = 0; after !== undefined; ) {
       after = look(after);
@@ -188,14 +195,6 @@ class Inspection {
     });
     compare();
   }
-}
-
-interface EventLine {
-  readonly seq: number;
-  readonly session: number;
-  readonly eventId: string | null;
-  readonly revision: number;
-  readonly isReadable: number | null;
 }
 
 /** A key and the event that it leads to. */

@@ -1,14 +1,17 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
-import { OperatorError } from '../../base/operatorError.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
+import { originChecksum } from './checksum.ts';
 
 /** The names that a camera repeats in every event (schema.ts). */
 export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
 
+/** With their checksum (checksum.ts). */
+export type Origin = OriginNames & { readonly checksum: number };
+
 /** Reads the names of origins, with a cache. */
 export class OriginReader {
-  readonly #known = new Map<number, OriginNames>();
+  readonly #known = new Map<number, Origin>();
   /** UTF-16 code units in the cache. */
   #chars = 0;
   readonly #find: Statement<[number], OriginNames>;
@@ -19,27 +22,22 @@ export class OriginReader {
         FROM origin WHERE id = ?`);
   }
 
-  /** @throws {OperatorError} where there is no such origin. */
-  names(id: number): OriginNames {
+  /** @returns undefined where there is no such origin: the database is damaged. */
+  find(id: number): Origin | undefined {
     return this.#known.get(id) ?? this.#ask(id);
   }
 
-  #ask(id: number): OriginNames {
+  #ask(id: number): Origin | undefined {
     const names = this.#find.get(id);
-    if (names === undefined) throw namesMissing();
+    if (names === undefined || Object.values(names).some((name) => typeof name !== 'string'))
+      return undefined;
+    const origin = { ...names, checksum: originChecksum(names) };
     if (this.#known.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) {
       this.#known.clear();
       this.#chars = 0;
     }
-    this.#known.set(id, names);
+    this.#known.set(id, origin);
     this.#chars += names.courtId.length + names.venueId.length + names.source.length;
-    return names;
+    return origin;
   }
-}
-
-/** @returns the error for an event whose row of names is missing. */
-export function namesMissing(): OperatorError {
-  return new OperatorError(
-    'The database is damaged: the venue, court, source and type of some events are missing. Make a copy of it, then restore a backup.',
-  );
 }

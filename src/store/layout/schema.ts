@@ -57,10 +57,11 @@ const LAYOUT = `
     origin      INTEGER,
     confidence  REAL,
     received_ms INTEGER,                    -- milliseconds since 1970-01-01T00:00:00Z
+    seq_step    INTEGER,                    -- seq, less that of the event before it; 0: not known
+    checksum    INTEGER,                    -- CRC-32 of all of it and of its names: see checksum.ts
     payload     TEXT,                       -- JSON object, as sent
     extra       TEXT                        -- JSON object of unknown envelope fields, or NULL
   ) STRICT;
-  CREATE INDEX event_revised ON event (session) WHERE revision > 0;
 
   CREATE TABLE key (
     session  INTEGER,

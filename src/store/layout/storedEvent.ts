@@ -1,31 +1,28 @@
 import type { Database } from 'better-sqlite3';
 import type { Arrival, CourtEvent } from '../../protocol/event.ts';
-import { namesMissing } from './origins.ts';
+import { type EotHalves, isIntact, nsOf, originChecksum } from './checksum.ts';
 
 /** An event as stored. */
 export type StoredEvent = CourtEvent & Arrival;
 
-/** `eot_ns` in two columns, because a JavaScript number cannot hold it. */
-export type EventRow = Omit<StoredEvent, 'eotNs' | 'type'> & {
-  readonly eotMs: number;
-  readonly eotRestNs: number;
-  readonly type: string | null;
-};
-
-const NS_PER_MS = 1_000_000n;
+/** Null where the names of the event are missing. */
+export type EventRow = Omit<StoredEvent, 'eotNs' | 'type'> &
+  EotHalves & { readonly seqStep: number; readonly type: string | null; readonly checksum: number };
 
 /** Selects EventRows; append a WHERE clause. */
 export const SELECT_EVENT = `
-  SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns / 1000000 AS eotMs,
-         e.eot_ns % 1000000 AS eotRestNs, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
-         o.schema_version AS schemaVersion, e.received_ms AS receivedMs, e.payload, e.extra
-    FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin`;
+  SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh,
+         e.eot_ns & 4294967295 AS eotLow, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
+         o.schema_version AS schemaVersion, e.received_ms AS receivedMs,
+         e.seq_step AS seqStep, e.checksum, e.payload, e.extra
+    FROM event e LEFT JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin`;
 
-/** @throws {OperatorError} where the names of the event are missing. */
-export function toStoredEvent(row: EventRow): StoredEvent {
-  const { eotMs, eotRestNs, type, ...event } = row;
-  if (type === null) throw namesMissing();
-  return { ...event, type, eotNs: BigInt(eotMs) * NS_PER_MS + BigInt(eotRestNs) };
+/** @returns undefined where the row is not what was written (checksum.ts). */
+export function toStoredEvent(row: EventRow): StoredEvent | undefined {
+  const { eotHigh, eotLow, type, seqStep: _step, checksum, ...event } = row;
+  if (type === null) return undefined;
+  if (!isIntact(row, originChecksum({ ...event, type }), checksum)) return undefined;
+  return { ...event, type, eotNs: nsOf(eotHigh, eotLow) };
 }
 
 /** Bytes of an event's payload and unknown fields; where they are larger, they are read apart from its row. */

@@ -12,7 +12,8 @@ import { sqliteCode } from '../sqlite/errors.ts';
 export function explain(error: unknown, directory: string): unknown {
   if (error instanceof OperatorError) return error;
   const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
-  const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : (sqliteCode(error) ?? own);
+  const ownCode = isSchemaDamaged(error) ? 'SQLITE_CORRUPT' : (sqliteCode(error) ?? own);
+  const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : ownCode;
   if (/^(ENOSPC|SQLITE_CANTOPEN)/.test(code) && hasNoInode(directory)) {
     const sentence = `The disk of ${directory} has no room for another file ("df -i"): remove some, and try again.`;
     return new OperatorError(sentence, { cause: error });
@@ -20,6 +21,13 @@ export function explain(error: unknown, directory: string): unknown {
   const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory;
   const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
+}
+
+/** The header says that the layout is ours, and then a table or a column has another name. */
+function isSchemaDamaged(error: unknown): boolean {
+  return (
+    sqliteCode(error) === 'SQLITE_ERROR' && /^no such (table|column|index)/.test((error as Error).message)
+  );
 }
 
 /** @returns what a command says that works on what is there. */

@@ -2,8 +2,9 @@ import type { Database, Statement } from 'better-sqlite3';
 import { ARRIVALS_SCAN_ROWS, READ_CHUNK_BYTES } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
-import { namesMissing, OriginReader } from '../layout/origins.ts';
-import { INLINE_TEXTS, type Texts, textReader } from '../layout/storedEvent.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from './arrivalRow.ts';
+import { Damage } from './damage.ts';
+import { unlessDamaged } from './readableRows.ts';
 
 /** Page cache, in KiB: the file is read once, from start to end. */
 const READ_CACHE_KIB = 2_000;
@@ -20,6 +21,8 @@ export interface ArrivalFilter {
 export interface ArrivalChunk {
   /** Those that pass the filter, in the order of arrival. */
   readonly events: readonly Arrival[];
+  /** What was left out; whatever the filter, since a damaged event may be of any court. */
+  readonly damage: Damage;
   /** Every event up to this seq has been considered: the next chunk begins after it. */
   readonly upTo: number;
   /** The highest seq that was ever assigned. There are holes: the seqs of duplicates, and of what was rolled back. */
@@ -32,25 +35,11 @@ export interface ArrivalChunk {
   readonly epochs: readonly Epoch[];
 }
 
-type Bounds = ArrivalFilter & { readonly after: number; readonly upTo: number; readonly limit: number };
-
-/** In the order of ROW. */
-type Row = readonly [
-  seq: number,
-  sessionId: string | null,
-  eventId: string,
-  revision: number,
-  eot: string,
-  origin: number,
-  confidence: number,
-  receivedMs: number,
-  payload: string | null,
-  extra: string | null,
-];
-
-const ROW = `
-  e.seq, (SELECT name FROM session WHERE id = e.session), e.event_id, e.revision, e.eot, e.origin, e.confidence, e.received_ms,
-  ${INLINE_TEXTS}`;
+interface Bounds {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
+}
 
 /**
  * Reads events in the order of arrival, by seq, in chunks. Each is one short transaction, bounded in rows and bytes, so that the
@@ -62,14 +51,13 @@ const ROW = `
  */
 export class ArrivalReader {
   readonly #filter: ArrivalFilter;
-  readonly #origins: OriginReader;
+  readonly #decoder: ArrivalDecoder;
   readonly #first: Statement<[number], number>;
   readonly #newest: Statement<[], number>;
-  readonly #rows: Statement<[Bounds], Row>;
-  readonly #range: Statement<[number, number], Row>;
-  readonly #one: Statement<[number], Row>;
-  readonly #latest: Statement<[Bounds], number>;
-  readonly #textsOf: ReturnType<typeof textReader>;
+  readonly #rows: Statement<[Bounds], ArrivalRow>;
+  readonly #range: Statement<[number, number], ArrivalRow>;
+  readonly #row: Statement<[number], ArrivalRow>;
+  readonly #latest: Statement<[Bounds & ArrivalFilter], number>;
   readonly #lastGiven: Statement<[], number>;
   readonly #pruned: Statement<[], number>;
   readonly #read: (seq: number, limit: number) => ArrivalChunk;
@@ -77,20 +65,28 @@ export class ArrivalReader {
   constructor(db: Database, filter: ArrivalFilter = {}) {
     db.pragma(`cache_size = -${READ_CACHE_KIB}`);
     this.#filter = filter;
-    this.#origins = new OriginReader(db);
+    this.#decoder = new ArrivalDecoder(db);
     const number = (sql: string) => db.prepare<unknown[], number>(sql).pluck();
     this.#first = number('SELECT seq FROM event WHERE seq > ? ORDER BY seq LIMIT 1');
     this.#newest = number('SELECT max(seq) FROM event');
-    const where = `FROM event e WHERE e.seq > @after AND e.seq <= @upTo${conditionsOf(filter)} ORDER BY e.seq`;
-    this.#rows = db.prepare<[Bounds], Row>(`SELECT ${ROW} ${where} LIMIT @limit`).raw();
+    const between = 'e.seq > @after AND e.seq <= @upTo';
+    this.#rows = db
+      .prepare<[Bounds], ArrivalRow>(
+        `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE ${between} ORDER BY e.seq LIMIT @limit`,
+      )
+      .raw();
     // Without a look at what is before or behind, which may be damaged.
-    this.#range = db.prepare<[number, number], Row>(
-      `SELECT ${ROW} FROM event e WHERE e.seq BETWEEN ? AND ? ORDER BY e.seq`,
+    this.#range = db
+      .prepare<[number, number], ArrivalRow>(
+        `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq BETWEEN ? AND ? ORDER BY e.seq`,
+      )
+      .raw();
+    this.#row = db
+      .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq = ?`)
+      .raw();
+    this.#latest = number(
+      `SELECT e.seq FROM event e WHERE ${between}${conditionsOf(filter)} ORDER BY e.seq DESC LIMIT @limit`,
     );
-    this.#one = db.prepare<[number], Row>(`SELECT ${ROW} FROM event e WHERE e.seq = ?`);
-    for (const statement of [this.#range, this.#one]) statement.raw();
-    this.#latest = number(`SELECT e.seq ${where} DESC LIMIT @limit`);
-    this.#textsOf = textReader(db);
     this.#lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
     this.#pruned = number('SELECT up_to_seq FROM pruned');
     this.#read = db.transaction((seq: number, limit: number) => this.#chunk(db, seq, limit));
@@ -106,25 +102,32 @@ export class ArrivalReader {
 
   /**
    * For a damaged database: nothing else is read.
-   * @returns the events of these seqs, fewer where they are large, and the seq up to which they are all there.
+   * @returns the intact events of these seqs, fewer where they are large, the seq up to which they are all there, and how many of
+   * them do not match their checksum.
    * @throws where one of them, or its neighbour, cannot be read.
    */
-  between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> {
+  between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> & { readonly damaged: number } {
     const events: Arrival[] = [];
+    const damage = new Damage();
     let bytes = 0;
     for (const row of this.#range.all(from, to)) {
-      if (bytes > READ_CHUNK_BYTES) return { events, upTo: events.at(-1)!.seq };
-      const texts = this.#textsOf(row[0], row[8], row[9]);
-      events.push(this.#event(row, texts));
-      bytes += texts.payload.length + (texts.extra?.length ?? 0);
+      if (bytes > READ_CHUNK_BYTES) return { events, upTo: row[0] - 1, damaged: damage.events };
+      const event = this.#decoder.event(row, damage);
+      if (event === undefined) continue;
+      events.push(event);
+      bytes += event.payload.length + (event.extra?.length ?? 0);
     }
-    return { events, upTo: to };
+    return { events, upTo: to, damaged: damage.events };
   }
 
-  /** @returns the event with this seq; undefined where there is none. @throws where it cannot be read. */
+  /** @returns the event with this seq; undefined where there is none. @throws where it cannot be read, or is damaged. */
   one(seq: number): Arrival | undefined {
-    const row = this.#one.get(seq);
-    return row && this.#event(row, this.#textsOf(seq, row[8], row[9]));
+    const row = this.#row.get(seq);
+    if (row === undefined) return undefined;
+    const damage = new Damage();
+    const event = this.#decoder.event(row, damage);
+    damage.assertNone();
+    return event;
   }
 
   /**
@@ -149,46 +152,80 @@ export class ArrivalReader {
       prunedSeq: this.#pruned.get() ?? 0,
       epochs: readEpochs(db),
     };
+    const damage = new Damage();
     // Skips what was pruned.
-    const first = this.#first.get(after);
-    if (first === undefined) return { events: [], upTo: after, isLast: true, ...state };
-    const newest = this.#newest.get() ?? first;
-    const upTo = Math.min(first + ARRIVALS_SCAN_ROWS - 1, newest);
-    const rows = this.#rows.all({ ...this.#filter, after: first - 1, upTo, limit });
-    const events: Arrival[] = [];
-    let bytes = 0;
-    for (const row of rows) {
-      if (bytes > READ_CHUNK_BYTES) break;
-      const texts = this.#textsOf(row[0], row[8], row[9]);
-      events.push(this.#event(row, texts));
-      bytes += texts.payload.length + (texts.extra?.length ?? 0);
+    const first = unlessDamaged(() => this.#first.get(after), after + 1);
+    if (first === undefined) {
+      const upTo = this.#beyond(after, state, damage);
+      return { events: [], damage, upTo, isLast: true, ...state };
     }
-    const isWhole = rows.length < limit && events.length === rows.length;
-    const seen = isWhole ? upTo : events.at(-1)!.seq;
-    return { events, upTo: seen, isLast: seen >= newest, ...state };
+    const newest = this.#newest.get() ?? first;
+    // A damaged seq may be out of the order.
+    const low = first <= newest ? first - 1 : after;
+    const bounds = { after: low, upTo: Math.min(low + ARRIVALS_SCAN_ROWS, newest), limit };
+    const { rows, upTo } = this.#rowsOf(bounds, damage);
+    const events: Arrival[] = [];
+    let [bytes, seen] = [0, upTo];
+    let before = after;
+    for (const [at, row] of rows.entries()) {
+      const event = this.#decoder.event(row, damage);
+      const step = event === undefined ? 0 : row[10];
+      if (step > 0) tellMissing(Math.max(before, state.prunedSeq), row[0] - step, damage);
+      before = Math.max(before, row[0]);
+      if (event === undefined) continue;
+      if (this.#passes(event)) events.push(event);
+      bytes += event.payload.length + (event.extra?.length ?? 0);
+      if (bytes > READ_CHUNK_BYTES && at < rows.length - 1) {
+        seen = before;
+        break;
+      }
+    }
+    const isLast = seen >= newest;
+    return { events, damage, upTo: isLast ? this.#beyond(seen, state, damage) : seen, isLast, ...state };
   }
 
-  #event(row: Row, { payload, extra }: Texts): Arrival {
-    const { type, courtId, venueId, source, schemaVersion } = this.#origins.names(row[5]);
-    const sessionId = row[1];
-    if (sessionId === null) throw namesMissing();
-    return {
-      seq: row[0],
-      sessionId,
-      eventId: row[2],
-      revision: row[3],
-      eot: row[4],
-      type,
-      courtId,
-      venueId,
-      confidence: row[6],
-      source,
-      schemaVersion,
-      receivedMs: row[7],
-      payload,
-      extra,
-    };
+  /** The events that were stored last may be missing. @returns up to where the reader has come. */
+  #beyond(
+    seen: number,
+    { lastSeq, prunedSeq }: Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'>,
+    damage: Damage,
+  ): number {
+    tellMissing(Math.max(seen, prunedSeq), lastSeq, damage);
+    return lastSeq > prunedSeq ? Math.max(seen, lastSeq) : seen;
   }
+
+  /** @returns the rows, those on a damaged page left out, and up to which seq there are no others. */
+  #rowsOf(bounds: Bounds, damage: Damage): { rows: ArrivalRow[]; upTo: number } {
+    const { after, upTo, limit } = bounds;
+    const rows = unlessDamaged(() => this.#rows.all(bounds), undefined);
+    // Up to the last of them: a damaged seq ends the search, and what follows is noticed by the next one.
+    if (rows !== undefined && rows.length > 0) return { rows, upTo: Math.max(after + 1, rows.at(-1)![0]) };
+    const found: ArrivalRow[] = [];
+    let [unreadable, seq] = [0, after];
+    while (seq < upTo && found.length < limit) {
+      const row = unlessDamaged(() => this.#row.get(++seq), null);
+      if (row === null) unreadable++;
+      else if (row !== undefined) found.push(row);
+    }
+    damage.other(`Seq ${after + 1} to ${seq}: a page is damaged, and ${unreadable} of them are left out.`);
+    return { rows: found, upTo: seq };
+  }
+
+  #passes({ sessionId, type, courtId, source }: Arrival): boolean {
+    const { session, type: wanted, court, source: from } = this.#filter;
+    return (
+      (session ?? sessionId) === sessionId &&
+      (wanted ?? type) === type &&
+      (court ?? courtId) === courtId &&
+      (from ?? source) === source
+    );
+  }
+}
+
+/** @param before nothing is missing up to this seq. @param stored the next event that was stored had this one. */
+function tellMissing(before: number, stored: number, damage: Damage): void {
+  if (stored <= before) return;
+  damage.other(`Events between seq ${before} and ${stored + 1} cannot be found.`);
 }
 
 const ORIGIN_COLUMNS = { type: 'type', court: 'court', source: 'source' } as const;

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
+import { Damage } from './damage.ts';
 
 /** An event that was sent again with different content. */
 export interface Conflict {
@@ -27,9 +28,10 @@ interface CopyRow {
 /**
  * @param session only those of the session with this id.
  * @yields the conflicts whose other copy is kept, the newest first; each batch is a read of its own.
- * @throws {OperatorError} where the names of an event are missing.
+ * @param damage takes the events that are damaged, and left out; without it, they are an error at the end.
  */
-export function* readConflicts(db: Database, session?: number): Generator<Conflict[]> {
+export function* readConflicts(db: Database, session?: number, damage?: Damage): Generator<Conflict[]> {
+  const broken = damage ?? new Damage();
   const copies = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
     SELECT o.seq, o.turn, o.event AS other, c.copies AS times, c.last_ms AS lastMs
       FROM conflict_copy o
@@ -42,7 +44,10 @@ export function* readConflicts(db: Database, session?: number): Generator<Confli
     const rows = copies.all({ before, session: session ?? null });
     const found = rows.flatMap(({ seq, other, times, lastMs }) => {
       const row = find.get(seq);
-      return row === undefined ? [] : [{ stored: toStoredEvent(row), other, times, lastMs }];
+      const stored = row && toStoredEvent(row);
+      if (stored !== undefined) return [{ stored, other, times, lastMs }];
+      if (row !== undefined) broken.event(row);
+      return [];
     });
     return { found, last: rows.at(-1)?.turn };
   });
@@ -51,6 +56,7 @@ export function* readConflicts(db: Database, session?: number): Generator<Confli
     if (found.length > 0) yield found;
     before = last;
   }
+  if (damage === undefined) broken.assertNone();
 }
 
 /** @returns how many events are in conflict, whether their other copy is kept or not. */

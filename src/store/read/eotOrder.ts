@@ -1,20 +1,10 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
+import { readableRows, unlessDamaged } from './readableRows.ts';
 
 /** Keys, and eots, that one query of a sort reads: a millisecond or two. */
 const SORT_READ_KEYS = 5_000;
 export const SORT_READ_ROWS = 2_000;
-
-/** Which events of a session; nanoseconds since 1970-01-01T00:00:00Z. */
-export interface EotRange {
-  /** Inclusive. */
-  readonly fromNs: bigint;
-  /** Exclusive. */
-  readonly toNs: bigint;
-}
-
-/** All eots that 64 bits can hold. */
-export const ALWAYS: EotRange = { fromNs: -(2n ** 63n), toNs: 2n ** 63n - 1n };
 
 /** By source, its clock minus the right one, in milliseconds. */
 export type ClockOffsets = ReadonlyMap<string, number>;
@@ -25,89 +15,144 @@ export interface EotOrder {
   readonly seqs: Float64Array;
   /** The highest seq of all sessions when the read began; 0 without events. */
   readonly lastSeq: number;
+  /** The keys of the events up to this seq led to them; later ones were searched for. */
+  readonly keyedSeq: number;
 }
+
+/** How a session is sorted. */
+export interface SortOptions {
+  /** Is told of each event with a revision above 0, of some of them twice. */
+  readonly onRevised?: OnRevised;
+  /** Sources whose events are put where a right clock would have put them. */
+  readonly clockOffsets?: ClockOffsets | undefined;
+}
+
+/** @param isKeyed whether a key led to the event. */
+export type OnRevised = (eventId: string, revision: number, isKeyed: boolean) => void;
 
 /**
  * Finds the events of a session and sorts them by eot, then by arrival, in 16 bytes an event and some working
  * memory: an index in that order would cost ingest an eighth of its rate
  * (../../ARCHITECTURE.md#readers-sort). The table `key` leads to most events; the few after `flushed` are
- * scanned. Many short reads, so that none pins the WAL for long. The result has the events that were stored
- * when it began, less those that were pruned meanwhile.
- * @param clockOffsets sources whose events are put where a right clock would have put them; `range` is of eots as they were sent.
+ * scanned, and all of them where the keys lead to fewer events than the session counts. Many short reads, so that none pins the
+ * WAL for long. The result has the events that were stored when it began, less those that were pruned meanwhile and those on a
+ * damaged page.
  */
 export function sortByEot(
   db: Database,
   session: number,
-  range: EotRange,
-  clockOffsets: ClockOffsets = new Map(),
+  { onRevised = () => {}, clockOffsets = new Map() }: SortOptions = {},
 ): EotOrder {
-  let sorter: Sorter | undefined;
-  // Reuses the array: never more rows have been added than seqs have been read.
-  const onSeqs = (seqs: Float64Array) => {
-    sorter = new Sorter(seqs);
-  };
-  const reads = eotRows(db, session, { range, clockOffsets, onSeqs });
-  for (;;) {
-    const { done, value } = reads.next();
-    if (done) return { seqs: sorter!.sorted(), lastSeq: value };
-    sorter?.add(value);
-  }
-}
-
-interface EotRowsOptions {
-  readonly range?: EotRange;
-  readonly clockOffsets?: ClockOffsets;
-  /**
-   * Gets the array of their seqs, dangling ones included, which is free to be overwritten up to the number of rows that were
-   * yielded.
-   */
-  readonly onSeqs?: (seqs: Float64Array) => void;
-}
-
-/**
- * Reads seq and eot of the events of a session: those that were stored when it began, less those that were
- * pruned meanwhile.
- * @yields them in the order of arrival, in many short reads, some of which find none.
- * @returns the highest seq of all sessions when it began; 0 without events.
- */
-export function* eotRows(
-  db: Database,
-  session: number,
-  { range = ALWAYS, clockOffsets = new Map(), onSeqs }: EotRowsOptions = {},
-): Generator<readonly EotRow[], number> {
-  const row = rowOf(db, clockOffsets);
-  const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+  const one = (sql: string) => db.prepare<[], number>(sql).pluck();
+  const last = one('SELECT max(seq) FROM event');
+  const lastGiven = one("SELECT seq FROM sqlite_sequence WHERE name = 'event'");
   // In one snapshot, so that each event is in one of the two parts, whatever the daemon flushes meanwhile.
   const { flushedSeq, lastSeq } = db.transaction(() => ({
-    flushedSeq: one('SELECT up_to_seq FROM flushed'),
-    lastSeq: one('SELECT max(seq) FROM event'),
+    flushedSeq: one('SELECT up_to_seq FROM flushed').get() ?? 0,
+    lastSeq: unlessDamaged(() => last.get(), lastGiven.get()) ?? 0,
   }))();
-  const flushed = yield* flushedSeqs(db, session, flushedSeq);
-  // By seq first, because that is the order of the rows in the file.
-  flushed.sort();
-  onSeqs?.(flushed);
-  const where = 'session = @session AND eot_ns >= @fromNs AND eot_ns < @toNs';
-  const bounds = { session, ...range };
-  const find = db.prepare<unknown[], EotRow>(
-    `SELECT ${row} FROM event WHERE seq IN ${placeholders(SORT_READ_ROWS)} AND ${where}`,
-  );
-  for (let at = 0; at < flushed.length; at += SORT_READ_ROWS) {
-    yield find.raw().all(...padded(flushed.subarray(at, at + SORT_READ_ROWS), SORT_READ_ROWS), bounds);
+  const rows = new SessionRows(db, session, lastSeq, onRevised, rowOf(db, clockOffsets));
+  const keyed = unlessDamaged(() => flushedSeqs(db, session, flushedSeq), undefined);
+  const found = keyed === undefined ? undefined : rows.sort(keyed, flushedSeq);
+  // Reading them all takes long, so only where keys are damaged, or a prune has deleted some events by now.
+  const isWhole = found !== undefined && found.length >= countLeft(db, session, lastSeq);
+  if (isWhole) return { seqs: found, lastSeq, keyedSeq: flushedSeq };
+  return { seqs: rows.sort(new Float64Array(0), 0), lastSeq, keyedSeq: 0 };
+}
+
+/** @returns how many events the session counts now, without those that came after `lastSeq`. */
+export function countLeft(db: Database, session: number, lastSeq: number): number {
+  const count = db.prepare<[number], number>('SELECT events FROM session WHERE id = ?').pluck();
+  const added = db
+    .prepare<[number, number], number>('SELECT count(*) FROM event WHERE seq > ? AND session = ?')
+    .pluck();
+  return db.transaction(() => (count.get(session) ?? 0) - (added.get(lastSeq, session) ?? 0))();
+}
+
+/** Finds the rows of a session, by their seqs and by reading all that came after one. */
+class SessionRows {
+  readonly #session: number;
+  readonly #lastSeq: number;
+  readonly #onRevised: OnRevised;
+  readonly #some: Statement<unknown[], Row>;
+  readonly #one: Statement<[number, number], Row>;
+  readonly #range: Statement<[number, number, number], Row>;
+  readonly #next: Statement<[number, number], number>;
+
+  constructor(db: Database, session: number, lastSeq: number, onRevised: OnRevised, columns: string) {
+    this.#session = session;
+    this.#lastSeq = lastSeq;
+    this.#onRevised = onRevised;
+    const select = (where: string) =>
+      db.prepare<unknown[], Row>(`SELECT ${columns} FROM event WHERE ${where} AND session = ?`).raw();
+    this.#some = select(`seq IN ${placeholders(SORT_READ_ROWS)}`);
+    this.#one = select('seq = ?');
+    this.#range = select('seq > ? AND seq <= ?');
+    this.#next = db
+      .prepare<[number, number], number>(
+        'SELECT seq FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT 1',
+      )
+      .pluck();
   }
-  const scan = db.prepare<unknown[], EotRow>(
-    `SELECT ${row} FROM event WHERE seq > ? AND seq <= ? AND ${where} ORDER BY seq`,
-  );
-  for (let from = flushedSeq; from < lastSeq; from += SORT_READ_ROWS) {
-    yield scan.raw().all(from, Math.min(from + SORT_READ_ROWS, lastSeq), bounds);
+
+  /** @param seqs of some of them; overwritten. @param after those with a higher seq are searched for. @returns all, in order of eot. */
+  sort(seqs: Float64Array, after: number): Float64Array {
+    // By seq first, because that is the order of the rows in the file.
+    seqs.sort();
+    const wanted = seqs.subarray(0, distinct(seqs));
+    // Reuses the array: never more rows have been added than seqs have been read.
+    const sorter = new Sorter(wanted);
+    const add = (rows: readonly Row[]) => {
+      for (const [seq, , , revision, eventId] of rows) {
+        if (revision > 0) this.#onRevised(eventId, revision, seq <= after);
+      }
+      sorter.add(rows);
+    };
+    const [session, one] = [this.#session, (seq: number) => this.#one.get(seq, this.#session)];
+    for (let at = 0; at < wanted.length; at += SORT_READ_ROWS) {
+      const some = wanted.slice(at, at + SORT_READ_ROWS);
+      add(
+        readableRows(
+          () => this.#some.all(...padded(some, SORT_READ_ROWS), session),
+          one,
+          () => some,
+        ),
+      );
+    }
+    for (let from = after; from < this.#lastSeq; ) {
+      // A damaged page may hide how far the next row is.
+      const next = unlessDamaged(() => this.#next.get(from, this.#lastSeq), from + 1);
+      if (next === undefined) break;
+      const [low, to] = [next - 1, Math.min(next - 1 + SORT_READ_ROWS, this.#lastSeq)];
+      add(
+        readableRows(
+          () => this.#range.all(low, to, session),
+          one,
+          () => between(low, to),
+        ),
+      );
+      from = to;
+    }
+    return sorter.sorted();
   }
-  return lastSeq;
+}
+
+/** Moves the different ones of sorted numbers to the front: a damaged key may lead to the event of another one. @returns how many. */
+function distinct(seqs: Float64Array): number {
+  let length = 0;
+  for (const seq of seqs) if (length === 0 || seq !== seqs[length - 1]) seqs[length++] = seq;
+  return length;
+}
+
+function* between(after: number, to: number): Generator<number> {
+  for (let seq = after + 1; seq <= to; seq++) yield seq;
 }
 
 /**
- * @yields after each of its reads, which are in ranges of the hash, of about equal size.
- * @returns the seqs of a session's keys, dangling ones included.
+ * @returns the seqs of a session's keys, dangling ones included. Read in ranges of the hash, which are of
+ * about equal size.
  */
-function* flushedSeqs(db: Database, session: number, upTo: number): Generator<readonly [], Float64Array> {
+function flushedSeqs(db: Database, session: number, upTo: number): Float64Array {
   // Not what the session has counted, which may be damaged: memory is taken for it.
   const count = db
     .prepare<[number], number>('SELECT count(*) FROM key WHERE session = ?')
@@ -127,19 +172,12 @@ function* flushedSeqs(db: Database, session: number, upTo: number): Generator<re
     if (needed > seqs.length) seqs = copyInto(seqs, new Float64Array(Math.ceil(needed * 1.25)));
     seqs.set(some, length);
     length += some.length;
-    yield [];
   }
   return seqs.subarray(0, length);
 }
 
-/** The eot in two columns, because a JavaScript number cannot hold its nanoseconds. */
-export type EotRow = readonly [seq: number, high: number, low: number];
-
-/** Whether an event comes before another one: by eot, then by arrival. */
-export function isBefore([seq, high, low]: EotRow, [otherSeq, otherHigh, otherLow]: EotRow): boolean {
-  if (high !== otherHigh) return high < otherHigh;
-  return low === otherLow ? seq < otherSeq : low < otherLow;
-}
+/** The eot in two columns, because a JavaScript number cannot hold its nanoseconds; the event_id only of a revised event. */
+type Row = readonly [seq: number, high: number, low: number, revision: number, eventId: string];
 
 function rowOf(db: Database, clockOffsets: ClockOffsets): string {
   const origins = db.prepare<[], { id: number; source: string }>('SELECT id, source FROM origin');
@@ -148,7 +186,7 @@ function rowOf(db: Database, clockOffsets: ClockOffsets): string {
     return offsetMs === undefined ? [] : [`WHEN ${id} THEN ${Math.round(offsetMs)}000000`];
   });
   const eot = cases.length === 0 ? 'eot_ns' : `(eot_ns - CASE origin ${cases.join(' ')} ELSE 0 END)`;
-  return `seq, ${eot} >> 32, ${eot} & 4294967295`;
+  return `seq, ${eot} >> 32, ${eot} & 4294967295, revision, iif(revision > 0, event_id, NULL)`;
 }
 
 /** Seqs and eots in parallel typed arrays, which the garbage collector does not scan. */
@@ -207,7 +245,7 @@ class Sorter {
     this.#rows = new Columns(room);
   }
 
-  add(rows: readonly EotRow[]): void {
+  add(rows: readonly Row[]): void {
     const needed = this.#length + rows.length;
     if (needed > this.#rows.capacity) this.#rows.grow(Math.ceil(needed * 1.25));
     for (const [seq, high, low] of rows) this.#rows.set(this.#length++, seq, high, low);

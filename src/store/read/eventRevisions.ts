@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { readKeyHash } from '../dedup/keyHash.ts';
 import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
+import { Damage } from './damage.ts';
 
 /** A stored revision with its conflicts. */
 export interface FoundEvent extends StoredEvent {
@@ -12,9 +13,15 @@ export interface FoundEvent extends StoredEvent {
  * @returns every stored revision of one event, in ascending order; empty where there is none. Keys that are
  * not flushed are only in the daemon's memory (dedupIndex.ts), so the events since the last flush are
  * searched as well.
- * @throws {OperatorError} where the names of a revision are missing.
+ * @param damage takes the revisions that are damaged, and left out; without it, they are an error.
+ * @throws {OperatorError}
  */
-export function findRevisions(db: Database, sessionId: string, eventId: string): FoundEvent[] {
+export function findRevisions(
+  db: Database,
+  sessionId: string,
+  eventId: string,
+  damage?: Damage,
+): FoundEvent[] {
   const hash = readKeyHash(db)(eventId);
   const rows = db.prepare<[{ sessionId: string; eventId: string; hash: number }], EventRow>(`
     ${SELECT_EVENT}
@@ -28,8 +35,13 @@ export function findRevisions(db: Database, sessionId: string, eventId: string):
       'SELECT copies FROM conflict WHERE session = (SELECT session FROM event WHERE seq = @seq) AND seq = @seq',
     )
     .pluck();
-  return rows.all({ sessionId, eventId, hash }).map((row) => ({
-    ...toStoredEvent(row),
-    conflictingCopies: copies.get({ seq: row.seq }) ?? 0,
-  }));
+  const found = damage ?? new Damage();
+  const events = rows.all({ sessionId, eventId, hash }).flatMap((row) => {
+    const event = toStoredEvent(row);
+    if (event !== undefined) return [{ ...event, conflictingCopies: copies.get({ seq: row.seq }) ?? 0 }];
+    found.event(row);
+    return [];
+  });
+  if (damage === undefined) found.assertNone();
+  return events;
 }

@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { type EotRow, eotRows, isBefore } from './eotOrder.ts';
 
 /**
  * Sessions that one query checks for lost bounds. And events that one transaction reads because they arrived
@@ -9,11 +8,16 @@ const SESSIONS_PER_QUERY = 1_000;
 const UNSEEN_EVENTS_MAX = 20_000;
 
 /**
- * For queries of `session`: whether its first and its last event exist. A prune may have deleted one of them
- * (sessionCounters.ts).
+ * For queries of `session s`: whether its first and its last event exist. A prune may have deleted one of them
+ * (sessionCounters.ts), and a damaged number leads to another one.
  */
 export const HAS_BOUNDS = `
-  (EXISTS (SELECT 1 FROM event WHERE seq = first_seq) AND EXISTS (SELECT 1 FROM event WHERE seq = last_seq))`;
+  (EXISTS (SELECT 1 FROM event WHERE seq = first_seq AND session = s.id AND eot_ns = first_ns)
+   AND EXISTS (SELECT 1 FROM event WHERE seq = last_seq AND session = s.id AND eot_ns = last_ns))`;
+
+/** For queries of `session s`: whether it has events. A count of 0 with a first event is damaged. */
+export const HAS_EVENTS =
+  '(s.events <> 0 OR EXISTS (SELECT 1 FROM event WHERE seq = s.first_seq AND session = s.id))';
 
 /** The seqs of the first and the last event of a session, by eot, then by arrival. */
 export interface SessionBounds {
@@ -35,19 +39,49 @@ export function findBounds(db: Database, session: number): SessionBounds | undef
   }
 }
 
+/** Keys, and seqs, that one query reads: a few milliseconds. */
+const BOUNDS_READ = 1_000;
+
 /** @yields after each of many short reads. */
 function* searchBounds(db: Database, session: number): Generator<undefined, SessionBounds | undefined> {
-  let [first, last]: (EotRow | undefined)[] = [];
-  const reads = eotRows(db, session);
-  for (;;) {
-    const { done, value } = reads.next();
-    if (done) return first && last && { first: first[0], last: last[0], lastSeq: value };
-    for (const row of value) {
+  const number = (sql: string) => db.prepare<unknown[], number>(sql).pluck();
+  // In one snapshot, so that each event is in one of the two parts, whatever is flushed meanwhile.
+  const { flushedSeq, lastSeq, keys } = db.transaction(() => ({
+    flushedSeq: number('SELECT up_to_seq FROM flushed').get() ?? 0,
+    lastSeq: number('SELECT max(seq) FROM event').get() ?? 0,
+    keys: number('SELECT count(*) FROM key WHERE session = ?').get(session) ?? 0,
+  }))();
+  const edges = (from: string) => {
+    const row = (order: string) => `SELECT * FROM (SELECT e.eot_ns, e.seq ${from} ORDER BY ${order} LIMIT 1)`;
+    const both = `${row('e.eot_ns, e.seq')} UNION ALL ${row('e.eot_ns DESC, e.seq DESC')}`;
+    return db.prepare<unknown[], [eotNs: bigint, seq: bigint]>(both).raw().safeIntegers();
+  };
+  const keyed = edges(
+    'FROM key k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session WHERE k.session = @session AND k.hash >= @from AND k.hash < @to AND k.seq <= @flushedSeq',
+  );
+  const later = edges('FROM event e WHERE e.seq > @from AND e.seq <= @to AND e.session = @session');
+  let [first, last]: (readonly [bigint, bigint] | undefined)[] = [];
+  const add = (rows: readonly (readonly [bigint, bigint])[]) => {
+    for (const row of rows) {
       if (first === undefined || isBefore(row, first)) first = row;
       if (last === undefined || isBefore(last, row)) last = row;
     }
+  };
+  const ranges = Math.ceil((keys + 1) / BOUNDS_READ);
+  const edge = (range: number) => Math.floor((range / ranges) * 2 ** 32) - 2 ** 31;
+  for (let range = 0; range < ranges; range++) {
+    add(keyed.all({ session, from: edge(range), to: edge(range + 1), flushedSeq }));
     yield undefined;
   }
+  for (let from = flushedSeq; from < lastSeq; from += BOUNDS_READ) {
+    add(later.all({ session, from, to: Math.min(from + BOUNDS_READ, lastSeq) }));
+    yield undefined;
+  }
+  return first && last && { first: Number(first[1]), last: Number(last[1]), lastSeq };
+}
+
+function isBefore([eotNs, seq]: readonly [bigint, bigint], other: readonly [bigint, bigint]): boolean {
+  return eotNs === other[0] ? seq < other[1] : eotNs < other[0];
 }
 
 /**
@@ -59,7 +93,7 @@ function* searchBounds(db: Database, session: number): Generator<undefined, Sess
 export function* lostBounds(db: Database): Generator<(() => void) | undefined> {
   const lost = db
     .prepare<[number, number], number>(
-      `SELECT id FROM session WHERE id >= ? AND id < ? AND events > 0 AND NOT ${HAS_BOUNDS}`,
+      `SELECT id FROM session s WHERE id >= ? AND id < ? AND events > 0 AND NOT ${HAS_BOUNDS}`,
     )
     .pluck();
   const newest = db.prepare<[], number | null>('SELECT max(seq) FROM event').pluck();

@@ -1,11 +1,14 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
-import { type OriginNames, OriginReader } from '../layout/origins.ts';
+import { type EotHalves, isIntact, msOf, nsOf } from '../layout/checksum.ts';
+import { type Origin, OriginReader } from '../layout/origins.ts';
 import { INLINE_TEXTS, type Texts, textReader } from '../layout/storedEvent.ts';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 import { CurrentRevisions } from './currentRevisions.ts';
-import { ALWAYS, type ClockOffsets, sortByEot } from './eotOrder.ts';
+import { Damage } from './damage.ts';
+import { type ClockOffsets, countLeft, sortByEot } from './eotOrder.ts';
+import { readableRows, unlessDamaged } from './readableRows.ts';
 
 /** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
@@ -42,98 +45,183 @@ type Row = readonly [
   eventId: string,
   revision: number,
   eot: string,
-  eotMs: number,
+  eotHigh: number,
+  eotLow: number,
   origin: number,
   confidence: number,
   receivedMs: number,
+  seqStep: number,
+  checksum: number,
   payload: string | null,
   extra: string | null,
 ];
 
 /** Names by their id: with a text column for each name reading took a third longer. */
-const CHUNK = `
-  SELECT e.seq, e.event_id, e.revision, e.eot, e.eot_ns / 1000000, e.origin, e.confidence, e.received_ms,
-         ${INLINE_TEXTS}
-    FROM event e WHERE e.seq IN ${placeholders(READ_CHUNK_ROWS)}`;
+const COLUMNS = `
+  e.seq, e.event_id, e.revision, e.eot, e.eot_ns >> 32, e.eot_ns & 4294967295, e.origin, e.confidence, e.received_ms, e.seq_step, e.checksum,
+  ${INLINE_TEXTS}`;
+
+/** Which events to read, and how. */
+export interface ReadOptions extends EventFilter {
+  /**
+   * Takes what was left out, and whether the session's count says that there is more. Without it, the end of the read throws where
+   * something is damaged.
+   */
+  readonly damage?: Damage | undefined;
+  /** Sources whose events come where a right clock would have put them; their eot stays as it was sent. */
+  readonly clockOffsets?: ClockOffsets | undefined;
+}
+
+/** Some events of a session. */
+export interface SessionChunk {
+  /** Those that pass the filter. */
+  readonly events: readonly ReadEvent[];
+  /** How many were considered. */
+  readonly scanned: number;
+}
 
 /**
  * Reads a session by eot, then by arrival: the events that were stored when the read began, less those that
  * are pruned meanwhile. Needs 16 bytes an event for the order (eotOrder.ts), and reads a chunk of events at a
  * time, so that the WAL is never pinned for long.
+ *
+ * Every event of the session is verified, whatever the filter: a damaged one may be of any court and time. What does not match its
+ * checksum is left out, and so is what is on a damaged page.
  * @param db a connection of its own: creates a temporary table in it.
- * @param clockOffsets sources whose events come where a right clock would have put them; their eot stays as it was sent.
- * @yields chunks of the events that pass the filter, some of them empty, and how many events were considered.
- * @throws {OperatorError} where the names of an event are missing.
+ * @yields chunks, some of them without events.
+ * @throws {OperatorError} without `damage`, at the end, where something is damaged.
  */
 export function* readSession(
   db: Database,
   session: number,
-  filter: EventFilter = {},
-  clockOffsets?: ClockOffsets,
-): Generator<{ readonly events: readonly ReadEvent[]; readonly scanned: number }> {
+  { damage, clockOffsets, ...filter }: ReadOptions = {},
+): Generator<SessionChunk> {
   // The file is read once, from start to end.
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
-  const { fromNs = ALWAYS.fromNs, toNs = ALWAYS.toNs } = filter;
-  const { seqs, lastSeq } = sortByEot(db, session, { fromNs, toNs }, clockOffsets);
-  const latest = new CurrentRevisions(db, session, lastSeq);
+  const found = damage ?? new Damage();
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
-  const sessionId = name.get(session) ?? '';
-  const origins = new OriginReader(db);
-  const find = db.prepare<number[], Row>(CHUNK).raw();
-  const textsOf = textReader(db);
-  const readChunk = db.transaction((from: number): { events: Draft[]; next: number } => {
-    const wanted = seqs.subarray(from, from + READ_CHUNK_ROWS);
-    const rows = new Map(find.all(...padded(wanted, READ_CHUNK_ROWS)).map((row) => [row[0], row]));
-    const events: Draft[] = [];
-    let [next, bytes] = [from, 0];
-    while (next < from + wanted.length && bytes <= READ_CHUNK_BYTES) {
-      const row = rows.get(seqs[next++]!);
-      if (row === undefined) continue;
-      const texts = textsOf(row[0], row[8], row[9]);
-      events.push(toReadEvent(row, texts, sessionId, origins.names(row[5])));
-      bytes += texts.payload.length + (texts.extra?.length ?? 0);
-    }
+  const counter = db.prepare<[number], number>('SELECT events FROM session WHERE id = ?').pluck();
+  const [sessionId, counted] = [name.get(session) ?? '', counter.get(session) ?? 0];
+  const latest = new CurrentRevisions(db, session);
+  const order = sortByEot(db, session, { onRevised: (...event) => latest.add(...event), clockOffsets });
+  latest.complete(order);
+  const { seqs, lastSeq } = order;
+  const rows = new RowReader(db, sessionId, found);
+  const readChunk = db.transaction((from: number) => {
+    const chunk = rows.read(seqs, from);
     // In the same snapshot as the events: a prune deletes superseded revisions before the ones that supersede
     // them.
-    latest.mark(events);
-    return { events, next };
+    latest.mark(chunk.events);
+    return chunk;
   });
+  let read = 0;
   for (let at = 0; at < seqs.length; ) {
-    const { events, next } = readChunk(at);
+    const { events, next, rows: some } = readChunk(at);
+    read += some;
     yield { events: events.filter((event) => passes(event, filter)), scanned: next - at };
     at = next;
+  }
+  const left = countLeft(db, session, lastSeq);
+  // A prune makes the count go down meanwhile, and events that come do not count.
+  if (read < left || read > Math.max(counted, left))
+    found.miscount(sessionId, read < left ? left : counted, read);
+  if (latest.withoutKey > 0) {
+    found.other(
+      `Keys of session ${JSON.stringify(sessionId)} are damaged: a revision that was superseded may have been taken for the current one.`,
+    );
+  }
+  if (damage === undefined) found.assertNone();
+}
+
+/** Reads and verifies the rows of a session. */
+class RowReader {
+  readonly #sessionId: string;
+  readonly #damage: Damage;
+  readonly #origins: OriginReader;
+  readonly #find: Statement<number[], Row>;
+  readonly #findOne: Statement<[number], Row>;
+  readonly #textsOf: ReturnType<typeof textReader>;
+
+  constructor(db: Database, sessionId: string, damage: Damage) {
+    this.#sessionId = sessionId;
+    this.#damage = damage;
+    this.#origins = new OriginReader(db);
+    const select = (where: string) => `SELECT ${COLUMNS} FROM event e WHERE e.seq ${where}`;
+    this.#find = db.prepare<number[], Row>(select(`IN ${placeholders(READ_CHUNK_ROWS)}`)).raw();
+    this.#findOne = db.prepare<[number], Row>(select('= ?')).raw();
+    this.#textsOf = textReader(db);
+  }
+
+  /** @returns the intact events from a place in the order on, the place of the next one, and how many rows were found. */
+  read(seqs: Float64Array, from: number): { events: Draft[]; next: number; rows: number } {
+    const wanted = seqs.subarray(from, from + READ_CHUNK_ROWS);
+    const found = readableRows(
+      () => this.#find.all(...padded(wanted, READ_CHUNK_ROWS)),
+      (seq) => this.#findOne.get(seq),
+      () => wanted,
+    );
+    const bySeq = new Map(found.map((row) => [row[0], row]));
+    const events: Draft[] = [];
+    let [next, bytes, rows] = [from, 0, 0];
+    while (next < from + wanted.length && bytes <= READ_CHUNK_BYTES) {
+      const row = bySeq.get(seqs[next++]!);
+      if (row === undefined) continue;
+      rows++;
+      const event = this.#event(row);
+      if (event === undefined) continue;
+      events.push(event);
+      bytes += event.payload.length + (event.extra?.length ?? 0);
+    }
+    return { events, next, rows };
+  }
+
+  #event(row: Row): Draft | undefined {
+    const origin = unlessDamaged(() => this.#origins.find(row[6]), undefined);
+    const texts = unlessDamaged(() => this.#textsOf(row[0], row[11], row[12]), undefined);
+    if (origin !== undefined && texts !== undefined) {
+      const event = toReadEvent(row, texts, this.#sessionId, origin);
+      if (isIntact(event, origin.checksum, row[10])) return event;
+    }
+    this.#damage.event({ seq: row[0], sessionId: this.#sessionId, eventId: row[1], revision: row[2] });
+    return undefined;
   }
 }
 
 /** An event before `current` is known. */
-type Draft = Omit<ReadEvent, 'current'> & { current: boolean };
+type Draft = Omit<ReadEvent, 'current'> & EotHalves & { readonly seqStep: number; current: boolean };
 
-function toReadEvent(row: Row, { payload, extra }: Texts, sessionId: string, names: OriginNames): Draft {
+function toReadEvent(row: Row, { payload, extra }: Texts, sessionId: string, origin: Origin): Draft {
+  const [eotHigh, eotLow] = [row[4], row[5]];
   return {
     seq: row[0],
     sessionId,
     eventId: row[1],
     revision: row[2],
     eot: row[3],
-    eotMs: row[4],
-    origin: row[5],
-    type: names.type,
-    courtId: names.courtId,
-    venueId: names.venueId,
-    confidence: row[6],
-    source: names.source,
-    schemaVersion: names.schemaVersion,
-    receivedMs: row[7],
+    eotHigh,
+    eotLow,
+    eotMs: msOf(eotHigh, eotLow),
+    origin: row[6],
+    type: origin.type,
+    courtId: origin.courtId,
+    venueId: origin.venueId,
+    confidence: row[7],
+    source: origin.source,
+    schemaVersion: origin.schemaVersion,
+    receivedMs: row[8],
+    seqStep: row[9],
     payload,
     extra,
     current: true,
   };
 }
 
-function passes(event: ReadEvent, filter: EventFilter): boolean {
-  const { type, court, receivedFromMs, receivedToMs, currentOnly } = filter;
+function passes(event: Draft, filter: EventFilter): boolean {
+  const { type, court, fromNs, toNs, receivedFromMs, receivedToMs, currentOnly } = filter;
   if (type !== undefined && event.type !== type) return false;
   if (court !== undefined && event.courtId !== court) return false;
+  if (fromNs !== undefined && nsOf(event.eotHigh, event.eotLow) < fromNs) return false;
+  if (toNs !== undefined && nsOf(event.eotHigh, event.eotLow) >= toNs) return false;
   if (receivedFromMs !== undefined && event.receivedMs < receivedFromMs) return false;
   if (receivedToMs !== undefined && event.receivedMs >= receivedToMs) return false;
   return event.current || currentOnly !== true;

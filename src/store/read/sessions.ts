@@ -1,6 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
-import { findBounds, HAS_BOUNDS } from './sessionBounds.ts';
+import type { Damage } from './damage.ts';
+import { unlessDamaged } from './readableRows.ts';
+import { findBounds, HAS_BOUNDS, HAS_EVENTS } from './sessionBounds.ts';
 import { readSession } from './sessionReader.ts';
 
 /** Sessions that one query of a list reads. */
@@ -47,10 +49,14 @@ export interface Lateness {
  * @returns the id of a session; undefined where no event of it is stored.
  */
 export function findSession(db: Database, name: string): number | undefined {
-  return db
-    .prepare<[string], number>('SELECT id FROM session WHERE name = ? AND events > 0')
-    .pluck()
-    .get(name);
+  const find = (from: string) =>
+    db
+      .prepare<[string], number>(`SELECT s.id FROM session s ${from} WHERE s.name = ? AND ${HAS_EVENTS}`)
+      .pluck();
+  const nameOf = db.prepare<[number | undefined], string>('SELECT name FROM session WHERE id = ?').pluck();
+  const id = unlessDamaged(() => find('').get(name), undefined);
+  // The index may be damaged, and lead to another session or to none.
+  return nameOf.get(id) === name ? id : find('NOT INDEXED').get(name);
 }
 
 /**
@@ -74,7 +80,7 @@ export function* listSessions(
   db: Database,
   last = Number.POSITIVE_INFINITY,
 ): Generator<readonly SessionLine[]> {
-  const find = lineStatement(db, 's.id < @before AND s.events > 0 ORDER BY s.id DESC LIMIT @most');
+  const find = lineStatement(db, `s.id < @before AND ${HAS_EVENTS} ORDER BY s.id DESC LIMIT @most`);
   let [before, left] = [Number.MAX_SAFE_INTEGER, last];
   while (left > 0) {
     const rows = find.all({ before, most: Math.min(left, LISTED_SESSIONS) });
@@ -83,6 +89,31 @@ export function* listSessions(
     left -= rows.length;
     before = rows.at(-1)!.id;
   }
+}
+
+/** A session of which an event may be in a range of time. */
+export interface SessionNear {
+  readonly id: number;
+  readonly name: string;
+  /** Whether its first or its last event is in the range. Otherwise only its events tell. */
+  readonly isSure: boolean;
+}
+
+/**
+ * @param range nanoseconds since 1970-01-01T00:00:00Z; the end is exclusive.
+ * @returns the sessions that may have an event in it, the newest first.
+ */
+export function sessionsNear(db: Database, range: { fromNs: bigint; toNs: bigint }): SessionNear[] {
+  const isIn = (ns: string) => `${ns} >= @fromNs AND ${ns} < @toNs`;
+  const rows = db.prepare<[object], { id: number; name: string; isSure: number }>(`
+    SELECT s.id, s.name, ${HAS_BOUNDS} AND (${isIn('first_ns')} OR ${isIn('last_ns')}) AS isSure FROM session s
+     WHERE ${HAS_EVENTS} AND (NOT ${HAS_BOUNDS} OR (first_ns < @toNs AND last_ns >= @fromNs)) ORDER BY s.id DESC`);
+  return rows.all(range).map(({ isSure, ...session }) => ({ ...session, isSure: isSure === 1 }));
+}
+
+/** @returns whether every session is listed and found by its name: a damaged page may hide some of them. */
+export function areSessionsListed(db: Database): boolean {
+  return unlessDamaged(() => db.pragma('integrity_check(session)', { simple: true }), undefined) === 'ok';
 }
 
 type LineRow = SessionLine & { readonly id: number; readonly hasBounds: number };
@@ -114,14 +145,15 @@ export function sessionLine(db: Database, id: number): SessionLine {
 
 /**
  * Reads the whole session.
+ * @param damage takes what is damaged, and left out: see readSession.
  * @throws {OperatorError} where no event of this session is stored.
  */
-export function summarizeSession(db: Database, name: string): SessionSummary {
+export function summarizeSession(db: Database, name: string, damage?: Damage): SessionSummary {
   const id = sessionId(db, name);
   const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
   let [events, current, future, sumMs] = [0, 0, 0, 0];
   let [minMs, maxMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const chunk of readSession(db, id)) {
+  for (const chunk of readSession(db, id, { damage })) {
     for (const event of chunk.events) {
       events++;
       if (event.current) current++;

@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { DedupIndex } from '../dedup/dedupIndex.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
+import { checksumOf } from '../layout/checksum.ts';
 import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
 import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
 import { Arbiter } from './arbiter.ts';
@@ -42,6 +43,7 @@ export interface Arrival {
 /** An event with its key, before it is known whether the event is new. */
 interface Candidate extends KeyEntry {
   readonly origin: number;
+  readonly originChecksum: number;
   readonly event: CourtEvent;
   readonly receivedMs: number;
   /** The counts of the request that it came with. */
@@ -59,6 +61,8 @@ const COLUMNS = [
   'origin',
   'confidence',
   'received_ms',
+  'seq_step',
+  'checksum',
   'payload',
   'extra',
 ];
@@ -73,6 +77,9 @@ export class Appender {
   readonly #copies: ConflictCopies;
   readonly #countConflict: Statement<[number, number, number]>;
   #nextSeq: number;
+  /** The seq of the event that was stored last; and as of the last commit. */
+  #lastStored: number;
+  #lastCommitted: number;
 
   constructor(db: Database) {
     // SQLite writes the undo journal of a multi-row statement, such as a flush step, to a temporary file: in
@@ -100,6 +107,8 @@ export class Appender {
       .prepare<[], number>(`SELECT max(${LAST_GIVEN_SEQ}, (SELECT up_to_seq FROM flushed))`)
       .pluck();
     this.#nextSeq = (last.get() ?? 0) + 1;
+    this.#lastStored = db.prepare<[], number | null>('SELECT max(seq) FROM event').pluck().get() ?? 0;
+    this.#lastCommitted = this.#lastStored;
   }
 
   /**
@@ -159,6 +168,7 @@ export class Appender {
 
   /** Call it after the transaction has been committed. */
   committed(): void {
+    this.#lastCommitted = this.#lastStored;
     this.#names.committed();
     this.keys.committed();
   }
@@ -170,6 +180,7 @@ export class Appender {
 
   /** Forgets everything since the last commit: ids, counters, keys. */
   rolledBack(): void {
+    this.#lastStored = this.#lastCommitted;
     this.#sessions.rolledBack();
     this.#names.rolledBack();
     this.keys.rolledBack();
@@ -178,9 +189,19 @@ export class Appender {
   #candidate(event: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
     const { eventId, revision } = event;
     const session = this.#names.sessionId(event.sessionId);
-    const origin = this.#names.originId(event);
+    const { id: origin, checksum: originChecksum } = this.#names.origin(event);
     const hash = this.keys.hash(eventId);
-    return { session, hash, revision, seq: this.#nextSeq++, origin, event, receivedMs, counts };
+    return {
+      session,
+      hash,
+      revision,
+      seq: this.#nextSeq++,
+      origin,
+      originChecksum,
+      event,
+      receivedMs,
+      counts,
+    };
   }
 
   #insertEvents(candidates: readonly Candidate[]): void {
@@ -188,7 +209,7 @@ export class Appender {
       // Of its final length: growing one row by row cost a tenth of a commit of 2,000 events.
       const values = new Array<string | number | bigint | null>(rows.length * COLUMNS.length);
       let at = 0;
-      for (const { seq, session, origin, event, receivedMs } of rows) {
+      for (const { seq, session, origin, originChecksum, event, receivedMs } of rows) {
         this.#sessions.addEvent(session, event.eotNs, seq);
         values[at++] = seq;
         values[at++] = session;
@@ -199,6 +220,11 @@ export class Appender {
         values[at++] = origin;
         values[at++] = event.confidence;
         values[at++] = receivedMs;
+        // Not known of the few that are stored after later events of the same transaction.
+        const seqStep = Math.max(0, seq - this.#lastStored);
+        this.#lastStored += seqStep;
+        values[at++] = seqStep;
+        values[at++] = checksumOf(event, { seq, seqStep, receivedMs }, originChecksum);
         values[at++] = event.payload;
         values[at++] = event.extra;
       }

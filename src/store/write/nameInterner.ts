@@ -1,19 +1,26 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
+import { originChecksum } from '../layout/checksum.ts';
 import type { OriginNames } from '../layout/origins.ts';
 
-/** A cache of interned ids. */
-class InternCache {
-  readonly #ids = new Map<string, number>();
+/** An interned origin, with the checksum of its names (checksum.ts). */
+export interface InternedOrigin {
+  readonly id: number;
+  readonly checksum: number;
+}
+
+/** A cache of what names are interned as. */
+class InternCache<Interned> {
+  readonly #ids = new Map<string, Interned>();
   /** UTF-16 code units of the names. */
   #chars = 0;
 
-  get(name: string): number | undefined {
+  get(name: string): Interned | undefined {
     return this.#ids.get(name);
   }
 
   /** Clears everything rather than evicting the oldest: a venue has far fewer names than the limits. */
-  add(name: string, id: number): number {
+  add(name: string, id: Interned): Interned {
     if (this.#ids.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) this.forget();
     this.#ids.set(name, id);
     this.#chars += name.length;
@@ -32,10 +39,10 @@ class InternCache {
  * `rolledBack`; and `forget` where names were deleted (unusedNames.ts): nobody else deletes any.
  */
 export class NameInterner {
-  readonly #sessions = new InternCache();
-  readonly #origins = new InternCache();
+  readonly #sessions = new InternCache<number>();
+  readonly #origins = new InternCache<InternedOrigin>();
   /** The origin of the event before, in the same transaction: most batches come from one camera. */
-  #lastOrigin: { readonly names: OriginNames; readonly id: number } | undefined;
+  #lastOrigin: { readonly names: OriginNames; readonly origin: InternedOrigin } | undefined;
   readonly #findSession: Statement<[string], number>;
   readonly #addSession: Statement<[string]>;
   readonly #findOrigin: Statement<string[], number>;
@@ -58,23 +65,24 @@ export class NameInterner {
     return this.#sessions.add(name, id);
   }
 
-  /** @returns the id of an origin, which is inserted where it is new. */
-  originId(event: OriginNames): number {
+  /** @returns the origin of an event, which is inserted where it is new. */
+  origin(event: OriginNames): InternedOrigin {
     const last = this.#lastOrigin;
-    if (last !== undefined && isSameOrigin(last.names, event)) return last.id;
-    const id = this.#findOrAddOrigin(event);
-    this.#lastOrigin = { names: event, id };
-    return id;
+    if (last !== undefined && isSameOrigin(last.names, event)) return last.origin;
+    const origin = this.#findOrAddOrigin(event);
+    this.#lastOrigin = { names: event, origin };
+    return origin;
   }
 
-  #findOrAddOrigin({ venueId, courtId, source, type, schemaVersion }: OriginNames): number {
+  #findOrAddOrigin(event: OriginNames): InternedOrigin {
+    const { venueId, courtId, source, type, schemaVersion } = event;
     // Names contain no control characters, so the cache key is unambiguous.
     const cacheKey = `${venueId}\n${courtId}\n${source}\n${type}\n${schemaVersion}`;
     const known = this.#origins.get(cacheKey);
     if (known !== undefined) return known;
     const names = [venueId, courtId, source, type, schemaVersion];
     const id = this.#findOrigin.get(...names) ?? Number(this.#addOrigin.run(...names).lastInsertRowid);
-    return this.#origins.add(cacheKey, id);
+    return this.#origins.add(cacheKey, { id, checksum: originChecksum(event) });
   }
 
   /** Call it after the transaction has been committed. */

@@ -9,7 +9,7 @@ import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
-import { Committer, court, scratch } from '../../harness/scratchStore.ts';
+import { Committer, court, reseal, scratch } from '../../harness/scratchStore.ts';
 
 /** A copy, as a backup makes one, after this was done to the database. */
 function copyOf(t: Test, change: (db: Database.Database) => void): string {
@@ -25,8 +25,23 @@ t.test('what a copy holds', (t) => {
   const file = copyOf(t, (db) => {
     new Committer(db).append(...court(...events(2), event({ session_id: 'another' })));
     db.exec('UPDATE event SET received_ms = 1000 * seq');
+    reseal(db);
   });
   t.strictSame(verifyDatabase(file), { events: 3, sessions: 2, lastSeq: 3, newestMs: 3_000 });
+  t.end();
+});
+
+t.test('events that are damaged, and counts that are wrong, are named', (t) => {
+  const file = copyOf(t, (db) => {
+    new Committer(db).append(...court(...events(3), event({ event_id: 'x', session_id: 'another' })));
+    db.exec("UPDATE event SET received_ms = 1 WHERE event_id = 'x'; DELETE FROM event WHERE seq = 2");
+  });
+  t.match(verifyDatabase(file), {
+    events: 3,
+    damage:
+      'Damaged in the database, and left out: event "x" (revision 0, seq 4) of session "another". ' +
+      'Session "session-1" counts 3 events and has 2: 1 cannot be found.',
+  });
   t.end();
 });
 
@@ -45,7 +60,7 @@ t.test('one that cannot be read to its end is damaged', (t) => {
   t.end();
 });
 
-/** Stores an event beside an index that does not see it. */
+/** Changes a row beside an index that does not see it. */
 function leaveOutOfIndex(file: string): void {
   const change = (work: (db: Database.Database) => void) => {
     const db = new Database(file);
@@ -57,12 +72,14 @@ function leaveOutOfIndex(file: string): void {
       db.close();
     }
   };
+  const sent = event();
+  change((db) => new Committer(db).append(...court(sent, { ...sent, confidence: 0.5 })));
   let index: unknown;
   change((db) => {
-    index = db.prepare("SELECT * FROM sqlite_schema WHERE name = 'event_revised'").get();
-    db.exec("DELETE FROM sqlite_schema WHERE name = 'event_revised'");
+    index = db.prepare("SELECT * FROM sqlite_schema WHERE name = 'conflict_copy_turn'").get();
+    db.exec("DELETE FROM sqlite_schema WHERE name = 'conflict_copy_turn'");
   });
-  change((db) => new Committer(db).append(...court(event({ revision: 1 }))));
+  change((db) => db.exec('UPDATE conflict_copy SET turn = 99'));
   change((db) =>
     db.prepare('INSERT INTO sqlite_schema VALUES (@type, @name, @tbl_name, @rootpage, @sql)').run(index),
   );

@@ -170,7 +170,8 @@ t.test('an event whose names have been damaged is a duplicate all the same', (t)
   // Whether it is the same cannot be told any more.
   t.match(new Committer(reopened).append(...court(sent)), IN_CONFLICT);
   t.equal(reopened.prepare('SELECT count(*) FROM event').pluck().get(), 2);
-  const damaged = /The database is damaged: the venue, court, source and type of some events are missing/;
+  const damaged =
+    /Damaged in the database, and left out: event "e" \(revision 0, seq 1\) of session "session-1"/;
   t.throws(() => findRevisions(reopened, 'session-1', 'e'), damaged);
   t.throws(() => [...readSession(reopened, sessionId(reopened, 'session-1'))], damaged);
   t.end();

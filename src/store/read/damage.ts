@@ -1,0 +1,79 @@
+import { OperatorError } from '../../base/operatorError.ts';
+
+/** Damaged events that a message names. */
+const NAMED = 100;
+
+/** What can still be read of an event whose row is not what was written (checksum.ts). */
+export interface DamagedEvent {
+  readonly seq: number;
+  /** This and the next two: whatever is in the row now. */
+  readonly sessionId: unknown;
+  readonly eventId: unknown;
+  readonly revision: unknown;
+}
+
+/** What a reader has found damaged in the database, and has left out: whoever counts on the result must notice. */
+export class Damage {
+  /** Damaged events. */
+  #events = 0;
+  readonly #named: string[] = [];
+  readonly #sentences: string[] = [];
+
+  event(event: DamagedEvent): void {
+    this.#events++;
+    if (this.#events <= NAMED) this.#named.push(nameOf(event));
+  }
+
+  /** @param counted the events that the session counts; more than were found, or fewer. */
+  miscount(session: string, counted: number, found: number): void {
+    const missing = counted - found;
+    const rest = missing > 0 ? `${missing} cannot be found` : 'its count is damaged';
+    this.#sentences.push(
+      `Session ${JSON.stringify(session)} counts ${events(counted)} and has ${found}: ${rest}.`,
+    );
+  }
+
+  /** Something other than an event. @param sentence what, and what follows from that. */
+  other(sentence: string): void {
+    if (!this.#sentences.includes(sentence)) this.#sentences.push(sentence);
+  }
+
+  /** Damaged events. */
+  get events(): number {
+    return this.#events;
+  }
+
+  get isFound(): boolean {
+    return this.#events > 0 || this.#sentences.length > 0;
+  }
+
+  /** @returns what is damaged, as sentences; empty where nothing is. */
+  toString(): string {
+    const rest = this.#events - this.#named.length;
+    const named = `${this.#named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+    const total = this.#events > 1 ? ` (${events(this.#events)})` : '';
+    const leftOut = this.#events === 0 ? [] : [`Damaged in the database, and left out: ${named}${total}.`];
+    return [...leftOut, ...this.#sentences].join(' ');
+  }
+
+  /** @throws {OperatorError} where something was found. */
+  assertNone(): void {
+    if (!this.isFound) return;
+    throw new OperatorError(`${this} Make a copy of the database, then restore a backup.`);
+  }
+}
+
+/** @returns an event as a message names it. */
+export function nameOf({ seq, sessionId, eventId, revision }: DamagedEvent): string {
+  return `event ${shown(eventId)} (revision ${shown(revision)}, seq ${seq}) of session ${shown(sessionId)}`;
+}
+
+/** Of a damaged row, it may be of any type and length. */
+function shown(value: unknown): string {
+  if (typeof value === 'number') return `${value}`;
+  return typeof value === 'string' && value.length <= 512 ? JSON.stringify(value) : '(unreadable)';
+}
+
+function events(count: number): string {
+  return `${count} event${count === 1 ? '' : 's'}`;
+}
