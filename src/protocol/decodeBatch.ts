@@ -6,7 +6,7 @@ import type { CourtEvent } from './event.ts';
 import type { WireEvent } from './eventSchema.ts';
 import { JsonError } from './jsonLexer.ts';
 import { JsonReader } from './jsonReader.ts';
-import { oddFields } from './payload.ts';
+import { describeOdd } from './payload.ts';
 import { readEvent } from './sentEvent.ts';
 import {
   cameraOf,
@@ -163,6 +163,6 @@ function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string 
     revision: (sent.revision ?? 0) + 0,
     payload,
     extra,
-    odd: oddFields(sent.payload),
+    odd: describeOdd(sent.payload),
   };
 }

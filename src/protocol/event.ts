@@ -76,7 +76,7 @@ export interface CourtEvent {
   readonly payload: string;
   /** JSON text of an object of the envelope's unknown fields; null where there are none. */
   readonly extra: string | null;
-  /** Known fields of the payload that hold another kind of value, as `oddFields` names them. Not stored. */
+  /** Known fields of the payload that hold another kind of value, as `describeOdd` tells them. Not stored. */
   readonly odd?: readonly string[] | undefined;
 }
 

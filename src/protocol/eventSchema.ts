@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { NAME_CODE_POINTS, REVISION_MAX } from '../base/limits.ts';
 import { EVENT_TYPES, NAME_PATTERN } from './event.ts';
-import type { PayloadValues } from './payload.ts';
+import type { OddFields } from './payload.ts';
 
 /**
  * An event on the wire (spec 2.1 and 2.2; src/http/README.md, "The event"). The `description` of each field is the rule that a
@@ -57,7 +57,7 @@ export const EventSchema = Type.Object(
         description: `must be an integer from 0 to ${REVISION_MAX}`,
       }),
     ),
-    payload: Type.Unsafe<PayloadValues>({
+    payload: Type.Unsafe<OddFields>({
       type: 'object',
       properties: { kmh: Anything, player_id: Anything, shot_type: Anything, swing_type: Anything },
       description: 'must be an object',
@@ -72,5 +72,5 @@ export const EventSchema = Type.Object(
   },
 );
 
-/** A valid event; of its payload only the known fields. */
+/** A valid event; of its payload only odd fields. */
 export type WireEvent = Static<typeof EventSchema>;

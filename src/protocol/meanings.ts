@@ -21,7 +21,7 @@ export const MEANINGS: Readonly<Record<Field, Meaning>> = {
   source: { meaning: 'the camera, or whatever else detected the event' },
   schema_version: { meaning: 'the version of the protocol that the source speaks' },
   revision: { meaning: '0 is preliminary; a higher one confirms or corrects the ones below it' },
-  payload: { meaning: 'everything that the source said of this type of event, as a JSON object' },
+  payload: { meaning: 'all that the source said, as a JSON object; what fits no column is only here' },
   x_ft: {
     unit: 'ft',
     meaning: 'where on the court, first coordinate, from the origin that the source has',

@@ -7,26 +7,20 @@ import { MemberNames } from './memberNames.ts';
 type Field = (typeof PAYLOAD_FIELDS)[number];
 type Of<Kind> = Kind extends 'number' ? number : Kind extends 'boolean' ? boolean : string;
 
-/** The known fields as `JsonReader.read` gives them. */
-export type PayloadValues = { readonly [name in Field]?: unknown };
-
-export interface ReadPayload extends PayloadValues {
-  /** A bit for each field that holds a value of another kind, or a number that a double cannot hold; the others are valid. */
-  readonly oddBits: number;
-}
+/** The known fields that hold a value of another kind, or a number that a double cannot hold, as `JsonReader.read` gives them. */
+export type OddFields = { readonly [name in Field]?: unknown };
 
 /** The known fields as their columns have them; undefined where the column stays empty. */
 export type PayloadColumns = { readonly [name in Field]: Of<(typeof PAYLOAD_KINDS)[name]> | undefined };
 
 const NAMES = new MemberNames(PAYLOAD_FIELDS);
 const KINDS = PAYLOAD_FIELDS.map((name) => PAYLOAD_KINDS[name]);
-/** Reused, since one payload is read at a time: that saves 5 % of the time. */
-const VALUES = PAYLOAD_FIELDS.map((): unknown => undefined);
+/** What almost every payload has: all of its known fields are valid for every type of event. */
+export const NONE_ODD: OddFields = Object.freeze({});
 
-/** Reads a payload and moves behind it. */
-export function readPayload(json: JsonReader): ReadPayload {
-  const values = VALUES.fill(undefined);
-  let oddBits = 0;
+/** Reads a payload and moves behind it. @returns NONE_ODD, or the fields that are odd. */
+export function readPayload(json: JsonReader): OddFields {
+  let odd: { [name in Field]?: unknown } | undefined;
   for (let more = json.enterObject(); more; more = json.nextMember()) {
     const field = json.nameIn(NAMES);
     if (field < 0) {
@@ -34,20 +28,15 @@ export function readPayload(json: JsonReader): ReadPayload {
       continue;
     }
     const value = json.read();
-    values[field] = value;
-    if (isPlain(value, KINDS[field])) oddBits &= ~(1 << field);
-    else oddBits |= 1 << field;
+    const isOdd = !isPlain(value, KINDS[field]);
+    if (isOdd) odd ??= {};
+    if (odd === undefined) continue;
+    const name = PAYLOAD_FIELDS[field]!;
+    // Of duplicate members the last counts.
+    if (isOdd) odd[name] = value;
+    else delete odd[name];
   }
-  return {
-    x_ft: values[0],
-    y_ft: values[1],
-    is_in: values[2],
-    kmh: values[3],
-    player_id: values[4],
-    shot_type: values[5],
-    swing_type: values[6],
-    oddBits,
-  };
+  return odd ?? NONE_ODD;
 }
 
 /** 1e400 has become Infinity. */
@@ -56,14 +45,13 @@ function isPlain(value: unknown, kind: string | undefined): boolean {
   return typeof value === kind || value === null;
 }
 
-/** @returns the known fields that hold a value of another kind, and what they hold, such as "kmh as text"; undefined where there are none. */
-export function oddFields(payload: PayloadValues & Partial<ReadPayload>): string[] | undefined {
-  const { oddBits = 0 } = payload;
-  if (oddBits === 0) return undefined;
-  return PAYLOAD_FIELDS.filter((_, i) => oddBits & (1 << i)).map((name) => {
-    const value = payload[name];
+/** @returns what each of the fields holds, such as "kmh as text"; undefined where there are none. */
+export function describeOdd(odd: OddFields): string[] | undefined {
+  if (odd === NONE_ODD) return undefined;
+  const held = Object.entries(odd).map(([name, value]) => {
     return `${name} as ${Array.isArray(value) ? 'an array' : HELD[typeof value]}`;
   });
+  return held.length === 0 ? undefined : held;
 }
 
 const HELD: Partial<Record<string, string>> = {

@@ -5,7 +5,7 @@ import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors
 import { isName, NAME_PATTERN } from './event.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { JsonReader } from './jsonReader.ts';
-import type { ReadPayload } from './payload.ts';
+import { NONE_ODD } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';
 
 /** Rules that this box adds to the protocol. */
@@ -16,11 +16,11 @@ export interface EventRules {
 
 /**
  * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. The fast one
- * leaves the payload to `readPayload`, which has seen its values. That the schema is valid is left to a test, because checking it
+ * leaves the fields of the payload to `readPayload`, which has seen them. That the schema is valid is left to a test, because checking it
  * here would take a seventh of the daemon's start.
  */
 const OPTIONS = { meta: false, validateSchema: false, strictTypes: false };
-const isValidEnvelope = new Ajv(OPTIONS).compile<WireEvent & { payload: ReadPayload }>({
+const isValidEnvelope = new Ajv(OPTIONS).compile<WireEvent>({
   type: 'object',
   required: EventSchema.required!,
   properties: { ...EventSchema.properties, payload: { type: 'object' } },
@@ -30,7 +30,7 @@ const findFaults = new Ajv({ ...OPTIONS, allErrors: true, verbose: true }).compi
 /** The fast check for the valid case. @returns whether an event is valid, but for the format of its `eot` (`eotToNs`). */
 export function isValidEvent(event: unknown, rules: EventRules): event is WireEvent {
   if (!isValidEnvelope(event) || (rules.venue !== undefined && event.venue_id !== rules.venue)) return false;
-  return event.payload.oddBits === 0 || findFaults(event);
+  return event.payload === NONE_ODD || findFaults(event);
 }
 
 /**

@@ -58,7 +58,7 @@ const oddOf = (payload: string, type = 'BALL_SPEED') =>
 t.test('a field that holds another type is odd, and it is said what it holds', async (t) => {
   const cases: [payload: string, ...odd: string[]][] = [
     ['{"kmh":"91.5"}', 'kmh as text'],
-    ['{"kmh":true,"is_in":1}', 'is_in as a number', 'kmh as a boolean'],
+    ['{"kmh":true,"is_in":1}', 'kmh as a boolean', 'is_in as a number'],
     ['{"player_id":7,"shot_type":false}', 'player_id as a number', 'shot_type as a boolean'],
     ['{"x_ft":[],"y_ft":{}}', 'x_ft as an array', 'y_ft as an object'],
     ['{"kmh":"1","kmh":"2"}', 'kmh as text'],

@@ -27,7 +27,7 @@ function describedAll(properties: Readonly<Record<string, TSchema>>): Record<str
   );
 }
 
-const { payload, eot, type, ...others } = EventSchema.properties;
+const { payload: _, eot, type, ...others } = EventSchema.properties;
 
 /** What all events have: that of each type is made of it. */
 export const ENVELOPE_SCHEMA = {
@@ -45,7 +45,10 @@ export const ENVELOPE_SCHEMA = {
       maxLength: EOT_CHARS,
     },
     type: described('type', type),
-    payload: { type: 'object', description: described('payload', payload).description },
+    payload: {
+      type: 'object',
+      description: 'What the source says of this type of event. It must be an object.',
+    },
   },
 };
 
