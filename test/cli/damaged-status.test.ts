@@ -73,10 +73,11 @@ t.test('a page of events', async (t) => {
 });
 
 t.test('what only a camera has come across', async (t) => {
-  const daemon = await damaged(t, 'event_revised', (leaves) => leaves);
-  t.equal((await daemon.post(event({ court_id: 'court-2', source: 'camera-9' }))).status, 202);
+  const daemon = await damaged(t, 'conflict_copy_turn', (leaves) => leaves);
+  const sent = event({ court_id: 'court-2', source: 'camera-9' });
+  t.equal((await daemon.post(sent)).status, 202);
   t.notMatch((await look(t, daemon.data)).problems, [{ code: 'database_damaged' }]);
-  t.equal((await daemon.post(event({ revision: 1 }))).status, 503);
+  t.equal((await daemon.post({ ...sent, confidence: 0.5 })).status, 503);
   await checkTold(t, daemon);
 });
 

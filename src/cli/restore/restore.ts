@@ -26,6 +26,7 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
   const newest = newest_received_at === null ? '' : `, the newest received at ${newest_received_at}`;
   const tell = options.json ? () => {} : say;
   tell(`Restored ${file}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`);
+  if (restored.damage !== undefined) tell(restored.damage);
   tell('The tokens are those of the backup: "courtd token list" shows them.');
   let salvaged: Salvaged | null = null;
   if (previousDatabase !== null) {

@@ -80,7 +80,7 @@ t.test('tables, indexes, triggers and views are those of the layout, or nothing 
     ],
     ['CREATE INDEX mine ON event (eot)', /holds the index "mine", which courtd does not make/],
     ['CREATE TABLE "x\u001b[2J" (y)', /holds the table "x\\u001b\[2J", which courtd does not make/],
-    ['DROP INDEX event_revised', /is damaged: its index "event_revised" is missing/],
+    ['DROP INDEX conflict_copy_turn', /is damaged: its index "conflict_copy_turn" is missing/],
     [
       'DROP VIEW events; CREATE VIEW events AS SELECT 1',
       /is damaged: its view "events" is not as courtd makes it/,
