@@ -11,7 +11,8 @@ const HELP = `
 Each court has three cameras: one for positions, 10 a second; one for hits and
 bounces, which it confirms a moment later; one for speeds. Some events come
 twice, late or out of order. One camera's clock is wrong, one falls silent
-after 45 s, and one forgets to raise revision; --clean leaves these three out.
+after 45 s, one forgets to raise revision, and on a second court one sends
+speeds as text; --clean leaves these out.
 The summary at the end has the rate that was reached, and how long requests
 took: with --rate, and enough courts, it shows how much a box takes.
 

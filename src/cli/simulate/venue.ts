@@ -2,7 +2,7 @@ import { Court, type Detection, type View } from './court.ts';
 import { Random } from './random.ts';
 import type { SportName } from './sports.ts';
 
-export type Fault = 'wrong clock' | 'falls silent' | 'forgets revision';
+export type Fault = 'wrong clock' | 'falls silent' | 'forgets revision' | 'odd fields';
 
 export interface Camera {
   readonly source: string;
@@ -71,11 +71,12 @@ export class Venue {
     return `sim-${this.#options.seed}-${this.#options.run}-court-${court + 1}`;
   }
 
-  /** Each fault once in the venue, on another court where there is one. */
+  /** Each fault once in the venue, on another court where there is one; odd fields only where there is a second court. */
   #faultOf(court: number, view: View): Fault | undefined {
     const { clean, courts } = this.#options;
     if (clean) return undefined;
-    if (view === 'radar') return court === 0 ? 'wrong clock' : undefined;
+    if (view === 'radar' && court > 0) return court === courts - 1 ? 'odd fields' : undefined;
+    if (view === 'radar') return 'wrong clock';
     if (view === 'players') return court === Math.min(1, courts - 1) ? 'falls silent' : undefined;
     return court === Math.min(2, courts - 1) ? 'forgets revision' : undefined;
   }
@@ -92,6 +93,7 @@ export function eventText(
   elapsedS: number,
 ): string | undefined {
   const { fault, courtId, source } = camera;
+  const { payload } = detection;
   if (fault === 'falls silent' && elapsedS > SILENT_AFTER_S) return undefined;
   const clockMs = fault === 'wrong clock' ? eotMs - CLOCK_BEHIND_S * 1000 : eotMs;
   return JSON.stringify({
@@ -105,6 +107,7 @@ export function eventText(
     source,
     schema_version: '1.0',
     revision: fault === 'forgets revision' ? 0 : detection.revision,
-    payload: detection.payload,
+    payload:
+      fault === 'odd fields' && payload.kmh !== undefined ? { ...payload, kmh: `${payload.kmh}` } : payload,
   });
 }
