@@ -49,7 +49,8 @@ export function sortByEot(
   // In one snapshot, so that each event is in one of the two parts, whatever the daemon flushes meanwhile.
   const { flushedSeq, lastSeq } = db.transaction(() => ({
     flushedSeq: one('SELECT up_to_seq FROM flushed').get() ?? 0,
-    lastSeq: unlessDamaged(() => last.get(), lastGiven.get()) ?? 0,
+    // Both: a damaged page may lead to another end of the table.
+    lastSeq: Math.max(unlessDamaged(() => last.get(), 0) ?? 0, lastGiven.get() ?? 0),
   }))();
   const rows = new SessionRows(db, session, lastSeq, onRevised, rowOf(db, clockOffsets));
   const keyed = unlessDamaged(() => flushedSeqs(db, session, flushedSeq), undefined);
@@ -119,18 +120,24 @@ class SessionRows {
         ),
       );
     }
+    let last = after;
+    /** A damaged page above the rows may lead to some of them twice, and to others never. */
+    const isAfterLast = ([seq]: Row) => {
+      if (seq <= last) return false;
+      last = seq;
+      return true;
+    };
     for (let from = after; from < this.#lastSeq; ) {
       // A damaged page may hide how far the next row is.
       const next = unlessDamaged(() => this.#next.get(from, this.#lastSeq), from + 1);
       if (next === undefined) break;
       const [low, to] = [next - 1, Math.min(next - 1 + SORT_READ_ROWS, this.#lastSeq)];
-      add(
-        readableRows(
-          () => this.#range.all(low, to, session),
-          one,
-          () => between(low, to),
-        ),
+      const rows = readableRows(
+        () => this.#range.all(low, to, session),
+        one,
+        () => between(low, to),
       );
+      add(rows.filter(isAfterLast));
       from = to;
     }
     return sorter.sorted();
