@@ -187,8 +187,11 @@ class Pruner {
   async deleteUnusedNames(): Promise<void> {
     for await (const step of this.#steps.paced(unusedNames(this.#db))) {
       if (step === undefined) continue;
-      await this.#steps.run(step);
-      this.#writer.forgetNames();
+      await this.#steps.run(() => {
+        step();
+        // Not after the pause that follows the commit: what arrives in it would be stored under the deleted ids.
+        this.#writer.forgetNames();
+      });
     }
   }
 

@@ -5,7 +5,7 @@ import { REVISION_MAX } from '../../../src/base/limits.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
-import { countExpired } from '../../../src/store/retention/prune.ts';
+import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
 import { PRUNE_READ_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
 import { stopClock } from '../../harness/clock.ts';
 import { event, events } from '../../harness/events.ts';
@@ -194,6 +194,22 @@ t.test('a step that found the database locked is repeated whole', async (t) => {
   });
   t.strictSame(done, [1, 2, 3, 4, 5]);
   t.equal(attempts, 4, 'two items a step');
+});
+
+t.test('what arrives in the pause after its session has gone makes the session again', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const [sent] = court(event());
+  committer.append(sent!);
+  const sessions = db.prepare<[], string>('SELECT name FROM session').pluck();
+  const answers: unknown[] = [];
+  const step = (work: () => void) => {
+    committer.steps.step(work);
+    if (answers.length === 0 && sessions.all().length === 0) answers.push(committer.append(sent!));
+  };
+  await pruneEvents({ db, writer: { ...committer.steps, step }, on: () => {} }, ALL);
+  t.match(answers, [{ accepted: 1, duplicates: 0 }]);
+  t.strictSame(sessions.all(), [sent!.sessionId]);
 });
 
 t.test('everything is given back, and numbering goes on', async (t) => {
