@@ -16,7 +16,7 @@ export class DirectoryInUse extends OperatorError {}
 export function lockDirectory(directory: string): Database.Database {
   return lockFile(
     path.join(directory, 'courtd.lock'),
-    `Another "courtd serve" uses ${directory}: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
+    `Another "courtd serve" uses ${directory}, or a "courtd prune", "import" or "restore" that found none: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
       'runs it), or name another directory with --data.',
   );
 }

@@ -13,6 +13,8 @@ export type ClockOffsets = ReadonlyMap<string, number>;
 export interface EotOrder {
   /** Sorted by eot, then by arrival. */
   readonly seqs: Float64Array;
+  /** How many events the session counted when the read began. */
+  readonly counted: number;
   /** The highest seq of all sessions when the read began; 0 without events. */
   readonly lastSeq: number;
   /** The keys of the events up to this seq led to them; later ones were searched for. */
@@ -47,7 +49,8 @@ export function sortByEot(
   const last = one('SELECT max(seq) FROM event');
   const lastGiven = one("SELECT seq FROM sqlite_sequence WHERE name = 'event'");
   // In one snapshot, so that each event is in one of the two parts, whatever the daemon flushes meanwhile.
-  const { flushedSeq, lastSeq } = db.transaction(() => ({
+  const { counted, flushedSeq, lastSeq } = db.transaction(() => ({
+    counted: one(`SELECT events FROM session WHERE id = ${session}`).get() ?? 0,
     flushedSeq: one('SELECT up_to_seq FROM flushed').get() ?? 0,
     // Both: a damaged page may lead to another end of the table.
     lastSeq: Math.max(unlessDamaged(() => last.get(), 0) ?? 0, lastGiven.get() ?? 0),
@@ -57,8 +60,8 @@ export function sortByEot(
   const found = keyed === undefined ? undefined : rows.sort(keyed, flushedSeq);
   // Reading them all takes long, so only where keys are damaged, or a prune has deleted some events by now.
   const isWhole = found !== undefined && found.length >= countLeft(db, session, lastSeq);
-  if (isWhole) return { seqs: found, lastSeq, keyedSeq: flushedSeq };
-  return { seqs: rows.sort(new Float64Array(0), 0), lastSeq, keyedSeq: 0 };
+  if (isWhole) return { seqs: found, counted, lastSeq, keyedSeq: flushedSeq };
+  return { seqs: rows.sort(new Float64Array(0), 0), counted, lastSeq, keyedSeq: 0 };
 }
 
 /** @returns how many events the session counts now, without those that came after `lastSeq`. */

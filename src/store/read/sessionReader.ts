@@ -100,12 +100,11 @@ export function* readSession(
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
   const found = damage ?? new Damage();
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
-  const counter = db.prepare<[number], number>('SELECT events FROM session WHERE id = ?').pluck();
-  const [sessionId, counted] = [name.get(session) ?? '', counter.get(session) ?? 0];
+  const sessionId = name.get(session) ?? '';
   const latest = new CurrentRevisions(db, session);
   const order = sortByEot(db, session, { onRevised: (...event) => latest.add(...event), clockOffsets });
   latest.complete(order);
-  const { seqs, lastSeq } = order;
+  const { seqs, counted, lastSeq } = order;
   const rows = new RowReader(db, sessionId, found);
   const readChunk = db.transaction((from: number) => {
     const chunk = rows.read(seqs, from);

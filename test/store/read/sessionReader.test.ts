@@ -9,7 +9,7 @@ import { type ReadEvent, readSession } from '../../../src/store/read/sessionRead
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
 import { numRuns } from '../../harness/numRuns.ts';
-import { Committer, collidingIds, court, scratch } from '../../harness/scratchStore.ts';
+import { Committer, collidingIds, court, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
 
@@ -158,3 +158,22 @@ t.test(
     t.end();
   },
 );
+
+t.test('events that come while a read begins, and a prune of what it has read, are no damage', (t) => {
+  const { folder, db } = scratch(t);
+  const committer = new Committer(db);
+  const come = () => committer.append(...court(event(), event()));
+  come();
+  const reader = otherConnection(t, folder);
+  const session = sessionId(reader, SAMPLE!.sessionId);
+  const { exec } = reader;
+  reader.exec = (sql) => {
+    come();
+    return exec.call(reader, sql);
+  };
+  const read = readSession(reader, session);
+  t.equal(read.next().value!.events.length, 4);
+  db.exec(`DELETE FROM event WHERE seq = 1; UPDATE session SET events = events - 1`);
+  t.ok(read.next().done);
+  t.end();
+});
