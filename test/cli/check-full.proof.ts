@@ -94,6 +94,18 @@ t.test('--full: what a prune that was cut short leaves is no fault', async (t) =
   t.match(await consistencyOf(data), { astray: 0, miscounted: 0, events: KEPT - 1, keys: KEPT });
 });
 
+t.test('--full: keys that reach the file after a prune of their session are no fault', async (t) => {
+  const { folder, db } = scratch(t);
+  const writer = new Committer(db);
+  writer.append(...court(...events(10)));
+  await writer.prune({ beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 });
+  writer.append(...court(...events(5, { session_id: 'other' })));
+  writer.sealAll();
+  t.match(await consistencyOf(folder), { events: 5, keys: 15, astray: 0 });
+  db.exec('INSERT INTO key SELECT 99, hash, revision, 99 FROM key LIMIT 1');
+  t.match(await consistencyOf(folder), { astray: 1 });
+});
+
 t.test('--full: a damaged page is a failure with what to do, and nothing is changed', async (t) => {
   const data = flushed(t);
   const file = path.join(data, 'courtd.db');

@@ -156,7 +156,8 @@ class Inspection {
   *#keys(): Generator<void> {
     const chunk = this.#db.prepare<[number, number, number, number], KeyLine>(`
       SELECT k.session, k.hash, k.revision, k.seq, e.session AS ownSession, e.event_id AS eventId,
-             e.revision AS ownRevision, (SELECT dangling_up_to_seq FROM session WHERE id = k.session) AS danglingUpToSeq
+             e.revision AS ownRevision, ifnull((SELECT dangling_up_to_seq FROM session WHERE id = k.session),
+               (SELECT up_to_seq FROM pruned)) AS danglingUpToSeq
         FROM key k LEFT JOIN event e ON e.seq = k.seq
        WHERE (k.session, k.hash, k.revision, k.seq) > (?, ?, ?, ?)
        ORDER BY k.session, k.hash, k.revision, k.seq LIMIT ${CHUNK_ROWS}`);
@@ -202,12 +203,12 @@ interface KeyLine extends KeyEntry {
   readonly ownSession: number | null;
   readonly eventId: string | null;
   readonly ownRevision: number | null;
-  /** Events up to this seq may have been pruned, and their keys left (danglingKeys.ts). */
-  readonly danglingUpToSeq: number | null;
+  /** Events up to this seq may have been pruned, and their keys left (danglingKeys.ts, and unusedNames.ts where the session went too). */
+  readonly danglingUpToSeq: number;
 }
 
 function isAstray(key: KeyLine, hash: (eventId: string) => number): boolean {
-  if (key.eventId === null) return key.seq > (key.danglingUpToSeq ?? 0);
+  if (key.eventId === null) return key.seq > key.danglingUpToSeq;
   return key.ownSession !== key.session || key.ownRevision !== key.revision || hash(key.eventId) !== key.hash;
 }
 

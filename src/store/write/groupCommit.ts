@@ -168,14 +168,18 @@ export class GroupCommit {
    * @throws {Problem} 503 where nothing is written any more.
    */
   step(work: () => void): void {
+    this.#orFail(() => unsynced(this.#db, () => this.#commitAside.immediate(work)));
+    this.maintain();
+  }
+
+  #orFail(commit: () => void): void {
     if (this.#isFailed) throw unavailable('failed');
     try {
-      unsynced(this.#db, () => this.#commitAside.immediate(work));
+      commit();
     } catch (error) {
       if (failureKind(error) === 'fatal') this.fail(error);
       throw error;
     }
-    this.maintain();
   }
 
   /** Keys in the memtable. */
@@ -189,7 +193,7 @@ export class GroupCommit {
    * @throws {SqliteError} where it was rolled back.
    */
   flushStep(): boolean {
-    this.#appender.keys.flushStep();
+    this.#orFail(() => this.#appender.keys.flushStep());
     return !this.#appender.keys.isFlushing;
   }
 

@@ -291,3 +291,24 @@ t.test('a closed store refuses what comes, and has answered what came before', a
   t.strictSame(await before, stored(1));
   await closed;
 });
+
+t.test(
+  'where commits are no longer synced after a step of a prune, nothing is stored any more',
+  async (t) => {
+    const flush = (writer: GroupCommit) => {
+      while (!writer.flushStep());
+    };
+    for (const step of [flush, (writer: GroupCommit) => writer.step(() => {})]) {
+      const { db, writer, told } = makeWriter(t);
+      await writer.append(one());
+      const { pragma } = db;
+      db.pragma = (source, options) => {
+        if (source === 'synchronous = FULL') throw new Error('no memory');
+        return pragma.call(db, source, options);
+      };
+      t.throws(() => step(writer), { code: 'SQLITE_IOERR' });
+      t.strictSame(told, ['fatal']);
+      t.match(await refusal(writer.append(one())), ['storage_failed']);
+    }
+  },
+);
