@@ -12,6 +12,8 @@ runInProcess();
 /** What a restore drops, and how it comes back. */
 
 const PAGE_BYTES = 4096;
+/** In a page that is not the first: https://www.sqlite.org/fileformat2.html#b_tree_pages */
+const CELL_COUNT_AT = 3;
 const [IN_BACKUP, AFTER_IT] = [20, 900];
 
 /** A box with a backup, and events that came after it. */
@@ -98,6 +100,24 @@ t.test('of a damaged database every event comes back that does not lie on a dama
     back.filter((id) => !all.includes(id)),
     [],
   );
+});
+
+t.test('an event that a page has lost without a trace is counted', async (t) => {
+  const { data, command, backup, ids } = await box(t);
+  const all = await ids();
+  const leaves = leavesOf(data);
+  const fd = fs.openSync(path.join(data, 'courtd.db'), 'r+');
+  for (const page of [leaves.at(5)!, leaves.at(-1)!]) {
+    const cells = Buffer.alloc(2);
+    const at = (page - 1) * PAGE_BYTES + CELL_COUNT_AT;
+    fs.readSync(fd, cells, 0, 2, at);
+    cells.writeUInt16BE(cells.readUInt16BE() - 2);
+    fs.writeSync(fd, cells, 0, 2, at);
+  }
+  fs.closeSync(fd);
+  const { stdout } = await command('restore', backup, '--salvage', '--json');
+  t.match(JSON.parse(stdout), { salvaged: { events: AFTER_IT - 4, unreadable: 4 } });
+  t.equal((await ids()).length, all.length - 4);
 });
 
 t.test('where nothing can be read, that is said, and the backup is restored', async (t) => {

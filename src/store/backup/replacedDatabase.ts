@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS, READ_CHUNK_BYTES } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
 import { readEpochs, sharedUpTo } from '../layout/epochs.ts';
-import { ArrivalReader } from '../read/arrivalReader.ts';
+import { type ArrivalChunk, ArrivalReader } from '../read/arrivalReader.ts';
 import type { Restored } from './restore.ts';
 
 /** Chunks of which nothing can be read, one after another, from which on ever more is left out at a time. */
@@ -16,8 +16,13 @@ export class ReplacedDatabase {
   /** The events after this seq are not in the backup. */
   readonly after: number;
   readonly #lastSeq: number;
+  /** Up to here events may have been pruned. */
+  readonly #prunedSeq: number;
   /** Seqs whose event could not be read. */
   unreadable = 0;
+  /** The last one that could, and what has been counted as unreadable since. */
+  #read: number;
+  #countedSince = 0;
 
   private constructor(db: Database.Database, restored: Restored) {
     this.#db = db;
@@ -26,8 +31,10 @@ export class ReplacedDatabase {
     this.#lastSeq =
       ifReadable(() => number('SELECT max(seq) FROM event')) ??
       number("SELECT seq FROM sqlite_sequence WHERE name = 'event'");
+    this.#prunedSeq = ifReadable(() => this.#reader.prunedSeq) ?? 0;
     const epochs = ifReadable(() => readEpochs(db)) ?? [];
     this.after = Math.min(sharedUpTo(epochs, restored.epochs) ?? 0, restored.lastSeq);
+    this.#read = this.after;
   }
 
   /** @returns undefined where nothing of it can be read. */
@@ -49,34 +56,56 @@ export class ReplacedDatabase {
     for (let [from, lost] = [this.after + 1, 0]; from <= this.#lastSeq; ) {
       const to = Math.min(from + BATCH_EVENTS - 1, this.#lastSeq);
       const before = this.unreadable;
-      const { events, upTo, damaged } =
-        ifReadable(() => this.#reader.between(from, to)) ?? this.#oneByOne(from, to);
-      this.unreadable += damaged;
+      const { events, upTo } = ifReadable(() => this.#between(from, to)) ?? this.#oneByOne(from, to);
       if (events.length > 0) yield events;
       lost = events.length === 0 && this.unreadable > before ? lost + 1 : 0;
       const left =
         lost > PATIENCE ? Math.min(BATCH_EVENTS * 2 ** (lost - PATIENCE), this.#lastSeq - upTo) : 0;
-      this.unreadable += left;
+      this.#count(left);
       from = upTo + left + 1;
     }
+    this.#countVanished(ifReadable(() => this.#reader.lastSeq) ?? this.#lastSeq);
+  }
+
+  #between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> {
+    const { damaged, ...chunk } = this.#reader.between(from, to, this.#onEvent);
+    this.#count(damaged);
+    return chunk;
   }
 
   /** Where a page of a chunk is damaged: what lies on the others. */
-  #oneByOne(from: number, to: number): ReturnType<ArrivalReader['between']> {
+  #oneByOne(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> {
     const events: Arrival[] = [];
-    let [bytes, damaged] = [0, 0];
+    let bytes = 0;
     for (let seq = from; seq <= to; seq++) {
-      if (bytes > READ_CHUNK_BYTES) return { events, upTo: seq - 1, damaged };
+      if (bytes > READ_CHUNK_BYTES) return { events, upTo: seq - 1 };
       try {
-        const event = this.#reader.one(seq);
+        const event = this.#reader.one(seq, this.#onEvent);
         if (event === undefined) continue;
         bytes += event.payload.length;
         events.push(event);
       } catch {
-        damaged++;
+        this.#count(1);
       }
     }
-    return { events, upTo: to, damaged };
+    return { events, upTo: to };
+  }
+
+  readonly #onEvent = (seq: number, storedBefore: number): void => {
+    this.#countVanished(storedBefore);
+    this.#read = seq;
+    this.#countedSince = 0;
+  };
+
+  #count(unreadable: number): void {
+    this.unreadable += unreadable;
+    this.#countedSince += unreadable;
+  }
+
+  /** A page that can be read may have lost events. @param stored an event had this seq. */
+  #countVanished(stored: number): void {
+    const missing = stored - Math.max(this.#read, this.#prunedSeq) - this.#countedSince;
+    if (missing > 0) this.#count(missing);
   }
 
   close(): void {

@@ -35,6 +35,9 @@ export interface ArrivalChunk {
   readonly epochs: readonly Epoch[];
 }
 
+/** @param storedBefore the seq of the event that was stored before this one; 0: not known. */
+type OnEvent = (seq: number, storedBefore: number) => void;
+
 interface Bounds {
   readonly after: number;
   readonly upTo: number;
@@ -100,13 +103,28 @@ export class ArrivalReader {
     return this.#read(seq, limit);
   }
 
+  /** @see ArrivalChunk.lastSeq */
+  get lastSeq(): number {
+    return this.#lastGiven.get() ?? 0;
+  }
+
+  /** @see ArrivalChunk.prunedSeq */
+  get prunedSeq(): number {
+    return this.#pruned.get() ?? 0;
+  }
+
   /**
    * For a damaged database: nothing else is read.
+   * @param onEvent called for each of them, in their order.
    * @returns the intact events of these seqs, fewer where they are large, the seq up to which they are all there, and how many of
    * them do not match their checksum.
    * @throws where one of them, or its neighbour, cannot be read.
    */
-  between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> & { readonly damaged: number } {
+  between(
+    from: number,
+    to: number,
+    onEvent: OnEvent,
+  ): Pick<ArrivalChunk, 'events' | 'upTo'> & { readonly damaged: number } {
     const events: Arrival[] = [];
     const damage = new Damage();
     let bytes = 0;
@@ -114,19 +132,24 @@ export class ArrivalReader {
       if (bytes > READ_CHUNK_BYTES) return { events, upTo: row[0] - 1, damaged: damage.events };
       const event = this.#decoder.event(row, damage);
       if (event === undefined) continue;
+      onEvent(row[0], storedBefore(row));
       events.push(event);
       bytes += event.payload.length + (event.extra?.length ?? 0);
     }
     return { events, upTo: to, damaged: damage.events };
   }
 
-  /** @returns the event with this seq; undefined where there is none. @throws where it cannot be read, or is damaged. */
-  one(seq: number): Arrival | undefined {
+  /**
+   * @param onEvent as for `between`.
+   * @returns the event with this seq; undefined where there is none. @throws where it cannot be read, or is damaged.
+   */
+  one(seq: number, onEvent: OnEvent): Arrival | undefined {
     const row = this.#row.get(seq);
     if (row === undefined) return undefined;
     const damage = new Damage();
     const event = this.#decoder.event(row, damage);
     damage.assertNone();
+    onEvent(seq, storedBefore(row));
     return event;
   }
 
@@ -148,8 +171,8 @@ export class ArrivalReader {
 
   #chunk(db: Database, after: number, limit: number): ArrivalChunk {
     const state = {
-      lastSeq: this.#lastGiven.get() ?? 0,
-      prunedSeq: this.#pruned.get() ?? 0,
+      lastSeq: this.lastSeq,
+      prunedSeq: this.prunedSeq,
       epochs: readEpochs(db),
     };
     const damage = new Damage();
@@ -220,6 +243,10 @@ export class ArrivalReader {
       (from ?? source) === source
     );
   }
+}
+
+function storedBefore(row: ArrivalRow): number {
+  return row[10] > 0 ? row[0] - row[10] : 0;
 }
 
 /** @param before nothing is missing up to this seq. @param stored the next event that was stored had this one. */
