@@ -35,15 +35,21 @@ function graceOf(older: Row | undefined, newest: Row | undefined): number {
   return (Date.parse(older?.expires_at ?? '') - Date.parse(newest?.created_at ?? '')) / 1000;
 }
 
-t.test('rotate prints the new token alone on standard output: 32 random bytes as base64url', async (t) => {
-  const data = path.join(temporaryFolder(t), 'made', 'here');
-  const made = await courtd(['token', 'rotate', '--data', data]);
-  t.equal(made.status, 0);
-  t.match(made.stdout, /^[A-Za-z0-9_-]{43}\n$/);
-  t.equal(Buffer.from(made.stdout.trim(), 'base64url').length, 32);
-  t.notMatch(made.stderr, made.stdout.trim());
-  t.not(await rotate(data), made.stdout.trim());
-});
+t.test(
+  'rotate prints the new token alone on standard output: 32 random bytes as base64url; a new database is told',
+  async (t) => {
+    const data = path.join(temporaryFolder(t), 'made', 'here');
+    const made = await courtd(['token', 'rotate', '--data', data]);
+    t.equal(made.status, 0);
+    t.match(made.stdout, /^[A-Za-z0-9_-]{43}\n$/);
+    t.equal(Buffer.from(made.stdout.trim(), 'base64url').length, 32);
+    t.notMatch(made.stderr, made.stdout.trim());
+    t.match(made.stderr, ` There was no database in ${data}: a new, empty one was made.\n`);
+    const next = await courtd(['token', 'rotate', '--data', data]);
+    t.not(next.stdout, made.stdout);
+    t.notMatch(next.stderr, 'There was no database');
+  },
+);
 
 t.test('the data directory and every file in it are closed to others, whatever the umask', async (t) => {
   const usual = process.umask(0);

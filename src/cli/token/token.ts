@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { lacksDatabase } from '../../store/directory/newDatabase.ts';
 import {
   isValid,
   listTokens,
@@ -31,14 +32,25 @@ export async function rotate(options: RotateOptions): Promise<void> {
     }
     return rotation.older;
   };
+  const isNew = hasNoDatabase(options.data);
   const older = await withDatabase(options, rotateIn, { create: true });
   const end =
     options.grace === 0
       ? 'no longer work'
       : `stop working at ${isoTime(now + options.grace * 1000)} at the latest`;
   const ending = older === 0 ? '' : ` The older tokens ${end}.`;
-  say(`Give it to every camera: it is shown only once.${ending}`);
+  const made = isNew ? ` There was no database in ${options.data}: a new, empty one was made.` : '';
+  say(`Give it to every camera: it is shown only once.${ending}${made}`);
   sayAddresses(await cameraAddresses(options.data));
+}
+
+/** Where that cannot be seen, whoever opens the database says why. */
+function hasNoDatabase(data: string): boolean {
+  try {
+    return lacksDatabase(data);
+  } catch {
+    return false;
+  }
 }
 
 function sayAddresses({ urls, isLocal, isTls, fingerprint }: CameraAddresses): void {

@@ -37,7 +37,7 @@ const FAILURES: readonly [what: string, program: string, error: unknown][] = [
   [
     'the copy is not what was written',
     answering({ invalid: 'is incomplete' }),
-    /^The copy written to \S+\.db is incomplete: it was removed\. Check the disk\.$/,
+    /^The copy written to \S+\.db is incomplete: it was removed\. Check its disk; "courtd check --full" says whether the database is damaged too\.$/,
   ],
   ['the database cannot be read', answering({ message: 'locked', code: 'SQLITE_BUSY' }), 'SQLITE_BUSY'],
   ['the worker says nothing', 'process.exit()', 'the backup worker ended without an answer'],
