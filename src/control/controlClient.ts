@@ -75,15 +75,15 @@ function unknownAnswer(directory: string, status: number | undefined): OperatorE
 /**
  * Asks the daemon for work that takes a while, and that ends with this process.
  * @param onLine gets each line of its answer, as a value.
- * @returns whether a daemon runs.
- * @throws {OperatorError} as `askDaemon`, and where the daemon ends in the middle.
+ * @returns whether the answer is whole, was cut short, or nobody is there to give one.
+ * @throws {OperatorError} as `askDaemon`.
  */
 export async function followDaemon<Line>(
   directory: string,
   path: string,
   body: unknown,
   onLine: (line: Line) => void,
-): Promise<boolean> {
+): Promise<'whole' | 'cut' | 'nobody'> {
   const socketPath = controlFile(directory);
   checkSocketFile(socketPath);
   const text = JSON.stringify(body);
@@ -95,7 +95,8 @@ export async function followDaemon<Line>(
   try {
     [response] = (await once(request, 'response')) as [IncomingMessage];
   } catch (error) {
-    return explainFailure(error, directory);
+    explainFailure(error, directory);
+    return 'nobody';
   }
   if (response.statusCode !== 200) throw unknownAnswer(directory, response.statusCode);
   try {
@@ -103,8 +104,7 @@ export async function followDaemon<Line>(
   } catch (error) {
     if (error instanceof OperatorError) throw error;
   }
-  if (response.complete) return true;
-  throw new OperatorError(`The daemon of ${directory} has ended in the middle: run this again.`);
+  return response.complete ? 'whole' : 'cut';
 }
 
 /** It is there, and does not answer. */

@@ -6,7 +6,7 @@ import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
 import { databaseFile } from './directory/dataDirectory.ts';
-import { lockDirectory } from './directory/directoryLock.ts';
+import { DirectoryInUse, lockDirectory } from './directory/directoryLock.ts';
 import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
@@ -22,7 +22,7 @@ import {
   writeRejections,
 } from './rejections/storedRejections.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
-import { type Pruned, type PruneProgress, pruneEvents } from './retention/prune.ts';
+import { type Pruned, type PruneProgress, PruneTally, pruneEvents } from './retention/prune.ts';
 import { failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
@@ -55,6 +55,8 @@ export interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
   /** For a command: the database exists and is of this layout, and root stays root under the owner that it acts as. */
   readonly exists?: boolean;
+  /** How long to wait for another process to give up the directory, in milliseconds: a command that writes does so soon. */
+  readonly waitMs?: number;
 }
 
 /** Up to this many seqs behind, events are counted one by one. It takes a few milliseconds, while requests wait. */
@@ -106,14 +108,14 @@ export class Store {
    * @throws {OperatorError} where that fails: the message says why and what to do.
    */
   static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
-    const { exists = false } = options;
+    const { exists = false, waitMs = 0 } = options;
     const make = { create: !exists, check: true, acceptOlder: !exists, staysRoot: exists };
     let db: Database | undefined;
     try {
       const before = inodeOf(directory);
       const isNew = lacksDatabase(directory);
       db = openDatabase(directory, make);
-      const lock = lockDirectory(directory);
+      const lock = await lockWithin(directory, waitMs);
       if (inodeOf(directory) !== before) {
         // The database was created just now, or a restore replaced it before we held the lock.
         db.close();
@@ -169,15 +171,21 @@ export class Store {
 
   /**
    * Deletes events, as steps of the writer.
-   * @param signal ends it at its next pause, with an AbortError, as `close` does.
+   * @param signal ends it at its next pause, with an AbortError.
+   * @param tally counts what is deleted, also where it does not come to the end.
    * @throws {OperatorError} where another prune is running, the disk is full and stays so, or the database fails.
    */
-  async prune(selection: PruneSelection, on: PruneProgress, signal?: AbortSignal): Promise<Pruned> {
+  async prune(
+    selection: PruneSelection,
+    on: PruneProgress,
+    signal?: AbortSignal,
+    tally = new PruneTally(),
+  ): Promise<Pruned> {
     if (this.#pruning !== undefined) {
       throw new OperatorError(`Another "courtd prune" is running on ${this.#directory}: wait until it ends.`);
     }
     const ended = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
-    const context = { db: this.#db, writer: this.#writer, on, signal: AbortSignal.any(ended) };
+    const context = { db: this.#db, writer: this.#writer, on, tally, signal: AbortSignal.any(ended) };
     const pruning = pruneEvents(context, selection);
     this.#pruning = pruning;
     try {
@@ -263,6 +271,22 @@ export class Store {
     } catch (error) {
       if (failureKind(error) === 'unexpected') this.#on.unexpected(error);
     }
+  }
+}
+
+/** Between two tries: a command that gives way waits for longer. */
+const LOCK_RETRY_MS = 50;
+
+/** @throws {DirectoryInUse} where another process holds the lock for longer than that. */
+async function lockWithin(directory: string, waitMs: number): Promise<Database> {
+  const giveUpAt = performance.now() + waitMs;
+  for (;;) {
+    try {
+      return lockDirectory(directory);
+    } catch (error) {
+      if (!(error instanceof DirectoryInUse) || performance.now() >= giveUpAt) throw error;
+    }
+    await sleep(LOCK_RETRY_MS);
   }
 }
 

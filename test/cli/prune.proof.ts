@@ -6,7 +6,7 @@ import t from 'tap';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, type CommandResult, courtd, Daemon, run, start } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { reseal } from '../harness/scratchStore.ts';
+import { Committer, court, reseal, scratch } from '../harness/scratchStore.ts';
 
 const DAY_MS = 86_400_000;
 const SENTENCE = /^courtd: [^\n]+\n$/;
@@ -306,6 +306,37 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
     t.strictSame(await counts(daemon, kept), { accepted: 0, duplicates: 500 });
   });
 }
+
+t.test(
+  'without a daemon a long prune gives way to one that starts, which goes on with it, and all is counted once',
+  async (t) => {
+    const { folder, db } = scratch(t);
+    const committer = new Committer(db, () => Date.now() - 100 * DAY_MS);
+    const old = 400_000;
+    for (let at = 0; at < old; at += 2_000)
+      committer.append(...court(...events(2_000, { session_id: 'old' })));
+    new Committer(db).append(...court(...events(10, { session_id: 'kept' })));
+    db.close();
+    const child = start(BIN, ['prune', '--older-than', '90d', '--yes', '--json', '--data', folder]);
+    t.teardown(() => child.kill('SIGKILL'));
+    let stdout = '';
+    child.stdout!.on('data', (text) => {
+      stdout += text;
+    });
+    const exit = once(child, 'close');
+    const look = new Database(path.join(folder, 'courtd.db'), { readonly: true });
+    const left = look.prepare<[], number>('SELECT count(*) FROM event').pluck();
+    while (left.get() === old + 10 && child.exitCode === null) await new Promise(setImmediate);
+    const { stdout: token } = await courtd(['token', 'rotate', '--data', folder]);
+    const daemon = await Daemon.run(t, folder, token.trim());
+    t.ok(left.get()! > 10, 'it has not come to its end');
+    look.close();
+    t.equal((await daemon.post(event({ session_id: 'kept' }))).status, 202);
+    t.strictSame(await exit, [0, null]);
+    t.match(JSON.parse(stdout), { events: old });
+    t.strictSame(await listed(daemon), { kept: 11 });
+  },
+);
 
 t.test('tokens stay, whatever their age', async (t) => {
   const daemon = await Daemon.start(t);

@@ -1,4 +1,5 @@
 import readline from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { followDaemon } from '../../control/controlClient.ts';
@@ -8,7 +9,7 @@ import { shipSettingsOf } from '../../ship/settings.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
-import { countExpired, type Pruned, type PruneProgress } from '../../store/retention/prune.ts';
+import { countExpired, type Pruned, type PruneProgress, PruneTally } from '../../store/retention/prune.ts';
 import { openStoppedStore } from '../options/stoppedStore.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
@@ -98,7 +99,16 @@ async function holdOf(
   return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - shipHold * 1_000 } } : {};
 }
 
-/** The daemon deletes, where it runs; else this command, behind the daemon's lock. */
+/** For how long this command keeps a daemon from starting, and how long it then waits for one. */
+const ALONE_MS = 15_000;
+const GIVE_WAY_MS = 500;
+/** How often, one after another, it may get no further, because the daemon ends or another command writes. */
+const TRIES = 60;
+
+/**
+ * The daemon deletes, where it runs; else this command, behind the daemon's lock, which it gives up every now and then: a daemon
+ * that starts meanwhile goes on with it.
+ */
 async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Pruned> {
   const progress = new Progress();
   let isWaiting = false;
@@ -107,39 +117,65 @@ async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<P
     isWaiting = doing === 'reader';
     if (doing !== 'reader') progress.show(() => PROGRESS[doing](done));
   };
+  const tally = new PruneTally();
   try {
-    return (await askDaemonToDelete(which, data, on)) ?? (await deleteAlone(which, data, on));
+    for (let tries = 0; tries < TRIES; tries++) {
+      const before = tally.events + tally.bytes;
+      if (await deleteByDaemon(which, data, on, tally)) return tally.pruned;
+      if (await deleteAlone(which, data, on, tally)) return tally.pruned;
+      if (tally.events + tally.bytes > before) tries = 0;
+      await sleep(GIVE_WAY_MS);
+    }
   } finally {
     progress.clear();
   }
+  throw new OperatorError(
+    `Another command writes to ${data}, or the daemon does not stay up: look at its log ("journalctl -u courtd"), and prune again.`,
+  );
 }
 
-/** @returns undefined where no daemon runs. */
-async function askDaemonToDelete(
+/** @returns whether that is done. */
+async function deleteByDaemon(
   { nowMs: _byItsOwnClock, ...request }: PruneSelection,
   data: string,
   on: PruneProgress,
-): Promise<Pruned | undefined> {
-  let pruned: Pruned | undefined;
-  const isRunning = await followDaemon<PruneLine>(data, PRUNE_PATH, request, (line) => {
+  tally: PruneTally,
+): Promise<boolean> {
+  let isDone = false;
+  let deleted = 0;
+  const answer = await followDaemon<PruneLine>(data, PRUNE_PATH, request, (line) => {
     if ('failed' in line) throw new OperatorError(line.failed);
-    if ('pruned' in line) pruned = line.pruned;
-    else on(line.doing, line.count);
+    if ('pruned' in line) {
+      isDone = true;
+      tally.add(line.pruned);
+    } else {
+      if (line.doing === 'events') deleted = line.count;
+      on(line.doing, line.count);
+    }
   });
-  if (isRunning && pruned === undefined)
+  // What it had deleted by its last word.
+  if (!isDone) tally.events += deleted;
+  if (answer === 'whole' && !isDone)
     throw new OperatorError('The daemon did not finish: see its log, and run this again.');
-  return pruned;
+  return isDone;
 }
 
-async function deleteAlone(which: PruneSelection, data: string, on: PruneProgress): Promise<Pruned> {
+/** @returns whether that is done: a daemon may have come first, or be waiting. */
+async function deleteAlone(
+  which: PruneSelection,
+  data: string,
+  on: PruneProgress,
+  tally: PruneTally,
+): Promise<boolean> {
   const store = await openStoppedStore(data, 'Prune again when that is fixed.');
-  if (store === undefined) {
-    throw new OperatorError(
-      `Another command writes to ${data}, or the daemon is just starting or stopping: prune again in a moment.`,
-    );
-  }
+  if (store === undefined) return false;
+  const isOver = AbortSignal.timeout(ALONE_MS);
   try {
-    return await store.prune(which, on);
+    await store.prune(which, on, isOver, tally);
+    return true;
+  } catch (error) {
+    if (!isOver.aborted) throw error;
+    return false;
   } finally {
     await store.close();
   }

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
+import { askDaemon } from '../../control/controlClient.ts';
 import { ControlServer, jsonRoute } from '../../control/controlServer.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { importRoute } from '../../control/importRoute.ts';
@@ -84,7 +85,10 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const socket = takeSocket();
   notifier.starting();
   const health: Health = { isFull: false, damageReports: 0 };
-  const store = await Store.open(options.data, storeEvents(log, health, options.data));
+  // One that answers does not go away; a command that writes does.
+  const isTaken = await askDaemon(options.data, STATUS_PATH).catch(() => true);
+  const waitMs = isTaken === undefined ? LOCK_WAIT_MS : 0;
+  const store = await Store.open(options.data, storeEvents(log, health, options.data), { waitMs });
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
   const accessLog = new AccessLog(logger);
   const telemetry = new Telemetry(new RejectionLog(store.rejections()));
@@ -187,6 +191,9 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   if (!store.tokens.isOpen) tokenTimer = warnOfMissingToken(store, logger);
   return port;
 }
+
+/** How long a start waits for a command that writes, such as a prune, which gives way every 15 s. */
+const LOCK_WAIT_MS = 30_000;
 
 /** Programs wait for this line, so it is written at every level but `silent`. */
 function logListening(log: Logger, fields: object): void {

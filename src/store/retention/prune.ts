@@ -29,6 +29,39 @@ export interface Pruned {
   readonly records: OldRecords;
 }
 
+/** What has been deleted so far, by a prune that may be continued. */
+export class PruneTally {
+  readonly sessions = new Set<number>();
+  readonly #records: OldRecords[] = [];
+  #otherSessions = 0;
+  events = 0;
+  bytes = 0;
+  held = 0;
+
+  /** Adds what another prune has deleted. */
+  add({ events, sessions, bytes, held, records }: Pruned): void {
+    this.events += events;
+    this.#otherSessions += sessions;
+    this.bytes += bytes;
+    this.held = held;
+    this.addRecords(records);
+  }
+
+  addRecords(records: OldRecords): void {
+    this.#records.push(records);
+  }
+
+  get pruned(): Pruned {
+    const records = {
+      conflictCopies: this.#records.flatMap(({ conflictCopies }) => conflictCopies),
+      rejections: this.#records.flatMap(({ rejections }) => rejections),
+      databases: this.#records.flatMap(({ databases }) => databases),
+    };
+    const { events, bytes, held } = this;
+    return { events, sessions: this.sessions.size + this.#otherSessions, bytes, held, records };
+  }
+}
+
 /**
  * Called with the progress of each stage; `reader`: the prune waits for another program that keeps reading.
  */
@@ -40,6 +73,8 @@ export interface PruneContext {
   readonly db: Database;
   readonly writer: StepWriter;
   readonly on: PruneProgress;
+  /** Counts what is deleted, also where the prune does not come to the end. */
+  readonly tally?: PruneTally;
   /** Ends it at its next pause, with an AbortError. */
   readonly signal?: AbortSignal;
 }
@@ -58,13 +93,13 @@ export interface PruneContext {
 export async function pruneEvents(context: PruneContext, selection: PruneSelection): Promise<Pruned> {
   const pruner = new Pruner(context);
   try {
-    const records = await pruner.deleteOldRecords(selection);
-    const { events, sessions, held } = await pruner.deleteEvents(selection);
+    await pruner.deleteOldRecords(selection);
+    await pruner.deleteEvents(selection);
     await pruner.deleteUnusedNames();
     await pruner.deleteDanglingKeys();
     await pruner.findBounds();
     await pruner.vacuum();
-    return { events, sessions, bytes: pruner.freedBytes, held, records };
+    return pruner.tally.pruned;
   } finally {
     pruner.end();
   }
@@ -90,10 +125,10 @@ class Pruner {
   readonly #on: PruneProgress;
   readonly #writer: StepWriter;
   readonly #steps: PruneSteps;
-  /** Returned to the file system. */
-  freedBytes = 0;
+  readonly tally: PruneTally;
 
-  constructor({ db, writer, on, signal }: PruneContext) {
+  constructor({ db, writer, on, signal, tally = new PruneTally() }: PruneContext) {
+    this.tally = tally;
     this.#db = db;
     this.#on = on;
     this.#writer = writer;
@@ -105,13 +140,13 @@ class Pruner {
   }
 
   /** First of all: on a full disk, an earlier database is room at once. */
-  async deleteOldRecords(selection: PruneSelection): Promise<OldRecords> {
+  async deleteOldRecords(selection: PruneSelection): Promise<void> {
     const records = findOldRecords(this.#db, selection);
     removeDatabases(path.dirname(this.#db.name), records);
-    this.freedBytes += records.databases.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.tally.bytes += records.databases.reduce((sum, { bytes }) => sum + bytes, 0);
     await this.#deleteTurns('conflict_copy', records.conflictCopies);
     await this.#deleteTurns('rejection', records.rejections);
-    return records;
+    this.tally.addRecords(records);
   }
 
   /** What comes meanwhile has a turn of its own. */
@@ -124,7 +159,7 @@ class Pruner {
   }
 
   /** Deletes the events with their conflicts, and records in which sessions keys may dangle. */
-  async deleteEvents(selection: PruneSelection): Promise<Omit<Pruned, 'bytes' | 'records'>> {
+  async deleteEvents(selection: PruneSelection): Promise<void> {
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
     const deleteConflict = this.#db.prepare<[number, number]>(
       'DELETE FROM conflict WHERE session = ? AND seq = ?',
@@ -135,8 +170,8 @@ class Pruner {
     );
     // Readers in order of arrival are told what is missing (arrivalReader.ts).
     const notePruned = this.#db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
-    const sessions = new Set<number>();
-    let [events, vacuumedAt] = [0, 0];
+    const { tally } = this;
+    let vacuumedAt = tally.events;
     // Those whose keys are not in the file are read to find the revisions among them.
     await this.#steps.flushKeys();
     const expired = new ExpiredEvents(this.#db, selection);
@@ -154,17 +189,17 @@ class Pruner {
         }
         return () => {
           for (const [session, { events: count }] of deleted) {
-            events += count;
-            sessions.add(session);
+            tally.events += count;
+            tally.sessions.add(session);
           }
         };
       });
-      this.#on('events', events);
-      if (!this.#steps.isDiskFull || events - vacuumedAt < DISK_FULL_VACUUM_EVENTS) continue;
+      this.#on('events', tally.events);
+      if (!this.#steps.isDiskFull || tally.events - vacuumedAt < DISK_FULL_VACUUM_EVENTS) continue;
       await this.vacuum();
-      vacuumedAt = events;
+      vacuumedAt = tally.events;
     }
-    return { events, sessions: sessions.size, held: expired.held };
+    tally.held = expired.held;
   }
 
   /** Of every session that has any, also from an interrupted prune. */
@@ -215,10 +250,10 @@ class Pruner {
         pages = before - number('page_count');
         isLeft = pages > 0 && number('freelist_count') > 0;
       });
-      this.freedBytes += pages * number('page_size');
+      this.tally.bytes += pages * number('page_size');
       size = Math.round(tookMs > PRUNE_STEP_MS ? size / 2 : size * 1.25);
       size = Math.min(Math.max(size, VACUUM_PAGES.least), VACUUM_PAGES.most);
-      this.#on('pages', this.freedBytes);
+      this.#on('pages', this.tally.bytes);
     }
     this.#steps.checkpoint();
   }

@@ -69,12 +69,16 @@ export class PruneSteps {
 
   /**
    * Runs one transaction, then pauses.
+   * @param committed is called between the two.
    * @returns how long it took, in milliseconds.
    * @throws {SqliteError} after the last attempt.
    */
-  async run(work: () => void): Promise<number> {
+  async run(work: () => void, committed = () => {}): Promise<number> {
     await this.#waitForReaders();
-    return this.#attempt(() => this.#writer.step(work));
+    return this.#attempt(() => {
+      this.#writer.step(work);
+      committed();
+    });
   }
 
   /**
@@ -91,19 +95,21 @@ export class PruneSteps {
     for (let at = 0; at < items.length; ) {
       let next = at;
       let committed = () => {};
-      await this.run(() => {
-        next = at;
-        const until = performance.now() + PRUNE_STEP_MS;
-        committed = work(
-          (function* () {
-            while (next < items.length && next - at < most) {
-              yield items[next++]!;
-              if (performance.now() > until) return;
-            }
-          })(),
-        );
-      });
-      committed();
+      await this.run(
+        () => {
+          next = at;
+          const until = performance.now() + PRUNE_STEP_MS;
+          committed = work(
+            (function* () {
+              while (next < items.length && next - at < most) {
+                yield items[next++]!;
+                if (performance.now() > until) return;
+              }
+            })(),
+          );
+        },
+        () => committed(),
+      );
       at = next;
     }
   }
