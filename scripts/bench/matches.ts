@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
+import type { EventType } from '../../src/protocol/eventTypes.ts';
 
 /**
  * Events shaped like those of real matches: their types in the shares that were counted in 44 of them, half of the hits
@@ -8,20 +9,20 @@ import type { CourtEvent } from '../../src/protocol/event.ts';
  */
 
 /** Types out of a hundred events; the few identities come at the start of a match. */
-const SHARES: readonly (readonly [type: string, share: number])[] = [
+const SHARES: readonly (readonly [type: EventType, share: number])[] = [
   ['BALL_BOUNCE', 3],
   ['BALL_HIT', 41],
   ['BALL_SPEED', 16],
   ['PLAYER_POSITION', 40],
 ];
-const SOURCES: Readonly<Record<string, string>> = {
+const SOURCES: Readonly<Record<EventType, string>> = {
   BALL_BOUNCE: 'cam-1',
   BALL_HIT: 'cam-1',
   BALL_SPEED: 'radar',
   PLAYER_POSITION: 'cam-2',
   PLAYER_IDENTITY: 'cam-id',
 };
-const TYPES = SHARES.flatMap(([type, share]) => Array<string>(share).fill(type));
+const TYPES = SHARES.flatMap(([type, share]) => Array<EventType>(share).fill(type));
 const PLAYERS = ['p-kento-momota', 'p-viktor-axelsen'];
 const SHOTS = ['short_service', 'net_shot', 'lob', 'smash', 'clear', 'drop', 'unknown'];
 const START_MS = Date.UTC(2026, 2, 14, 9);
@@ -54,7 +55,7 @@ class Match {
     return event;
   }
 
-  #event(n: number, type: string): CourtEvent {
+  #event(n: number, type: EventType): CourtEvent {
     const eotMs = START_MS + n * EVENT_MS;
     return {
       eventId: randomBytes(12).toString('hex'),
@@ -89,7 +90,7 @@ export function* matches(name: string, count: number, sessions: number): Generat
   }
 }
 
-function payload(n: number, type: string): object {
+function payload(n: number, type: EventType): object {
   const player_id = PLAYERS[n % PLAYERS.length];
   const [x_ft, y_ft] = [hundredths(20), hundredths(22)];
   switch (type) {
@@ -105,7 +106,7 @@ function payload(n: number, type: string): object {
       return { kmh: Math.round(Math.random() * 2000) / 10 };
     case 'PLAYER_POSITION':
       return { player_id, x_ft, y_ft };
-    default:
+    case 'PLAYER_IDENTITY':
       return { player_id };
   }
 }

@@ -8,7 +8,7 @@ const COURTS_MAX = 1_000;
 
 /** A hit, or the bounce that belongs to it. */
 export interface BallEvent {
-  readonly type: string;
+  readonly type: 'BALL_BOUNCE' | 'BALL_HIT';
   readonly courtId: string;
   readonly eventId: string;
   readonly eotMs: number;

@@ -1,3 +1,4 @@
+import { type EventType, PLAYER_TYPES } from '../protocol/eventTypes.ts';
 import type { ReadEvent } from '../store/read/sessionReader.ts';
 import { Bins, linear } from './bins.ts';
 import type { CourtName, YFrom } from './court.ts';
@@ -15,9 +16,6 @@ import { Pauses, Timeline } from './timeline.ts';
 const PLAYERS_MAX = 16;
 /** No ball is faster (the record smash is 565 km/h): a speed above it or below 0 is a fault of the camera. */
 export const SPEED_MAX_KMH = 1_000;
-
-/** The types that the sheet Players of a workbook counts, too. */
-const NAMES_PLAYER: ReadonlySet<string> = new Set(['BALL_HIT', 'PLAYER_POSITION', 'PLAYER_IDENTITY']);
 
 export interface TallyOptions {
   readonly lines: CourtName;
@@ -39,7 +37,7 @@ export class SessionTally {
   /** Distinct events, at their highest revision: every section but the technician's counts these. */
   current = 0;
   damaged = 0;
-  readonly byType = new Map<string, number>();
+  readonly byType = new Map<EventType, number>();
   readonly courts = new FirstNames();
   readonly venues = new FirstNames();
   /** Whoever a hit, a position or an identity names. */
@@ -56,7 +54,7 @@ export class SessionTally {
   readonly positions = new Map<string, Grid>();
   positionsLeftOut = 0;
   readonly timeline = new Timeline();
-  readonly revised = new Map<string, Revised>();
+  readonly revised = new Map<EventType, Revised>();
   readonly pauses = new Pauses();
   readonly sources = new NamedTallies(SOURCES_MAX, OTHER_SOURCES, () => new SourceTally());
   readonly #rallies = new Rallies((bounce, shotType) => this.#addLanding(bounce, shotType));
@@ -90,11 +88,22 @@ export class SessionTally {
       this.damaged++;
       return;
     }
-    if (payload.playerId !== undefined && NAMES_PLAYER.has(type)) this.players.add(payload.playerId);
-    if (type === 'PLAYER_POSITION') this.#addPosition(payload);
-    else if (type === 'BALL_SPEED') this.#addSpeed(payload);
-    else if (type !== 'PLAYER_IDENTITY')
-      this.#rallies.add({ type, courtId, eventId: event.eventId, eotMs, payload });
+    if (payload.playerId !== undefined && PLAYER_TYPES.includes(type)) this.players.add(payload.playerId);
+    switch (event.type) {
+      case 'BALL_BOUNCE':
+      case 'BALL_HIT':
+        return this.#rallies.add({ type: event.type, courtId, eventId: event.eventId, eotMs, payload });
+      case 'BALL_SPEED':
+        return this.#addSpeed(payload);
+      case 'PLAYER_POSITION':
+        return this.#addPosition(payload);
+      case 'PLAYER_IDENTITY':
+        return;
+      default: {
+        // A later version of courtd may have stored other types: they are counted, and drawn as nothing else.
+        event.type satisfies never;
+      }
+    }
   }
 
   /** After the last event. */

@@ -1,3 +1,5 @@
+import type { EventType } from '../protocol/eventTypes.ts';
+
 const MINUTE_MS = 60_000;
 /** At most this many steps with an event are kept; with more, the length of a step is doubled. */
 const STEPS_MAX = 720;
@@ -11,7 +13,7 @@ export const PAUSE_LEAST_MS = 180_000;
 export interface Step {
   /** Steps since the first event's. */
   at: number;
-  readonly counts: Map<string, number>;
+  readonly counts: Map<EventType, number>;
 }
 
 /** Events by type in steps of a minute, or longer ones where a session takes days. */
@@ -22,7 +24,7 @@ export class Timeline {
   startMs: number | undefined;
 
   /** @param eotMs not earlier than that of the event before. */
-  add(type: string, eotMs: number): void {
+  add(type: EventType, eotMs: number): void {
     this.startMs ??= Math.floor(eotMs / MINUTE_MS) * MINUTE_MS;
     const at = Math.floor((eotMs - this.startMs) / this.stepMs);
     let last = this.steps.at(-1);

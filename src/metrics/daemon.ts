@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
-import { EVENT_TYPES } from '../protocol/event.ts';
+import { EVENT_TYPES } from '../protocol/eventTypes.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { RESULTS } from '../telemetry/totals.ts';

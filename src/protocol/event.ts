@@ -1,49 +1,8 @@
 import { LastText } from '../base/lastText.ts';
 import { NAME_CODE_POINTS } from '../base/limits.ts';
+import type { EventType } from './eventTypes.ts';
 
 /** A court event as the store and its readers see it (spec 2.1); eventSchema.ts has the schema of the wire format. */
-
-export const EVENT_TYPES = [
-  'BALL_BOUNCE',
-  'BALL_HIT',
-  'BALL_SPEED',
-  'PLAYER_POSITION',
-  'PLAYER_IDENTITY',
-] as const;
-
-/** The members of an event and of its payload that the protocol defines (spec 2.1 and 2.2). Unknown ones are kept as sent. */
-export const ENVELOPE_FIELDS = [
-  'event_id',
-  'session_id',
-  'venue_id',
-  'court_id',
-  'eot',
-  'type',
-  'confidence',
-  'source',
-  'schema_version',
-  'revision',
-  'payload',
-] as const;
-export const PAYLOAD_FIELDS = [
-  'x_ft',
-  'y_ft',
-  'is_in',
-  'kmh',
-  'player_id',
-  'shot_type',
-  'swing_type',
-] as const;
-/** What a field of a payload holds, unless it is odd. */
-export const PAYLOAD_KINDS = {
-  x_ft: 'number',
-  y_ft: 'number',
-  is_in: 'boolean',
-  kmh: 'number',
-  player_id: 'string',
-  shot_type: 'string',
-  swing_type: 'string',
-} as const satisfies Record<(typeof PAYLOAD_FIELDS)[number], 'number' | 'boolean' | 'string'>;
 
 /**
  * No control character (C0, DEL, C1), and no lone surrogate: those would all be stored as U+FFFD, and distinct ids become equal.
@@ -67,7 +26,7 @@ export interface CourtEvent {
   readonly eot: string;
   /** Nanoseconds since 1970-01-01T00:00:00Z. */
   readonly eotNs: bigint;
-  readonly type: string;
+  readonly type: EventType;
   readonly confidence: number;
   readonly source: string;
   readonly schemaVersion: string;

@@ -1,6 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { NAME_CODE_POINTS, REVISION_MAX } from '../base/limits.ts';
-import { EVENT_TYPES, NAME_PATTERN } from './event.ts';
+import { NAME_PATTERN } from './event.ts';
+import {
+  EVENT_TYPES,
+  type EventType,
+  PAYLOAD,
+  PAYLOAD_FIELDS,
+  type PayloadField,
+  TYPES,
+} from './eventTypes.ts';
 import type { OddFields } from './payload.ts';
 
 /**
@@ -20,16 +28,30 @@ const Anything = {
   description: 'must be a number that a double can hold',
 };
 
-/** The one payload that the protocol defines (spec 2.2): nothing else in a payload makes an event invalid. */
-export const BOUNCE_FIELDS = {
-  x_ft: { type: ['number', 'null'], description: 'must be a number' },
-  y_ft: { type: ['number', 'null'], description: 'must be a number' },
-  is_in: { type: ['boolean', 'null'], description: 'must be true or false' },
-};
+/** Of the fields of a type that is typed: nothing else in a payload makes an event invalid (spec 2.2). */
+const RULES = { number: 'must be a number', boolean: 'must be true or false', string: 'must be a string' };
+
+const ANY_PAYLOAD = Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, Anything]));
+
+function ruled(name: PayloadField) {
+  const { kind } = PAYLOAD[name];
+  return { type: [kind, 'null'], description: RULES[kind] };
+}
 
 function payloadWith(fields: object) {
-  return { properties: { payload: { properties: fields } } };
+  return { properties: { payload: { properties: { ...ANY_PAYLOAD, ...fields } } } };
 }
+
+/** One within the other, so that each field has one rule. */
+const PAYLOAD_RULES = EVENT_TYPES.filter((type) => TYPES[type].isTyped).reduce<object>(
+  (otherwise, type) => ({
+    if: { required: ['type'], properties: { type: { const: type } } },
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
+    then: payloadWith(Object.fromEntries(TYPES[type].fields.map((name) => [name, ruled(name)]))),
+    else: otherwise,
+  }),
+  payloadWith({}),
+);
 
 export const EventSchema = Type.Object(
   {
@@ -38,7 +60,7 @@ export const EventSchema = Type.Object(
     venue_id: Name,
     court_id: Name,
     eot: Type.String({ description: 'must be a string' }),
-    type: Type.Unsafe<(typeof EVENT_TYPES)[number]>({
+    type: Type.Unsafe<EventType>({
       type: 'string',
       enum: EVENT_TYPES,
       description: `must be one of ${EVENT_TYPES.join(', ')}`,
@@ -59,16 +81,12 @@ export const EventSchema = Type.Object(
     ),
     payload: Type.Unsafe<OddFields>({
       type: 'object',
-      properties: { kmh: Anything, player_id: Anything, shot_type: Anything, swing_type: Anything },
       description: 'must be an object',
     }),
   },
   {
     description: 'must be an object',
-    if: { required: ['type'], properties: { type: { const: 'BALL_BOUNCE' } } },
-    // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
-    then: payloadWith(BOUNCE_FIELDS),
-    else: payloadWith({ x_ft: Anything, y_ft: Anything, is_in: Anything }),
+    ...PAYLOAD_RULES,
   },
 );
 

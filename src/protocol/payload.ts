@@ -1,26 +1,27 @@
-import { PAYLOAD_FIELDS, PAYLOAD_KINDS } from './event.ts';
+import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from './eventTypes.ts';
 import { JsonReader } from './jsonReader.ts';
 import { MemberNames } from './memberNames.ts';
 
 /** The payload of an event: what its known fields hold, and what their columns have (src/http/README.md, "Payload"). */
 
-type Field = (typeof PAYLOAD_FIELDS)[number];
 type Of<Kind> = Kind extends 'number' ? number : Kind extends 'boolean' ? boolean : string;
 
 /** The known fields that hold a value of another kind, or a number that a double cannot hold, as `JsonReader.read` gives them. */
-export type OddFields = { readonly [name in Field]?: unknown };
+export type OddFields = { readonly [name in PayloadField]?: unknown };
 
 /** The known fields as their columns have them; undefined where the column stays empty. */
-export type PayloadColumns = { readonly [name in Field]: Of<(typeof PAYLOAD_KINDS)[name]> | undefined };
+export type PayloadColumns = {
+  readonly [name in PayloadField]: Of<(typeof PAYLOAD)[name]['kind']> | undefined;
+};
 
 const NAMES = new MemberNames(PAYLOAD_FIELDS);
-const KINDS = PAYLOAD_FIELDS.map((name) => PAYLOAD_KINDS[name]);
+const KINDS = PAYLOAD_FIELDS.map((name) => PAYLOAD[name].kind);
 /** What almost every payload has: all of its known fields are valid for every type of event. */
 export const NONE_ODD: OddFields = Object.freeze({});
 
 /** Reads a payload and moves behind it. @returns NONE_ODD, or the fields that are odd. */
 export function readPayload(json: JsonReader): OddFields {
-  let odd: { [name in Field]?: unknown } | undefined;
+  let odd: { [name in PayloadField]?: unknown } | undefined;
   for (let more = json.enterObject(); more; more = json.nextMember()) {
     const field = json.nameIn(NAMES);
     if (field < 0) {
@@ -91,20 +92,20 @@ function cellOf(value: string, kind: (typeof KINDS)[number]): string | undefined
 
 const NUMBER = /^[-0-9]/;
 
+/** Copied for each payload, so that all have one hidden class. */
+const EMPTY: Record<string, unknown> = Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, undefined]));
+
 /** @param payload JSON text of an object. @throws {JsonError} where it is damaged. */
 export function payloadColumns(payload: string): PayloadColumns {
-  const [x_ft, y_ft, is_in, kmh, player_id, shot_type, swing_type] = payloadCells(payload);
-  return {
-    x_ft: numberOf(x_ft),
-    y_ft: numberOf(y_ft),
-    is_in: is_in === undefined ? undefined : is_in === 'true',
-    kmh: numberOf(kmh),
-    player_id,
-    shot_type,
-    swing_type,
-  };
+  const columns = { ...EMPTY };
+  const cells = payloadCells(payload);
+  for (let i = 0; i < cells.length; i++) {
+    const cell = cells[i];
+    if (cell !== undefined) columns[PAYLOAD_FIELDS[i]!] = columnOf(cell, KINDS[i]!);
+  }
+  return columns as PayloadColumns;
 }
 
-function numberOf(cell: string | undefined): number | undefined {
-  return cell === undefined ? undefined : Number(cell);
+function columnOf(cell: string, kind: (typeof KINDS)[number]): number | boolean | string {
+  return kind === 'number' ? Number(cell) : kind === 'boolean' ? cell === 'true' : cell;
 }

@@ -1,4 +1,4 @@
-import { ENVELOPE_FIELDS } from './event.ts';
+import { ENVELOPE_FIELDS } from './eventTypes.ts';
 import type { JsonReader, TooLarge } from './jsonReader.ts';
 import { MemberNames } from './memberNames.ts';
 import { readPayload } from './payload.ts';

@@ -23,7 +23,7 @@ const OPTIONS = { meta: false, validateSchema: false, strictTypes: false };
 const isValidEnvelope = new Ajv(OPTIONS).compile<WireEvent>({
   type: 'object',
   required: EventSchema.required!,
-  properties: { ...EventSchema.properties, payload: { type: 'object' } },
+  properties: EventSchema.properties,
 });
 const findFaults = new Ajv({ ...OPTIONS, allErrors: true, verbose: true }).compile(EventSchema);
 

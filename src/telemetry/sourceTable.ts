@@ -1,6 +1,7 @@
 import { SOURCES_KNOWN } from '../base/limits.ts';
 import { byName } from '../base/visibleText.ts';
-import { type CourtEvent, EVENT_TYPES } from '../protocol/event.ts';
+import type { CourtEvent } from '../protocol/event.ts';
+import { EVENT_TYPES, type EventType } from '../protocol/eventTypes.ts';
 import { Lateness } from './lateness.ts';
 import { Pauses, SHORT_PAUSE_MS } from './pauses.ts';
 import { SlidingCounts } from './slidingCounts.ts';
@@ -312,8 +313,8 @@ export class SourceTable {
 }
 
 /** @returns the index in EVENT_TYPES of the type of a valid event. */
-export function kindOf(type: string): number {
-  return EVENT_TYPES.indexOf(type as (typeof EVENT_TYPES)[number]);
+export function kindOf(type: EventType): number {
+  return EVENT_TYPES.indexOf(type);
 }
 
 function seconds(ms: number | undefined): number | null {

@@ -1,5 +1,6 @@
 import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
-import { type CourtEvent, EVENT_TYPES } from '../protocol/event.ts';
+import type { CourtEvent } from '../protocol/event.ts';
+import { EVENT_TYPES } from '../protocol/eventTypes.ts';
 import type { Copies } from '../store/write/appender.ts';
 import { kindOf } from './sourceTable.ts';
 

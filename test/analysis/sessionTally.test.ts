@@ -1,6 +1,7 @@
 import t from 'tap';
 import { COURTS, halfFrame, linesOf, netOf, type YFrom } from '../../src/analysis/court.ts';
 import { SessionTally, type TallyOptions } from '../../src/analysis/sessionTally.ts';
+import type { EventType } from '../../src/protocol/eventTypes.ts';
 import { reader } from '../harness/readEvents.ts';
 
 const read = reader();
@@ -44,6 +45,14 @@ t.test('a landing belongs to the last hit on its court, which lands once', (t) =
     ['smash', [1]],
     ['no shot type', [2, 5, 4]],
   ]);
+  t.end();
+});
+
+t.test('an event of a type that is not known is counted, and drawn as no bounce', (t) => {
+  const type = 'NET_FAULT' as EventType;
+  const tally = tallyOf([read({ type }, { x_ft: 1, y_ft: 1, is_in: true }), bounce(3_000, 2, 1)]);
+  t.strictSame(landings(tally), [['no shot type', [2]]]);
+  t.strictSame([tally.current, tally.byType.get(type)], [2, 1]);
   t.end();
 });
 
@@ -171,7 +180,7 @@ t.test('a session of days takes longer steps, and no more of them; its longest p
 });
 
 t.test('players are named by current hits, positions and identities, with or without a position', (t) => {
-  const named = (type: string, player_id: unknown, more: object = {}) =>
+  const named = (type: EventType, player_id: unknown, more: object = {}) =>
     read({ type, ...more }, { player_id, x_ft: 1, y_ft: 1 });
   const { players } = tallyOf([
     named('BALL_HIT', 'p 10'),

@@ -99,7 +99,13 @@ t.test('memory does not grow with the events', async (t) => {
   const writer = new ParquetWriter({ write, commit: () => {}, scratchFolder: '/' });
   const row = (seq: number) => ({
     ...{ seq, sessionId: 'long', eventId: `event-${seq}`, revision: 0, eot: '2026-03-14T15:09:26Z' },
-    ...{ eotMs: 1_773_500_966_000, origin: 1, type: 'BALL_SPEED', courtId: 'court-1', venueId: 'venue-1' },
+    ...{
+      eotMs: 1_773_500_966_000,
+      origin: 1,
+      type: 'BALL_SPEED' as const,
+      courtId: 'court-1',
+      venueId: 'venue-1',
+    },
     ...{
       confidence: 1,
       source: 'camera-1',

@@ -7,9 +7,10 @@ import { csvObjects, readCsv } from '../harness/rfc4180.ts';
 
 runInProcess();
 
+/** Scripts read these by position: a column that is new stands behind them. */
 const HEADER =
   'session_id,event_id,revision,current,eot,type,court_id,venue_id,confidence,source,schema_version,received_at,' +
-  'x_ft,y_ft,is_in,kmh,player_id,shot_type,swing_type,payload,extra\r\n';
+  'x_ft,y_ft,is_in,kmh,player_id,shot_type,swing_type,payload,extra';
 
 const daemon = await Daemon.start(t);
 
@@ -38,41 +39,45 @@ async function ids(session: string, ...options: string[]): Promise<string[]> {
   });
 }
 
-t.test('CSV has the header of the contract, one record an event, and CRLF at the end of each', async (t) => {
-  const plain = event({ session_id: 'plain', payload: { x_ft: 12.5, y_ft: -0.5, is_in: false } });
-  const before = Date.now();
-  await store(plain);
-  const text = await exported('plain');
-  const { event_id } = plain;
-  t.ok(text.startsWith(HEADER));
-  const [row = {}] = csvObjects(text);
-  const { received_at = '', ...rest } = row;
-  t.strictSame(rest, {
-    session_id: 'plain',
-    event_id,
-    revision: '0',
-    current: 'true',
-    eot: '2026-03-14T15:09:26.535Z',
-    type: 'BALL_BOUNCE',
-    court_id: 'court-1',
-    venue_id: 'venue-1',
-    confidence: '0.97',
-    source: 'camera-1',
-    schema_version: '1.0',
-    x_ft: '12.5',
-    y_ft: '-0.5',
-    is_in: 'false',
-    kmh: '',
-    player_id: '',
-    shot_type: '',
-    swing_type: '',
-    payload: '{"x_ft":12.5,"y_ft":-0.5,"is_in":false}',
-    extra: '',
-  });
-  t.ok(Date.parse(received_at) >= before && Date.parse(received_at) <= Date.now(), received_at);
-  t.equal(text.split('\r\n').length, 3);
-  t.equal(new Date(received_at).toISOString(), received_at);
-});
+t.test(
+  'CSV has the columns of the contract in its order, one record an event, and CRLF at the end of each',
+  async (t) => {
+    const plain = event({ session_id: 'plain', payload: { x_ft: 12.5, y_ft: -0.5, is_in: false } });
+    const before = Date.now();
+    await store(plain);
+    const text = await exported('plain');
+    const { event_id } = plain;
+    t.match(text.slice(HEADER.length), /^[,\r]/);
+    t.ok(text.startsWith(HEADER));
+    const [row = {}] = csvObjects(text);
+    const { received_at = '', ...rest } = row;
+    t.match(rest, {
+      session_id: 'plain',
+      event_id,
+      revision: '0',
+      current: 'true',
+      eot: '2026-03-14T15:09:26.535Z',
+      type: 'BALL_BOUNCE',
+      court_id: 'court-1',
+      venue_id: 'venue-1',
+      confidence: '0.97',
+      source: 'camera-1',
+      schema_version: '1.0',
+      x_ft: '12.5',
+      y_ft: '-0.5',
+      is_in: 'false',
+      kmh: '',
+      player_id: '',
+      shot_type: '',
+      swing_type: '',
+      payload: '{"x_ft":12.5,"y_ft":-0.5,"is_in":false}',
+      extra: '',
+    });
+    t.ok(Date.parse(received_at) >= before && Date.parse(received_at) <= Date.now(), received_at);
+    t.equal(text.split('\r\n').length, 3);
+    t.equal(new Date(received_at).toISOString(), received_at);
+  },
+);
 
 t.test('any text survives the quoting: separators, quotes, line ends, every plane of Unicode', async (t) => {
   const texts = [
@@ -182,7 +187,7 @@ t.test('--type, --court, --from (inclusive) and --to (exclusive) select, to the 
   t.strictSame(await ids('when', '--type', 'BALL_HIT'), ['2', '3']);
   t.strictSame(await ids('when', '--court', 'court 2'), ['1', '2']);
   t.strictSame(await ids('when', '--court', 'court 2', '--type', 'BALL_HIT', '--from', instant(2)), ['2']);
-  t.equal(await exported('when', '--court', 'nowhere'), HEADER);
+  t.match(await exported('when', '--court', 'nowhere'), /^session_id,.*\r\n$/);
   t.equal(await exported('when', '--court', 'nowhere', '--format', 'ndjson'), '');
 });
 

@@ -7,6 +7,7 @@ import type { CourtName } from '../../src/analysis/court.ts';
 import { SessionTally } from '../../src/analysis/sessionTally.ts';
 import { pageOf } from '../../src/cli/report/page.ts';
 import { Random } from '../../src/cli/simulate/random.ts';
+import type { EventType } from '../../src/protocol/eventTypes.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { missingPrograms } from '../harness/needs.ts';
 import { reader } from '../harness/readEvents.ts';
@@ -34,7 +35,7 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
   const read = reader();
   const tally = new SessionTally({ lines });
   let eotMs = Date.UTC(2026, 2, 14, 15);
-  const add = (type: string, payload: object, more: object = {}) =>
+  const add = (type: EventType, payload: object, more: object = {}) =>
     tally.add(read({ type, eotMs, receivedMs: eotMs + random.integer(50, 3_000), ...more }, payload));
   for (let rally = 0; rally < rallies; rally++) {
     const shot_type = random.pick(shots);

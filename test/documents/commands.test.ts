@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { EVENT_TYPES } from '../../src/protocol/event.ts';
+import { EVENT_TYPES } from '../../src/protocol/eventTypes.ts';
 import { BIN, cleanEnvironment, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { blocks, OPERATOR_GUIDE } from '../harness/documents.ts';
 import { event, events } from '../harness/events.ts';

@@ -1,6 +1,7 @@
 import { BATCH_EVENTS, REVISION_MAX } from '../../src/base/limits.ts';
 import type { Random } from '../../src/cli/simulate/random.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { EVENT_TYPES } from '../../src/protocol/eventTypes.ts';
 import { event, keyOf } from './events.ts';
 import type { History, Sent, SentEvent } from './history.ts';
 
@@ -8,7 +9,6 @@ import type { History, Sent, SentEvent } from './history.ts';
 const SESSIONS = 4;
 /** Small ones mostly: they make the groups. */
 const SIZES = [1, 1, 1, 1, 5, 5, 20, 20, 20, 100, 100, BATCH_EVENTS];
-const TYPES = ['BALL_BOUNCE', 'BALL_HIT', 'BALL_SPEED', 'PLAYER_POSITION', 'PLAYER_IDENTITY'] as const;
 const START_MS = Date.parse('2026-03-14T15:00:00Z');
 
 /** Thinks of what cameras send: batches of 1 to 500, new ones, old ones, half old ones, and the same one twice at once. */
@@ -75,7 +75,7 @@ export class Traffic {
       session_id: session,
       court_id: `court-${camera}`,
       eot: new Date(START_MS + n * 20 - this.#random.integer(0, 2000)).toISOString(),
-      type: this.#random.pick(TYPES),
+      type: this.#random.pick(EVENT_TYPES),
       confidence: this.#random.integer(0, 100) / 100,
       source: `camera-${camera}`,
       revision: n % 10 === 0 ? START_MS + n : undefined,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { EVENT_TYPES, PAYLOAD_FIELDS } from '../../src/protocol/event.ts';
+import { EVENT_TYPES, PAYLOAD_FIELDS } from '../../src/protocol/eventTypes.ts';
 import { canonical } from '../harness/arbitraryJson.ts';
 import { show } from '../harness/badRequests.ts';
 import { Daemon } from '../harness/daemon.ts';

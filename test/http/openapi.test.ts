@@ -6,7 +6,14 @@ import { BATCH_EVENTS, BODY_BYTES, BODY_VALUES, EOT_CHARS } from '../../src/base
 import { courtdVersion } from '../../src/base/version.ts';
 import { openapiDocument } from '../../src/cli/openapi/document.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
-import { ENVELOPE_FIELDS, EVENT_TYPES, PAYLOAD_FIELDS } from '../../src/protocol/event.ts';
+import {
+  ENVELOPE_FIELDS,
+  EVENT_TYPES,
+  MEMBERS,
+  PAYLOAD,
+  PAYLOAD_FIELDS,
+  TYPES,
+} from '../../src/protocol/eventTypes.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
 import { eotText, oracleNs } from '../harness/eotOracle.ts';
@@ -154,21 +161,33 @@ t.test('an event is valid by the document exactly where courtd takes it', async 
   t.ok(taken > 200 && taken < sent.length - 200, `${taken} of ${sent.length}`);
 });
 
-t.test('which payload is usual with which type is as the guide has it', async (t) => {
-  const { Event, ...schemas } = document.components.schemas;
-  t.strictSame(Object.keys(Event.discriminator.mapping), EVENT_TYPES);
-  const told = EVENT_TYPES.map((type) => {
-    const name = Event.discriminator.mapping[type]!.split('/').at(-1)!;
-    const { properties } = schemas[name]!.allOf[1]!;
-    t.equal(properties.type.const, type);
-    return [type, Object.keys(properties.payload.properties).sort()];
-  });
-  const guide = tableBelow(VENDOR_GUIDE, '### Payload').map(([type = '', fields = '']) => [
-    type.replaceAll('`', ''),
-    (fields.match(/`[a-z_]+`/g) ?? []).map((name) => name.replaceAll('`', '')).sort(),
-  ]);
-  t.strictSame(told, guide);
-});
+t.test(
+  'which payload is usual with which type is as the table of types has it, in the guide too',
+  async (t) => {
+    const { Event, ...schemas } = document.components.schemas;
+    t.strictSame(Object.keys(Event.discriminator.mapping), EVENT_TYPES);
+    for (const type of EVENT_TYPES) {
+      const name = Event.discriminator.mapping[type]!.split('/').at(-1)!;
+      const { properties } = schemas[name]!.allOf[1]!;
+      t.equal(properties.type.const, type);
+      t.strictSame(Object.keys(properties.payload.properties), TYPES[type].fields, type);
+    }
+    const wanted = EVENT_TYPES.map((type) => [
+      `\`${type}\``,
+      TYPES[type].fields
+        .map((name) => {
+          const { unit } = MEMBERS[name];
+          return `\`${name}\`: ${PAYLOAD[name].kind}${unit === undefined ? '' : `, in ${unit}`}`;
+        })
+        .join('; '),
+    ]);
+    t.strictSame(tableBelow(VENDOR_GUIDE, '### Payload'), wanted);
+    const types = tableBelow(VENDOR_GUIDE, '## The event')
+      .find(([field]) => field === '`type`')
+      ?.at(-1);
+    t.strictSame(types?.match(/[A-Z_]+/g), EVENT_TYPES);
+  },
+);
 
 const DEEP = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
 

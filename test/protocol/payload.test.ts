@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
-import { PAYLOAD_FIELDS, PAYLOAD_KINDS } from '../../src/protocol/event.ts';
+import { PAYLOAD, PAYLOAD_FIELDS } from '../../src/protocol/eventTypes.ts';
 import { payloadCells, payloadColumns } from '../../src/protocol/payload.ts';
 import { jsonValue, numberText } from '../harness/arbitraryJson.ts';
 import { eventText } from '../harness/events.ts';
@@ -40,12 +40,12 @@ const payload = fc
 t.test('whatever a payload holds, each column has what is of its kind, and the digits as sent', async () => {
   const property = fc.property(payload, (text) => {
     const values = parseJson(text, (source) => new Digits(source)) as Record<string, unknown>;
-    const wanted = PAYLOAD_FIELDS.map((name) => cellOf(values[name], PAYLOAD_KINDS[name]));
+    const wanted = PAYLOAD_FIELDS.map((name) => cellOf(values[name], PAYLOAD[name].kind));
     assert.deepEqual(payloadCells(text), wanted);
     const columns = payloadColumns(text);
     for (const [i, name] of PAYLOAD_FIELDS.entries()) {
       const cell = wanted[i];
-      const typed = { number: Number(cell), boolean: cell === 'true', string: cell }[PAYLOAD_KINDS[name]];
+      const typed = { number: Number(cell), boolean: cell === 'true', string: cell }[PAYLOAD[name].kind];
       assert.ok(Object.is(columns[name], cell === undefined ? undefined : typed), name);
     }
   });

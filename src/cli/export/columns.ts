@@ -1,24 +1,40 @@
-import { PAYLOAD_FIELDS } from '../../protocol/event.ts';
-import { type Field, MEANINGS, type Meaning } from '../../protocol/meanings.ts';
+import {
+  type Field,
+  MEMBERS,
+  type Member,
+  PAYLOAD,
+  PAYLOAD_FIELDS,
+  PLAYER_TYPES,
+  TYPES,
+} from '../../protocol/eventTypes.ts';
 
 /** A column of an export: an entry of the data dictionary. */
-export interface Column extends Meaning {
-  readonly name: string;
+export interface Column<Name extends string = ColumnName> extends Member {
+  readonly name: Name;
   /** Where its value comes from: a field of the event, a field of its payload, or courtd itself. */
   readonly from: 'event' | 'payload' | 'courtd';
 }
 
-function sent(name: Field, from: Column['from'] = 'event'): Column {
-  return { name, ...MEANINGS[name], from };
+export type ColumnName = Field | 'current' | 'received_at' | 'extra' | 'eot_text';
+
+function sent(name: Field): Column {
+  return { name, ...MEMBERS[name], from: name in PAYLOAD ? 'payload' : 'event' };
 }
 
-function added(name: string, meaning: string): Column {
-  return { name, meaning, from: 'courtd' };
+function added<Name extends string>(
+  name: Name,
+  meaning: string,
+  from: Column['from'] = 'courtd',
+): Column<Name> {
+  return { name, meaning, from };
 }
+
+/** The known fields of the first version, whose columns stand before `payload`. */
+export const FIRST_FIELDS = 7;
 
 /**
- * The columns of the CSV, in order, with what they mean. Scripts read them by name and by position, so their order is part of
- * the interface. The vendor's guide has the same table.
+ * The columns of the CSV, in order, with what they mean. Scripts read them by name and by position, so none of them ever moves:
+ * a field that a later version of the protocol brings has its column behind all others. The vendor's guide has the same table.
  */
 export const COLUMNS: readonly Column[] = [
   sent('session_id'),
@@ -33,33 +49,26 @@ export const COLUMNS: readonly Column[] = [
   sent('source'),
   sent('schema_version'),
   added('received_at', 'when courtd received the event, by the clock of the box, in UTC'),
-  ...PAYLOAD_FIELDS.map((name) => sent(name, 'payload')),
+  ...PAYLOAD_FIELDS.slice(0, FIRST_FIELDS).map(sent),
   sent('payload'),
-  {
-    name: 'extra',
-    meaning: 'the fields that the protocol does not name, as a JSON object, if there are any',
-    from: 'event',
-  },
+  added('extra', 'the fields that the protocol does not name, as a JSON object, if there are any', 'event'),
+  ...PAYLOAD_FIELDS.slice(FIRST_FIELDS).map(sent),
 ];
-
-/** Parquet has `eot` as a time in UTC, so it has one more column. */
-export const EOT_TEXT: Column = {
-  name: 'eot_text',
-  meaning: 'the eot as it was sent, with its offset and all digits; in Parquet only',
-  from: 'event',
-};
 
 /** What the sheet Players of a workbook has beside `player_id`. */
-export const PLAYER_COLUMNS: readonly Column[] = [
-  added('hits', 'how many BALL_HIT events name the player; in the workbook only, as the next ones'),
-  added('positions', 'how many PLAYER_POSITION events name the player'),
-  added('identities', 'how many PLAYER_IDENTITY events name the player'),
-  added('first_eot', 'when the first of these events happened, in UTC'),
-  added('last_eot', 'when the last of these events happened, in UTC'),
+export const PLAYER_COLUMNS: readonly Column<string>[] = [
+  ...PLAYER_TYPES.map((type) =>
+    added(TYPES[type].title.toLowerCase(), `how many ${type} events name the player; in the workbook only`),
+  ),
+  added('first_eot', 'when the first of these events happened, in UTC; in the workbook only'),
+  added('last_eot', 'when the last of these events happened, in UTC; in the workbook only'),
 ];
 
-/** The columns of CSV and Parquet; those of a workbook are among them, but for `PLAYER_COLUMNS`. */
-export const DICTIONARY: readonly Column[] = [...COLUMNS, EOT_TEXT];
+/** The columns of CSV and Parquet, which has `eot` as a time, too; those of a workbook are among them, but for `PLAYER_COLUMNS`. */
+export const DICTIONARY: readonly Column[] = [
+  ...COLUMNS,
+  added('eot_text', 'the eot as it was sent, with its offset and all digits; in Parquet only', 'event'),
+];
 
 /** The dictionary for programs: `export --describe --json`, and the metadata of a Parquet file. */
 export function dictionaryEntries() {

@@ -1,7 +1,7 @@
 import { LastText } from '../../base/lastText.ts';
 import { payloadCells } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
-import { COLUMNS } from './columns.ts';
+import { COLUMNS, FIRST_FIELDS } from './columns.ts';
 
 export const CSV_COLUMNS = COLUMNS.map(({ name }) => name);
 
@@ -23,6 +23,8 @@ const receivedAt = new LastText((ms: number) => new Date(ms).toISOString());
 
 /** @returns the record of one event, in the order of COLUMNS. Only cells that may need quoting are checked for it. */
 export function eventRecord(event: ReadEvent): string {
+  const last = payloadCells(event.payload).map((cell) => (cell === undefined ? '' : quoted(cell)));
+  last.splice(FIRST_FIELDS, 0, quoted(event.payload), event.extra === null ? '' : quoted(event.extra));
   // join() instead of +: V8 keeps a concatenation as a tree, and collecting those took as long as the rest of an export.
   const cells = [
     session.text(event.sessionId),
@@ -37,9 +39,7 @@ export function eventRecord(event: ReadEvent): string {
     source.text(event.source),
     event.schemaVersion,
     receivedAt.text(event.receivedMs),
-    ...payloadCells(event.payload).map((cell) => (cell === undefined ? '' : quoted(cell))),
-    quoted(event.payload),
-    event.extra === null ? '' : quoted(event.extra),
+    ...last,
   ];
   return `${cells.join(',')}\r\n`;
 }

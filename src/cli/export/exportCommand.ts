@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { EVENT_TYPES } from '../../protocol/event.ts';
+import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { notEmpty } from '../options/optionParsers.ts';
 import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
 import type { JsonOption } from '../terminal/output.ts';

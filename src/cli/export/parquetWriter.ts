@@ -3,10 +3,11 @@ import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter as RowGroups } from 'hyparquet-writer';
 import { courtdVersion } from '../../base/version.ts';
 import { eotToNs } from '../../protocol/eot.ts';
+import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from '../../protocol/eventTypes.ts';
 import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import type { Sink } from '../terminal/sinks.ts';
-import { COLUMNS, dictionaryEntries, EOT_TEXT } from './columns.ts';
+import { type ColumnName, DICTIONARY, dictionaryEntries } from './columns.ts';
 import type { EventWriter } from './eventWriter.ts';
 
 /**
@@ -37,11 +38,18 @@ interface Typed {
   readonly isOptional?: true;
 }
 
-function ofPayload(name: keyof PayloadColumns, type: Typed['type']): Typed {
+const OF_KIND = { number: DOUBLE, boolean: BOOLEAN, string: TEXT };
+
+function ofPayload(name: PayloadField): Typed {
+  const type = OF_KIND[PAYLOAD[name].kind];
   return { type, valueOf: (_, payload) => payload[name] ?? null, isOptional: true };
 }
 
-const TYPED: Readonly<Record<string, Typed>> = {
+const TYPED: Readonly<Record<ColumnName, Typed>> = {
+  ...(Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, ofPayload(name)])) as Record<
+    PayloadField,
+    Typed
+  >),
   session_id: { type: TEXT, valueOf: ({ sessionId }) => sessionId },
   event_id: { type: TEXT, valueOf: ({ eventId }) => eventId },
   revision: { type: INTEGER, valueOf: ({ revision }) => BigInt(revision) },
@@ -54,20 +62,13 @@ const TYPED: Readonly<Record<string, Typed>> = {
   source: { type: TEXT, valueOf: ({ source }) => source },
   schema_version: { type: TEXT, valueOf: ({ schemaVersion }) => schemaVersion },
   received_at: { type: TIME, valueOf: ({ receivedMs }) => BigInt(receivedMs) * NS_PER_MS },
-  x_ft: ofPayload('x_ft', DOUBLE),
-  y_ft: ofPayload('y_ft', DOUBLE),
-  is_in: ofPayload('is_in', BOOLEAN),
-  kmh: ofPayload('kmh', DOUBLE),
-  player_id: ofPayload('player_id', TEXT),
-  shot_type: ofPayload('shot_type', TEXT),
-  swing_type: ofPayload('swing_type', TEXT),
   payload: { type: TEXT, valueOf: ({ payload }) => payload },
   extra: { type: TEXT, valueOf: ({ extra }) => extra, isOptional: true },
   eot_text: { type: TEXT, valueOf: ({ eot }) => eot },
 };
 
-const NAMES = [...COLUMNS, EOT_TEXT].map(({ name }) => name);
-const VALUES_OF = NAMES.map((name) => TYPED[name]!.valueOf);
+const NAMES = DICTIONARY.map(({ name }) => name);
+const VALUES_OF = NAMES.map((name) => TYPED[name].valueOf);
 
 /** Writes Parquet for analysts: a row an event, a row group at a time. */
 export class ParquetWriter implements EventWriter {
@@ -127,7 +128,7 @@ function emptyColumns(): Value[][] {
   return NAMES.map(() => []);
 }
 
-function schemaOf(name: string): SchemaElement {
-  const { type, isOptional } = TYPED[name]!;
+function schemaOf(name: ColumnName): SchemaElement {
+  const { type, isOptional } = TYPED[name];
   return { name, ...type, repetition_type: isOptional ? 'OPTIONAL' : 'REQUIRED' };
 }

@@ -1,5 +1,5 @@
 import { NamedTallies } from '../../analysis/namedTallies.ts';
-import { EVENT_TYPES } from '../../protocol/event.ts';
+import { EVENT_TYPES, PLAYER_TYPES } from '../../protocol/eventTypes.ts';
 import type { PayloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import type { CellValue, Time } from './xlsxSheet.ts';
@@ -11,27 +11,18 @@ const NAME_CHARS = 256;
 const OTHERS = '(others)';
 
 interface Player {
-  hits: number;
-  positions: number;
-  identities: number;
+  /** How many events name the player, in the order of PLAYER_TYPES. */
+  readonly named: number[];
   first?: Time;
   last?: Time;
 }
-
-const COUNTED_AS: Readonly<Record<string, 'hits' | 'positions' | 'identities'>> = {
-  BALL_HIT: 'hits',
-  PLAYER_POSITION: 'positions',
-  PLAYER_IDENTITY: 'identities',
-};
 
 /** What the sheets Summary and Players say of a session, counted as its events pass, in order of eot. */
 export class SessionTotals {
   readonly #types = new Map<string, number>(EVENT_TYPES.map((type) => [type, 0]));
   readonly #courts = new NamedTallies(NAMES_COUNTED, OTHERS, () => ({ events: 0 }));
   readonly #players = new NamedTallies<Player>(NAMES_COUNTED, OTHERS, () => ({
-    hits: 0,
-    positions: 0,
-    identities: 0,
+    named: PLAYER_TYPES.map(() => 0),
   }));
   #events = 0;
   #first: Time | undefined;
@@ -52,11 +43,11 @@ export class SessionTotals {
     if (event.type === 'BALL_SPEED' && payload.kmh !== undefined) {
       this.#fastest = Math.max(this.#fastest ?? payload.kmh, payload.kmh);
     }
-    const kind = COUNTED_AS[event.type];
     const { player_id } = payload;
-    if (kind === undefined || player_id === undefined) return;
+    const type = PLAYER_TYPES.indexOf(event.type);
+    if (player_id === undefined || type < 0) return;
     const player = this.#players.of(player_id.length > NAME_CHARS ? OTHERS : player_id);
-    player[kind]++;
+    player.named[type]!++;
     player.first ??= time;
     player.last = time;
   }
@@ -82,13 +73,6 @@ export class SessionTotals {
   players(): CellValue[][] {
     return this.#players
       .entries([OTHERS])
-      .map(([name, { hits, positions, identities, first, last }]) => [
-        name,
-        hits,
-        positions,
-        identities,
-        first,
-        last,
-      ]);
+      .map(([name, { named, first, last }]) => [name, ...named, first, last]);
   }
 }

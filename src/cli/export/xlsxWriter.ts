@@ -1,4 +1,12 @@
 import { courtdVersion } from '../../base/version.ts';
+import {
+  EVENT_TYPES,
+  type EventType,
+  PAYLOAD,
+  type PayloadField,
+  TYPES,
+  type TypeEntry,
+} from '../../protocol/eventTypes.ts';
 import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { counted, isoTime } from '../terminal/output.ts';
@@ -18,22 +26,18 @@ const WIDTHS: Readonly<Record<string, number>> = {
   revision: 17,
   event_id: 38,
   source: 18,
-  player_id: 24,
-  shot_type: 20,
-  swing_type: 16,
 };
-const WIDTH = 12;
 
 function columns(...names: readonly string[]): SheetColumn[] {
-  return names.map((name) => ({ name, width: WIDTHS[name] ?? WIDTH }));
+  return names.map((name) => ({ name, width: WIDTHS[name] ?? (isText(name) ? 24 : 12) }));
 }
 
-/** The sheets that have a row an event: title, type of event, the fields of its payload. */
-const LISTS = [
-  { title: 'Bounces', type: 'BALL_BOUNCE', fields: ['x_ft', 'y_ft', 'is_in'] },
-  { title: 'Hits', type: 'BALL_HIT', fields: ['player_id', 'shot_type', 'swing_type'] },
-  { title: 'Speeds', type: 'BALL_SPEED', fields: ['kmh'] },
-] as const;
+function isText(name: string): boolean {
+  return name in PAYLOAD && PAYLOAD[name as PayloadField].kind === 'string';
+}
+
+/** The types that have a row an event. */
+const LISTED = EVENT_TYPES.filter((type) => TYPES[type].about === 'ball');
 
 /** Its first row names the session. */
 function summaryColumns(session: string): SheetColumn[] {
@@ -49,7 +53,7 @@ export class XlsxWriter implements EventWriter {
   readonly #scratch: ScratchFile;
   readonly #workbook: Workbook;
   readonly #totals = new SessionTotals();
-  readonly #lists: ReadonlyMap<string, EventList>;
+  readonly #lists: ReadonlyMap<EventType, EventList>;
   readonly #session: string;
 
   constructor(sink: Sink, session: string) {
@@ -57,9 +61,7 @@ export class XlsxWriter implements EventWriter {
     this.#scratch = new ScratchFile(sink.scratchFolder);
     this.#workbook = new Workbook(this.#scratch);
     this.#session = session;
-    this.#lists = new Map(
-      LISTS.map(({ title, type, fields }) => [type, new EventList(this.#workbook, title, fields)]),
-    );
+    this.#lists = new Map(LISTED.map((type) => [type, new EventList(this.#workbook, TYPES[type])]));
   }
 
   /** @param events current revisions only. */
@@ -86,7 +88,7 @@ export class XlsxWriter implements EventWriter {
 
   wrote(events: number): string {
     const rows = [...this.#lists.values()].reduce((sum, list) => sum + list.rows, 0);
-    return `${counted(events, 'event')} read; ${counted(rows, 'row')} of ${LISTS.map(({ title }) => title).join(', ')}`;
+    return `${counted(events, 'event')} read; ${counted(rows, 'row')} of ${LISTED.map((type) => TYPES[type].title).join(', ')}`;
   }
 
   #writeSummary(): void {
@@ -119,10 +121,10 @@ class EventList {
   /** Without those of names. */
   rows = 0;
   readonly #workbook: Workbook;
-  readonly #fields: readonly (keyof PayloadColumns)[];
+  readonly #fields: readonly PayloadField[];
   #sheet: Sheet;
 
-  constructor(workbook: Workbook, title: string, fields: readonly (keyof PayloadColumns)[]) {
+  constructor(workbook: Workbook, { title, fields }: TypeEntry) {
     this.#workbook = workbook;
     this.#fields = fields;
     this.#sheet = this.#open(title);

@@ -2,18 +2,21 @@ import type { TSchema } from '@sinclair/typebox';
 import { EOT_CHARS, LISTED_EVENTS, LISTED_FAULTS } from '../../base/limits.ts';
 import { EOT_SHAPE } from '../../protocol/eot.ts';
 import { PROBLEMS } from '../../protocol/errors.ts';
-import { EVENT_TYPES, type PAYLOAD_FIELDS, PAYLOAD_KINDS } from '../../protocol/event.ts';
-import { BOUNCE_FIELDS, EventSchema } from '../../protocol/eventSchema.ts';
-import { type Field, MEANINGS } from '../../protocol/meanings.ts';
+import { EventSchema } from '../../protocol/eventSchema.ts';
+import {
+  EVENT_TYPES,
+  type EventType,
+  type Field,
+  MEMBERS,
+  PAYLOAD,
+  TYPES,
+} from '../../protocol/eventTypes.ts';
 
 /** The schemas of the document (JSON Schema 2020-12). That of an event is the one that courtd validates with. */
 
-type EventType = (typeof EVENT_TYPES)[number];
-type PayloadField = (typeof PAYLOAD_FIELDS)[number];
-
 /** Puts the meaning of a field before its rule. */
 function described(name: Field, schema: TSchema): TSchema {
-  const { meaning } = MEANINGS[name];
+  const { meaning } = MEMBERS[name];
   return { ...schema, description: `${capital(meaning)}. It ${schema.description}.` };
 }
 
@@ -39,7 +42,7 @@ export const ENVELOPE_SCHEMA = {
     ...describedAll(others),
     eot: {
       ...described('eot', eot),
-      description: `${capital(MEANINGS.eot.meaning)}. It must be an ISO 8601 time with an offset, and a real date in the years 1678 to 2261, in UTC.`,
+      description: `${capital(MEMBERS.eot.meaning)}. It must be an ISO 8601 time with an offset, and a real date in the years 1678 to 2261, in UTC.`,
       // Checked by a function, since no pattern knows the days of a month.
       pattern: EOT_SHAPE.source,
       maxLength: EOT_CHARS,
@@ -52,26 +55,17 @@ export const ENVELOPE_SCHEMA = {
   },
 };
 
-/** The fields that are usual with each type. The vendor's guide has the same table. */
-export const USUAL_FIELDS: Readonly<Record<EventType, readonly PayloadField[]>> = {
-  BALL_BOUNCE: ['x_ft', 'y_ft', 'is_in'],
-  BALL_HIT: ['player_id', 'shot_type', 'swing_type'],
-  BALL_SPEED: ['kmh'],
-  PLAYER_POSITION: ['player_id', 'x_ft', 'y_ft'],
-  PLAYER_IDENTITY: ['player_id'],
-};
-
 const IN_WORDS = { number: ': a number', boolean: '', string: ': a string' } as const;
 
-/** Only the payload of a bounce is typed: a document that is stricter than the box would have a client drop events that it takes. */
+/** Only the fields of a typed payload have a type: a document that is stricter than the box would have a client drop events that it takes. */
 function payloadOf(type: EventType) {
-  const isTyped = type === 'BALL_BOUNCE';
-  const properties = USUAL_FIELDS[type].map((name) => {
-    const { meaning, unit } = MEANINGS[name];
-    const what = `${capital(meaning)}${IN_WORDS[PAYLOAD_KINDS[name]]}${unit === undefined ? '' : `, in ${unit}`}.`;
+  const { fields, isTyped } = TYPES[type];
+  const properties = fields.map((name) => {
+    const { meaning, unit } = MEMBERS[name];
+    const { kind } = PAYLOAD[name];
+    const what = `${capital(meaning)}${IN_WORDS[kind]}${unit === undefined ? '' : `, in ${unit}`}.`;
     const otherwise = ' Of another type it is kept, and its column in an export is empty or has its text.';
-    const bounce = BOUNCE_FIELDS[name as keyof typeof BOUNCE_FIELDS];
-    return [name, isTyped ? { type: bounce.type, description: what } : { description: what + otherwise }];
+    return [name, isTyped ? { type: [kind, 'null'], description: what } : { description: what + otherwise }];
   });
   return {
     type: 'object',

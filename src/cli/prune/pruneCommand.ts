@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { EVENT_TYPES } from '../../protocol/event.ts';
+import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { json, option, parseDuration, parsePeriod } from '../options/optionParsers.ts';
 
 const SHIP_HOLD_S = 30 * 86_400;

@@ -4,6 +4,7 @@ import { type Frame, netOf } from '../../analysis/court.ts';
 import { type LandingMap, VERDICTS, type Verdict } from '../../analysis/landings.ts';
 import type { Revised } from '../../analysis/sessionTally.ts';
 import type { Timeline } from '../../analysis/timeline.ts';
+import { type EventType, TYPES } from '../../protocol/eventTypes.ts';
 import { count, type Html, html, number, percent } from '../terminal/html.ts';
 import { figure } from './figures.ts';
 import { shotName } from './maps.ts';
@@ -173,14 +174,6 @@ function ofJudged(counts: Readonly<Record<Verdict, number>>): string {
   return judged === 0 ? 'not judged' : `${percent(counts.in, judged)} of ${number(judged)}`;
 }
 
-export const TYPE_NAMES: Readonly<Record<string, string>> = {
-  BALL_BOUNCE: 'Bounces',
-  BALL_HIT: 'Hits',
-  BALL_SPEED: 'Speeds',
-  PLAYER_POSITION: 'Positions',
-  PLAYER_IDENTITY: 'Identities',
-};
-
 /** @returns the distribution of ball speeds, with the median and the 95th percentile. */
 export function speedFigure(speeds: Bins): Html {
   const [median, high] = [speeds.quantile(0.5)!, speeds.quantile(0.95)!];
@@ -234,7 +227,7 @@ export function speedFigure(speeds: Bins): Html {
 }
 
 /** @returns events of one type over the session. */
-export function rateFigure(type: string, timeline: Timeline, steps: number): Html {
+export function rateFigure(type: EventType, timeline: Timeline, steps: number): Html {
   const perMinute = timeline.stepMs / 60_000;
   const bars = timeline.steps.flatMap(({ at, counts }) => {
     const events = counts.get(type) ?? 0;
@@ -248,7 +241,7 @@ export function rateFigure(type: string, timeline: Timeline, steps: number): Htm
     marginLeft: 40,
     marginTop: 12,
     marginBottom: 34,
-    name: `${TYPE_NAMES[type] ?? type} a minute: ${count(total, 'event')}, at most ${number(most)} a minute`,
+    name: `${TYPES[type].title} a minute: ${count(total, 'event')}, at most ${number(most)} a minute`,
     x: { domain: [0, Math.max(steps * perMinute, 1)] },
     y: { domain: [0, Math.max(most, 1)] },
     marks: [
@@ -257,14 +250,14 @@ export function rateFigure(type: string, timeline: Timeline, steps: number): Htm
       rectY(bars, { x1: 'x1', x2: 'x2', y1: 0, y2: 'y', fill: 'var(--in)' }),
       ruleY([0], { stroke: 'var(--ink)' }),
     ],
-    caption: html`<b>${TYPE_NAMES[type] ?? type}</b> ${count(total, 'event')}, at most ${number(most)} a minute`,
+    caption: html`<b>${TYPES[type].title}</b> ${count(total, 'event')}, at most ${number(most)} a minute`,
   });
 }
 
 /** @returns for each type its median confidence before a revision (a ring) and after it (a disc). */
-export function confidenceFigure(revised: readonly (readonly [string, Revised])[]): Html {
+export function confidenceFigure(revised: readonly (readonly [EventType, Revised])[]): Html {
   const rows = revised.map(([type, { before, after }]) => ({
-    type: TYPE_NAMES[type] ?? type,
+    type: TYPES[type].title,
     x1: before.quantile(0.5)!,
     x2: after.quantile(0.5)!,
   }));

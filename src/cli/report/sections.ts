@@ -11,7 +11,7 @@ import {
 import { type SessionTally, SPEED_MAX_KMH } from '../../analysis/sessionTally.ts';
 import { PAUSE_LEAST_MS } from '../../analysis/timeline.ts';
 import { byName } from '../../base/visibleText.ts';
-import { EVENT_TYPES } from '../../protocol/event.ts';
+import { EVENT_TYPES, TYPES } from '../../protocol/eventTypes.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
 import {
   clock,
@@ -33,7 +33,6 @@ import {
   rateFigure,
   shareFigure,
   speedFigure,
-  TYPE_NAMES,
 } from './charts.ts';
 import { nothing } from './figures.ts';
 import { landingFigure, playerFigure, shotName, squareSize } from './maps.ts';
@@ -281,7 +280,7 @@ function rate({ tally }: Content): Html[] {
     html`<div class="charts">${EVENT_TYPES.map((type) =>
       (tally.byType.get(type) ?? 0) > 0
         ? rateFigure(type, timeline, steps)
-        : html`<figure class="empty">${nothing(`No ${(TYPE_NAMES[type] ?? type).toLowerCase()} in this session.`)}</figure>`,
+        : html`<figure class="empty">${nothing(`No ${TYPES[type].title.toLowerCase()} in this session.`)}</figure>`,
     )}</div>\n`,
     html`<p class="note">Each event once, at its highest revision. A bar is ${step}; minutes count from ${localTime(timeline.startMs ?? 0)}.</p>\n`,
   ];
@@ -295,7 +294,7 @@ function confidence({ tally }: Content): Html[] {
   const compared = revised.filter(([, { before, after }]) => before.total > 0 && after.total > 0);
   if (compared.length === 0) return [nothing('No event of this session was revised.')];
   const rows = compared.map(([type, { before, after }]) => [
-    TYPE_NAMES[type] ?? type,
+    TYPES[type].title,
     before.total,
     before.quantile(0.5)!.toFixed(2),
     after.total,

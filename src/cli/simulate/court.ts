@@ -1,4 +1,4 @@
-import type { EVENT_TYPES } from '../../protocol/event.ts';
+import type { EventType } from '../../protocol/eventTypes.ts';
 import type { Random } from './random.ts';
 import { type Shot, type Sport, type SportName, sportOf } from './sports.ts';
 
@@ -13,7 +13,7 @@ export interface Detection {
   readonly atS: number;
   readonly readyS: number;
   readonly eventId: string;
-  readonly type: (typeof EVENT_TYPES)[number];
+  readonly type: EventType;
   readonly confidence: number;
   /** 0 is preliminary, 1 confirmed or corrected. */
   readonly revision: number;

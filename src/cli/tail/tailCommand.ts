@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { EVENT_TYPES } from '../../protocol/event.ts';
+import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { integer, json } from '../options/optionParsers.ts';
 
 const HELP = `

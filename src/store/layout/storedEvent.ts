@@ -7,7 +7,11 @@ export type StoredEvent = CourtEvent & Arrival;
 
 /** Null where the names of the event are missing. */
 export type EventRow = Omit<StoredEvent, 'eotNs' | 'type'> &
-  EotHalves & { readonly seqStep: number; readonly type: string | null; readonly checksum: number };
+  EotHalves & {
+    readonly seqStep: number;
+    readonly type: StoredEvent['type'] | null;
+    readonly checksum: number;
+  };
 
 /** Selects EventRows; append a WHERE clause. */
 export const SELECT_EVENT = `

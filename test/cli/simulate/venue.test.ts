@@ -5,7 +5,7 @@ import { sampleEvents } from '../../../src/cli/simulate/simulate.ts';
 import { type SportName, sportOf } from '../../../src/cli/simulate/sports.ts';
 import { eventText, Venue } from '../../../src/cli/simulate/venue.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
-import { EVENT_TYPES } from '../../../src/protocol/event.ts';
+import { EVENT_TYPES } from '../../../src/protocol/eventTypes.ts';
 
 const GAME = { sport: 'pickleball' } as const;
 
