@@ -156,10 +156,10 @@ function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string 
     eot: sent.eot,
     eotNs,
     type: sent.type,
-    confidence: sent.confidence,
+    // Adding 0 turns -0 into 0, as SQLite does: the checksum has its sign.
+    confidence: sent.confidence + 0,
     source: sent.source,
     schemaVersion: sent.schema_version,
-    // Adding 0 turns -0, which is an integer too, into 0.
     revision: (sent.revision ?? 0) + 0,
     payload,
     extra,
