@@ -2,8 +2,8 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * Limits that a client or an operator can notice, each with its unit and its reason. A tunable that only one file uses stands
- * there, with its measurement. "src/http/README.md" is the contract with camera vendors.
+ * Limits that a client or an operator can notice, each with its unit and its reason. "src/http/README.md" is the contract with
+ * camera vendors.
  */
 
 // What one request may hold.

@@ -131,7 +131,7 @@ class Source implements Rhythm {
     let leastMs = Number.POSITIVE_INFINITY;
     for (let i = begin; i < end; i++) {
       const { type, eotNs, odd } = events[i]!;
-      this.day.add(now, kindOf(type), 1);
+      this.day.add(now, typeIndex(type), 1);
       if (odd !== undefined) this.#wasOdd(odd, now);
       const lateMs = receivedMs - Number(eotNs) / NS_PER_MS;
       if (lateMs < leastMs) leastMs = lateMs;
@@ -234,7 +234,7 @@ export class SourceTable {
     for (const event of copies) {
       const source = this.#of(event.source, event.courtId, now);
       source?.count(now, -1);
-      source?.day.add(now, kindOf(event.type), -1);
+      source?.day.add(now, typeIndex(event.type), -1);
       source?.day.add(now, DUPLICATES, 1);
     }
     for (const event of conflicts) this.#of(event.source, event.courtId, now)?.day.add(now, CONFLICTS, 1);
@@ -313,7 +313,7 @@ export class SourceTable {
 }
 
 /** @returns the index in EVENT_TYPES of the type of a valid event. */
-export function kindOf(type: EventType): number {
+export function typeIndex(type: EventType): number {
   return EVENT_TYPES.indexOf(type);
 }
 

@@ -2,7 +2,7 @@ import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { EVENT_TYPES } from '../protocol/eventTypes.ts';
 import type { Copies } from '../store/write/appender.ts';
-import { kindOf } from './sourceTable.ts';
+import { typeIndex } from './sourceTable.ts';
 
 /** The result for an event: stored, stored already, or stored already with different content. Each event counts once. */
 export const RESULTS = ['accepted', 'duplicate', 'conflict'] as const;
@@ -28,15 +28,15 @@ export class Totals {
   accepted(events: readonly CourtEvent[], copies: Copies | undefined): void {
     const { accepted, duplicate, conflict } = this.events;
     this.requests.accepted++;
-    for (let i = 0; i < events.length; i++) accepted[kindOf(events[i]!.type)]!++;
+    for (let i = 0; i < events.length; i++) accepted[typeIndex(events[i]!.type)]!++;
     if (copies === undefined) return;
     for (const { type } of copies.all) {
-      accepted[kindOf(type)]!--;
-      duplicate[kindOf(type)]!++;
+      accepted[typeIndex(type)]!--;
+      duplicate[typeIndex(type)]!++;
     }
     for (const { type } of copies.inConflict) {
-      duplicate[kindOf(type)]!--;
-      conflict[kindOf(type)]!++;
+      duplicate[typeIndex(type)]!--;
+      conflict[typeIndex(type)]!++;
     }
   }
 }

@@ -88,6 +88,9 @@ t.test('the architecture names every dependency', async (t) => {
     ([names]) => names?.match(/[\w@/-]+/g) ?? [],
   );
   t.strictSame(named.sort(), Object.keys(manifest.dependencies).sort());
+  const [, ofTests = ''] = textOf(ARCHITECTURE).split('\n## Dependencies\n');
+  for (const name of Object.keys(manifest.devDependencies).filter((name) => !name.startsWith('@types/')))
+    t.match(ofTests, `\`${name}\``);
 });
 
 t.test("the vendor's guide has every line of the verdict, in its order", async (t) => {
