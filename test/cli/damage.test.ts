@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
-import { events } from '../harness/events.ts';
+import { event, events } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, type StoppedBox, scratch, stoppedBox } from '../harness/scratchStore.ts';
 
@@ -173,4 +173,27 @@ t.test('a backup of a damaged database is made and says so, and the older ones s
     );
   }
   t.equal(fs.readdirSync(place).length, 2);
+});
+
+t.test('a seq that has become that of another event: the export says that one cannot be found', async (t) => {
+  const { folder: data, db } = scratch(t);
+  const sent = Array.from({ length: 900 }, (_, i) => event({ event_id: `event-${i + 1}.` }));
+  new Committer(db).append(...court(...sent));
+  db.close();
+  const bytes = fs.readFileSync(databaseFile(data));
+  // The varint of 887 before its row, and one of its bits: 375.
+  const at = bytes.lastIndexOf(Buffer.of(0x86, 0x77), bytes.indexOf('event-887.'));
+  bytes[at] = 0x82;
+  fs.writeFileSync(databaseFile(data), bytes);
+  const { status, stdout, stderr } = await commandInProcess([
+    'export',
+    'session-1',
+    '--format',
+    'ndjson',
+    '--data',
+    data,
+  ]);
+  t.equal(status, 1);
+  t.match(stderr, 'counts 900 events and has 899: 1 cannot be found');
+  t.equal(new Set(stdout.split('\n')).size, 900);
 });

@@ -123,24 +123,20 @@ class SessionRows {
         ),
       );
     }
-    let last = after;
-    /** A damaged page above the rows may lead to some of them twice, and to others never. */
-    const isAfterLast = ([seq]: Row) => {
-      if (seq <= last) return false;
-      last = seq;
-      return true;
-    };
     for (let from = after; from < this.#lastSeq; ) {
       // A damaged page may hide how far the next row is.
       const next = unlessDamaged(() => this.#next.get(from, this.#lastSeq), from + 1);
       if (next === undefined) break;
-      const [low, to] = [next - 1, Math.min(next - 1 + SORT_READ_ROWS, this.#lastSeq)];
+      const low = Math.max(from, next - 1);
+      const to = Math.min(low + SORT_READ_ROWS, this.#lastSeq);
       const rows = readableRows(
         () => this.#range.all(low, to, session),
         one,
         () => between(low, to),
       );
-      add(rows.filter(isAfterLast));
+      const found = new Set<number>();
+      // A damaged seq may be anywhere, and that of another row: the count of the session then tells.
+      add(rows.filter(([seq]) => seq > low && seq <= to && !found.has(seq) && found.add(seq)));
       from = to;
     }
     return sorter.sorted();

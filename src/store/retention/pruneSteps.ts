@@ -19,6 +19,8 @@ const WAL_FRAMES_MAX = 4_000;
 const PAUSE_MS = 5;
 /** Attempts at one step: on a locked database after a pause, on a full disk after freeing space. */
 const ATTEMPTS = { busy: 1_000, full: 4 } as const;
+/** Between two attempts on a full disk: a reader reads for a few milliseconds at a time. */
+const FULL_PAUSE_MS = 100;
 /** A checkpoint of the writer's own may be on its way: what lasts longer than so many waits is a reader. */
 const OWN_WAITS = 2;
 const READER_WAIT_MS = 500;
@@ -165,8 +167,11 @@ export class PruneSteps {
       } catch (error) {
         const kind = failureKind(error);
         if (kind === 'busy' && busy++ < ATTEMPTS.busy) await this.#pause(0);
-        else if (kind === 'full' && full++ < ATTEMPTS.full) this.#freeSpace();
-        else throw error;
+        else if (kind === 'full' && full++ < ATTEMPTS.full) {
+          this.#freeSpace();
+          // A reader may have kept the WAL from being truncated just now.
+          await this.#pause(FULL_PAUSE_MS / 2);
+        } else throw error;
       }
     }
   }
