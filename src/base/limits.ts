@@ -169,7 +169,7 @@ export const CONFLICT_COPY_BYTES = 64 * KIB;
 /** Sources that are remembered at a time: a venue has a hundred. */
 export const SOURCES_KNOWN = 1_000;
 
-// Refused requests (src/telemetry/rejectionLog.ts).
+// Refused requests (src/telemetry/refusalBook.ts).
 
 /** Refused requests that are remembered, and the bytes of each body that are kept of them, and of all together. */
 export const REJECTIONS_KEPT = 1_000;

@@ -1,6 +1,6 @@
 import { REJECTIONS_KEPT } from '../base/limits.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
-import type { RejectionLog } from '../telemetry/rejectionLog.ts';
+import type { RefusalBook } from '../telemetry/refusalBook.ts';
 import { type ControlRoute, jsonRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
@@ -45,7 +45,7 @@ export const REJECTIONS_PATH = '/v1/rejections';
 export const REJECTION_PATH = '/v1/rejections/show';
 
 /** `GET /v1/rejections?last=N`, the newest first, and `GET /v1/rejections/show?id=ID`: null where there is none. */
-export function rejectionRoutes(rejections: Pick<RejectionLog, 'newest' | 'find'>): ControlRoute[] {
+export function rejectionRoutes(rejections: Pick<RefusalBook, 'newest' | 'find'>): ControlRoute[] {
   return [
     jsonRoute(REJECTIONS_PATH, (query) =>
       rejections.newest(Number(query.get('last') ?? REJECTIONS_KEPT)).map(reportOf),

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { SUMMARY_MS } from '../base/limits.ts';
-import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
+import type { LogFields } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
+import type { RefusedRequest } from '../telemetry/refusalBook.ts';
 import { ClientTallies } from './clientTallies.ts';
 
 /** Characters of a request id: the first 48 bits of a random UUID. A counter would reveal to a client how many requests there are. */
@@ -31,17 +32,6 @@ export class RequestInfo {
   }
 }
 
-function emptySummary() {
-  return {
-    requests: 0,
-    accepted: 0,
-    duplicates: 0,
-    conflicts: 0,
-    refused: {} as Record<string, number>,
-    slowest_ms: 0,
-  };
-}
-
 const CONFLICT =
   'events were sent again with different content: the first version is kept; a camera that corrects an event must raise its revision';
 const SHARED_ID =
@@ -56,21 +46,26 @@ export class AccessLog {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   readonly #clients = new ClientTallies();
-  #summary = emptySummary();
+  readonly #refused: Readonly<Record<string, number>>;
+  /** The same, at the last summary. */
+  #refusedBefore: Readonly<Record<string, number>>;
+  #slowestMs = 0;
 
-  constructor(log: Logger) {
+  /** @param refused how many requests were refused so far, by code: it is read for each summary. */
+  constructor(log: Logger, refused: Readonly<Record<string, number>>) {
     this.#log = log;
+    this.#refused = refused;
+    this.#refusedBefore = { ...refused };
     this.#timer = setInterval(() => this.writeSummary(), SUMMARY_MS).unref();
   }
 
   accepted(info: RequestInfo, counts: Counts): void {
     const { accepted, duplicates, conflicts, sharedIds = 0, firstConflict } = counts;
     const ms = this.#count(info);
-    for (const sum of [this.#summary, this.#clients.of(info.client).counts]) {
-      sum.accepted += accepted;
-      sum.duplicates += duplicates;
-      sum.conflicts += conflicts;
-    }
+    const sum = this.#clients.of(info.client).counts;
+    sum.accepted += accepted;
+    sum.duplicates += duplicates;
+    sum.conflicts += conflicts;
     const line = () => ({ request_id: info.id, client: info.client, accepted, duplicates, conflicts, ms });
     if (firstConflict !== undefined) {
       const { sessionId, eventId, source, courtId } = firstConflict;
@@ -86,14 +81,14 @@ export class AccessLog {
     }
   }
 
-  rejected(info: RequestInfo, { code, status, message, logFields }: LoggedProblem): void {
+  rejected(info: RequestInfo, { id, client, problem, camera }: RefusedRequest): void {
+    const { code, status, message, logFields } = problem;
     const ms = this.#count(info);
-    this.#summary.refused[code] = (this.#summary.refused[code] ?? 0) + 1;
-    this.#clients.of(info.client).counts.refused++;
-    const { events: _, ...fields } = { ...info.camera, ...logFields };
-    const line = { request_id: info.id, client: info.client, status, code, ...fields, ms };
+    this.#clients.of(client).counts.refused++;
+    const { events: _, ...fields } = camera;
+    const line = { request_id: id, client, status, code, ...fields, ms };
     const kind = `${code} ${logFields.source ?? logFields.reason ?? ''}`;
-    this.#warnWithinQuota(info.client, kind, line, `refused: ${message}`);
+    this.#warnWithinQuota(client, kind, line, `refused: ${message}`);
   }
 
   /** The client disconnected before its request was complete. */
@@ -119,9 +114,15 @@ export class AccessLog {
 
   /** Logs what happened since the last summary, if anything did. */
   writeSummary(): void {
-    const clients = this.#clients.flush();
-    if (this.#summary.requests > 0) this.#log.info({ ...this.#summary, clients }, 'summary');
-    this.#summary = emptySummary();
+    const { all, clients } = this.#clients.flush();
+    const since = Object.entries(this.#refused).map(
+      ([code, count]) => [code, count - this.#refusedBefore[code]!] as const,
+    );
+    const refused = Object.fromEntries(since.filter(([, count]) => count > 0));
+    const line = { ...all, refused, slowest_ms: this.#slowestMs, clients };
+    if (all.requests > 0) this.#log.info(line, 'summary');
+    this.#refusedBefore = { ...this.#refused };
+    this.#slowestMs = 0;
   }
 
   stop(): void {
@@ -132,9 +133,8 @@ export class AccessLog {
   /** @returns the request's duration in milliseconds, rounded to a tenth. */
   #count(info: RequestInfo): number {
     const ms = Math.round((performance.now() - info.startedAt) * 10) / 10;
-    this.#summary.requests++;
     this.#clients.of(info.client).counts.requests++;
-    this.#summary.slowest_ms = Math.max(this.#summary.slowest_ms, ms);
+    this.#slowestMs = Math.max(this.#slowestMs, ms);
     return ms;
   }
 

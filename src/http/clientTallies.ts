@@ -5,9 +5,12 @@ const UNKNOWN_CLIENTS = 100;
 /** Clients that the summary lists by address. */
 const SUMMARY_CLIENTS = 20;
 
+const NONE = { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, refused: 0 };
+type Counts = typeof NONE;
+
 /** What one client did since the last summary, and how many log lines it has caused. */
 class ClientTally {
-  readonly counts = { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, refused: 0 };
+  readonly counts = { ...NONE };
   readonly #linesOf = new Map<string, number>();
   #lines = 0;
 
@@ -57,21 +60,30 @@ export class ClientTallies {
     return true;
   }
 
-  /** @returns non-zero counts by address, most rejections and conflicts first, the rest summed up as `others`; resets all counts and quotas. */
-  flush(): Record<string, Partial<ClientTally['counts']>> {
+  /**
+   * Resets all counts and quotas.
+   * @returns the counts of all clients together, and the non-zero ones by address: most rejections and conflicts first, the rest
+   * summed up as `others`.
+   */
+  flush(): { all: Counts; clients: Record<string, Partial<Counts>> } {
     const sorted = [...this.#tallies].sort(([, a], [, b]) => a.compare(b));
     const others = this.#others;
-    for (const [, { counts }] of sorted.splice(SUMMARY_CLIENTS)) {
-      for (const name of Object.keys(counts) as (keyof typeof counts)[]) others.counts[name] += counts[name];
-    }
+    for (const [, tally] of sorted.splice(SUMMARY_CLIENTS)) add(others.counts, tally.counts);
     if (others.counts.requests > 0) sorted.push(['others', others]);
+    const all = { ...NONE };
+    for (const [, tally] of sorted) add(all, tally.counts);
     this.#tallies = new Map();
     this.#others = new ClientTally();
     this.#unknown = 0;
-    return Object.fromEntries(sorted.map(([client, { counts }]) => [client, withoutZeros(counts)]));
+    const clients = Object.fromEntries(sorted.map(([client, { counts }]) => [client, withoutZeros(counts)]));
+    return { all, clients };
   }
 }
 
-function withoutZeros<Counts extends object>(counts: Counts): Partial<Counts> {
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)) as Partial<Counts>;
+function add(sum: Counts, counts: Counts): void {
+  for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
+}
+
+function withoutZeros(counts: Counts): Partial<Counts> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }

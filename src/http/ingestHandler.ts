@@ -95,21 +95,18 @@ export class IngestHandler {
     connection.respondRaw(problemResponse(problem, info.id));
   }
 
-  /** For the operator: the log, the counts and `courtd rejections`. */
+  /** For the operator: a line of the log, and the book of refusals. */
   #recordRejection(connection: Connection, info: RequestInfo, problem: Problem, req?: IncomingMessage): void {
     if (this.#lacksToken(connection, problem, req)) this.#connections.countUnauthorized(connection.network);
-    const { accessLog, telemetry } = this.#context;
     const isUnauthorized = problem.code === 'unauthorized';
     // A 401 quotes nothing of its request, and what was sent as its token may be any text.
     const token = req === undefined || isUnauthorized ? undefined : shownToken(req);
-    const rejected = token === undefined ? problem : redactProblem(problem, token);
-    if (token !== undefined && info.camera !== undefined) info.camera = redactFields(info.camera, token);
-    accessLog.rejected(info, rejected);
-    telemetry.refused(info.client, rejected, info.camera);
-    const { source = null, court_id = null, events = null } = { ...info.camera, ...rejected.logFields };
-    const { id, client, body } = info;
-    const refused = { id, client, problem: rejected, source, courtId: court_id, events, body, token };
-    telemetry.rejections.add(refused, Date.now(), performance.now());
+    const { id, client, camera, body } = info;
+    const told = redactProblem(problem, token);
+    const known = { ...redactFields({ ...camera }, token), ...told.logFields };
+    const refused = { id, client, problem: told, camera: known, body, token };
+    this.#context.accessLog.rejected(info, refused);
+    this.#context.telemetry.refused(refused);
   }
 
   /**

@@ -16,7 +16,7 @@ export interface MetricSources {
   readonly data: string;
   readonly version: string;
   readonly store: Pick<Store, 'meter' | 'queued' | 'tokens'>;
-  readonly telemetry: Pick<Telemetry, 'totals' | 'sourceGauges'>;
+  readonly telemetry: Pick<Telemetry, 'totals' | 'refusals' | 'sourceGauges'>;
   readonly loopDelay: EventLoopDelay;
   /** Events are refused until there is room. */
   isFull(): boolean;
@@ -66,12 +66,12 @@ function processFamilies({ version, loopDelay, certificateEndMs }: MetricSources
 }
 
 function requestFamilies({ telemetry }: MetricSources): MetricFamily[] {
-  const { requests, events } = telemetry.totals;
+  const { requests: accepted, events } = telemetry.totals;
   return [
     counters(
       'courtd_requests_total',
       'Answered requests, by HTTP status and error code.',
-      Object.entries(requests).map(([code, value]) => ({
+      Object.entries({ accepted, ...telemetry.refusals.byCode }).map(([code, value]) => ({
         labels: { status: String(PROBLEMS[code as ProblemCode]?.status ?? ACCEPTED_STATUS), code },
         value,
       })),

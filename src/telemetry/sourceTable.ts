@@ -4,6 +4,7 @@ import type { CourtEvent } from '../protocol/event.ts';
 import { EVENT_TYPES, type EventType } from '../protocol/eventTypes.ts';
 import { Lateness } from './lateness.ts';
 import { Pauses, SHORT_PAUSE_MS } from './pauses.ts';
+import type { RefusalReport } from './refusalBook.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
@@ -18,8 +19,7 @@ const SWEEP_MS = { usually: 3_600_000, ifFull: 1_000 } as const;
 /** Kinds of daily counts: the types of events come first. */
 const DUPLICATES = EVENT_TYPES.length;
 const CONFLICTS = DUPLICATES + 1;
-const REFUSED = CONFLICTS + 1;
-const KINDS = REFUSED + 1;
+const KINDS = CONFLICTS + 1;
 const ALL = 0;
 const NS_PER_MS = 1e6;
 /** Events of a batch whose lateness is sampled, at most. */
@@ -168,7 +168,8 @@ class Source implements Rhythm {
     return sourceState(this, others, now);
   }
 
-  report(now: number, nowMs: number): SourceReport {
+  /** @param refused requests of it in the last day. */
+  report(now: number, nowMs: number, refused: number): SourceReport {
     const { clockOffsetMs, p50Ms, p95Ms } = this.lateness.summary(now);
     const byType = EVENT_TYPES.map((type, kind) => [type, this.day.sum(now, kind)] as const);
     const hasCome = this.moments > 0;
@@ -187,7 +188,7 @@ class Source implements Rhythm {
       lateness_s: { p50: seconds(p50Ms), p95: seconds(p95Ms) },
       duplicates: known(this.day.sum(now, DUPLICATES)),
       conflicts: known(this.day.sum(now, CONFLICTS)),
-      refused_last_day: this.day.sum(now, REFUSED),
+      refused_last_day: refused,
       quiet_s: hasCome ? Math.round((now - this.lastAt) / 1_000) : null,
       last_hour: this.hour.series(now, ALL),
       odd_fields: [...this.odd].filter(([, at]) => now - at <= ODD_MS).map(([field]) => field),
@@ -240,33 +241,47 @@ export class SourceTable {
     for (const event of conflicts) this.#of(event.source, event.courtId, now)?.day.add(now, CONFLICTS, 1);
   }
 
+  /** A request of this source was refused: that makes it known, too. */
   refused(name: string, court: string, client: string, now: number): void {
     if (now >= this.#sweepAt) this.#sweep(now);
     const source = this.#of(name, court, now);
     if (source === undefined) return;
     source.client ??= client;
     source.seenAt = now;
-    source.day.add(now, REFUSED, 1);
   }
 
   clockWasSet(): void {
     for (const source of this.#all()) source.lateness.forget();
   }
 
-  /** @returns when this client last had events stored. */
-  lastOfClient(client: string): number | undefined {
-    let last: number | undefined;
-    for (const source of this.#all()) {
-      if (source.client === client && source.moments > 0) last = Math.max(last ?? 0, source.lastAt);
+  /** @returns when clients last had events stored, by their address. */
+  lastOfClients(): Map<string, number> {
+    const last = new Map<string, number>();
+    for (const { client, moments, lastAt } of this.#all()) {
+      if (client !== null && moments > 0) last.set(client, Math.max(last.get(client) ?? 0, lastAt));
     }
     return last;
   }
 
-  /** @param nowMs by the box's clock. @returns every source, by court and name. */
-  report(now: number, nowMs: number): SourceReport[] {
-    return [...this.#all()]
-      .sort((a, b) => byName(a.court.name, b.court.name) || byName(a.name, b.name))
-      .map((source) => source.report(now, nowMs));
+  /**
+   * Requests that were refused before their events were read count for the source of their client, where it has only one.
+   * @param nowMs by the box's clock.
+   * @param refusals of the last day.
+   * @returns every source, by court and name.
+   */
+  report(now: number, nowMs: number, refusals: readonly RefusalReport[]): SourceReport[] {
+    const sorted = [...this.#all()].sort(
+      (a, b) => byName(a.court.name, b.court.name) || byName(a.name, b.name),
+    );
+    const ofClient = Map.groupBy(sorted, ({ client }) => client);
+    const refused = new Map<Source, number>();
+    for (const { client, source, court_id, requests } of refusals) {
+      const [only, other] = ofClient.get(client) ?? [];
+      const nameless = other === undefined ? only : undefined;
+      const found = source === null ? nameless : this.#courts.get(court_id ?? '')?.sources.get(source);
+      if (found !== undefined) refused.set(found, (refused.get(found) ?? 0) + requests);
+    }
+    return sorted.map((source) => source.report(now, nowMs, refused.get(source) ?? 0));
   }
 
   /** @returns every source, the longest known first. */

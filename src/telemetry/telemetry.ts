@@ -1,8 +1,6 @@
-import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { type RefusalReport, RefusalTable } from './refusalTable.ts';
-import { RejectionLog } from './rejectionLog.ts';
+import { RefusalBook, type RefusalReport, type RefusedRequest } from './refusalBook.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { type SourceGauges, type SourceReport, SourceTable } from './sourceTable.ts';
 import { Totals } from './totals.ts';
@@ -10,8 +8,8 @@ import { Totals } from './totals.ts';
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
 
-/** What is counted: in the last minute all of it, in the last hour and day only events. */
-const [EVENTS, REQUESTS, REFUSED] = [0, 1, 2] as const;
+/** What is counted of what was stored: in the last hour and day only events. */
+const [EVENTS, REQUESTS] = [0, 1] as const;
 
 /** As in `courtd status --json`. */
 export interface RateReport {
@@ -34,21 +32,20 @@ interface Moment {
   readonly wall: number;
 }
 
-/** What the daemon remembers of its traffic, in memory. Only the rejections outlive the process. */
+/** What the daemon remembers of its traffic, in memory. Only the refused requests that are kept outlive the process. */
 export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
-  readonly rejections: RejectionLog;
+  readonly refusals: RefusalBook;
   readonly #sources = new SourceTable();
-  readonly #refusals = new RefusalTable();
-  readonly #minute = new SlidingCounts(3, 60, 1_000);
+  readonly #minute = new SlidingCounts(2, 60, 1_000);
   readonly #hour = new SlidingCounts(1, 60, 60_000);
   readonly #day = new SlidingCounts(1, 48, 1_800_000);
   /** What the wall clock would say at the monotonic clock's zero. */
   #epochMs = Date.now() - performance.now();
 
-  constructor(rejections = new RejectionLog()) {
-    this.rejections = rejections;
+  constructor(refusals = new RefusalBook()) {
+    this.refusals = refusals;
   }
 
   /** Call it after the commit. @param received when the events were given to the store. */
@@ -65,32 +62,28 @@ export class Telemetry {
     this.totals.accepted(events, copies);
   }
 
-  /** @param camera the request's source and court, where they are known. */
-  refused(client: string, problem: LoggedProblem, camera: LogFields = {}): void {
+  refused(request: RefusedRequest): void {
     const at = performance.now();
-    this.#minute.add(at, REQUESTS, 1);
-    this.#minute.add(at, REFUSED, 1);
-    const { code, message: error, logFields } = problem;
-    this.totals.requests[code]++;
-    const { source = null, court_id = null } = { ...camera, ...logFields };
-    this.#refusals.add({ code, client, source, court_id, error }, at);
-    if (source !== null && court_id !== null) this.#sources.refused(source, court_id, client, at);
+    this.refusals.add(request, Date.now(), at);
+    const { source, court_id } = request.camera;
+    if (source !== undefined && court_id !== undefined)
+      this.#sources.refused(source, court_id, request.client, at);
   }
 
   report(): TelemetryReport {
     const [monotonic, wall] = [performance.now(), Date.now()];
     this.#watchClock(wall - monotonic);
-    const storedAt = (client: string) => this.#sources.lastOfClient(client);
-    const refusals = this.#refusals.report(monotonic, wall, storedAt);
+    const refusals = this.refusals.report(monotonic, wall, this.#sources.lastOfClients());
+    const refused = this.refusals.lastMinute(monotonic);
     return {
       rates: {
         events_last_minute: this.#minute.sum(monotonic, EVENTS),
         events_last_hour: this.#hour.sum(monotonic, EVENTS),
         events_last_day: this.#day.sum(monotonic, EVENTS),
-        requests_last_minute: this.#minute.sum(monotonic, REQUESTS),
-        refused_last_minute: this.#minute.sum(monotonic, REFUSED),
+        requests_last_minute: this.#minute.sum(monotonic, REQUESTS) + refused,
+        refused_last_minute: refused,
       },
-      sources: withNameless(this.#sources.report(monotonic, wall), refusals),
+      sources: this.#sources.report(monotonic, wall, refusals),
       refusals,
     };
   }
@@ -104,17 +97,4 @@ export class Telemetry {
     this.#epochMs = epochMs;
     this.#sources.clockWasSet();
   }
-}
-
-/** Requests that were refused before their events were read count for the source of their client, where it has only one. */
-function withNameless(sources: SourceReport[], refusals: readonly RefusalReport[]): SourceReport[] {
-  for (const { client, source, requests } of refusals) {
-    if (source !== null) continue;
-    const at = sources.findIndex((one) => one.client === client);
-    const isOnly = at >= 0 && at === sources.findLastIndex((one) => one.client === client);
-    if (!isOnly) continue;
-    const found = sources[at]!;
-    sources[at] = { ...found, refused_last_day: (found.refused_last_day ?? 0) + requests };
-  }
-  return sources;
 }

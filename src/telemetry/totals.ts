@@ -1,4 +1,3 @@
-import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { EVENT_TYPES } from '../protocol/eventTypes.ts';
 import type { Copies } from '../store/write/appender.ts';
@@ -8,15 +7,10 @@ import { typeIndex } from './sourceTable.ts';
 export const RESULTS = ['accepted', 'duplicate', 'conflict'] as const;
 export type Result = (typeof RESULTS)[number];
 
-const CODES = Object.keys(PROBLEMS) as ProblemCode[];
-
 /** Counters that only grow, as plain numbers: every event is counted here. */
 export class Totals {
-  /** Answered requests, by the code of the problem; `accepted` is a 202. */
-  readonly requests = Object.fromEntries(['accepted', ...CODES].map((code) => [code, 0])) as Record<
-    ProblemCode | 'accepted',
-    number
-  >;
+  /** Requests that were answered 202. */
+  requests = 0;
   /** Events of accepted requests, each list in the order of EVENT_TYPES: there are no other types. */
   readonly events: Readonly<Record<Result, Float64Array>> = {
     accepted: new Float64Array(EVENT_TYPES.length),
@@ -27,7 +21,7 @@ export class Totals {
   /** @param copies the duplicates among the events. */
   accepted(events: readonly CourtEvent[], copies: Copies | undefined): void {
     const { accepted, duplicate, conflict } = this.events;
-    this.requests.accepted++;
+    this.requests++;
     for (let i = 0; i < events.length; i++) accepted[typeIndex(events[i]!.type)]!++;
     if (copies === undefined) return;
     for (const { type } of copies.all) {

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
 import { askDaemon } from '../../src/control/controlClient.ts';
+import { type DaemonStatus, STATUS_PATH } from '../../src/control/daemonStatus.ts';
 import {
   REJECTION_PATH,
   REJECTIONS_PATH,
@@ -110,6 +111,33 @@ t.test('every refused request is there: when, who, which camera, why, and what w
   const all = JSON.stringify(await newest(1_000));
   for (const secret of [daemon.token, 'Bearer wrong', 'secret']) t.notMatch(all, secret);
 });
+
+t.test('the list, the status, the metrics and the summary of the log count the same refusals', async (t) => {
+  const box = await Daemon.start(t);
+  for (const body of [event({ ...cam, confidence: 7 }), event({ confidence: 7 }), '{']) await box.post(body);
+  for (let i = 0; i < 2; i++) await box.post([], { Authorization: 'Bearer wrong' });
+  const expected = { invalid_event: 2, invalid_json: 1, unauthorized: 2 };
+  const listed = (await askDaemon<RejectionReport[]>(box.data, REJECTIONS_PATH))!;
+  t.strictSame(summed(listed.map(({ code }) => [code, 1])), expected, 'rejections');
+  const { refusals } = (await askDaemon<DaemonStatus>(box.data, STATUS_PATH))!;
+  t.strictSame(summed(refusals.map(({ code, requests }) => [code, requests])), expected, 'status');
+  const { stdout } = await box.command('metrics');
+  const series = stdout.matchAll(/^courtd_requests_total\{status="4..",code="(.*)"\} ([1-9]\d*)$/gm);
+  t.strictSame(summed([...series].map(([, code, count]) => [code!, Number(count)])), expected, 'metrics');
+  await box.stop();
+  const summaries = box.log.filter(({ msg }) => msg === 'summary');
+  t.strictSame(
+    summed(summaries.flatMap(({ refused }) => Object.entries(refused as object))),
+    expected,
+    'log',
+  );
+});
+
+/** @returns the counts of each code together, in the order of the alphabet. */
+function summed(counts: readonly (readonly [code: string, count: number])[]): Record<string, number> {
+  const all = [...Map.groupBy(counts, ([code]) => code)].sort();
+  return Object.fromEntries(all.map(([code, of]) => [code, of.reduce((sum, [, count]) => sum + count, 0)]));
+}
 
 t.test('a token that a camera puts where an id belongs is in no log, no status and no metric', async (t) => {
   const lost = event({ ...cam, source: daemon.token, court_id: `court ${daemon.token}`, type: daemon.token });

@@ -36,6 +36,7 @@ function make({
   accepts = (token) => token === 'good',
 }: Options = {}) {
   const log = pino({ enabled: false });
+  const telemetry = new Telemetry();
   let appended = 0;
   const unauthorized: string[] = [];
   const handler = new IngestHandler(
@@ -47,8 +48,8 @@ function make({
       },
       rules: {},
       log,
-      accessLog: new AccessLog(log),
-      telemetry: new Telemetry(),
+      accessLog: new AccessLog(log, telemetry.refusals.byCode),
+      telemetry,
       append: async ({ length }) => {
         appended++;
         return { accepted: length, duplicates: 0, conflicts: 0 };

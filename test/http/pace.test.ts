@@ -19,7 +19,8 @@ let decode: () => void = () => {};
 const db = openDatabase(temporaryFolder(t), { create: true });
 const { token } = rotateToken(db, 0, Date.now());
 const { logger } = makeLog('silent');
-const accessLog = new AccessLog(logger);
+const telemetry = new Telemetry();
+const accessLog = new AccessLog(logger, telemetry.refusals.byCode);
 const server = new CourtServer({
   preconditions: {
     tokens: new TokenVerifier(db, (error) => {
@@ -31,7 +32,7 @@ const server = new CourtServer({
   rules: Object.defineProperty({}, 'venue', { get: () => decode() }),
   log: logger,
   accessLog,
-  telemetry: new Telemetry(),
+  telemetry,
   connectionsPerAddress: 0,
   append: async () => ({ accepted: 1, duplicates: 0, conflicts: 0 }),
 });

@@ -11,14 +11,15 @@ import { announce } from './announce.ts';
 /** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */
 const store = await Store.open(process.argv[2]!, UNWATCHED, { groupEvents: 1 });
 const log = makeLog('info').logger;
-const accessLog = new AccessLog(log);
+const telemetry = new Telemetry();
+const accessLog = new AccessLog(log, telemetry.refusals.byCode);
 const server = new CourtServer({
   preconditions: { tokens: store.tokens, rate: new RateLimit(0), bodyLimitBytes: BODY_BYTES },
   rules: {},
   connectionsPerAddress: 0,
   log,
   accessLog,
-  telemetry: new Telemetry(),
+  telemetry,
   append: (events) => store.append(events),
 });
 const { port } = await server.listen({ host: '127.0.0.1', port: 0 });

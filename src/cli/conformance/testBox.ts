@@ -66,12 +66,13 @@ function makeToken(data: string): string {
 
 function makeServer(store: Store): CourtServer {
   const { logger } = makeLog('silent');
+  const telemetry = new Telemetry();
   return new CourtServer({
     preconditions: { tokens: store.tokens, rate: new RateLimit(RATE_PER_S), bodyLimitBytes: BODY_BYTES },
     rules: {},
     log: logger,
-    accessLog: new AccessLog(logger),
-    telemetry: new Telemetry(),
+    accessLog: new AccessLog(logger, telemetry.refusals.byCode),
+    telemetry,
     connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
     append: (events) => store.append(events),
   });

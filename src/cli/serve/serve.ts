@@ -25,7 +25,7 @@ import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import type { ShippedOf } from '../../store/read/shipLag.ts';
 import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
 import { Store, type StoreEvents } from '../../store/store.ts';
-import { RejectionLog } from '../../telemetry/rejectionLog.ts';
+import { RefusalBook } from '../../telemetry/refusalBook.ts';
 import { RejectionWriter } from '../../telemetry/rejectionWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DataOption } from '../options/withDatabase.ts';
@@ -90,10 +90,10 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const waitMs = isTaken === undefined ? LOCK_WAIT_MS : 0;
   const store = await Store.open(options.data, storeEvents(log, health, options.data), { waitMs });
   const disk = new DiskSpaceMonitor(options.data, options.minFree, logger);
-  const accessLog = new AccessLog(logger);
-  const telemetry = new Telemetry(new RejectionLog(store.rejections()));
-  const { rejections } = telemetry;
-  const rejectionWriter = new RejectionWriter(rejections, (changes) => store.writeRejections(changes));
+  const telemetry = new Telemetry(new RefusalBook(store.rejections()));
+  const { refusals } = telemetry;
+  const accessLog = new AccessLog(logger, refusals.byCode);
+  const rejectionWriter = new RejectionWriter(refusals, (changes) => store.writeRejections(changes));
   const rules = options.venue === undefined ? {} : { venue: options.venue };
   const append = (events: readonly CourtEvent[]) => store.append(events);
   server = new CourtServer({
@@ -145,11 +145,11 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
         };
       }),
       metrics.route,
-      ...rejectionRoutes(rejections),
+      ...rejectionRoutes(refusals),
       importRoute({ rules, append }),
       pruneRoute((selection, on, signal) => {
         // Those of a type are not known: refused requests hold any.
-        if (selection.type === undefined) rejections.forget(selection);
+        if (selection.type === undefined) refusals.forget(selection);
         return store.prune(selection, on, signal);
       }),
     ],

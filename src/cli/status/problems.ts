@@ -8,7 +8,7 @@ import {
 } from '../../base/limits.ts';
 import type { DaemonStatus } from '../../control/daemonStatus.ts';
 import type { ShipView } from '../../ship/feed/shipStatus.ts';
-import type { RefusalReport } from '../../telemetry/refusalTable.ts';
+import type { RefusalReport } from '../../telemetry/refusalBook.ts';
 import { DAMAGED, RESTORE } from '../checks/database.ts';
 import { roomAdvice } from '../checks/disk.ts';
 import { counted } from '../terminal/output.ts';

@@ -1,7 +1,8 @@
 import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base/limits.ts';
-import type { Problem } from '../protocol/errors.ts';
+import { type LogFields, type LoggedProblem, PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
 import { type Age, expiredAmong } from '../store/retention/ageRule.ts';
+import { SlidingCounts } from './slidingCounts.ts';
 
 /** Bytes that are freed at once where the total is too large. */
 const ROOM_BYTES = REJECTIONS_BYTES / 16;
@@ -11,17 +12,22 @@ const OVERHEAD_BYTES = 300;
 const BODIES_PER_S = 100;
 /** Rejections of one kind that one write takes at most, the newest; the last write before the daemon ends takes all. */
 const WRITTEN_OF_A_KIND = 20;
+const ALL = 0;
 
-type Kept = { -readonly [Name in keyof Rejection]: Rejection[Name] } & {
+interface Kept extends Rejection {
   isStored: boolean;
-};
+}
 
-/** Refused requests of one code, client and source. */
+type Names = Pick<Rejection, 'code' | 'client' | 'source' | 'courtId'>;
+
+/** Refused requests of one code and client, and of one camera where that could be read. */
 interface Kind {
   readonly key: string;
-  readonly code: string;
-  readonly client: string;
-  readonly source: string | null;
+  readonly names: Names;
+  /** How many there were within the last day, since the start of the process. */
+  readonly day: SlidingCounts;
+  /** When the last one was, by the monotonic clock. */
+  lastAt: number;
   /** The oldest first. */
   readonly kept: Kept[];
   bytes: number;
@@ -33,21 +39,45 @@ interface Kind {
 export interface RefusedRequest {
   readonly id: string;
   readonly client: string;
-  readonly problem: Pick<Problem, 'code' | 'status' | 'message'>;
-  readonly source: string | null;
-  readonly courtId: string | null;
-  readonly events: number | null;
+  readonly problem: LoggedProblem;
+  /** Of its first invalid event, or else of its first event; empty where they could not be read. */
+  readonly camera: LogFields;
   /** What was read of its body; undefined where nothing was. Only its first bytes are kept, as a copy. */
   readonly body: Buffer | undefined;
   /** The token that the client sent: removed from the body. The other members come without it. */
   readonly token: string | undefined;
 }
 
+/** Refused requests of one kind in the last day, as in `courtd status --json`. */
+export interface RefusalReport {
+  readonly code: ProblemCode;
+  readonly client: string;
+  readonly source: string | null;
+  readonly court_id: string | null;
+  readonly requests: number;
+  readonly last_at: string;
+  readonly ago_s: number;
+  /** Whether this client has had events stored since. */
+  readonly is_over: boolean;
+  /** The error of the latest one. */
+  readonly error: string;
+}
+
 /**
- * The last refused requests, in memory, at most REJECTIONS_KEPT. When it is full, the largest kind loses its oldest one, so that a
- * flood of one kind evicts nothing else. Every refusal passes here: its cost grows with the kinds, which are few, not with what is kept.
+ * The book of refused requests: how many, of which kind, and the last ones themselves. The log's summary, the status, the metrics
+ * and `courtd rejections` all read it.
+ *
+ * At most REJECTIONS_KEPT requests are kept, in memory. When it is full, the largest kind loses its oldest one, so that a flood of
+ * one kind evicts nothing else; a kind goes with its last one. Every refusal passes here: its cost grows with the kinds, which are
+ * few, not with what is kept.
  */
-export class RejectionLog {
+export class RefusalBook {
+  /** Refused requests since the start of the process. These only grow. */
+  readonly byCode = Object.fromEntries(Object.keys(PROBLEMS).map((code) => [code, 0])) as Record<
+    ProblemCode,
+    number
+  >;
+  readonly #minute = new SlidingCounts(1, 60, 1_000);
   readonly #kinds = new Map<string, Kind>();
   #count = 0;
   #bytes = 0;
@@ -58,31 +88,62 @@ export class RejectionLog {
   /** @param before the rejections that the previous daemon stored, the oldest first. */
   constructor(before: readonly Rejection[] = []) {
     this.#turn = (before.at(-1)?.turn ?? 0) + 1;
-    for (const { code, client, source, ...rest } of before)
-      this.#keep(this.#kindOf(code, client, source), rest, true);
+    for (const one of before) this.#keep(this.#kindOf(one), { ...one, isStored: true });
   }
 
   /** @param nowMs by the box's clock. @param now of the monotonic clock, in milliseconds. */
   add(refused: RefusedRequest, nowMs: number, now: number): void {
-    const { id, client, problem, source, courtId, events, body, token } = refused;
-    const kind = this.#kindOf(problem.code, client, source);
+    const { id, client, problem, camera, body, token } = refused;
+    const { source = null, court_id = null, events = null } = camera;
+    const kind = this.#kindOf({ code: problem.code, client, source, courtId: court_id });
+    this.byCode[problem.code]++;
+    this.#minute.add(now, ALL, 1);
+    kind.day.add(now, ALL, 1);
+    kind.lastAt = now;
     const last = kind.kept.at(-1);
     const copy = body !== undefined && mayCopy(kind, now) ? headOf(body, token) : null;
     const isWhole = copy !== null && body !== undefined && body.length <= REJECTION_BODY_BYTES;
-    const kept = {
+    this.#isChanged = true;
+    this.#keep(kind, {
+      ...kind.names,
       turn: this.#turn++,
       id,
       atMs: nowMs,
       status: problem.status,
-      courtId: last?.courtId === courtId ? last.courtId : ownText(courtId),
       events,
       error: last?.error === problem.message ? last.error : ownText(problem.message),
       body: copy,
       // Removing a token may have changed its size.
       bodyBytes: isWhole ? copy.length : (body?.length ?? null),
-    };
-    this.#isChanged = true;
-    this.#keep(kind, kept, false);
+      isStored: false,
+    });
+  }
+
+  /** @param now of the monotonic clock. @returns how many there were in the last minute. */
+  lastMinute(now: number): number {
+    return this.#minute.sum(now, ALL);
+  }
+
+  /**
+   * @param nowMs by the box's clock.
+   * @param storedAt when clients last had events stored, by the monotonic clock.
+   * @returns the kinds of the last day, those with the most requests first.
+   */
+  report(now: number, nowMs: number, storedAt: ReadonlyMap<string, number>): RefusalReport[] {
+    return [...this.#kinds.values()]
+      .map(({ names, day, lastAt, kept }) => ({
+        code: names.code as ProblemCode,
+        client: names.client,
+        source: names.source,
+        court_id: names.courtId,
+        requests: day.sum(now, ALL),
+        last_at: new Date(nowMs - (now - lastAt)).toISOString(),
+        ago_s: Math.round((now - lastAt) / 1_000),
+        is_over: (storedAt.get(names.client) ?? Number.NEGATIVE_INFINITY) > lastAt,
+        error: kept.at(-1)!.error,
+      }))
+      .filter(({ requests }) => requests > 0)
+      .sort((a, b) => b.requests - a.requests);
   }
 
   /** @returns the newest ones, newest first. */
@@ -99,12 +160,13 @@ export class RejectionLog {
     const all = this.#newestFirst().reverse();
     const times = all.map(({ atMs }) => atMs);
     const isOld = expiredAmong(times, undefined, age);
-    const old = new Set(all.filter((_, i) => isOld[i]));
-    for (const kind of [...this.#kinds.values()]) {
-      for (let at = kind.kept.length - 1; at >= 0; at--) if (old.has(kind.kept[at]!)) this.#drop(kind, at);
+    const old = all.filter((_, i) => isOld[i]);
+    for (const one of old) {
+      const kind = this.#kindOf(one);
+      this.#drop(kind, kind.kept.indexOf(one));
     }
-    if (old.size > 0) this.#isChanged = true;
-    return old.size;
+    if (old.length > 0) this.#isChanged = true;
+    return old.length;
   }
 
   /** Whether there is anything that was not yet offered to the database. */
@@ -113,10 +175,11 @@ export class RejectionLog {
   }
 
   /**
+   * Writes what the database lacks, the newest first.
+   * @param write returns whether the changes are on disk.
    * @param maxBytes of what is to be written; infinite: all there is.
-   * @returns what the database lacks, the newest first, and a callback for whether it was written.
    */
-  changes(maxBytes: number): RejectionChanges & { readonly done: (isWritten: boolean) => void } {
+  flush(write: (changes: RejectionChanges) => boolean, maxBytes: number): void {
     const isAll = maxBytes === Number.POSITIVE_INFINITY;
     const added: Kept[] = [];
     let bytes = 0;
@@ -126,21 +189,11 @@ export class RejectionLog {
       if (bytes > maxBytes && added.length > 0) break;
       added.push(one);
     }
-    const gone = this.#gone;
-    this.#isChanged = false;
-    const done = (isWritten: boolean) => {
-      if (!isWritten) {
-        this.#isChanged = true;
-        return;
-      }
-      for (const one of added) one.isStored = true;
-      this.#gone = this.#gone.slice(gone.length);
-    };
-    return {
-      added: added.map(({ isStored: _isStored, ...rejection }) => rejection),
-      gone,
-      done,
-    };
+    const isWritten = added.length + this.#gone.length === 0 || write({ added, gone: this.#gone });
+    this.#isChanged = !isWritten;
+    if (!isWritten) return;
+    for (const one of added) one.isStored = true;
+    this.#gone = [];
   }
 
   /** @param ofAKind how many of each kind at most. */
@@ -149,19 +202,19 @@ export class RejectionLog {
     return all.sort((a, b) => b.turn - a.turn);
   }
 
-  #kindOf(code: string, client: string, source: string | null): Kind {
-    const key = `${code}\n${client}\n${source ?? ''}`;
+  #kindOf({ code, client, source, courtId }: Names): Kind {
+    const key = `${code}\n${client}\n${source ?? ''}\n${courtId ?? ''}`;
     const known = this.#kinds.get(key);
     if (known !== undefined) return known;
-    const made = { key, code, client, source: ownText(source), kept: [], bytes: 0, second: 0, copied: 0 };
+    const names = { code, client, source: ownText(source), courtId: ownText(courtId) };
+    const day = new SlidingCounts(1, 48, 1_800_000);
+    const made = { key, names, day, lastAt: 0, kept: [], bytes: 0, second: 0, copied: 0 };
     this.#kinds.set(key, made);
     return made;
   }
 
-  #keep(kind: Kind, what: Omit<Rejection, 'code' | 'client' | 'source'>, isStored: boolean): void {
+  #keep(kind: Kind, kept: Kept): void {
     if (this.#count >= REJECTIONS_KEPT) this.#drop(this.#largest(kind));
-    const { code, client, source } = kind;
-    const kept: Kept = { ...what, code, client, source, isStored };
     // It may just have lost its only one.
     this.#kinds.set(kind.key, kind);
     kind.kept.push(kept);
@@ -170,21 +223,35 @@ export class RejectionLog {
     if (this.#bytes > REJECTIONS_BYTES) this.#makeRoom();
   }
 
-  /** Frees memory from the kinds that use the most. More than is needed, since finding them goes through all kinds. */
+  /**
+   * Frees memory from the kinds that use the most: more than is needed, since finding them goes through all kinds. A kind is left
+   * with its newest one, unless even a single one is the heaviest.
+   */
   #makeRoom(): void {
     while (this.#bytes > REJECTIONS_BYTES - ROOM_BYTES) {
       let heaviest: Kind | undefined;
       for (const kind of this.#kinds.values()) if (kind.bytes > (heaviest?.bytes ?? 0)) heaviest = kind;
       if (heaviest === undefined) return;
       const upTo = heaviest.bytes - ROOM_BYTES / 4;
-      while (heaviest.kept.length > 0 && heaviest.bytes > upTo) this.#drop(heaviest);
+      do this.#drop(heaviest);
+      while (heaviest.kept.length > 1 && heaviest.bytes > upTo);
     }
   }
 
-  /** @returns the kind that has the most; of equals `kind`, or else the one that has been there for longest. */
+  /**
+   * @returns the kind that has the most; of equals `kind`, or else the oldest of the same code: any number of strangers without a
+   * token evict only each other.
+   */
   #largest(kind: Kind): Kind {
+    const { code } = kind.names;
     let largest = kind;
-    for (const one of this.#kinds.values()) if (one.kept.length > largest.kept.length) largest = one;
+    let isLike = true;
+    for (const one of this.#kinds.values()) {
+      const more = one.kept.length - largest.kept.length;
+      if (more < 0 || (more === 0 && (isLike || one.names.code !== code))) continue;
+      largest = one;
+      isLike = one.names.code === code;
+    }
     return largest;
   }
 
@@ -230,7 +297,7 @@ function headOf(body: Buffer, token: string | undefined): Buffer {
 }
 
 /** @returns a copy of a text: a slice of a body would keep the whole body in memory. */
-export function ownText<Text extends string | null>(text: Text): Text | string {
+function ownText<Text extends string | null>(text: Text): Text | string {
   return text === null ? text : Buffer.from(text).toString();
 }
 

@@ -8,9 +8,10 @@ import {
   REJECTIONS_WRITE_MS,
 } from '../../src/base/limits.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
-import type { RejectionChanges } from '../../src/store/rejections/storedRejections.ts';
-import { type RefusedRequest, RejectionLog } from '../../src/telemetry/rejectionLog.ts';
+import type { Rejection, RejectionChanges } from '../../src/store/rejections/storedRejections.ts';
+import { RefusalBook, type RefusedRequest } from '../../src/telemetry/refusalBook.ts';
 import { RejectionWriter } from '../../src/telemetry/rejectionWriter.ts';
+import { usedMib } from '../harness/memory.ts';
 
 let id = 0;
 const RARE = ['invalid_event', 'not_found', 'rate_limited'] as const;
@@ -20,9 +21,7 @@ function refused(fields: Partial<RefusedRequest> = {}, code: ProblemCode = 'inva
     id: `id-${id++}`,
     client: '10.0.0.1',
     problem: new Problem(code, `refused: ${code}`),
-    source: null,
-    courtId: null,
-    events: null,
+    camera: {},
     body: undefined,
     token: undefined,
     ...fields,
@@ -30,16 +29,16 @@ function refused(fields: Partial<RefusedRequest> = {}, code: ProblemCode = 'inva
 }
 
 /** Adds one every tenth of a millisecond, as a flood does. */
-function flood(log: RejectionLog, count: number, next: (i: number) => RefusedRequest): void {
-  for (let i = 0; i < count; i++) log.add(next(i), 1_700_000_000_000 + i, i / 10);
+function flood(book: RefusalBook, count: number, next: (i: number) => RefusedRequest): void {
+  for (let i = 0; i < count; i++) book.add(next(i), 1_700_000_000_000 + i, i / 10);
 }
 
 t.test('a flood of one kind keeps the newest of it, and pushes out no other', (t) => {
-  const log = new RejectionLog();
+  const book = new RefusalBook();
   const rare = Array.from({ length: 300 }, (_, i) => refused({ client: `10.1.0.${i % 100}` }, RARE[i % 3]));
-  flood(log, rare.length, (i) => rare[i]!);
-  flood(log, 20_000, () => refused({}, 'unauthorized'));
-  const kept = log.newest(Number.POSITIVE_INFINITY);
+  flood(book, rare.length, (i) => rare[i]!);
+  flood(book, 20_000, () => refused({}, 'unauthorized'));
+  const kept = book.newest(Number.POSITIVE_INFINITY);
   t.equal(kept.length, REJECTIONS_KEPT);
   const ids = new Set(kept.map((one) => one.id));
   for (const one of rare) t.ok(ids.has(one.id));
@@ -49,14 +48,57 @@ t.test('a flood of one kind keeps the newest of it, and pushes out no other', (t
     Array.from({ length: REJECTIONS_KEPT - rare.length }, (_, i) => `id-${id - 1 - i}`),
     'newest first',
   );
-  t.strictSame(log.newest(2), kept.slice(0, 2));
+  t.strictSame(book.newest(2), kept.slice(0, 2));
+  t.end();
+});
+
+t.test('a flood of strangers without a token, each from an address of its own, hides no camera', (t) => {
+  const book = new RefusalBook();
+  const cameras = Array.from({ length: 100 }, (_, i) => `camera-${i}`);
+  flood(book, cameras.length, (i) => {
+    const camera = { source: cameras[i]!, court_id: 'court-1' };
+    return refused({ client: `10.1.0.${i}`, camera }, 'invalid_event');
+  });
+  flood(book, 5 * REJECTIONS_KEPT, (i) => refused({ client: `2001:db8::${i.toString(16)}` }, 'unauthorized'));
+  const named = (all: readonly { readonly source: string | null }[]) =>
+    all.flatMap(({ source }) => source ?? []).sort();
+  t.strictSame(named(book.report(1_000, 1_000, new Map())), [...cameras].sort());
+  t.strictSame(named(book.newest(REJECTIONS_KEPT)), [...cameras].sort());
+  t.end();
+});
+
+t.test('each kind is counted where bodies are too many to keep', (t) => {
+  const book = new RefusalBook();
+  const body = Buffer.alloc(REJECTION_BODY_BYTES, 'x');
+  flood(book, 1_000, (i) => refused({ body, camera: { source: `camera-${i % 100}`, court_id: 'court-1' } }));
+  const kinds = book.report(1_000, 1_000, new Map());
+  t.strictSame([...new Set(kinds.map(({ requests }) => requests))], [10]);
+  t.equal(kinds.length, 100);
+  t.equal(book.byCode.invalid_json, 1_000);
+  t.equal(book.lastMinute(1_000), 1_000);
+  t.end();
+});
+
+t.test('a name that is a slice of a body does not keep the body in memory', (t) => {
+  const book = new RefusalBook();
+  const bytes = Buffer.alloc(2 * 1024 ** 2, 'x');
+  const before = usedMib();
+  for (let i = 0; i < 50; i++) {
+    bytes.write(`source-of-camera-${i} `);
+    const body = bytes.toString('latin1');
+    const camera = { source: body.slice(0, 20), court_id: body.slice(20, 40) };
+    book.add(refused({ problem: new Problem('invalid_event', body.slice(40, 80)), camera }), 0, i);
+  }
+  const grown = usedMib() - before;
+  t.ok(grown < 50, `${grown} MiB`);
+  t.equal(book.report(50, 0, new Map()).length, 50);
   t.end();
 });
 
 t.test('a flood from ever other addresses is bounded too, and its newest are there', (t) => {
-  const log = new RejectionLog();
-  flood(log, 5 * REJECTIONS_KEPT, (i) => refused({ client: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` }));
-  const kept = log.newest(Number.POSITIVE_INFINITY);
+  const book = new RefusalBook();
+  flood(book, 5 * REJECTIONS_KEPT, (i) => refused({ client: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` }));
+  const kept = book.newest(Number.POSITIVE_INFINITY);
   t.equal(kept.length, REJECTIONS_KEPT);
   t.equal(kept[0]?.id, `id-${id - 1}`);
   t.equal(kept.at(-1)?.id, `id-${id - REJECTIONS_KEPT}`);
@@ -66,20 +108,22 @@ t.test('a flood from ever other addresses is bounded too, and its newest are the
 t.test(
   'of a body the first 16 KiB are kept, of a flood of bodies some, and all together are bounded',
   (t) => {
-    const log = new RejectionLog();
+    const book = new RefusalBook();
     const body = Buffer.alloc(100_000, 'x');
     const one = refused({ body });
-    log.add(one, 0, 0);
-    const { body: head, bodyBytes } = log.find(one.id)!;
+    book.add(one, 0, 0);
+    const { body: head, bodyBytes } = book.find(one.id)!;
     t.strictSame([head?.length, bodyBytes], [REJECTION_BODY_BYTES, 100_000]);
     body.fill('y');
-    t.equal(log.find(one.id)?.body?.indexOf('y'), -1, 'a copy');
-    flood(log, 2_000, () => refused({ body }));
-    const ofFlood = log.newest(REJECTIONS_KEPT).filter(({ id }) => id !== one.id);
+    t.equal(book.find(one.id)?.body?.indexOf('y'), -1, 'a copy');
+    flood(book, 2_000, () => refused({ body }));
+    const ofFlood = book.newest(REJECTIONS_KEPT).filter(({ id }) => id !== one.id);
     t.strictSame([ofFlood[0]?.body, ofFlood[0]?.bodyBytes], [null, 100_000]);
     t.ok(ofFlood.filter((each) => each.body !== null).length <= 100, 'within a second');
-    const bytesOf = () => log.newest(REJECTIONS_KEPT).reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
-    for (let i = 0; i < 1_000; i++) log.add(refused({ body, source: `camera-${i % 7}` }), 0, i * 1_000);
+    const bytesOf = () =>
+      book.newest(REJECTIONS_KEPT).reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+    for (let i = 0; i < 1_000; i++)
+      book.add(refused({ body, camera: { source: `camera-${i % 7}` } }), 0, i * 1_000);
     t.ok(bytesOf() <= REJECTIONS_BYTES, `${bytesOf()} bytes`);
     t.ok(bytesOf() > REJECTIONS_BYTES / 2, `${bytesOf()} bytes`);
     t.end();
@@ -87,13 +131,13 @@ t.test(
 );
 
 t.test('of a token that comes again where the body is cut, nothing is kept', (t) => {
-  const log = new RejectionLog();
+  const book = new RefusalBook();
   const token = randomBytes(32).toString('base64url');
   for (let cut = 1; cut <= token.length + 28; cut += 7) {
     const body = Buffer.from(`${token}${'x'.repeat(REJECTION_BODY_BYTES - cut)}${token}${token}`);
     const one = refused({ token, body });
-    log.add(one, 0, 0);
-    const kept = String(log.find(one.id)?.body);
+    book.add(one, 0, 0);
+    const kept = String(book.find(one.id)?.body);
     t.notMatch(kept, token.slice(0, 6), `${cut}`);
     t.ok(kept.length <= REJECTION_BODY_BYTES);
     t.ok(kept.startsWith('(token removed)xx'));
@@ -102,13 +146,13 @@ t.test('of a token that comes again where the body is cut, nothing is kept', (t)
 });
 
 t.test('the token that a client showed is not in the body that is kept', (t) => {
-  const log = new RejectionLog();
+  const book = new RefusalBook();
   const token = 'T'.repeat(43);
   const text = (at: number) => `${'x'.repeat(at)}${token}${'x'.repeat(50)}`;
   for (const at of [0, 10, REJECTION_BODY_BYTES - 20]) {
-    log.add(refused({ token, body: Buffer.from(text(at)) }), 0, 0);
+    book.add(refused({ token, body: Buffer.from(text(at)) }), 0, 0);
   }
-  const kept = log.newest(3);
+  const kept = book.newest(3);
   t.equal(kept.length, 3);
   for (const { body } of kept) {
     t.notMatch(body?.toString(), 'TTTT');
@@ -120,7 +164,7 @@ t.test('the token that a client showed is not in the body that is kept', (t) => 
 
 /** A database of its own: what the writer has told it. */
 class Stored {
-  readonly rows = new Map<number, unknown>();
+  readonly rows = new Map<number, Rejection>();
   readonly writes: RejectionChanges[] = [];
   isFull = false;
 
@@ -134,39 +178,39 @@ class Stored {
 }
 
 t.test('written once a minute at the most, a little of each kind, and all of it at the end', (t) => {
-  const [log, stored] = [new RejectionLog(), new Stored()];
-  const writer = new RejectionWriter(log, stored.write);
+  const [book, stored] = [new RefusalBook(), new Stored()];
+  const writer = new RejectionWriter(book, stored.write);
   t.teardown(() => writer.stop());
   writer.look(1_000);
   t.equal(stored.writes.length, 0, 'nothing to write');
-  log.add(refused({}, 'not_found'), 0, 0);
+  book.add(refused({}, 'not_found'), 0, 0);
   writer.look(2_000);
   t.equal(stored.rows.size, 1, 'at once');
   const body = Buffer.alloc(50_000, 'x');
-  flood(log, 10_000, () => refused({ body }));
+  flood(book, 10_000, () => refused({ body }));
   for (let at = 3_000; at < 2_000 + REJECTIONS_WRITE_MS; at += 1_000) writer.look(at);
   t.equal(stored.writes.length, 1);
   writer.look(2_000 + REJECTIONS_WRITE_MS);
   t.equal(stored.writes.length, 2);
   t.ok(stored.writes[1]!.added.length <= 20, `${stored.writes[1]?.added.length} of a flood`);
-  t.equal(stored.writes[1]?.added[0]?.id, log.newest(1)[0]?.id);
-  for (let i = 0; i < 100; i++) log.add(refused({ body, source: `camera-${i}` }), 0, 0);
+  t.equal(stored.writes[1]?.added[0]?.id, book.newest(1)[0]?.id);
+  for (let i = 0; i < 100; i++) book.add(refused({ body, camera: { source: `camera-${i}` } }), 0, 0);
   writer.look(2_000 + 2 * REJECTIONS_WRITE_MS);
   const bytes = stored.writes[2]!.added.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
   t.ok(bytes <= REJECTIONS_WRITE_BYTES, `${bytes} bytes`);
   t.ok(bytes > REJECTIONS_WRITE_BYTES / 2, `${bytes} bytes`);
   writer.stop();
-  const all = log.newest(Number.POSITIVE_INFINITY);
+  const all = book.newest(Number.POSITIVE_INFINITY);
   t.strictSame(new Set([...stored.rows.keys()]), new Set(all.map(({ turn }) => turn)));
   t.equal(stored.rows.size, REJECTIONS_KEPT);
   t.end();
 });
 
 t.test('what could not be written is written a minute later, and what was gone by then is not', (t) => {
-  const [log, stored] = [new RejectionLog(), new Stored()];
-  const writer = new RejectionWriter(log, stored.write);
+  const [book, stored] = [new RefusalBook(), new Stored()];
+  const writer = new RejectionWriter(book, stored.write);
   t.teardown(() => writer.stop());
-  flood(log, 3, () => refused());
+  flood(book, 3, () => refused());
   stored.isFull = true;
   writer.look(0);
   t.equal(stored.rows.size, 0);
@@ -175,25 +219,28 @@ t.test('what could not be written is written a minute later, and what was gone b
   t.equal(stored.rows.size, 0);
   writer.look(REJECTIONS_WRITE_MS);
   t.equal(stored.rows.size, 3);
-  flood(log, 2 * REJECTIONS_KEPT, () => refused());
+  flood(book, 2 * REJECTIONS_KEPT, () => refused());
   writer.look(2 * REJECTIONS_WRITE_MS);
   t.equal(stored.rows.size, 20, 'the first three have made room');
   t.end();
 });
 
 t.test('after a restart it goes on where it was', (t) => {
-  const log = new RejectionLog();
-  flood(log, REJECTIONS_KEPT, (i) => refused({ client: `10.0.0.${i % 3}` }));
-  const again = new RejectionLog([...log.changes(Number.POSITIVE_INFINITY).added].reverse());
+  const book = new RefusalBook();
+  flood(book, REJECTIONS_KEPT, (i) => refused({ client: `10.0.0.${i % 3}` }));
+  const stored = new Stored();
+  book.flush(stored.write, Number.POSITIVE_INFINITY);
+  const again = new RefusalBook([...stored.rows.values()].reverse());
   t.strictSame(
     again.newest(REJECTIONS_KEPT).map((one) => one.id),
-    log.newest(REJECTIONS_KEPT).map((one) => one.id),
+    book.newest(REJECTIONS_KEPT).map((one) => one.id),
   );
   t.equal(again.isChanged, false);
   const next = refused();
   again.add(next, 0, 0);
   t.equal(again.newest(1)[0]?.id, next.id);
-  const { gone, added } = again.changes(Number.POSITIVE_INFINITY);
+  again.flush(stored.write, Number.POSITIVE_INFINITY);
+  const { gone, added } = stored.writes.at(-1)!;
   t.match([gone.length, added.length, added[0]?.id], [1, 1, next.id]);
   t.end();
 });
