@@ -4,6 +4,7 @@ import t from 'tap';
 import { ARCHITECTURE, tableBelow } from './harness/documents.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
+const ADMISSION_DESIGN = 'src/http/admission/DESIGN.md';
 
 const files = fs
   .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
@@ -142,6 +143,35 @@ t.test('nothing imports node:http but as types: that would load undici at every 
   );
   t.end();
 });
+
+/** What is private to Node by its looks. */
+const PRIVATE_LOOKS = /[.{] ?_(?!tcp\b)[a-z]\w*|\boverride \w+(?=\()|\.prototype\.\w+(?=\.call)|\bHPE_/g;
+
+t.test(
+  'what is private to Node is in one list, with where it is used and the test that tells of a change',
+  (t) => {
+    const codeOf = (file: string) =>
+      fs.readFileSync(path.join(ROOT, 'src', file), 'utf8').replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$/gm, '');
+    const rows = tableBelow(ADMISSION_DESIGN, '## What is private to Node');
+    const linked = (cell: string) => [...cell.matchAll(/\]\(([^)#]+\.ts)\)/g)].map(([, link]) => link!);
+    const listed = rows.map(([name, where, , tests]) => {
+      const used = linked(where!).map((link) => path.join(path.dirname(ADMISSION_DESIGN), link));
+      const text = name!.replaceAll('`', '');
+      const users = files.filter((file) => codeOf(file).includes(text)).map((file) => path.join('src', file));
+      t.strictSame(used.toSorted(), users.toSorted(), text);
+      t.not(linked(tests!).length, 0, `${text} has a test`);
+      return text;
+    });
+    for (const file of files) {
+      const found = [...codeOf(file).matchAll(PRIVATE_LOOKS)].map(([looks]) => looks);
+      const missing = found.filter(
+        (looks) => !listed.some((text) => text.includes(looks.replace(/^[.{] ?/, ''))),
+      );
+      t.strictSame(missing, [], `${file} has nothing else`);
+    }
+    t.end();
+  },
+);
 
 t.test('only what deals with a fleet loads NATS', (t) => {
   const importers = files.filter((file) =>

@@ -136,7 +136,8 @@ export class IngestHandler {
     const permit = this.#admission.admit(connection.network, Number(req.headers['content-length'] ?? 0));
     try {
       if (expectsContinue(req)) res.writeContinue();
-      const body = await readBody(req, preconditions.bodyLimitBytes, permit, (part) => {
+      const { turns } = this.#connections;
+      const body = await readBody(req, preconditions.bodyLimitBytes, permit, turns, (part) => {
         info.body = part;
       });
       info.body = body;

@@ -7,6 +7,7 @@ import type { AdmissionControl } from '../admission/admissionControl.ts';
 import { discardInput, lingeringClose, stopParser } from './lingeringClose.ts';
 import type { PacedRequest } from './pacedRequest.ts';
 import { type ParseError, parserProblem } from './parseErrors.ts';
+import type { ReadTurns } from './readTurns.ts';
 
 /** A complete response: its body is never streamed. */
 export interface HttpResponse {
@@ -18,6 +19,7 @@ export interface HttpResponse {
 /** What a connection needs from the set of all connections (connections.ts). */
 interface ConnectionRegistry {
   readonly isClosing: boolean;
+  readonly turns: ReadTurns;
   onAuthenticated(connection: Connection): void;
 }
 
@@ -167,8 +169,7 @@ export class Connection {
       this.#closeLingering();
       return;
     }
-    if (closes) res.shouldKeepAlive = false;
-    res.writeHead(status, headers);
+    res.writeHead(status, closes ? { ...headers, Connection: 'close' } : headers);
     res.end(body);
     this.#flushing = res;
     const onFlushed = this.#socket.writableLength > 0 ? this.#limitFlush() : undefined;
@@ -203,7 +204,7 @@ export class Connection {
   /** Serves no further request: all further input is discarded. */
   #stopServing(): void {
     this.#isLastRequest = true;
-    if (!this.#discardsInput) discardInput(this.#socket);
+    if (!this.#discardsInput) discardInput(this.#socket, this.#registry.turns);
     this.#discardsInput = true;
   }
 

@@ -3,6 +3,7 @@ import { CONNECTIONS, TRACKED_ADDRESSES, UNAUTHORIZED_PER_S } from '../../base/l
 import type { AdmissionControl } from '../admission/admissionControl.ts';
 import { clientAddress, networkOf } from './clientAddress.ts';
 import { Connection } from './connection.ts';
+import { ReadTurns } from './readTurns.ts';
 
 /** Unauthorized requests of one network within the second that began at `sinceMs` of the monotonic clock. */
 interface UnauthorizedCount {
@@ -22,6 +23,7 @@ export class Connections {
   readonly #unauthorized = new Map<string, UnauthorizedCount>();
   /** Graceful shutdown: each response from now on closes its connection. */
   isClosing = false;
+  readonly turns = new ReadTurns();
 
   /** @param perAddress open connections that one client address may have; 0: no limit. */
   constructor(perAddress: number, admission: AdmissionControl) {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { LINGER_BYTES, LINGER_MS } from '../../base/limits.ts';
-import { resumeSoon } from './pacedRequest.ts';
+import type { ReadTurns } from './readTurns.ts';
 
 /** The least that one read counts against LINGER_BYTES: over TLS, a record of one byte takes as long as one of 4 KiB. */
 const LINGER_READ_MIN_BYTES = 4 * 1024;
@@ -10,7 +10,7 @@ const LINGER_READ_MIN_BYTES = 4 * 1024;
  * Detaches Node's parser from a connection and discards its input, up to LINGER_BYTES. After an error the parser would go on,
  * with a new parser object for each read, and each of those holds 64 KiB.
  */
-export function discardInput(socket: Socket): void {
+export function discardInput(socket: Socket, turns: ReadTurns): void {
   let left = LINGER_BYTES;
   stopParser(socket);
   minimizeReadBuffer(socket);
@@ -19,7 +19,7 @@ export function discardInput(socket: Socket): void {
     left -= Math.max(bytes.length, LINGER_READ_MIN_BYTES);
     if (left < 0) socket.destroy();
     // First drain what Node has already read: over TLS that may be thousands of chunks.
-    else if (socket.readableLength === 0) resumeSoon(socket);
+    else if (socket.readableLength === 0) turns.pause(socket);
     releaseMemory(socket, bytes);
   });
 }
@@ -48,8 +48,8 @@ function releaseMemory(socket: Socket, { buffer, byteLength }: Buffer): void {
 
 /**
  * Lowers the socket's high-water mark, so that Node stops reading while the connection is paused. It would otherwise read up to
- * 64 KiB, which over TLS can be 65,536 records of one byte, at a hundred bytes of memory each. Private to Node: should it go
- * away, only memory is lost, and test/http/tls/lingering.proof.ts fails.
+ * 64 KiB, which over TLS can be 65,536 records of one byte, at a hundred bytes of memory each. Private to Node
+ * (../admission/DESIGN.md).
  */
 function minimizeReadBuffer(socket: Socket): void {
   const { _readableState: state } = socket as { _readableState?: { highWaterMark?: number } };
@@ -58,8 +58,7 @@ function minimizeReadBuffer(socket: Socket): void {
 
 /**
  * Stops Node's parser at the next request head. It would otherwise emit every request that it has already read (64 KiB hold
- * 3,640 of 18 bytes), and a pause does not stop it. Private to Node: should it go away, only memory is lost, and
- * test/http/strangers.proof.ts fails.
+ * 3,640 of 18 bytes), and a pause does not stop it. Private to Node (../admission/DESIGN.md).
  */
 export function stopParser(socket: Socket): void {
   const { parser } = socket as { parser?: { onIncoming?: (req: { upgrade?: boolean }) => number } | null };

@@ -72,9 +72,8 @@ export class TlsHandshakes {
       socket.allowHalfOpen = true;
       onReady(handshake.connection, socket);
     });
-    // Node's own listener passes these to clientError, to be answered: nobody reads the answer, and nobody closes the socket.
-    server.removeAllListeners('tlsClientError');
-    server.on('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: TLSSocket) => {
+    // Before Node's own listener, which passes these to clientError, to be answered: nobody would read the answer.
+    server.prependListener('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: TLSSocket) => {
       const handshake = this.#inProgress.get(peerOf(socket));
       if (handshake !== undefined && code !== 'ECONNRESET') handshake.failure = code;
       socket.destroy();

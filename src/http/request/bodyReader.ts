@@ -1,5 +1,6 @@
 import type { Permit } from '../admission/admissionControl.ts';
 import type { PacedRequest } from '../connection/pacedRequest.ts';
+import type { ReadTurns } from '../connection/readTurns.ts';
 import { bodyTooLarge } from './preconditions.ts';
 
 /** The smallest buffer for a body whose length is not declared. */
@@ -11,6 +12,7 @@ export class ClientDisconnected extends Error {}
 /**
  * Reads a body completely into one buffer.
  * @param permit reserves room for the body as it arrives.
+ * @param turns of the server: a body in very small chunks takes turns of its own.
  * @param onPart called with what has arrived, where reading fails.
  * @throws {Problem} 413 body_too_large above `limitBytes`; 503 overloaded; 400 or 408 where the parser fails in the body.
  * @throws {ClientDisconnected}
@@ -19,6 +21,7 @@ export function readBody(
   req: PacedRequest,
   limitBytes: number,
   permit: Permit,
+  turns: ReadTurns,
   onPart: (part: Buffer) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -38,7 +41,7 @@ export function readBody(
           return fail(problem as Error, bytes);
         }
         body.append(bytes);
-        req.countChunk();
+        req.countChunk(turns);
       },
       end: () => resolve(body.contents()),
       failed: (problem) => fail(problem ?? new ClientDisconnected()),

@@ -7,6 +7,7 @@ import { RESPONSE_WRITE_MS, UNSENT_RESPONSES_BYTES } from '../../../src/base/lim
 import { AdmissionControl } from '../../../src/http/admission/admissionControl.ts';
 import { Connection } from '../../../src/http/connection/connection.ts';
 import { PacedRequest } from '../../../src/http/connection/pacedRequest.ts';
+import { ReadTurns } from '../../../src/http/connection/readTurns.ts';
 
 /** What a connection does while its client does not read: on fakes, because the kernel takes hundreds of answers at once. */
 
@@ -52,7 +53,7 @@ class FakeResponse extends EventEmitter {
 
 function make(admission = new AdmissionControl()) {
   const socket = new FakeSocket();
-  const registry = { isClosing: false, onAuthenticated: () => {} };
+  const registry = { isClosing: false, turns: new ReadTurns(), onAuthenticated: () => {} };
   const connection = new Connection(socket as unknown as Socket, 'client', 'network', admission, registry);
   const receive = (serve: () => void = () => {}) => {
     const res = new FakeResponse();

@@ -1,5 +1,6 @@
-import { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -7,6 +8,7 @@ import { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { LINGER_BYTES, LINGER_MS } from '../../../src/base/limits.ts';
 import { discardInput, lingeringClose } from '../../../src/http/connection/lingeringClose.ts';
+import { ReadTurns } from '../../../src/http/connection/readTurns.ts';
 
 /** As much of a socket as is looked at here. */
 class FakeSocket extends EventEmitter {
@@ -46,7 +48,7 @@ class FakeSocket extends EventEmitter {
 t.test('so much input is discarded, and each read counts as 4 KiB at least', (t) => {
   const socket = new FakeSocket();
   socket.readableLength = 1;
-  discardInput(socket.asSocket);
+  discardInput(socket.asSocket, new ReadTurns());
   const quarter = LINGER_BYTES / 4;
   for (let i = 0; i < 3; i++) socket.emit('data', Buffer.allocUnsafeSlow(quarter));
   for (let i = 0; i < quarter / 4_096; i++) socket.emit('data', Buffer.from('x'));
@@ -58,7 +60,7 @@ t.test('so much input is discarded, and each read counts as 4 KiB at least', (t)
 
 t.test('what Node has read already is drained first, then the connection waits for its turn', async (t) => {
   const socket = new FakeSocket();
-  discardInput(socket.asSocket);
+  discardInput(socket.asSocket, new ReadTurns());
   socket.readableLength = 1;
   socket.emit('data', Buffer.from('x'));
   t.strictSame(socket.told(), []);
@@ -71,7 +73,7 @@ t.test('what Node has read already is drained first, then the connection waits f
 
 t.test('the memory of a read is freed, and not that of others which share it', (t) => {
   const socket = new FakeSocket();
-  discardInput(socket.asSocket);
+  discardInput(socket.asSocket, new ReadTurns());
   const [own, shared] = [Buffer.allocUnsafeSlow(100), Buffer.from(new ArrayBuffer(100), 0, 50)];
   for (const bytes of [own, shared]) socket.emit('data', bytes);
   t.equal(own.length, 0);
@@ -82,7 +84,7 @@ t.test('the memory of a read is freed, and not that of others which share it', (
 t.test('over TLS all reads share one buffer, which is left alone', (t) => {
   const socket = new TLSSocket(new PassThrough());
   t.teardown(() => socket.destroy());
-  discardInput(socket);
+  discardInput(socket, new ReadTurns());
   const whole = Buffer.allocUnsafeSlow(100);
   socket.emit('data', whole);
   t.equal(whole.length, 100);
@@ -111,4 +113,42 @@ t.test('the connection is closed when the client has closed its side, or after s
   lingeringClose(ended.asSocket);
   t.strictSame(ended.told().sort(), ['destroySoon', 'end'], 'it had before');
   t.end();
+});
+
+t.test('Node has a buffer of its own for each read of a plain socket', async (t) => {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  t.teardown(() => client.destroy());
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  const reads: Buffer[] = [];
+  socket.on('data', (bytes: Buffer) => reads.push(bytes));
+  client.write('small');
+  await once(socket, 'data');
+  client.end(Buffer.alloc(1_000_000));
+  await once(socket, 'end');
+  t.ok(reads.length > 2, `${reads.length} reads`);
+  t.equal(new Set(reads.map(({ buffer }) => buffer)).size, reads.length);
+  t.ok(
+    reads.some(({ buffer, byteLength }) => buffer.byteLength === byteLength),
+    'so that there is something to free',
+  );
+});
+
+t.test("of what is discarded Node's parser sees nothing", async (t) => {
+  const server = http.createServer((_req, res) => res.flushHeaders()).listen(0, '127.0.0.1');
+  t.teardown(() => server.closeAllConnections());
+  t.teardown(() => server.close());
+  server.on('clientError', (error) => t.fail(`${error}`));
+  await once(server, 'listening');
+  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: box\r\n\r\n');
+  const [req] = (await once(server, 'request')) as [IncomingMessage];
+  const { socket } = req;
+  discardInput(socket, new ReadTurns());
+  socket.on('data', () => t.pass('it comes'));
+  client.write('nonsense\r\n\r\n');
+  await once(socket, 'data');
+  client.destroy();
 });

@@ -2,7 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { PacedRequest, resumeSoon } from '../../../src/http/connection/pacedRequest.ts';
+import { PacedRequest } from '../../../src/http/connection/pacedRequest.ts';
+import { ReadTurns } from '../../../src/http/connection/readTurns.ts';
 import { Problem } from '../../../src/protocol/errors.ts';
 
 class FakeSocket extends EventEmitter {
@@ -24,11 +25,15 @@ class FakeSocket extends EventEmitter {
 
 t.test('eight connections are resumed in one turn, and all of them in the end', async (t) => {
   const sockets = Array.from({ length: 20 }, () => new FakeSocket());
-  for (const socket of sockets) resumeSoon(socket.asSocket);
+  const [turns, ofAnother] = [new ReadTurns(), new ReadTurns()];
+  for (const socket of sockets) turns.pause(socket.asSocket);
+  const elsewhere = new FakeSocket();
+  ofAnother.pause(elsewhere.asSocket);
   const paused = () => sockets.filter(({ isPaused }) => isPaused).length;
   for (const left of [12, 4, 0]) {
     await nextTurn();
     t.equal(paused(), left);
+    t.notOk(elsewhere.isPaused, 'another server has turns of its own');
   }
 });
 
@@ -88,34 +93,29 @@ t.test('a body that breaks, before or after somebody reads', (t) => {
   t.end();
 });
 
-t.test('a connection that is gone, before or after somebody reads', (t) => {
+t.test('a connection that is gone, before or after somebody reads', async (t) => {
   const [before, after] = [1, 2].map(() => new PacedRequest(new FakeSocket().asSocket));
   before!.destroy();
   const told = read(after!);
   after!.destroy();
+  await once(after!, 'close');
   t.strictSame([read(before!), told], [['disconnected'], ['disconnected']]);
-  t.end();
 });
 
 t.test('a body in very small chunks takes a turn of its own after each thousand of them', async (t) => {
-  const socket = new FakeSocket();
+  const [socket, other] = [new FakeSocket(), new FakeSocket()];
   const request = new PacedRequest(socket.asSocket);
+  const turns = new ReadTurns();
   const count = (chunks: number) => {
-    for (let i = 0; i < chunks; i++) request.countChunk();
+    for (let i = 0; i < chunks; i++) request.countChunk(turns);
   };
   count(1_023);
   t.notOk(socket.isPaused);
   count(1);
   t.ok(socket.isPaused);
-  const other = new FakeSocket();
-  resumeSoon(other.asSocket);
-  request._read(1);
-  t.ok(socket.isPaused, 'Node would resume it on every tick');
+  turns.pause(other.asSocket);
   await nextTurn();
   t.strictSame([socket.isPaused, other.isPaused], [false, true], 'nobody else in its turn');
-  const { resumed } = socket;
-  request._read(1);
-  t.equal(socket.resumed, resumed + 1, 'as of any other request');
   await nextTurn();
   t.notOk(other.isPaused);
   count(1_024);
