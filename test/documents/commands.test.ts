@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { EVENT_TYPES } from '../../src/protocol/eventTypes.ts';
+import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { BIN, cleanEnvironment, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { blocks, OPERATOR_GUIDE } from '../harness/documents.ts';
 import { event, events } from '../harness/events.ts';
@@ -68,6 +69,8 @@ t.test("the commands of the operator's guide say what it shows", async (t) => {
   fs.symlinkSync(BIN, path.join(bin, 'courtd'));
   fs.writeFileSync(path.join(bin, 'sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const env = cleanEnvironment({ COURTD_DATA: data, PATH: `${bin}:${process.env.PATH}`, TZ: 'UTC' });
+  // On a box the daemon runs before anybody makes a token, and has made the database.
+  openDatabase(data, { create: true }).close();
   let daemon: Daemon | undefined;
   t.ok(EXAMPLES.length > 12, `${EXAMPLES.length} examples`);
   for (const { command, output } of EXAMPLES) {
