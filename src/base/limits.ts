@@ -199,8 +199,6 @@ export const CLIENT_LOG_LINES = 20;
 export const CLIENT_LOG_LINES_OF_A_KIND = 3;
 /** Milliseconds between summaries in the log. */
 export const SUMMARY_MS = 60_000;
-/** Days of validity left, below which the log warns about the TLS certificate: at start, on reload, and once a day. */
-export const CERTIFICATE_WARN_DAYS = 30;
 
 // Shutdown, and trying again.
 
@@ -210,8 +208,3 @@ export const SHUTDOWN_MS = 8_000;
 export const SHUTDOWN_IDLE_MS = 500;
 /** Retry-After in seconds (RFC 9110, 10.2.3), by reason. It is not enforced: a client that retries at once is rejected at once. */
 export const RETRY_AFTER_S = { busy: 1, overloaded: 2, full: 5, shutdown: 2 } as const;
-
-// Cameras.
-
-/** Seconds by which a camera's clock may differ from the box's before that is reported. */
-export const CLOCK_OFF_S = 2;

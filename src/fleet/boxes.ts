@@ -1,7 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { StatusProblem } from '../base/finding.ts';
 import { membersOf } from '../base/json.ts';
+import type { StatusProblem } from '../health/finding.ts';
 import { chunkHead, STATUS_STREAM, STREAM, sourceOf, statusSubjectOf } from '../nats/fleetLog.ts';
 import { readStream } from './readStream.ts';
 import { Retries } from './retries.ts';

@@ -1,7 +1,7 @@
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type CheckResult, type Finding, fail, ok, warn } from '../base/finding.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import { type CheckResult, type Finding, fail, ok, warn } from '../health/finding.ts';
 import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { type Break, Chains } from './chain.ts';
 import { type Monitored, readMonitors } from './monitor.ts';

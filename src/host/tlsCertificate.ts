@@ -2,7 +2,6 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
-import { CERTIFICATE_WARN_DAYS } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 
 /** Paths of the certificate and its private key, in PEM. */
@@ -20,23 +19,34 @@ interface KeyPair {
 const DAY_MS = 86_400_000;
 const EXPIRY_CHECK_MS = DAY_MS;
 
+/** The time for which clients accept it, in ISO 8601. */
+export interface Validity {
+  readonly valid_from: string;
+  readonly expires_at: string;
+}
+
 /**
- * The server's TLS certificate: read at start and on reload, with a log line that describes it, and warnings when it is about to
- * expire. No message contains anything of the key.
+ * The server's TLS certificate: read at start and on reload, with a log line that describes it. No message contains anything of
+ * the key.
  */
 export class TlsCertificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
+  readonly #judge: (validity: Validity) => void;
   readonly #timer: NodeJS.Timeout;
   #keyPair: KeyPair;
 
-  /** @throws {OperatorError} where the files cannot be used; the message says why. */
-  constructor(files: CertificateFiles, log: Logger) {
+  /**
+   * @param judge is given its validity at start, on reload, and once a day.
+   * @throws {OperatorError} where the files cannot be used; the message says why.
+   */
+  constructor(files: CertificateFiles, log: Logger, judge: (validity: Validity) => void) {
     this.#files = files;
     this.#log = log;
+    this.#judge = judge;
     this.#keyPair = readKeyPair(files);
     this.#describe();
-    this.#timer = setInterval(() => this.checkExpiry(), EXPIRY_CHECK_MS).unref();
+    this.#timer = setInterval(() => judge(this.validity), EXPIRY_CHECK_MS).unref();
   }
 
   get keyPair(): KeyPair {
@@ -62,34 +72,13 @@ export class TlsCertificate {
     this.#describe();
   }
 
-  /** The time for which clients accept it. */
-  get validity(): { readonly valid_from: string; readonly expires_at: string } {
-    const { validFrom, validTo } = new X509Certificate(this.#keyPair.cert);
-    return { valid_from: timeOf(validFrom), expires_at: timeOf(validTo) };
+  get validity(): Validity {
+    return validityOf(this.#keyPair.cert);
   }
 
   /** What a camera may pin. */
   get fingerprint(): string {
     return fingerprintOf(new X509Certificate(this.#keyPair.cert));
-  }
-
-  /** Warns where the certificate expires soon, has expired, or is not valid yet. @param nowMs only for tests. */
-  checkExpiry(nowMs = Date.now()): void {
-    const line = this.validity;
-    const leftMs = Date.parse(line.expires_at) - nowMs;
-    if (leftMs <= 0) {
-      this.#log.warn(
-        line,
-        'the TLS certificate has expired, and clients reject it: replace it, and reload courtd',
-      );
-    } else if (leftMs < CERTIFICATE_WARN_DAYS * DAY_MS) {
-      this.#log.warn(line, 'the TLS certificate expires soon: replace it, and reload courtd');
-    } else if (Date.parse(line.valid_from) > nowMs) {
-      this.#log.warn(
-        line,
-        'the TLS certificate is not valid yet, and clients reject it: check the clock of this box',
-      );
-    }
   }
 
   stop(): void {
@@ -108,7 +97,7 @@ export class TlsCertificate {
     if (isOpenToAll(this.#files.key)) {
       this.#log.warn('every user of this machine can read the TLS key: set its mode to 0640');
     }
-    this.checkExpiry();
+    this.#judge(this.validity);
   }
 }
 
@@ -186,6 +175,12 @@ function reasonOf(error: unknown): string {
 /** Node separates the parts of a distinguished name by line breaks. */
 function oneLine(name: string): string {
   return name.split('\n').join(', ');
+}
+
+/** @param cert in PEM. */
+export function validityOf(cert: Buffer): Validity {
+  const { validFrom, validTo } = new X509Certificate(cert);
+  return { valid_from: timeOf(validFrom), expires_at: timeOf(validTo) };
 }
 
 /** @returns an OpenSSL date in ISO 8601. */

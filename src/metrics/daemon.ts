@@ -20,6 +20,8 @@ export interface MetricSources {
   readonly loopDelay: EventLoopDelay;
   /** Events are refused until there is room. */
   isFull(): boolean;
+  /** Free space that the operator wants. */
+  readonly minFreeBytes: number;
   /** How often a damaged part of the database was reported. */
   damageReports(): number;
   /** When the TLS certificate expires, in milliseconds since 1970-01-01T00:00:00Z; undefined without TLS. */
@@ -86,7 +88,7 @@ function requestFamilies({ telemetry }: MetricSources): MetricFamily[] {
   ];
 }
 
-function storeFamilies({ store, isFull, damageReports }: MetricSources): MetricFamily[] {
+function storeFamilies({ store, isFull, minFreeBytes, damageReports }: MetricSources): MetricFamily[] {
   const { commitSeconds, syncSeconds, requests } = store.meter;
   return [
     histogram(
@@ -99,9 +101,10 @@ function storeFamilies({ store, isFull, damageReports }: MetricSources): MetricF
     gauge('courtd_queued_requests', 'Requests that wait for a commit.', store.queued),
     gauge('courtd_token_valid', 'Whether there is a token that is accepted.', Number(store.tokens.isOpen)),
     gauge('courtd_disk_full', 'Whether events are refused because the disk is full.', Number(isFull())),
+    gauge('courtd_disk_min_free_bytes', 'Free space below which the disk is low.', minFreeBytes),
     counter(
       'courtd_damage_reports_total',
-      'How often the log said that a part of the database is damaged.',
+      'How often a part of the database was found damaged.',
       damageReports(),
     ),
   ];

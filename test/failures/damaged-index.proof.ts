@@ -14,8 +14,7 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 const PAGE_BYTES = 4096;
 const TOLD =
-  'part of the database is damaged: requests that need it are refused with 503, all others are served; check the disk, keep a copy ' +
-  'of the database, and restore a backup';
+  'Part of the database is damaged: requests that need it are refused, and what is read of it may be incomplete.';
 
 /** Overwrites pages of a table or an index, with the daemon stopped. @param where of all its leaves, in their order. */
 function damage(data: string, name: string, where: (leaves: number[]) => number[]): void {

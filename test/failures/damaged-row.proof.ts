@@ -12,8 +12,7 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 const PAGE_BYTES = 4096;
 const TOLD =
-  'part of the database is damaged: requests that need it are refused with 503, all others are served; check the disk, keep a copy ' +
-  'of the database, and restore a backup';
+  'Part of the database is damaged: requests that need it are refused, and what is read of it may be incomplete.';
 
 /** Overwrites a page in the middle of the events, with the daemon stopped. @returns the event_ids that it held. */
 function damage(file: string): string[] {

@@ -6,7 +6,7 @@ import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** What else works on a full disk, and what is said when it is full no more. */
 
-const FULL = 'the disk is full: events are refused with 503 until there is room';
+const FULL = 'The disk is full: events are refused.';
 const ROOM = 'there is room on the disk again: events are stored';
 const mounting = { skip: withoutMount };
 

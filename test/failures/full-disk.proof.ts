@@ -17,7 +17,7 @@ type Test = Cleanup & Pick<typeof t, 'equal' | 'match' | 'ok' | 'strictSame'>;
 const mounting = { skip: withoutMount };
 const injecting = { skip: withoutStrace };
 
-const FULL = 'the disk is full: events are refused with 503 until there is room';
+const FULL = 'The disk is full: events are refused.';
 const ROOM = 'there is room on the disk again: events are stored';
 
 const idsOf = (sent: readonly WireEvent[]) => sent.map(({ event_id }) => event_id).sort();
@@ -44,7 +44,7 @@ t.test(
   async (t) => {
     const disk = await SmallDisk.mount(t, 8);
     const daemon = await Daemon.start(t, [], disk.data);
-    await daemon.logged('the disk is filling up: free some space, or events will be refused when it is full');
+    await daemon.logged(/^The disk is nearly full: /);
     t.equal((await daemon.post(events(10, { session_id: 'before' }))).status, 202);
     disk.fill(2_000_000);
     const { acknowledged, refused } = await sendUntilRefused(daemon);

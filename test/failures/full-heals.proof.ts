@@ -10,7 +10,7 @@ import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** A disk that is full of courtd's own events: a prune makes room. */
 
-const FULL = 'the disk is full: events are refused with 503 until there is room';
+const FULL = 'The disk is full: events are refused.';
 const mounting = { skip: withoutMount };
 
 const prune = ['prune', '--older-than', '1s', '--yes', '--json'];

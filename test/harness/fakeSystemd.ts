@@ -6,13 +6,10 @@ import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './dae
 
 export type Properties = Readonly<Record<string, string>>;
 
-const SERVICE = path.resolve(import.meta.dirname, '../../systemd/courtd.service');
-
 /** Prints what is kept of each unit that it is asked for. */
 const SYSTEMCTL = `
 case $1 in
   show) ;;
-  is-active) echo active; exit 0 ;;
   *) exit 1 ;;
 esac
 shift
@@ -56,8 +53,6 @@ export class FakeSystemd {
       Result: 'success',
       EnvironmentFiles: `${this.folder}/courtd.env (ignore_errors=yes)`,
       Environment: '',
-      DropInPaths: '',
-      ...shownSandbox(),
     });
     this.unit('courtd.socket', {
       ActiveState: 'active',
@@ -111,23 +106,4 @@ export class FakeSystemd {
   courtd(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
     return courtd(args, this.environment(env));
   }
-}
-
-/** The directives of courtd.service that take something away: what stands below the line that says so. */
-export function sandboxOfUnit(): [name: string, value: string][] {
-  const [, below = ''] = fs.readFileSync(SERVICE, 'utf8').split('# What courtd has no use for is taken away');
-  const lines = below.slice(0, below.indexOf('[Install]')).matchAll(/^(\w+)=(.*)$/gm);
-  return [...lines].map(([, name, value]) => [name!, value!]);
-}
-
-/** As `systemctl show` of systemd 252 prints them. */
-function shownSandbox(): Properties {
-  const shown: Record<string, string> = {
-    IPAddressDeny: '0.0.0.0/0 ::/0',
-    IPAddressAllow: '',
-    BindPaths: '',
-    BindReadOnlyPaths: '/run/systemd/notify:/run/systemd/notify:rbind',
-    SystemCallFilter: 'accept bind read write',
-  };
-  return { ...Object.fromEntries(sandboxOfUnit()), ...shown };
 }

@@ -59,7 +59,9 @@ t.test('systemctl status says which setting is wrong, and why a certificate cann
 t.test('the status says that there is no token, and when there is one', async (t) => {
   const systemd = new FakeNotify(t);
   const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], systemd.env);
-  await systemd.messages.find((message) => /READY=1\|STATUS=no token: .*"courtd token rotate"/.test(message));
+  await systemd.messages.find((message) =>
+    /READY=1\|STATUS=There is no token: .*"sudo courtd token rotate"/.test(message),
+  );
   await daemon.command('token', 'rotate');
   await systemd.messages.find((message) => /notify\|STATUS=listening$/.test(message));
 });

@@ -9,6 +9,7 @@ import {
 } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
+import { bytesFor } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { BACKUP_NAME, noteBackup } from '../../store/backup/lastBackup.ts';
 import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
@@ -16,7 +17,6 @@ import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 import { cleanUpOnExit } from '../terminal/signals.ts';
-import { bytesFor } from '../terminal/units.ts';
 
 export interface BackupOptions extends DataOption, JsonOption {
   /** How many backups a directory keeps. */

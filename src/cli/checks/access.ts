@@ -1,15 +1,13 @@
-import { X509Certificate } from 'node:crypto';
-import { fail, ok, warn } from '../../base/finding.ts';
-import { CERTIFICATE_WARN_DAYS } from '../../base/limits.ts';
-import { isOpenToAll, readKeyPair } from '../../host/tlsCertificate.ts';
+import { ok, warn } from '../../health/finding.ts';
+import { certificateProblems, tokenProblems } from '../../health/problems.ts';
+import { isOpenToAll, readKeyPair, validityOf } from '../../host/tlsCertificate.ts';
 import { type Token, tokenState } from '../../store/tokens/tokens.ts';
-import { counted, isoTime } from '../terminal/output.ts';
+import { isoTime } from '../terminal/output.ts';
 import { type Check, type Fault, together } from './check.ts';
 
 /** What a camera needs for access: the token, and the certificate that it sees. */
 
 const DAY_MS = 86_400_000;
-const REPLACE = 'Write a new pair in its place, then "sudo systemctl reload courtd".';
 
 export const token: Check = {
   name: 'token',
@@ -21,12 +19,8 @@ export const token: Check = {
     const now = Date.now();
     const active = look.tokens.find((token) => tokenState(token, now) === 'active');
     const retiring = look.tokens.filter((token) => tokenState(token, now) === 'retiring');
-    if (active === undefined && retiring.length === 0) {
-      return fail(
-        'There is no token, so every request is answered 401.',
-        '"sudo courtd token rotate" makes one; give it to every camera.',
-      );
-    }
+    const [none] = tokenProblems({ active: active ? 1 : 0, retiring: retiring.length });
+    if (none !== undefined) return none;
     const findings = [...retiring.map((token) => aboutRetiring(token, now)), aboutUse(active)];
     const used =
       active === undefined
@@ -65,29 +59,16 @@ export const certificate: Check = {
       return ok("No TLS is set: whoever is on the venue's network can read the token.");
     }
     // As the owner of the data directory, whom the daemon runs as.
-    const { validFrom, validTo } = new X509Certificate(readKeyPair({ cert, key }).cert);
-    const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
-    const days = Math.floor((toMs - Date.now()) / DAY_MS);
+    const certificate = validityOf(readKeyPair({ cert, key }).cert);
+    const days = Math.floor((Date.parse(certificate.expires_at) - Date.now()) / DAY_MS);
     return together(
-      [aboutTime(fromMs, toMs, days), aboutKey(key)],
-      ok(`The certificate is good for ${days} days, until ${isoTime(toMs)}, and its key belongs to it.`),
+      [...certificateProblems({ certificate }, Date.now()), aboutKey(key)],
+      ok(
+        `The certificate is good for ${days} days, until ${certificate.expires_at}, and its key belongs to it.`,
+      ),
     );
   },
 };
-
-function aboutTime(fromMs: number, toMs: number, days: number): Fault {
-  if (toMs <= Date.now()) {
-    return fail(`The TLS certificate expired at ${isoTime(toMs)}: cameras refuse it.`, REPLACE);
-  }
-  if (days < CERTIFICATE_WARN_DAYS) {
-    return warn(`The TLS certificate expires in ${counted(days, 'day')}, at ${isoTime(toMs)}.`, REPLACE);
-  }
-  if (fromMs <= Date.now()) return undefined;
-  return fail(
-    `The TLS certificate is not valid before ${isoTime(fromMs)}: cameras refuse it.`,
-    'Look whether the clock is right: "date".',
-  );
-}
 
 function aboutKey(key: string): Fault {
   if (!isOpenToAll(key)) return undefined;

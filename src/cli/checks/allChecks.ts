@@ -1,18 +1,18 @@
-import type { CheckResult } from '../../base/finding.ts';
+import type { CheckResult } from '../../health/finding.ts';
 import { certificate, token } from './access.ts';
 import { backup } from './backup.ts';
 import type { Box } from './box.ts';
 import { type Check, runCheck } from './check.ts';
-import { chrony, clock } from './clock.ts';
+import { clock } from './clock.ts';
 import { configuration } from './configuration.ts';
 import { database } from './database.ts';
 import { disk } from './disk.ts';
 import { log } from './log.ts';
 import { metrics } from './metricsFile.ts';
 import { permissions } from './permissions.ts';
-import { avahi, port } from './port.ts';
+import { port } from './port.ts';
 import { ship } from './ship.ts';
-import { sandbox, units } from './units.ts';
+import { units } from './units.ts';
 
 /** In the order in which they are run and told: one that needs another comes after it. systemd/CHECK.md has them all. */
 export const CHECKS: readonly Check[] = [
@@ -23,15 +23,12 @@ export const CHECKS: readonly Check[] = [
   clock,
   port,
   units,
-  sandbox,
   token,
   certificate,
   backup,
   ship,
   log,
   metrics,
-  avahi,
-  chrony,
 ];
 
 /** Runs every check, one after another, whatever becomes of those before. */

@@ -1,17 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
-import { BACKUP_NAME } from '../../store/backup/lastBackup.ts';
+import { span } from '../../base/units.ts';
+import { type Finding, fail, ok, warn } from '../../health/finding.ts';
+import { backupProblems } from '../../health/problems.ts';
+import { BACKUP_NAME, lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { readHeader } from '../../store/layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../../store/layout/schema.ts';
 import { isoTime } from '../terminal/output.ts';
-import { span } from '../terminal/units.ts';
 import type { Check } from './check.ts';
 
 const DAY_MS = 86_400_000;
-/** Nightly, within 20 minutes, and later on a box that is off at night. */
-const OLD_MS = 2 * DAY_MS;
 const TRY =
   '"sudo systemctl start courtd-backup" makes one, and "journalctl -u courtd-backup" says what it wrote.';
 
@@ -58,9 +57,12 @@ function aboutNewest(place: string, data: string): Finding {
   if (version > SCHEMA_VERSION) {
     return warn(`The newest backup, ${file}, is of a newer courtd than this one.`, TRY);
   }
-  const age = Date.now() - newest.ms;
-  const told = span(Math.max(0, age) / 1_000);
-  if (age > OLD_MS) return warn(`The newest backup, ${file}, is ${told} old.`, TRY);
+  // What `status` goes by, as far as it is known.
+  const lastMs = lastBackupMs(data) ?? newest.ms;
+  const facts = { store: { last_backup_at: isoTime(lastMs) }, oldestMs: 0, hasBackupFailed: false };
+  const [old] = backupProblems(facts, Date.now());
+  if (old !== undefined) return old;
+  const told = span(Math.max(0, Date.now() - newest.ms) / 1_000);
   const isSameDisk = fs.statSync(place).dev === asCaller(() => fs.statSync(data)).dev;
   const where = isSameDisk ? ' It is on the same disk as the events: another one protects against more.' : '';
   return ok(`The newest backup is ${told} old: ${file}, ${isoTime(newest.ms)}.${where}`);

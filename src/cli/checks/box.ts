@@ -1,6 +1,8 @@
 import fs from 'node:fs';
 import type { Command } from 'commander';
 import { actAsOwner } from '../../base/processIdentity.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { inspect, type QuickLook } from '../../store/inspection/inspect.ts';
@@ -9,7 +11,6 @@ import type { DataOption } from '../options/withDatabase.ts';
 import { Progress } from '../terminal/output.ts';
 import { cleanUpOnExit } from '../terminal/signals.ts';
 import { filesOf, given, SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from './unitSettings.ts';
-import { SANDBOX_PROPERTIES } from './units.ts';
 
 const QUICK_LOOK_MS = 15_000;
 
@@ -28,6 +29,8 @@ export interface Box {
   readonly settingsFrom: string;
   /** @throws {OperatorError} where the database cannot be opened or read. Looked at once for all checks. */
   database(): Promise<QuickLook>;
+  /** What the daemon says; undefined where none answers. Asked once for all checks. */
+  daemon(): Promise<DaemonStatus | undefined>;
   readonly progress: Progress;
   /** Ends what is still under way with this process. */
   readonly signal: AbortSignal;
@@ -46,12 +49,13 @@ export async function inspectBox({ data, full = false }: BoxOptions, program: Co
   const ending = new AbortController();
   cleanUpOnExit(() => ending.abort());
   const { signal } = ending;
-  const shown = await showUnits([SERVICE], [...UNIT_PROPERTIES, ...SANDBOX_PROPERTIES]);
+  const shown = await showUnits([SERVICE], UNIT_PROPERTIES);
   const unit = shown?.[0];
   const unitSettings = unit && settingsOf(unit);
   const isServed = unitSettings !== undefined && servesData(unitSettings, data);
   actAsOwner(data);
   let look: Promise<QuickLook> | undefined;
+  let daemon: Promise<DaemonStatus | undefined> | undefined;
   return {
     data,
     isFull: full,
@@ -65,12 +69,17 @@ export async function inspectBox({ data, full = false }: BoxOptions, program: Co
       look ??= inspect('quick', data, { timeoutMs: QUICK_LOOK_MS, signal }) as Promise<QuickLook>;
       return look;
     },
+    daemon: () => {
+      // One that hangs, or whose socket is closed to this user, says nothing.
+      daemon ??= askDaemon<DaemonStatus>(data, STATUS_PATH).catch(() => undefined);
+      return daemon;
+    },
     progress: new Progress(),
     signal,
   };
 }
 
-const UNIT_PROPERTIES = [...SETTINGS_PROPERTIES, 'ActiveState', 'User', 'DropInPaths'];
+const UNIT_PROPERTIES = [...SETTINGS_PROPERTIES, 'User'];
 
 function refuseMissing(data: string): void {
   const file = databaseFile(data);

@@ -1,7 +1,5 @@
-import fs from 'node:fs';
-import { type CheckResult, type Finding, fail } from '../../base/finding.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { asCaller } from '../../base/processIdentity.ts';
+import { type CheckResult, type Finding, fail } from '../../health/finding.ts';
 import type { Box } from './box.ts';
 
 export interface Check {
@@ -31,16 +29,6 @@ export function together(faults: readonly Fault[], otherwise: Finding): Finding 
   };
 }
 
-/** @returns undefined where there is no such file. */
-export function readIfThere(file: string): string | undefined {
-  try {
-    return asCaller(() => fs.readFileSync(file, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 /** Runs one check; whatever happens to it is a result. */
 export async function runCheck(check: Check, box: Box): Promise<CheckResult> {
   let timer: NodeJS.Timeout | undefined;
@@ -53,8 +41,8 @@ export async function runCheck(check: Check, box: Box): Promise<CheckResult> {
     timer = setTimeout(() => resolve(finding), CHECK_MS);
   });
   try {
-    const finding = await Promise.race([look(check, box), late]);
-    return { name: check.name, ...finding };
+    const { level, message, advice } = await Promise.race([look(check, box), late]);
+    return { name: check.name, level, message, advice };
   } finally {
     clearTimeout(timer);
   }

@@ -1,11 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
+import { fail, ok, warn } from '../../health/finding.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { isoTime } from '../terminal/output.ts';
 import type { Box } from './box.ts';
-import { type Check, type Fault, readIfThere, together } from './check.ts';
+import { type Check, type Fault, together } from './check.ts';
 
 /** What has been received is older than this, unless the clock has gone back. */
 const SLACK_MS = 60_000;
@@ -63,42 +63,4 @@ export function timeServerAdvice(root = '/'): string {
     return 'Name one of the venue: NTP= in /etc/systemd/timesyncd.conf, then "sudo timedatectl set-ntp true" and "sudo systemctl restart systemd-timesyncd".';
   }
   return 'Nothing that sets it is installed: "sudo apt install chrony" (or systemd-timesyncd), and name a time server of the venue if there is no internet.';
-}
-
-interface ChronyPlaces {
-  /** Where somebody has put `systemd/examples/chrony-courtd.conf`. */
-  readonly file: string;
-  /** A directory that is there where the box has a clock that runs on a battery. */
-  readonly battery: string;
-}
-
-const CHRONY: ChronyPlaces = {
-  file: '/etc/chrony/conf.d/courtd.conf',
-  battery: '/sys/class/rtc/rtc0',
-};
-
-export const chrony: Check = { name: 'chrony', look: () => aboutChrony(CHRONY) };
-
-export async function aboutChrony({ file, battery }: ChronyPlaces): Promise<Finding> {
-  const text = readIfThere(file);
-  if (text === undefined) return ok('The box gives cameras no clock (no file of courtd below /etc/chrony).');
-  const lines = text.split('\n').map((line) => line.trim());
-  const gives = lines.some((line) => /^local\b/.test(line));
-  const allows = lines.some((line) => /^allow\b/.test(line));
-  const { stdout } = await askTool('systemctl', 'is-active', 'chrony.service');
-  const faults: Fault[] = [];
-  if (gives && !fs.existsSync(battery)) {
-    const message =
-      'The box gives cameras its own clock, and has none that runs on a battery: after a power cut all of them follow a wrong one.';
-    faults.push(warn(message, `Take the line "local" out of ${file}, then "sudo systemctl restart chrony".`));
-  }
-  if (!allows) {
-    const advice = `Write "allow" with the venue's network there, such as "allow 10.0.7.0/24".`;
-    faults.push(warn(`${file} lets no camera ask.`, advice));
-  }
-  if (stdout.trim() !== 'active') {
-    const advice = '"sudo apt install chrony", "sudo systemctl enable --now chrony".';
-    faults.push(warn('chrony does not run, so cameras get no clock.', advice));
-  }
-  return together(faults, ok('chrony gives cameras the clock of the box.'));
 }

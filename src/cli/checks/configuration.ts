@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { BACKUPS_KEPT_MAX } from '../../base/limits.ts';
+import { type Finding, fail, ok, warn } from '../../health/finding.ts';
 import { knownVariables, nearestVariable } from '../options/environmentVariables.ts';
 import { integer, parseDuration } from '../options/optionParsers.ts';
 import type { Box } from './box.ts';

@@ -1,15 +1,12 @@
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
-import { askDaemon } from '../../control/controlClient.ts';
-import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
+import { counted } from '../../base/units.ts';
+import { type Finding, fail, ok, warn } from '../../health/finding.ts';
+import { damageProblems } from '../../health/problems.ts';
+import { problem } from '../../health/rules.ts';
 import { type Consistency, inspect } from '../../store/inspection/inspect.ts';
-import { counted } from '../terminal/output.ts';
 import type { Box } from './box.ts';
 import { type Check, type Fault, together } from './check.ts';
 
-export const RESTORE =
-  'Keep a copy of the database, check the disk, and restore a backup ("courtd restore").';
-export const DAMAGED =
-  'Part of the database is damaged: requests that need it are refused, and what is read of it may be incomplete.';
+const RESTORE = problem('database_damaged').advice;
 const INTEGRITY_MS = 3_600_000;
 
 export const database: Check = {
@@ -18,7 +15,8 @@ export const database: Check = {
   look: async (box) => {
     const { events, sessions } = await box.database();
     const has = `${counted(events, 'event')} of ${counted(sessions, 'session')}`;
-    const met = await metByDaemon(box);
+    // What a camera or a prune has come across, where nobody else has looked yet.
+    const [met] = damageProblems({ isDamaged: false }, await box.daemon());
     if (!box.isFull) {
       return met ?? ok(`${has}; its header, its layout, its small tables and its newest events are right.`);
     }
@@ -30,13 +28,6 @@ export const database: Check = {
     }
   },
 };
-
-/** What a camera or a prune has come across, where nobody else has looked yet. */
-async function metByDaemon({ data }: Box): Promise<Fault> {
-  const daemon = await askDaemon<DaemonStatus>(data, STATUS_PATH).catch(() => undefined);
-  if (daemon === undefined || daemon.damage_reports === 0) return undefined;
-  return fail(DAMAGED, RESTORE);
-}
 
 async function aboutPages({ data, progress, signal }: Box): Promise<Fault> {
   const startedAt = performance.now();

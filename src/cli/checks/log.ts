@@ -1,7 +1,7 @@
-import { fail, ok, warn } from '../../base/finding.ts';
 import { membersOf } from '../../base/json.ts';
+import { counted } from '../../base/units.ts';
+import { fail, ok, warn } from '../../health/finding.ts';
 import { askTool } from '../../host/systemTool.ts';
-import { counted } from '../terminal/output.ts';
 import { type Check, type Fault, together } from './check.ts';
 
 /** Older ones are history: a box may run for years without a boot. */

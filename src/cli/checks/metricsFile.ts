@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { asCaller } from '../../base/processIdentity.ts';
+import { type Finding, fail, ok, warn } from '../../health/finding.ts';
 import { METRICS_FILE_MS } from '../../metrics/metricsFile.ts';
 import type { Check } from './check.ts';
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { fail, ok, warn } from '../../base/finding.ts';
 import { asCaller } from '../../base/processIdentity.ts';
+import { fail, ok, warn } from '../../health/finding.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { isMember, permissionHint } from '../../store/directory/permissionHint.ts';
 import { explain } from '../../store/open/openErrors.ts';

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
 import { requestAnswer } from '../../base/httpAnswer.ts';
 import { PORT } from '../../base/limits.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { askDaemon } from '../../control/controlClient.ts';
-import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
+import type { DaemonStatus } from '../../control/daemonStatus.ts';
+import { fail, ok, warn } from '../../health/finding.ts';
+import { problem } from '../../health/rules.ts';
 import { portHolder } from '../../host/portHolder.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import type { Box } from './box.ts';
-import { type Check, type Fault, readIfThere, together } from './check.ts';
+import { type Check, together } from './check.ts';
 
 const ANSWER_MS = 5_000;
 /** For whoever sends a byte now and then. */
@@ -29,21 +29,16 @@ export const port: Check = {
   name: 'port',
   look: async (box) => {
     const look = await box.database().catch(() => undefined);
-    if (look?.isServed === false && box.unit === undefined) {
-      return warn('courtd does not run: no camera is served.', 'Start it: "courtd serve".');
-    }
     if (look?.isServed === false) {
+      const stopped = problem('daemon_stopped');
       const { port } = await listening(box, undefined);
       const holder = asCaller(() => portHolder(port));
       // systemd itself has it where all is well.
       const isTaken = holder !== undefined && !/\(process 1\)/.test(holder);
-      return fail(
-        `courtd does not run: no camera is served.${isTaken ? ` Its port ${port} is taken: ${holder}.` : ''}`,
-        `${isTaken ? 'End that program, then ' : ''}"sudo systemctl start courtd", and look at "journalctl -u courtd".`,
-      );
+      const taken = fail(`Its port ${port} is taken: ${holder}.`, 'End that program first.');
+      return together([stopped, isTaken && box.unit !== undefined ? taken : undefined], stopped);
     }
-    // One that hangs, or whose socket is closed to this user, says nothing about its port.
-    const daemon = await askDaemon<DaemonStatus>(box.data, STATUS_PATH).catch(() => undefined);
+    const daemon = await box.daemon();
     const told = await listening(box, daemon);
     const at = { ...told, host: reachable(told.host), port: told.port || PORT };
     const place = `${net.isIPv6(at.host) ? `[${at.host}]` : at.host}:${at.port}`;
@@ -150,36 +145,4 @@ async function ask({ host, port, isTls }: Listening): Promise<Answer> {
 function failure({ code, syscall }: NodeJS.ErrnoException): Answer {
   if (code === 'ETIMEDOUT' && syscall === undefined) return 'silence';
   return syscall === 'connect' || code === 'ENOTFOUND' ? 'nothing' : 'another';
-}
-
-/** Where somebody has put `systemd/examples/courtd.avahi.service`. */
-const AVAHI_FILE = '/etc/avahi/services/courtd.service';
-
-/** Whether what cameras are told by mDNS is true. */
-export const avahi: Check = { name: 'avahi', look: (box) => aboutAvahi(box, AVAHI_FILE) };
-
-export async function aboutAvahi(
-  { unit, settings }: Pick<Box, 'unit' | 'settings'>,
-  file: string,
-): Promise<Finding> {
-  const text = readIfThere(file);
-  if (text === undefined)
-    return ok('The box is not announced by mDNS (no file of courtd below /etc/avahi/services).');
-  const listening = (await unitSocket(unit))?.port ?? Number(settings.COURTD_PORT ?? PORT);
-  const announced = Number(/<port>\s*(\d+)\s*<\/port>/.exec(text)?.[1]);
-  const isTls = settings.COURTD_TLS_CERT !== undefined;
-  const saysTls = /<txt-record>\s*tls=(?:1|yes|true)\s*<\/txt-record>/.test(text);
-  const faults: Fault[] = [];
-  if (!/<type>\s*_courtd\._tcp\s*<\/type>/.test(text)) {
-    faults.push(warn(`${file} does not announce _courtd._tcp.`, 'Copy the example anew.'));
-  }
-  if (announced !== listening) {
-    const message = `${file} announces ${Number.isNaN(announced) ? 'no port' : `port ${announced}`}, and courtd listens on ${listening}.`;
-    faults.push(warn(message, `Write <port>${listening}</port> there.`));
-  }
-  if (isTls !== saysTls) {
-    const message = `${file} announces tls=${saysTls ? 'yes' : 'no'}, and courtd ${isTls ? 'speaks TLS' : 'speaks no TLS'}.`;
-    faults.push(warn(message, `Write tls=${isTls ? 'yes' : 'no'} there.`));
-  }
-  return together(faults, ok(`The box is announced by mDNS as _courtd._tcp, port ${listening}.`));
 }

@@ -1,18 +1,14 @@
-import { type Finding, fail, ok, warn } from '../../base/finding.ts';
+import { type Finding, fail, ok } from '../../health/finding.ts';
+import { shipProblems } from '../../health/problems.ts';
 import { parseServers } from '../../nats/address.ts';
 import { readNote } from '../../ship/feed/shipNote.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
-import { counted } from '../terminal/output.ts';
-import { span } from '../terminal/units.ts';
 import type { Check } from './check.ts';
 
-/** The age in seconds from which unshipped events count as behind. */
-const LATE_S = 3_600;
 const NOTHING = ok('Nothing is shipped from here: COURTD_SHIP_URL is not set.');
-const START = 'Start it: "sudo systemctl start courtd-ship", and look at "journalctl -u courtd-ship".';
 
 export const ship: Check = {
   name: 'ship',
@@ -24,17 +20,9 @@ export const ship: Check = {
     const view = await withDatabase({ data }, (db) => readShipView(data, db, { url, box }), {
       staysRoot: true,
     });
-    const { state, error, running, behind_s, behind_events, shipped_seq } = view;
-    if (state === 'fenced' || state === 'refused') {
-      return fail(error ?? `Shipping is ${state}.`, '"courtd ship status" shows how far it is.');
-    }
-    const waiting = counted(behind_events ?? 0, 'event');
-    const late = `${waiting} not shipped yet, the oldest received ${span(behind_s ?? 0)} ago.`;
-    if (!running && (behind_events ?? 0) > 0) return warn(`No shipper runs: ${late}`, START);
-    if ((behind_s ?? 0) > LATE_S)
-      return warn(`${late} ${error ?? ''}`.trimEnd(), 'Check the link to headquarters.');
+    const { shipped_seq } = view;
     const upTo = shipped_seq === null ? 'nothing has been shipped yet' : `shipped up to seq ${shipped_seq}`;
-    return ok(`Events are shipped to ${view.url}: ${upTo}.`);
+    return shipProblems(view)[0] ?? ok(`Events are shipped to ${view.url}: ${upTo}.`);
   },
 };
 

@@ -1,7 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { MIN_FREE_BYTES } from '../../base/limits.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { readVariables, showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
+import { parseSize } from '../options/optionParsers.ts';
 
 export const SERVICE = 'courtd.service';
 /** What `settingsOf` reads. */
@@ -54,6 +56,15 @@ export function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
 /** @param settings those of courtd.service. @returns whether this is its data directory. */
 export function servesData({ COURTD_DATA = UNIT_DATA }: Record<string, string>, data: string): boolean {
   return realPath(COURTD_DATA) === realPath(data);
+}
+
+/** @returns COURTD_MIN_FREE in bytes: its default where it is not set, or wrong, which is the configuration's to tell. */
+export function minFreeOf({ COURTD_MIN_FREE }: Readonly<Record<string, string>>): number {
+  try {
+    return COURTD_MIN_FREE === undefined ? MIN_FREE_BYTES : parseSize(COURTD_MIN_FREE);
+  } catch {
+    return MIN_FREE_BYTES;
+  }
 }
 
 /** @returns those that are courtd's, and not empty. */

@@ -1,5 +1,5 @@
-import { CLOCK_OFF_S } from '../../base/limits.ts';
-import { counted } from '../terminal/output.ts';
+import { counted } from '../../base/units.ts';
+import { THRESHOLDS } from '../../health/thresholds.ts';
 import type { Exchange } from './exchange.ts';
 import { endOf, fail, type Judgement, notSeen, pass, type Sending, type Traffic } from './traffic.ts';
 
@@ -63,7 +63,7 @@ export function trueEot({ exchanges }: Traffic): Judgement {
     }
   }
   const judged = [...clocks].filter(([, { requests }]) => requests >= CLOCK_REQUESTS);
-  const off = judged.find(([, { smallestMs }]) => Math.abs(smallestMs) > CLOCK_OFF_S * 1000);
+  const off = judged.find(([, { smallestMs }]) => Math.abs(smallestMs) > THRESHOLDS.clock_s * 1000);
   if (off !== undefined) {
     const [source, { smallestMs, shownBy }] = off;
     const by = `${(Math.abs(smallestMs) / 1000).toFixed(1)} s ${smallestMs > 0 ? 'behind' : 'ahead'}`;

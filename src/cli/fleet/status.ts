@@ -1,8 +1,8 @@
+import { shortAgo, shortSpan } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { type BoxRow, rank, readBoxes } from '../../fleet/boxes.ts';
 import { type JsonOption, printJson, printText, tableLine } from '../terminal/output.ts';
 import { type Canvas, canvasOf, cut, type Style, styled } from '../terminal/style.ts';
-import { shortAgo, shortSpan } from '../terminal/units.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 
 /** `courtd fleet status`: a line a box, the worst first. */

@@ -2,6 +2,7 @@ import readline from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
+import { bytesFor } from '../../base/units.ts';
 import { followDaemon } from '../../control/controlClient.ts';
 import { PRUNE_PATH, type PruneLine } from '../../control/pruneRoute.ts';
 import { readShipView } from '../../ship/feed/shipStatus.ts';
@@ -13,7 +14,6 @@ import { countExpired, type Pruned, type PruneProgress, PruneTally } from '../..
 import { openStoppedStore } from '../options/stoppedStore.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
-import { bytesFor } from '../terminal/units.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */

@@ -8,7 +8,10 @@ import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { importRoute } from '../../control/importRoute.ts';
 import { pruneRoute } from '../../control/pruneRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
-import { DiskSpaceMonitor } from '../../host/diskSpaceMonitor.ts';
+import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
+import { logProblem } from '../../health/logProblem.ts';
+import { certificateProblems } from '../../health/problems.ts';
+import { problem } from '../../health/rules.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { type Log, makeLog } from '../../host/log.ts';
 import type { LogLevel } from '../../host/logLevels.ts';
@@ -118,6 +121,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     store,
     telemetry,
     isFull: () => health.isFull,
+    minFreeBytes: options.minFree,
     damageReports: () => health.damageReports,
     certificateEndMs: () => certificate && Date.parse(certificate.validity.expires_at),
     shipping: () => shippingOf(store, options.data),
@@ -209,7 +213,7 @@ function shippingOf(store: Store, data: string): Promise<ShipView | undefined> {
 
 /** Warns that there is no token. @returns the timer that checks for one, until it has logged that there is one. */
 function warnOfMissingToken(store: Store, logger: Logger): NodeJS.Timeout {
-  logger.warn('there is no token, so every request is answered 401: make one with "courtd token rotate"');
+  logProblem(logger, problem('no_token'));
   const timer = setInterval(() => {
     if (!store.tokens.isOpen) return;
     clearInterval(timer);
@@ -240,16 +244,17 @@ function logPreviousDatabases(data: string, logger: Logger): void {
 
 /** @returns the line that `systemctl status` shows. */
 function status(store: Store, isFull: boolean): string {
-  if (isFull) return 'disk full: events are refused until there is room';
-  if (!store.tokens.isOpen)
-    return 'no token: every request is refused until you make one with "courtd token rotate"';
-  return 'listening';
+  const wrong = isFull ? problem('disk_full') : store.tokens.isOpen ? undefined : problem('no_token');
+  return wrong === undefined ? 'listening' : `${wrong.message} ${wrong.advice}`;
 }
 
 /** @throws {OperatorError} where its files cannot be used. */
 function certificateOf({ tlsCert, tlsKey }: ServeOptions, { logger }: Log): TlsCertificate | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  return new TlsCertificate({ cert: tlsCert, key: tlsKey }, logger);
+  return new TlsCertificate({ cert: tlsCert, key: tlsKey }, logger, (validity) => {
+    const [end] = certificateProblems({ certificate: validity }, Date.now());
+    if (end !== undefined) logProblem(logger, end, validity);
+  });
 }
 
 async function listen(
@@ -286,27 +291,20 @@ function storeEvents(log: Log, health: Health, data: string): StoreEvents {
   return {
     full: (error) => {
       health.isFull = true;
-      logger.error(
-        { code: sqliteCode(error) },
-        'the disk is full: events are refused with 503 until there is room',
-      );
+      logProblem(logger, problem('disk_full'), { code: sqliteCode(error) }, 'error');
     },
-    walLarge: (bytes) =>
-      logger.warn(
-        { wal_mib: mebibytes(bytes) },
-        'the write-ahead log keeps growing: another program has been reading the database for too long; stop that program',
-      ),
+    walLarge: (bytes) => logProblem(logger, problem('log_held', data, bytes), { wal_mib: mebibytes(bytes) }),
     walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
     upgrading: ({ doing, bytes, ...line }) =>
       logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
-    made: () => logger.warn({ data }, NEW_DATABASE),
+    made: () => logProblem(logger, problem('new_database', data, 0), { data }),
     healed: () => {
       health.isFull = false;
       logger.info('there is room on the disk again: events are stored');
     },
     damaged: (error) => {
       health.damageReports++;
-      logger.error({ code: sqliteCode(error) }, PART_DAMAGED);
+      logProblem(logger, problem('database_damaged'), { code: sqliteCode(error) }, 'error');
     },
     unexpected: (err) => logger.error({ err }, 'a bug in courtd: please report it'),
     fatal: (error) => die(log, error, reasonOf(error)),
@@ -325,13 +323,8 @@ function reasonOf(error: unknown): string {
   return failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED;
 }
 
-const NEW_DATABASE =
-  'there was no database, so a new, empty one was made: where this box is not new, is its disk mounted?';
 const DISK_FAILED =
   'the disk failed to read or write, so nothing can be guaranteed any more: check the disk, and start courtd again';
-const PART_DAMAGED =
-  'part of the database is damaged: requests that need it are refused with 503, all others are served; check the disk, keep a copy ' +
-  'of the database, and restore a backup';
 const DAMAGED =
   'the database is damaged, or the disk failed, so nothing can be guaranteed any more: check the disk, and start courtd again; ' +
   'if that does not help, keep a copy of the database and restore a backup';

@@ -1,8 +1,8 @@
 import { SOURCES_KNOWN } from '../../base/limits.ts';
 import { byName } from '../../base/visibleText.ts';
+import { findProblems } from '../../health/problems.ts';
 import { shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
-import { findProblems } from './problems.ts';
 import type { Status } from './statusJson.ts';
 import type { DaemonView, StoreView } from './views.ts';
 
@@ -23,7 +23,7 @@ const NO_RATES: Status['rates'] = {
 /** @param nowMs by the box's clock. */
 export function makeReport(view: DaemonView, store: StoreView, nowMs: number): StatusReport {
   const { daemon } = view;
-  const problems = findProblems(view, store, nowMs);
+  const problems = findProblems({ ...view, store }, nowMs);
   const sources = withUnheard(daemon?.sources ?? [], store);
   const isRunning = daemon !== undefined || view.hangs !== undefined;
   const worst = problems.some(({ level }) => level === 'fail') ? 'failing' : 'attention';

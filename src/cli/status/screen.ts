@@ -1,9 +1,8 @@
 import os from 'node:os';
-import type { StatusProblem } from '../../base/finding.ts';
+import { bytesFor, counted, shortAgo, shortSpan, span } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
-import { counted } from '../terminal/output.ts';
+import type { StatusProblem } from '../../health/finding.ts';
 import { type Canvas, cut, type Style, styled, wrap } from '../terminal/style.ts';
-import { bytesFor, shortAgo, shortSpan, span } from '../terminal/units.ts';
 import type { StatusReport } from './report.ts';
 import { drawSources, sourcesByUrgency } from './sources.ts';
 import type { Status } from './statusJson.ts';

@@ -1,8 +1,8 @@
-import { CLOCK_OFF_S } from '../../base/limits.ts';
+import { shortAgo, shortSpan } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
+import { isClockOff } from '../../health/problems.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import { type Canvas, cut, lengthOf, padded, type Style, sparkline, styled } from '../terminal/style.ts';
-import { shortAgo, shortSpan } from '../terminal/units.ts';
 import type { StatusReport } from './report.ts';
 
 const ZERO = '0.0s';
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column[] = [
     heading: 'CLOCK',
     isNumber: true,
     text: ({ clock_offset_s }) => signed(clock_offset_s),
-    style: ({ clock_offset_s }) => (Math.abs(clock_offset_s ?? 0) > CLOCK_OFF_S ? 'warn' : undefined),
+    style: ({ clock_offset_s }) => (isClockOff(clock_offset_s) ? 'warn' : undefined),
   },
   { heading: 'LATE95', isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p95) },
   {
@@ -61,7 +61,7 @@ const STYLES: Record<SourceReport['state'], Style | undefined> = {
 export function sourcesByUrgency({ sources }: StatusReport): SourceReport[] {
   const urgency = (source: SourceReport) =>
     (source.state === 'silent' ? 4 : 0) +
-    (Math.abs(source.clock_offset_s ?? 0) > CLOCK_OFF_S ? 2 : 0) +
+    (isClockOff(source.clock_offset_s) ? 2 : 0) +
     ((source.refused_last_day ?? 0) > 0 ? 1 : 0);
   return [...sources].sort((a, b) => urgency(b) - urgency(a));
 }

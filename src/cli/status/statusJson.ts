@@ -1,4 +1,4 @@
-import type { StatusProblem } from '../../base/finding.ts';
+import type { StatusProblem } from '../../health/finding.ts';
 import type { ShipStatus } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import type { RateReport } from '../../telemetry/telemetry.ts';

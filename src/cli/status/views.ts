@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
+import type { StoreFacts } from '../../health/facts.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
 import { readShipView, type ShipView } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
@@ -11,36 +12,28 @@ import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { freeBytes } from '../../store/directory/diskReserve.ts';
 import { newDatabaseAgeMs } from '../../store/directory/newDatabase.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
-import { type PruneSuggestion, suggestPrune } from '../../store/read/pruneSuggestion.ts';
+import { suggestPrune } from '../../store/read/pruneSuggestion.ts';
 import { type RecentSource, recentSources, summarizeStore } from '../../store/read/storeSummary.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import { listTokens, type TokenState, tokenState } from '../../store/tokens/tokens.ts';
-import { SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from '../checks/unitSettings.ts';
+import {
+  given,
+  minFreeOf,
+  SERVICE,
+  SETTINGS_PROPERTIES,
+  servesData,
+  settingsOf,
+} from '../checks/unitSettings.ts';
 import { hasFailed } from '../checks/units.ts';
 import { withDatabase } from '../options/withDatabase.ts';
 import { isoTime } from '../terminal/output.ts';
 import type { Status } from './statusJson.ts';
 
 /** What the data directory says, whether a daemon runs or not. */
-export interface StoreView {
-  readonly directory: string;
+export interface StoreView extends StoreFacts {
   readonly store: Status['store'];
-  readonly tokens: Status['tokens'];
-  /** Parts of it could not be read: what they would say is null. */
-  readonly isDamaged: boolean;
-  /** For how long there has been a new database, in milliseconds; undefined where it is not new. */
-  readonly newMs: number | undefined;
   readonly recent: readonly RecentSource[];
   readonly ship: ShipView;
-  /** The last runs of the nightly services, where courtd.service serves this data directory. */
-  readonly hasBackupFailed: boolean;
-  readonly hasPruneFailed: boolean;
-  /** What would make room; undefined where no prune does. */
-  readonly suggestion: PruneSuggestion | undefined;
-  /** Of earlier databases in the data directory. */
-  readonly previousBytes: number;
-  /** When the oldest event was received, in milliseconds since 1970-01-01T00:00:00Z. */
-  readonly oldestMs: number | undefined;
 }
 
 const UNKNOWN_SHIP: ShipView = {
@@ -76,7 +69,7 @@ export function hasDatabase(directory: string): boolean {
 
 /** @param before what it said before: its newest events are not looked through again. @throws {OperatorError} where it cannot be read. */
 export async function readStoreView(data: string, before?: StoreView): Promise<StoreView> {
-  const nightly = await askForNightly(data);
+  const units = await askForUnits(data);
   const nowMs = Date.now();
   let isDamaged = false;
   const unlessDamaged = async <Result>(part: () => Result | Promise<Result>): Promise<Result | undefined> => {
@@ -94,11 +87,14 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
     const states = tokens?.map((token) => tokenState(token, nowMs));
     const count = (wanted: TokenState) => states?.filter((state) => state === wanted).length ?? null;
     const recent = before?.recent ?? (await unlessDamaged(() => db && recentSources(db, nowMs))) ?? [];
-    const suggestion = before ? before.suggestion : await unlessDamaged(() => db && suggestPrune(db, nowMs));
+    const suggestion = before
+      ? before.room.suggestion
+      : await unlessDamaged(() => db && suggestPrune(db, nowMs));
     const settings = shipSettingsOf(process.env);
     const ship = (await unlessDamaged(() => db && readShipView(data, db, settings))) ?? UNKNOWN_SHIP;
     const { growthBytesPerDay = 0 } = summary ?? {};
     const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    const bytes = sizeOf(databaseFile(data));
     const free = freeBytes(data);
     const backupMs = lastBackupMs(data);
     return {
@@ -106,7 +102,7 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
       store: {
         events: summary?.events ?? null,
         sessions: summary?.sessions ?? null,
-        bytes: sizeOf(databaseFile(data)),
+        bytes,
         wal_bytes: sizeOf(`${databaseFile(data)}-wal`),
         free_bytes: free,
         days_left: growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null,
@@ -117,9 +113,8 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
       newMs: newDatabaseAgeMs(data, nowMs),
       recent,
       ship,
-      ...nightly,
-      suggestion,
-      previousBytes: previousDatabases(data).bytes,
+      ...units,
+      room: { suggestion, bytes, previousBytes: previousDatabases(data).bytes },
       oldestMs: summary?.oldestMs,
     };
   };
@@ -128,12 +123,20 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
   return view ?? (await read());
 }
 
-async function askForNightly(data: string): Promise<Pick<StoreView, 'hasBackupFailed' | 'hasPruneFailed'>> {
+/** Where courtd.service serves this data directory: how its nightly services ended, and its settings. */
+async function askForUnits(
+  data: string,
+): Promise<Pick<StoreView, 'hasBackupFailed' | 'hasPruneFailed' | 'minFreeBytes'>> {
   const units = [SERVICE, 'courtd-backup.service', 'courtd-prune.service'];
   const shown = await showUnits(units, [...SETTINGS_PROPERTIES, 'Result']);
-  const isServed = shown !== undefined && servesData(settingsOf(shown[0]!), data);
-  const [, backup, prune] = isServed ? shown.map(({ Result = 'success' }) => hasFailed(Result)) : [];
-  return { hasBackupFailed: backup ?? false, hasPruneFailed: prune ?? false };
+  const settings = shown && settingsOf(shown[0]!);
+  const isServed = settings !== undefined && servesData(settings, data);
+  const [, backup, prune] = isServed ? shown!.map(({ Result = 'success' }) => hasFailed(Result)) : [];
+  return {
+    hasBackupFailed: backup ?? false,
+    hasPruneFailed: prune ?? false,
+    minFreeBytes: minFreeOf(isServed ? settings : given(process.env)),
+  };
 }
 
 /** Read the store first: that is where root becomes the owner of the directory. @throws {OperatorError} where the socket is closed to this user. */

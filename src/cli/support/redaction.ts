@@ -10,6 +10,7 @@ const TEXTS = [
   'level',
   'time',
   'msg',
+  'problem',
   'request_id',
   'client',
   'code',

@@ -12,7 +12,6 @@ import { readRejections } from '../../store/rejections/storedRejections.ts';
 import { tokenState } from '../../store/tokens/tokens.ts';
 import { runChecks } from '../checks/allChecks.ts';
 import { type Box, type BoxOptions, inspectBox } from '../checks/box.ts';
-import { readIfThere } from '../checks/check.ts';
 import { SERVICE } from '../checks/unitSettings.ts';
 import { knownVariables } from '../options/environmentVariables.ts';
 import { withDatabase } from '../options/withDatabase.ts';
@@ -56,13 +55,21 @@ export async function support(
 }
 
 function versions(program: Command): string[] {
-  const release = /^PRETTY_NAME="?(.*?)"?$/m.exec(readIfThere('/etc/os-release') ?? '')?.[1] ?? 'unknown';
+  const release = /^PRETTY_NAME="?(.*?)"?$/m.exec(readOsRelease())?.[1] ?? 'unknown';
   return [
     `courtd ${program.version()}`,
     `node ${process.version}`,
     `system ${release}, ${os.type()} ${os.release()} ${os.arch()}`,
     `processors ${os.cpus().length}, memory ${Math.round(os.totalmem() / 1024 ** 2)} MiB, up for ${Math.round(os.uptime() / 3600)} h`,
   ];
+}
+
+function readOsRelease(): string {
+  try {
+    return fs.readFileSync('/etc/os-release', 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** A variable that courtd does not know may hold anything, COURTD_TOKEN holds a token, and a URL may hold a password. */

@@ -1,5 +1,5 @@
-import type { CheckResult, Level } from '../../base/finding.ts';
 import { visible } from '../../base/visibleText.ts';
+import type { CheckResult, Level } from '../../health/finding.ts';
 import { counted } from './output.ts';
 import { canvasOf, styled, wrap } from './style.ts';
 

@@ -3,6 +3,8 @@ import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
 
+export { counted } from '../../base/units.ts';
+
 /**
  * Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. Nobody else
  * writes to them, so that no name, sentence or answer reaches a terminal unescaped, wherever it comes from: a camera, a database
@@ -101,11 +103,6 @@ export function printPairs(pairs: readonly (readonly [label: string, value: stri
 /** @returns an ISO 8601 time in UTC; null for null. */
 export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
-}
-
-/** @returns a count with its noun: "1 event", "2 events". */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The progress of long work, on standard error where that is a terminal. */

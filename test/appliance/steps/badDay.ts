@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CheckResult, StatusProblem } from '../../../src/base/finding.ts';
 import type { Status } from '../../../src/cli/status/statusJson.ts';
 import type { RejectionReport } from '../../../src/control/rejectionRoutes.ts';
+import type { CheckResult, StatusProblem } from '../../../src/health/finding.ts';
 import type { Box } from '../box.ts';
 import { Playing } from '../playing.ts';
 import { Venue } from '../venue.ts';

@@ -39,3 +39,8 @@ export function bytesFor(bytes: number): string {
   for (; size >= 1024 && at < units.length - 1; at++) size /= 1024;
   return at === 0 ? `${size} B` : `${size.toFixed(1)} ${units[at]}`;
 }
+
+/** @returns a count with its noun: "1 event", "2 events". */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,6 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
+import { logProblem } from './logProblem.ts';
+import { problem } from './rules.ts';
 
 const DISK_CHECK_MS = 30_000;
 /** Hysteresis: percent of the floor that must be free above it, before the log says that there is room again. */
@@ -48,16 +50,15 @@ export class DiskSpaceMonitor {
     const isLow = freeBytes < this.#floorBytes + slackBytes;
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
+    const minFreeBytes = this.#floorBytes;
     const line = {
       free_mib: Math.floor(freeBytes / 1024 ** 2),
-      floor_mib: Math.floor(this.#floorBytes / 1024 ** 2),
+      floor_mib: Math.floor(minFreeBytes / 1024 ** 2),
     };
     if (!isLow) return this.#log.info(line, 'there is room on the disk again');
     const { names, bytes } = previousDatabases(this.#directory);
     const old = names.length === 0 ? {} : { may_go: names, may_go_mib: Math.floor(bytes / 1024 ** 2) };
-    this.#log.warn(
-      { ...line, ...old },
-      'the disk is filling up: free some space, or events will be refused when it is full',
-    );
+    const low = problem('disk_low', { freeBytes, minFreeBytes, days: null, room: undefined });
+    logProblem(this.#log, low, { ...line, ...old });
   }
 }

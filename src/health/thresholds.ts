@@ -1,0 +1,37 @@
+import { MIN_FREE_BYTES, WAL_MAX_BYTES, WAL_WARN_BYTES } from '../base/limits.ts';
+
+const HOUR_S = 3_600;
+const DAY_S = 86_400;
+
+/**
+ * From where on something is wrong with a box: for `courtd status` and `check`, the log, and the alert rules
+ * (systemd/courtd.rules.yml) alike.
+ */
+export const THRESHOLDS = {
+  /**
+   * Age in seconds of the newest backup. One is made each night: after two days more than one has been missed, and two days of
+   * play are on a single disk. A box that is off at night makes up for it when it is on.
+   */
+  backup_s: 2 * DAY_S,
+  /** Bytes of free space, unless `--min-free` says otherwise. */
+  free_bytes: MIN_FREE_BYTES,
+  /** Days until the disk is full at the present rate: time to buy a larger one. */
+  filling_days: 14,
+  /** Bytes of the write-ahead log at which a reader has held it for too long, and at which events are refused. */
+  log_bytes: { held: WAL_WARN_BYTES, refused: WAL_MAX_BYTES },
+  /** Days of validity that the TLS certificate has left: a venue's certificate is renewed by hand, by somebody who has to come. */
+  certificate_days: 30,
+  /** Seconds by which a camera's clock may differ from the box's. Clocks that differ from each other by less are off alike. */
+  clock_s: 2,
+  /**
+   * Seconds since the oldest event was received that headquarters does not have. A line that is down for an evening is nobody's
+   * work: the box keeps its events, and catches up by itself.
+   */
+  ship_behind_s: 6 * HOUR_S,
+  /** The same while no shipper runs, which does not mend itself: a restart takes less. */
+  ship_stopped_s: 300,
+  /** Seconds: a camera without a valid token tries every half minute. One that was served since, and has not tried for so long, has its token. */
+  token_s: 600,
+  /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
+  rate_limited: 100,
+} as const;

@@ -1,0 +1,209 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import type { BoxFacts } from '../../src/health/facts.ts';
+import type { StatusProblem } from '../../src/health/finding.ts';
+import { findProblems } from '../../src/health/problems.ts';
+import { RULES, roomAdvice } from '../../src/health/rules.ts';
+import { THRESHOLDS } from '../../src/health/thresholds.ts';
+import type { RefusalReport } from '../../src/telemetry/refusalBook.ts';
+import type { SourceReport } from '../../src/telemetry/sourceTable.ts';
+import { ROOT, tableBelow } from '../harness/documents.ts';
+
+/** What is wrong with a box is decided once, and documents and alert rules say the same. */
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const GIB = 1024 ** 3;
+const HOUR_S = 3_600;
+const DAY_S = 24 * HOUR_S;
+const ago = (seconds: number) => new Date(NOW - seconds * 1_000).toISOString();
+
+/** A box that is well, but what is given is otherwise. */
+function box(
+  daemon: Partial<NonNullable<BoxFacts['daemon']>> | undefined,
+  { store = {}, ship = {}, ...facts }: Record<string, unknown> & { store?: object; ship?: object } = {},
+): BoxFacts {
+  return {
+    daemon: daemon && {
+      sources: [],
+      refusals: [],
+      certificate: null,
+      is_full: false,
+      damage_reports: 0,
+      min_free_bytes: THRESHOLDS.free_bytes,
+      ...daemon,
+    },
+    hangs: undefined,
+    store: {
+      directory: '/var/lib/courtd',
+      store: { wal_bytes: 0, free_bytes: 100 * GIB, days_left: null, last_backup_at: ago(60), ...store },
+      minFreeBytes: THRESHOLDS.free_bytes,
+      room: { suggestion: undefined, bytes: 0, previousBytes: 0 },
+      tokens: { active: 1, retiring: 0 },
+      isDamaged: false,
+      newMs: undefined,
+      hasPruneFailed: false,
+      hasBackupFailed: false,
+      oldestMs: NOW - 100 * DAY_S * 1_000,
+      ship: { isSetUp: true, running: true, state: 'current', error: null, behind_s: 0, ...ship },
+      ...facts,
+    },
+  };
+}
+
+const find = (facts: BoxFacts) => findProblems(facts, NOW);
+const codes = (facts: BoxFacts) => find(facts).map(({ code }) => code);
+
+const camera = {
+  source: 'cam',
+  court_id: 'court-1',
+  client: '10.0.7.31',
+  state: 'sending',
+  quiet_s: 1,
+  clock_offset_s: 0,
+  odd_fields: [] as string[],
+} as unknown as SourceReport;
+const refusal = { code: 'invalid_event', client: '10.0.7.31', source: 'cam', requests: 1, error: 'Wrong.' };
+const refused = (more: object) => ({ refusals: [{ ...refusal, ago_s: 1, ...more } as RefusalReport] });
+const cameras = (more: object) => ({ sources: [camera, { ...camera, source: 'other', ...more }] });
+const until = (from: string, to: string) => ({ certificate: { valid_from: from, expires_at: to } });
+
+/** Just beyond each threshold, and just within it. */
+const CASES: readonly (readonly [code: keyof typeof RULES, wrong: BoxFacts, right?: BoxFacts])[] = [
+  ['daemon_stopped', box(undefined)],
+  ['daemon_hangs', { ...box(undefined), hangs: { message: 'It has not answered for 5 s.' } }],
+  ['database_damaged', box({ damage_reports: 1 })],
+  ['database_damaged', box({}, { isDamaged: true })],
+  ['new_database', box({}, { newMs: 1_000 })],
+  [
+    'no_token',
+    box({}, { tokens: { active: 0, retiring: 0 } }),
+    box({}, { tokens: { active: 0, retiring: 1 } }),
+  ],
+  ['source_silent', box(cameras({ state: 'silent' })), box(cameras({ state: 'resting' }))],
+  [
+    'token_refused',
+    box(refused({ code: 'unauthorized', is_over: true, ago_s: 600 })),
+    box(refused({ code: 'unauthorized', is_over: true, ago_s: 601 })),
+  ],
+  ['refused', box(refused({})), box(refused({ code: 'overloaded' }))],
+  [
+    'refused',
+    box(refused({ code: 'rate_limited', requests: 100 })),
+    box(refused({ code: 'rate_limited', requests: 99 })),
+  ],
+  ['clock_off', box(cameras({ clock_offset_s: -2.1 })), box(cameras({ clock_offset_s: 2 }))],
+  ['odd_payload', box(cameras({ odd_fields: ['kmh as text'] }))],
+  ['certificate_expired', box(until(ago(DAY_S), ago(0))), box(until(ago(DAY_S), ago(-31 * DAY_S)))],
+  ['certificate_not_yet_valid', box(until(ago(-1), ago(-99 * DAY_S))), box(until(ago(0), ago(-99 * DAY_S)))],
+  [
+    'certificate_expires',
+    box(until(ago(DAY_S), ago(-30 * DAY_S))),
+    box(until(ago(DAY_S), ago(-30 * DAY_S - 1))),
+  ],
+  ['disk_full', box({ is_full: true }), box({ min_free_bytes: 0 }, { store: { free_bytes: 0 } })],
+  ['disk_low', box({}, { store: { free_bytes: GIB - 1 } }), box({}, { store: { free_bytes: GIB } })],
+  [
+    'disk_low',
+    box({ min_free_bytes: 200 * GIB }),
+    box({ min_free_bytes: 1 }, { store: { free_bytes: 2 }, minFreeBytes: GIB }),
+  ],
+  ['disk_filling', box({}, { store: { days_left: 13 } }), box({}, { store: { days_left: 14 } })],
+  ['log_held', box({}, { store: { wal_bytes: GIB / 4 + 1 } }), box({}, { store: { wal_bytes: GIB / 4 } })],
+  ['prune_failed', box({}, { hasPruneFailed: true })],
+  ['backup_failed', box({}, { hasBackupFailed: true })],
+  [
+    'no_backup',
+    box({}, { store: { last_backup_at: ago(2 * DAY_S + 1) } }),
+    box({}, { store: { last_backup_at: ago(2 * DAY_S) } }),
+  ],
+  [
+    'no_backup',
+    box({}, { store: { last_backup_at: null } }),
+    box({}, { store: { last_backup_at: null }, oldestMs: NOW - 2 * DAY_S * 1_000 }),
+  ],
+  [
+    'ship_fenced',
+    box({}, { ship: { state: 'fenced' } }),
+    box({}, { ship: { isSetUp: false, state: 'fenced' } }),
+  ],
+  ['ship_refused', box({}, { ship: { state: 'refused', error: 'No such box.' } })],
+  [
+    'ship_stopped',
+    box({}, { ship: { running: false, behind_s: 301 } }),
+    box({}, { ship: { running: false, behind_s: 300 } }),
+  ],
+  [
+    'ship_behind',
+    box({}, { ship: { behind_s: 6 * HOUR_S + 1 } }),
+    box({}, { ship: { behind_s: 6 * HOUR_S } }),
+  ],
+];
+
+t.test('each rule applies beyond its threshold, and not before', (t) => {
+  t.strictSame(codes(box({})), [], 'a box that is well');
+  for (const [code, wrong, right] of CASES) {
+    t.strictSame(codes(wrong), [code]);
+    const [found] = find(wrong);
+    t.match(found, { message: /^\S.*[.?]$/, advice: /^\S.*\.$/ }, code);
+    if (right !== undefined) t.strictSame(codes(right), [], `${code}: within it`);
+  }
+  t.strictSame(new Set(CASES.map(([code]) => code)), new Set(Object.keys(RULES)), 'every rule is tried');
+  t.end();
+});
+
+t.test('the table of systemd/STATUS.md has every code, with its level', (t) => {
+  const told = new Map<string, string>();
+  for (const [names = '', level = ''] of tableBelow('systemd/STATUS.md', '## What it finds')) {
+    for (const name of names.replaceAll('`', '').split(', ')) told.set(name, level);
+  }
+  const levels = (all: readonly StatusProblem[]) => all.map(({ code, level }) => [code, level] as const);
+  const found = new Map<string, string>(levels(CASES.flatMap(([, wrong]) => find(wrong))));
+  t.match(find(box(refused({ code: 'internal_error' }))), [{ code: 'refused', level: 'fail' }]);
+  found.set('refused', "warn; fail for a bug of courtd's");
+  t.strictSame([...told].sort(), [...found].sort());
+  t.end();
+});
+
+const ALERTS: Readonly<Record<string, string>> = {
+  source_silent: 'courtd_source_silent == 1',
+  clock_off: `abs(courtd_source_clock_offset_seconds) > ${THRESHOLDS.clock_s}`,
+  no_token: 'courtd_token_valid == 0',
+  disk_full: 'courtd_disk_full == 1',
+  disk_low: 'courtd_disk_free_bytes < courtd_disk_min_free_bytes',
+  disk_filling: `predict_linear(courtd_disk_free_bytes[1d], ${THRESHOLDS.filling_days} * ${DAY_S}) < 0`,
+  log_held: `courtd_wal_bytes > ${THRESHOLDS.log_bytes.held / 2 ** 20} * 2 ^ 20`,
+  database_damaged: 'increase(courtd_damage_reports_total[1h]) > 0',
+  no_backup: `time() - courtd_last_backup_timestamp_seconds > ${THRESHOLDS.backup_s / DAY_S} * ${DAY_S}`,
+  certificate_expires: `courtd_certificate_expiry_timestamp_seconds - time() < ${THRESHOLDS.certificate_days} * ${DAY_S}`,
+  ship_behind: `courtd_ship_behind_seconds > ${THRESHOLDS.ship_behind_s / HOUR_S} * ${HOUR_S}`,
+  rate_limited: `sum by (instance) (increase(courtd_requests_total{code="rate_limited"}[1d])) > ${THRESHOLDS.rate_limited}`,
+};
+
+t.test('the alert rules have the thresholds of status', (t) => {
+  const text = fs.readFileSync(path.join(ROOT, 'systemd/courtd.rules.yml'), 'utf8');
+  const exprs = [...text.matchAll(/^ {8}expr: (.*)$/gm)].map(([, expr]) => expr!);
+  for (const [code, expr] of Object.entries(ALERTS)) t.ok(exprs.includes(expr), `${code}: ${expr}`);
+  const never = new RegExp(`alert: CourtdNeverBackedUp\\n.*\\n +for: ${THRESHOLDS.backup_s / DAY_S}d\\n`);
+  t.match(text, never);
+  t.end();
+});
+
+t.test('the dashboard turns red where status warns', (t) => {
+  const text = fs.readFileSync(path.join(ROOT, 'systemd/grafana/courtd.json'), 'utf8');
+  for (const value of [THRESHOLDS.backup_s, THRESHOLDS.free_bytes]) t.match(text, `"value": ${value}`);
+  t.end();
+});
+
+t.test('what would make room, and how much, by what is there', (t) => {
+  const old = { olderThan: '30d', bytes: 2 * GIB, positionBytes: 1.5 * GIB };
+  const about = (suggestion: typeof old | undefined, bytes = 4 * GIB, previousBytes = 0) =>
+    roomAdvice({ suggestion, bytes, previousBytes });
+  t.match(about(old), /^Make room: "sudo courtd prune --older-than 30d" frees about 2\.0 GiB; /);
+  t.match(about(old), '"--type PLAYER_POSITION" besides, about 1.5 GiB');
+  t.notMatch(about({ ...old, positionBytes: 0 }), 'PLAYER_POSITION');
+  t.match(about(old, 4 * GIB, GIB), /^Earlier databases take 1\.0 GiB: remove .* prune --older-than 30d/);
+  t.match(about(undefined), 'of the last hour');
+  t.match(about(old, 1024), /^The events take 1\.0 KiB only: something else fills the disk /);
+  t.end();
+});
