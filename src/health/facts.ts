@@ -31,7 +31,7 @@ interface OtherFacts {
   readonly isDamaged: boolean;
   /** For how long there has been a new database, in milliseconds; undefined where it is not new. */
   readonly newMs: number | undefined;
-  readonly ship: ShipFacts;
+  readonly ship: ShipFacts | undefined;
 }
 
 export interface DiskFacts {

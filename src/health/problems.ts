@@ -44,7 +44,7 @@ export function findProblems({ daemon, hangs, store }: BoxFacts, nowMs: number):
     ...(daemon === undefined ? [] : [...sourceProblems(daemon), ...certificateProblems(daemon, nowMs)]),
     ...diskProblems(store, daemon),
     ...backupProblems(store, nowMs),
-    ...shipProblems(store.ship),
+    ...(store.ship === undefined ? [] : shipProblems(store.ship)),
   ];
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
 }

@@ -1,6 +1,7 @@
 import { constants, rmSync, statSync } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { RESERVE_BYTES } from '../../base/limits.ts';
 import { bytesFor } from '../../base/units.ts';
 import { ok, type StatusProblem, warn } from '../../health/finding.ts';
 import { diskProblems } from '../../health/problems.ts';
@@ -25,7 +26,8 @@ export const disk: Check = {
     const { bavail, bsize } = await fs.statfs(box.data);
     const free = bavail * bsize;
     const room = await aboutRoom(box, free);
-    if (room.some(({ level }) => level === 'fail')) return together(room, room[0]!);
+    // What is left then is for events, and for a prune.
+    if (free < RESERVE_BYTES) return together(room, ok(`${bytesFor(free)} free.`));
     const ms = await syncTime(box.data);
     const [time, rate] = [ms < 10 ? ms.toFixed(1) : ms.toFixed(0), Math.max(1, Math.round(1000 / ms))];
     const told = `this disk takes ${time} ms a sync: at most about ${rate} commits a second`;

@@ -40,7 +40,7 @@ export function makeReport(view: DaemonView, store: StoreView, nowMs: number): S
     store: store.store,
     tokens: store.tokens,
     rates: daemon?.rates ?? NO_RATES,
-    ship: store.ship.isSetUp ? shipStatusOf(store.ship) : null,
+    ship: store.ship?.isSetUp ? shipStatusOf(store.ship) : null,
     sources: sources.map(({ quiet_s: _quiet, last_hour: _hour, odd_fields: _odd, ...source }) => source),
   };
   return { status, sources };

@@ -33,23 +33,8 @@ import type { Status } from './statusJson.ts';
 export interface StoreView extends StoreFacts {
   readonly store: Status['store'];
   readonly recent: readonly RecentSource[];
-  readonly ship: ShipView;
+  readonly ship: ShipView | undefined;
 }
-
-const UNKNOWN_SHIP: ShipView = {
-  running: false,
-  isSetUp: false,
-  box: null,
-  epoch: null,
-  url: null,
-  state: 'off',
-  shipped_seq: null,
-  newest_seq: null,
-  behind_events: null,
-  behind_s: null,
-  last_ack_at: null,
-  error: null,
-};
 
 /** What the daemon says: undefined where none runs, and why where it does not answer. */
 export interface DaemonView {
@@ -91,7 +76,7 @@ export async function readStoreView(data: string, before?: StoreView): Promise<S
       ? before.room.suggestion
       : await unlessDamaged(() => db && suggestPrune(db, nowMs));
     const settings = shipSettingsOf(process.env);
-    const ship = (await unlessDamaged(() => db && readShipView(data, db, settings))) ?? UNKNOWN_SHIP;
+    const ship = await unlessDamaged(() => db && readShipView(data, db, settings));
     const { growthBytesPerDay = 0 } = summary ?? {};
     const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     const bytes = sizeOf(databaseFile(data));

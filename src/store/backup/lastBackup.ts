@@ -29,6 +29,6 @@ export function noteBackup(directory: string, ms: number): void {
   try {
     overwritePrivate(noteFile(directory), `${new Date(ms).toISOString()}\n`);
   } catch {
-    // Status then asks for another one within a week.
+    // Status then asks for another one within two days.
   }
 }
