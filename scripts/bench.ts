@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Command, Option } from 'commander';
+import { counted } from '../src/base/units.ts';
 import { integer } from '../src/cli/options/optionParsers.ts';
 import { say } from '../src/cli/terminal/output.ts';
-import { counted } from '../src/base/units.ts';
 import { atMost } from './bench/bars.ts';
 import { Child } from './bench/child.ts';
 import { hasWrk } from './bench/clients/wrk.ts';
