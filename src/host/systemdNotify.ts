@@ -96,10 +96,17 @@ export class SystemdNotifier {
     return this.#send(...this.#statusLine(oneLine(sentence)));
   }
 
-  /** Stops the watchdog's pings: from now on systemd enforces TimeoutStopSec= instead. */
-  stopping(): void {
+  /**
+   * Stops the watchdog's pings: from now on systemd enforces TimeoutStopSec= instead. Resolves when systemd has that, or does not
+   * take it at once.
+   */
+  async stopping(): Promise<void> {
     this.#stopTimers();
-    void this.#send('STOPPING=1', ...this.#statusLine('stopping: requests in progress are answered first'));
+    const sent = this.#send(
+      'STOPPING=1',
+      ...this.#statusLine('stopping: requests in progress are answered first'),
+    );
+    await Promise.race([sent, sleep(REFRESH_MS)]);
   }
 
   /** Pings the watchdog only while the store answers: a timer alone would prove that timers work. */

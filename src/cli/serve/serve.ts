@@ -161,7 +161,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   );
   const stop = async (signal: NodeJS.Signals) => {
     logger.info({ signal }, 'stopping: requests in progress are answered first');
-    notifier.stopping();
+    const told = notifier.stopping();
     clearInterval(tokenTimer);
     await server?.close();
     await control.close();
@@ -171,6 +171,8 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     disk.stop();
     certificate?.stop();
     accessLog.stop();
+    // A message behind another one would otherwise end with this process.
+    await told;
     logger.info('stopped');
     log.exit(0);
   };
