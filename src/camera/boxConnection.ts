@@ -12,21 +12,27 @@ const LOST: Answer = { status: 0, retryAfter: '', body: '' };
 /** A keep-alive connection to a box, which carries one request at a time. */
 export class BoxConnection {
   readonly #agent: Agent;
-  readonly #endpoint: URL;
+  readonly #target: object;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param box its address, such as http://10.0.0.5:4000. */
-  constructor(box: URL, token: string) {
-    this.#endpoint = new URL('/v1/events', box);
-    const { Agent: KeptConnections } = this.#endpoint.protocol === 'https:' ? https : http;
+  /**
+   * @param box its address, such as http://10.0.0.5:4000, or the name of a socket on this machine.
+   * @param token not for such a socket: its mode says who may send.
+   */
+  constructor(box: URL | string, token?: string) {
+    const isLocal = typeof box === 'string';
+    const endpoint = new URL('/v1/events', isLocal ? 'http://localhost' : box);
+    const { Agent: KeptConnections } = endpoint.protocol === 'https:' ? https : http;
     this.#agent = new KeptConnections({ keepAlive: true, maxSockets: 1 });
-    this.#headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    this.#target = { ...urlToHttpOptions(endpoint), ...(isLocal && { socketPath: box }) };
+    const authorization = token !== undefined && { Authorization: `Bearer ${token}` };
+    this.#headers = { ...authorization, 'Content-Type': 'application/json' };
   }
 
   /** Sends a request once. Never throws: any failure counts as no complete answer (status 0). */
   async post(body: Buffer, signal?: AbortSignal): Promise<Answer> {
     const options = {
-      ...urlToHttpOptions(this.#endpoint),
+      ...this.#target,
       method: 'POST',
       agent: this.#agent,
       headers: { ...this.#headers, 'Content-Length': body.length },
@@ -34,7 +40,8 @@ export class BoxConnection {
     };
     try {
       const { status, headers, body: text } = await requestAnswer(options, body, LIMITS);
-      return { status, retryAfter: headers['retry-after'] ?? '', body: text };
+      const conflicts = Number(headers['courtd-conflicts'] ?? 0);
+      return { status, retryAfter: headers['retry-after'] ?? '', body: text, conflicts };
     } catch {
       return LOST;
     }

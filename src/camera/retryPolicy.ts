@@ -9,6 +9,8 @@ export interface Answer {
   /** As it was sent; empty where there was none. */
   readonly retryAfter: string;
   readonly body: string;
+  /** How many of the duplicates have other content than what is stored. */
+  readonly conflicts?: number;
 }
 
 /** `why` is for people: the status, and the box's sentence where there is one. */

@@ -20,32 +20,21 @@ const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
  * @returns the answer as a value; undefined where no daemon runs.
  * @throws {OperatorError} where the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
  */
-export async function askDaemon<Answer>(
-  directory: string,
-  path: string,
-  method: 'GET' | 'POST' = 'GET',
-  body?: Buffer,
-): Promise<Answer | undefined> {
+export async function askDaemon<Answer>(directory: string, path: string): Promise<Answer | undefined> {
   const socketPath = controlFile(directory);
   checkSocketFile(socketPath);
   let answer: HttpAnswer;
   try {
-    answer = await requestAnswer(
-      { socketPath, path, method, agent: false, timeout: ANSWER_MS },
-      body,
-      LIMITS,
-    );
+    answer = await requestAnswer({ socketPath, path, agent: false, timeout: ANSWER_MS }, undefined, LIMITS);
   } catch (error) {
     return explainFailure(error, directory) || undefined;
   }
-  if (answer.status === 200) {
-    try {
-      return JSON.parse(answer.body);
-    } catch {
-      throw notTheDaemon(socketPath);
-    }
+  if (answer.status !== 200) throw unknownAnswer(directory, answer.status);
+  try {
+    return JSON.parse(answer.body);
+  } catch {
+    throw notTheDaemon(socketPath);
   }
-  throw unknownAnswer(directory, answer.status);
 }
 
 /** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
@@ -66,7 +55,8 @@ function notTheDaemon(socketPath: string): OperatorError {
   );
 }
 
-function unknownAnswer(directory: string, status: number | undefined): OperatorError {
+/** The daemon has no such request. */
+export function unknownAnswer(directory: string, status: number | undefined): OperatorError {
   return new OperatorError(
     `The daemon of ${directory} does not know this (${status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
   );

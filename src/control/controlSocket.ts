@@ -27,7 +27,7 @@ export function checkSocketFile(file: string): fs.Stats | undefined {
   if (stat === undefined || stat.isSocket()) return stat;
   const what = stat.isSymbolicLink() ? 'a link' : stat.isDirectory() ? 'a directory' : 'no socket';
   throw new OperatorError(
-    `${file} is ${what}, and none of courtd's: remove it ("sudo rm -r ${file}"); the daemon then makes its own within a few seconds.`,
+    `${file} is ${what}, and none of courtd's: remove it ("sudo rm -r ${file}"), and restart courtd ("sudo systemctl restart courtd").`,
   );
 }
 

@@ -106,7 +106,8 @@ export class IngestHandler {
     const known = { ...redactFields({ ...camera }, token), ...told.logFields };
     const refused = { id, client, problem: told, camera: known, body, token };
     this.#context.accessLog.rejected(info, refused);
-    this.#context.telemetry.refused(refused);
+    // An import tells whoever runs it, who still has the file.
+    if (!connection.isLocal) this.#context.telemetry.refused(refused);
   }
 
   /**
@@ -150,7 +151,8 @@ export class IngestHandler {
       if (first !== undefined)
         info.camera = { source: first.source, court_id: first.courtId, events: events.length };
       const counts = first === undefined ? NO_EVENTS : await append(events);
-      telemetry.stored(info.client, events, counts, received);
+      if (connection.isLocal) telemetry.imported(events, counts);
+      else telemetry.stored(info.client, events, counts, received);
       return counts;
     } finally {
       permit.release();

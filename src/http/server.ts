@@ -109,6 +109,12 @@ export class CourtServer {
     throw Object.assign(new Error('not a TCP socket'), { code: 'EINVAL' });
   }
 
+  /** Serves a request that came over `control.sock` as any other; whoever may open that file needs no token. */
+  serveLocal(req: PacedRequest, res: ServerResponse): void {
+    const connection = this.#connections.get(req.socket) ?? this.#connections.addLocal(req.socket);
+    connection.receive(req, res, () => void this.#ingest.handle(connection, req, res));
+  }
+
   /**
    * Graceful shutdown: accepts no new connections, drains the open ones (each response says `Connection: close`) and closes idle
    * ones. Connections in the backlog of an inherited socket are left to the next process.

@@ -62,6 +62,11 @@ export class Telemetry {
     this.totals.accepted(events, copies);
   }
 
+  /** Counts what was imported, in the totals alone: no camera has sent it now, to be silent or late afterwards. */
+  imported(events: readonly CourtEvent[], { copies }: Counts): void {
+    this.totals.accepted(events, copies);
+  }
+
   refused(request: RefusedRequest): void {
     const at = performance.now();
     this.refusals.add(request, Date.now(), at);

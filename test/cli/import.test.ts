@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import zlib from 'node:zlib';
 import t from 'tap';
 import { BODY_BYTES } from '../../src/base/limits.ts';
 import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -161,5 +162,49 @@ t.test(
         stderr: /larger:1: the line is longer than 8388608 bytes: no event may be so large/,
       });
     }
+  },
+);
+
+t.test('a box that takes little in one request gets a file in smaller ones', async (t) => {
+  const box = await Daemon.start(t, ['--body-limit', '2000']);
+  const [small, large] = [event(), event({ payload: { note: 'x'.repeat(2_000) } })];
+  const lines = [...events(250), small, large].map((one) => JSON.stringify(one));
+  t.match(await box.command('import', file('many', lines.slice(0, -1))), {
+    status: 0,
+    stderr: '251 events of 1 file: 251 accepted, 0 duplicates.\n',
+  });
+  t.match(await box.command('import', file('one', lines.slice(-1))), {
+    status: 1,
+    stderr: /one:1: the line is \d+ bytes long; the limit is 2000 bytes/,
+  });
+  t.equal((await box.exported('session-1')).length, 251);
+});
+
+t.test(
+  'over a slow pipe, packed, with a daemon that comes back with another rule: the line that breaks it',
+  async (t) => {
+    const box = await Daemon.start(t);
+    const lines = [...events(120), ...events(2, { venue_id: 'other' }), ...events(30)].map((one) =>
+      Buffer.from(`${JSON.stringify(one)}\n`),
+    );
+    const options = { env: cleanEnvironment() };
+    const child = execFile(BIN, ['import', '-', '--data', box.data], options, () => {});
+    let told = '';
+    child.stderr!.on('data', (text) => {
+      told += text;
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    const packed = zlib.createGzip();
+    packed.pipe(child.stdin!);
+    packed.write(Buffer.concat(lines.slice(0, 101)));
+    packed.flush();
+    await box.logged('first events from this client');
+    await box.stop();
+    await Daemon.run(t, box.data, box.token, ['--venue', 'venue-1']);
+    packed.end(Buffer.concat(lines.slice(101)));
+    await ended;
+    t.match(told, /^-:121: the event is invalid: venue_id must be "venue-1", the venue of this box/);
+    t.match(told, /-: Its events up to line 100 are stored\./);
+    t.match(told, /100 events of 1 file: 100 accepted, 0 duplicates\./);
   },
 );

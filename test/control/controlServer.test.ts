@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { askDaemon } from '../../src/control/controlClient.ts';
-import { answerJson, CONNECTIONS, ControlServer } from '../../src/control/controlServer.ts';
+import { answerJson, ControlServer } from '../../src/control/controlServer.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 
 /** What is said on `control.sock` by those who are no commands of courtd. */
@@ -23,7 +23,6 @@ async function serve(t: Test) {
           answerJson(res, { padding: 'x'.repeat(100_000) });
         },
       },
-      { method: 'POST', path: '/v1/never', answer: () => new Promise(() => {}) },
     ],
     pino({ level: 'silent' }),
   );
@@ -49,25 +48,4 @@ t.test('a path that is no URL is not found', async (t) => {
   }
   t.ok(await askDaemon(directory, '/v1/it?id=%ff&id=a?b'));
   t.equal(asked.length, 1);
-});
-
-t.test('requests that come before the answer to the one in front are not served', async (t) => {
-  const { directory, asked, say } = await serve(t);
-  const rude = say('GET /v1/it HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000));
-  await once(rude, 'close');
-  t.equal(asked.length, 1);
-  t.ok(await askDaemon(directory, '/v1/it'));
-});
-
-t.test('clients whose requests never end keep nobody out', async (t) => {
-  const { directory, say } = await serve(t);
-  let closed = 0;
-  const room = new Promise<void>((resolve) => {
-    for (let i = 0; i < 100; i++) {
-      const rude = say('POST /v1/never HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{');
-      rude.once('close', () => ++closed === 100 - CONNECTIONS && resolve());
-    }
-  });
-  await room;
-  t.ok(await askDaemon(directory, '/v1/it'));
 });

@@ -80,31 +80,25 @@ export async function* readBatches(
 async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGenerator<FileLine> {
   let parts: Buffer[] = [];
   let [bytes, number] = [0, 1];
-  const add = (part: Buffer) => {
-    bytes += part.length;
-    if (bytes > LINE_BYTES) throw tooLong(number);
-    if (part.length > 0) parts.push(part);
-  };
-  const take = () => {
-    const line = { text: parts.length === 1 ? parts[0]! : Buffer.concat(parts), number: number++ };
-    [parts, bytes] = [[], 0];
-    return line;
-  };
   try {
     for await (const piece of readUnpacked(file, onRead)) {
-      let from = 0;
-      for (let to = piece.indexOf(LINE_FEED); to >= 0; to = piece.indexOf(LINE_FEED, from)) {
-        add(piece.subarray(from, to));
-        yield take();
-        from = to + 1;
+      for (let from = 0; ; ) {
+        const end = piece.indexOf(LINE_FEED, from);
+        const part = piece.subarray(from, end < 0 ? piece.length : end);
+        parts.push(part);
+        bytes += part.length;
+        if (bytes > LINE_BYTES) throw tooLong(number);
+        if (end < 0) break;
+        yield { text: Buffer.concat(parts), number: number++ };
+        [parts, bytes] = [[], 0];
+        from = end + 1;
       }
-      add(piece.subarray(from));
     }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     throw new FileFault(number === 1 && bytes === 0 ? null : number, error.message);
   }
-  if (bytes > 0) yield take();
+  if (bytes > 0) yield { text: Buffer.concat(parts), number };
 }
 
 /**

@@ -25,7 +25,8 @@ interface ImportedFile {
   fault: { readonly line: number | null; readonly message: string } | null;
 }
 
-type Count = 'events' | 'accepted' | 'duplicates' | 'conflicts';
+const COUNTS = ['events', 'accepted', 'duplicates', 'conflicts'] as const;
+type Count = (typeof COUNTS)[number];
 
 /** `courtd import FILE…`: the exit status is 1 where a file had a fault. */
 export async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
@@ -37,14 +38,8 @@ export async function importFiles(files: readonly string[], options: ImportOptio
   try {
     for (const file of files) {
       const none = dryRun ? null : 0;
-      const one: ImportedFile = {
-        file,
-        events: 0,
-        accepted: none,
-        duplicates: none,
-        conflicts: none,
-        fault: null,
-      };
+      const counts = { events: 0, accepted: none, duplicates: none, conflicts: none };
+      const one: ImportedFile = { file, ...counts, fault: null };
       imported.push(one);
       await importFile(one, sink, rules, bar);
     }
@@ -106,12 +101,7 @@ async function importFile(
 function tell(imported: readonly ImportedFile[], { dryRun, json }: { dryRun: boolean; json: boolean }): void {
   const sum = (count: Count) =>
     dryRun && count !== 'events' ? null : imported.reduce((sum, one) => sum + (one[count] ?? 0), 0);
-  const [events, accepted, duplicates, conflicts] = [
-    sum('events'),
-    sum('accepted'),
-    sum('duplicates'),
-    sum('conflicts'),
-  ];
+  const [events, accepted, duplicates, conflicts] = COUNTS.map(sum);
   if (json) return printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files: imported });
   const of = `of ${counted(imported.length, 'file')}`;
   if (dryRun) return say(`${counted(events!, 'event')} ${of} checked; nothing was stored.`);

@@ -5,7 +5,6 @@ import { courtdVersion } from '../../base/version.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { ControlServer, jsonRoute } from '../../control/controlServer.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
-import { importRoute } from '../../control/importRoute.ts';
 import { pruneRoute } from '../../control/pruneRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
@@ -20,8 +19,8 @@ import { STATUS_CHECK_MS, SystemdNotifier } from '../../host/systemdNotify.ts';
 import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
+import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import { CourtServer } from '../../http/server.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
 import { type ShipView, viewShip } from '../../ship/feed/shipStatus.ts';
 import { shipSettingsOf } from '../../ship/settings.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
@@ -98,7 +97,6 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
   const accessLog = new AccessLog(logger, refusals.byCode);
   const rejectionWriter = new RejectionWriter(refusals, (changes) => store.writeRejections(changes));
   const rules = options.venue === undefined ? {} : { venue: options.venue };
-  const append = (events: readonly CourtEvent[]) => store.append(events);
   server = new CourtServer({
     preconditions: {
       tokens: store.tokens,
@@ -109,7 +107,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
     log: logger,
     accessLog,
     telemetry,
-    append,
+    append: (events) => store.append(events),
     connectionsPerAddress: options.connectionsPerAddress,
     keyPair: certificate?.keyPair,
   });
@@ -150,7 +148,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       }),
       metrics.route,
       ...rejectionRoutes(refusals),
-      importRoute({ rules, append }),
+      { method: 'POST', path: EVENTS_PATH, answer: (req, res) => server?.serveLocal(req, res) },
       pruneRoute((selection, on, signal) => {
         // Those of a type are not known: refused requests hold any.
         if (selection.type === undefined) refusals.forget(selection);

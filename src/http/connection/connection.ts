@@ -40,6 +40,8 @@ export class Connection {
   readonly client: string;
   /** The key that all limits count by (clientAddress.ts). */
   readonly network: string;
+  /** Of a command of this box, over `control.sock`: the mode of that file is its token. */
+  readonly isLocal: boolean;
   readonly #admission: AdmissionControl;
   readonly #registry: ConnectionRegistry;
   #socket: Socket;
@@ -62,8 +64,11 @@ export class Connection {
     network: string,
     admission: AdmissionControl,
     registry: ConnectionRegistry,
+    isLocal = false,
   ) {
     this.#socket = socket;
+    this.isLocal = isLocal;
+    this.#isAuthenticated = isLocal;
     this.client = client;
     this.network = network;
     this.#admission = admission;

@@ -5,6 +5,9 @@ import { clientAddress, networkOf } from './clientAddress.ts';
 import { Connection } from './connection.ts';
 import { ReadTurns } from './readTurns.ts';
 
+/** What the log calls a command of this box: `courtd import` is the only one that sends events. */
+const LOCAL = 'import';
+
 /** Unauthorized requests of one network within the second that began at `sinceMs` of the monotonic clock. */
 interface UnauthorizedCount {
   readonly sinceMs: number;
@@ -57,6 +60,13 @@ export class Connections {
     this.#unauthenticated.add(connection);
     this.#counts.set(network, count + 1);
     socket.once('close', () => this.#remove(connection));
+    return connection;
+  }
+
+  /** Registers a connection of a command of this box; none of the limits on those of cameras counts it. */
+  addLocal(socket: Socket): Connection {
+    const connection = new Connection(socket, LOCAL, LOCAL, this.#admission, this, true);
+    this.#bySocket.set(socket, connection);
     return connection;
   }
 

@@ -5,7 +5,8 @@ import type { RateLimit } from '../admission/rateLimit.ts';
 import type { Connection } from '../connection/connection.ts';
 import { authenticate, countOf, type Tokens } from './bearerAuth.ts';
 
-const PATH = '/v1/events';
+/** The only endpoint (spec 1). */
+export const PATH = '/v1/events';
 /** A name, an IPv4 address or an IPv6 address in brackets, and an optional port (RFC 9110, 7.2; RFC 3986, 3.2.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 const JSON_TYPE = /^application\/json[ \t]*(?:;(.*))?$/i;
@@ -22,7 +23,7 @@ export interface PreconditionContext {
 /**
  * Checks a request's head, before its body is read: HTTP, token, rate, path, method, media type, encoding, declared length. The
  * order is part of the contract (src/http/README.md, "Order of the checks"): without a valid token, nothing but 401 and what is
- * wrong with the HTTP itself (400, 417, 431) is reported.
+ * wrong with the HTTP itself (400, 417, 431) is reported. A command of this box needs no token, and has no rate.
  * @returns how the body is encoded.
  * @throws {Problem} for the first check that fails: 400, 401, 404, 405, 413, 415, 417, 429 or 431.
  */
@@ -32,9 +33,11 @@ export function checkPreconditions(
   { tokens, rate, bodyLimitBytes }: PreconditionContext,
 ): BodyEncoding {
   checkHttp(req);
-  authenticate(req, tokens, connection.client);
-  connection.markAuthenticated();
-  rate.take(connection.network);
+  if (!connection.isLocal) {
+    authenticate(req, tokens, connection.client);
+    connection.markAuthenticated();
+    rate.take(connection.network);
+  }
   checkPath(req.url ?? '');
   checkMethod(req.method ?? '');
   checkMediaType(req.headers['content-type']);

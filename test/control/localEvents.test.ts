@@ -1,0 +1,67 @@
+import path from 'node:path';
+import t from 'tap';
+import { BoxConnection } from '../../src/camera/boxConnection.ts';
+import { askDaemon } from '../../src/control/controlClient.ts';
+import type { DaemonStatus } from '../../src/control/daemonStatus.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+
+/** `POST /v1/events` over control.sock: for commands of the box, which have no token, and without the limits on cameras. */
+
+const daemon = await Daemon.start(t, [
+  '--venue=venue-1',
+  '--rate-limit=1',
+  '--connections-per-address=1',
+  '--body-limit=100000',
+]);
+
+/** @returns the answer to one request, and its body as a value. */
+async function put(sent: unknown) {
+  const local = new BoxConnection(path.join(daemon.data, 'control.sock'));
+  try {
+    const { body, ...answer } = await local.post(Buffer.from(JSON.stringify(sent)));
+    return { ...answer, body: JSON.parse(body) };
+  } finally {
+    local.close();
+  }
+}
+
+t.test(
+  'a batch is stored whole or not at all, by the rules of the daemon, and each event once',
+  async (t) => {
+    const sent = events(3);
+    t.match(await put(sent), { status: 202, conflicts: 0, body: { accepted: 3, duplicates: 0 } });
+    const again = await put([...sent, { ...sent[0], confidence: 0.5 }]);
+    t.match(again, { status: 202, conflicts: 1, body: { accepted: 0, duplicates: 4 } });
+    t.match(await put([event(), event({ venue_id: 'other' })]), {
+      status: 400,
+      body: { invalid: [{ index: 1, issues: [{ path: 'venue_id', message: /must be "venue-1"/ }] }] },
+    });
+    t.match(await put(event({ payload: { note: 'x'.repeat(100_000) } })), {
+      status: 413,
+      body: { code: 'body_too_large' },
+    });
+    t.equal((await daemon.exported('session-1')).length, 3);
+  },
+);
+
+t.test('no rate and no number of connections keeps a command out; a camera needs its token', async (t) => {
+  const all = await Promise.all(Array.from({ length: 20 }, () => put(events(2))));
+  t.ok(all.every(({ status }) => status === 202));
+  t.equal((await daemon.post(event(), { Authorization: '' })).status, 401);
+  t.equal((await daemon.post(event())).status, 202);
+});
+
+t.test('what is imported is in the log and in the totals, and makes no camera of its source', async (t) => {
+  const metrics = await daemon.command('metrics');
+  const total = (result: string) => `courtd_events_total{type="BALL_BOUNCE",result="${result}"}`;
+  t.match(metrics.stdout, `${total('accepted')} 44\n`);
+  t.match(metrics.stdout, `${total('conflict')} 1\n`);
+  t.match(await daemon.logged('first events from this client'), { client: 'import', accepted: 3 });
+  t.match(await daemon.logged(/^refused/), { client: 'import', code: 'invalid_event' });
+  const { sources, refusals } = (await askDaemon<DaemonStatus>(daemon.data, '/v1/status'))!;
+  t.match(sources, [{ source: 'camera-1', client: '127.0.0.1', events_last_day: 1 }]);
+  t.equal(sources.length, 1);
+  t.match(refusals, [{ code: 'unauthorized' }]);
+  t.equal(refusals.length, 1);
+});
