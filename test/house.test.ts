@@ -10,15 +10,18 @@ const files = fs
   .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'));
 
-/** The floor of each room, as the architecture has it: a room sees those below its floor, and of its own floor nothing but itself. */
-const FLOORS = new Map(
-  tableBelow(ARCHITECTURE, '## Rooms').map(([floor, room]) => [room!.replaceAll('`', ''), Number(floor)]),
+/** The layer of each room, as the architecture has it. */
+const LAYER_OF = new Map(
+  tableBelow(ARCHITECTURE, '## Rooms').map(([layer, room]) => [room!.replaceAll('`', ''), layer!]),
 );
+const LAYERS = ['base', 'protocol', 'store', 'box', 'wings', 'cli'];
+/** Within the box: a room sees those of a lower rank. */
+const BOX_RANKS = [['host', 'telemetry'], ['health'], ['http', 'control', 'metrics']];
 /** There, it stands for the room of each verb of the command line. */
 const ANY_VERB = 'cli/VERB';
-const VERBS = [...new Set(files.map(roomOf))].filter((room) => room.startsWith('cli/') && !FLOORS.has(room));
-/** More would be a corridor again. */
-const FILES_MAX = 16;
+const VERBS = [...new Set(files.map(roomOf))].filter(
+  (room) => room.startsWith('cli/') && !LAYER_OF.has(room),
+);
 const LINES_MAX = 400;
 const SQL_FOLDER = 'store/';
 const SQL_LIBRARY = 'better-sqlite3';
@@ -32,6 +35,7 @@ interface Import {
   readonly isTypeOnly: boolean;
   /** What `import()` loads is loaded when it is called, and types never. */
   readonly isAtOnce: boolean;
+  readonly isCall: boolean;
 }
 
 /** Of a file in src/. */
@@ -49,8 +53,9 @@ function importsIn(file: string): Import[] {
       from: from!,
       isTypeOnly: type !== undefined,
       isAtOnce: type === undefined,
+      isCall: false,
     })),
-    ...calls.map(([, from]) => ({ from: from!, isTypeOnly: false, isAtOnce: false })),
+    ...calls.map(([, from]) => ({ from: from!, isTypeOnly: false, isAtOnce: false, isCall: true })),
   ];
 }
 
@@ -60,36 +65,89 @@ function roomOf(file: string): string {
   return folder === '.' ? '' : folder;
 }
 
-/** @returns undefined where the room has none; src/main.ts is above all. */
-function floorOf(room: string): number | undefined {
-  return room === '' ? Number.POSITIVE_INFINITY : FLOORS.get(VERBS.includes(room) ? ANY_VERB : room);
+/** The first folder of a file; empty for src/main.ts, which is above all. */
+const wingOf = (file: string) => (file.includes('/') ? file.split('/')[0]! : '');
+
+/** @returns where a first folder stands; a higher one sees a lower one. */
+function rankOf(first: string): number {
+  if (first === '') return Number.POSITIVE_INFINITY;
+  const room = [...LAYER_OF.keys()].find((room) => wingOf(`${room}/`) === first)!;
+  const layer = LAYER_OF.get(room)!;
+  const inBox = BOX_RANKS.findIndex((rooms) => rooms.includes(first));
+  return LAYERS.indexOf(layer) + (inBox < 0 ? 0 : inBox / BOX_RANKS.length);
 }
 
-t.test(
-  'every folder of src/ has its floor in the architecture, none there is missing, and no room has grown into a corridor',
-  (t) => {
-    const rooms = Map.groupBy(files, roomOf);
-    const names = new Set([...rooms.keys()].map((room) => (VERBS.includes(room) ? ANY_VERB : room)));
-    t.strictSame([...names].sort(), ['', ...FLOORS.keys()].sort());
-    for (const [room, { length }] of rooms) t.ok(length <= FILES_MAX, `${room} has ${length} files`);
-    t.end();
-  },
-);
+/** What each file, or each folder, of src/ imports of the others. */
+function importsBetween(name: (file: string) => string): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>();
+  for (const file of files) {
+    for (const { from, isCall } of importsOf(file)) {
+      if (!from.startsWith('.') || isCall) continue;
+      const [own, other] = [name(file), name(path.join(path.dirname(file), from))];
+      if (own !== other) graph.set(own, (graph.get(own) ?? new Set()).add(other));
+    }
+  }
+  return graph;
+}
 
-t.test('imports point down: never up, and never to another room on the same floor', (t) => {
+/** @returns the first circle that is found, as a path; undefined where there is none. */
+function circleIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
+    if (done.has(node)) return undefined;
+    for (const next of graph.get(node) ?? []) {
+      const circle = visit(next, [...path, node]);
+      if (circle !== undefined) return circle;
+    }
+    done.add(node);
+    return undefined;
+  };
+  for (const node of graph.keys()) {
+    const circle = visit(node, []);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
+t.test('every folder of src/ has its layer in the architecture, and none there is missing', (t) => {
+  const rooms = new Set(files.map(roomOf));
+  const names = new Set([...rooms].map((room) => (VERBS.includes(room) ? ANY_VERB : room)));
+  t.strictSame([...names].sort(), ['', ...LAYER_OF.keys()].sort());
+  t.strictSame([...new Set(LAYER_OF.values())], LAYERS);
+  t.end();
+});
+
+t.test('imports point down: never up, and never to another room of the same layer', (t) => {
   let seen = 0;
   const wrong: string[] = [];
   for (const file of files) {
     for (const { from } of importsOf(file).filter(({ from }) => from.startsWith('.'))) {
       seen++;
       const target = path.join(path.dirname(file), from);
-      const [own, other] = [roomOf(file), roomOf(target)];
-      const isAllowed = own === other || floorOf(own)! > floorOf(other)!;
+      const [own, other] = [wingOf(file), wingOf(target)];
+      const isAllowed = own === other || rankOf(own) > rankOf(other);
       if (!files.includes(target) || !isAllowed) wrong.push(`${file} imports ${from}`);
     }
   }
   t.strictSame(wrong, []);
   t.ok(seen > files.length, `${seen} imports were looked at`);
+  t.end();
+});
+
+t.test('nothing goes in a circle: neither files, types included, nor folders', (t) => {
+  t.equal(circleIn(importsBetween((file) => file)), undefined);
+  t.equal(circleIn(importsBetween(roomOf)), undefined);
+  t.strictSame(
+    circleIn(
+      new Map([
+        ['a', new Set(['b'])],
+        ['b', new Set(['c'])],
+        ['c', new Set(['b'])],
+      ]),
+    ),
+    ['b', 'c', 'b'],
+  );
   t.end();
 });
 
@@ -178,7 +236,7 @@ t.test('only what deals with a fleet loads NATS', (t) => {
     importsOf(file).some(({ from, isTypeOnly }) => from.startsWith('@nats-io/') && !isTypeOnly),
   );
   t.ok(importers.length > 0);
-  for (const file of importers) t.match(roomOf(file), /^(nats|fleet|ship|cli\/(fleet|ship))(\/|$)/, file);
+  for (const file of importers) t.match(roomOf(file), /^(fleet|cli\/(fleet|ship))(\/|$)/, file);
   t.end();
 });
 

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { readStream } from '../../src/fleet/readStream.ts';
-import { connectTo } from '../../src/nats/connect.ts';
-import { chunkHead, STREAM, sha256Of, sourceOf } from '../../src/nats/fleetLog.ts';
+import { readStream } from '../../src/fleet/headquarters/readStream.ts';
+import { eventOf, linesOf } from '../../src/fleet/log/chunk.ts';
+import { connectTo } from '../../src/fleet/nats/connect.ts';
+import { chunkHead, STREAM, sha256Of, sourceOf } from '../../src/fleet/nats/fleetLog.ts';
 import { eotToNs } from '../../src/protocol/eot.ts';
-import { eventOf, linesOf } from '../../src/ship/log/chunk.ts';
 
 /**
  * A reference consumer: brings the events of a fleet into PostgreSQL, each once, however often it is killed.

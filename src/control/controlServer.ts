@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import { REQUEST_TIMEOUT_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { PacedRequest } from '../http/connection/pacedRequest.ts';
 import { bindPrivately, controlFile, giveToGroup, removeStale } from './controlSocket.ts';
 
 /** One request that commands may make. Whoever may make one may make all of them. */
@@ -13,7 +12,7 @@ export interface ControlRoute {
   /** As in `/v1/status`. */
   readonly path: string;
   /** Whatever it throws is logged, and answered with 500. */
-  answer(req: PacedRequest, res: ServerResponse, query: URLSearchParams): void | Promise<void>;
+  answer(req: IncomingMessage, res: ServerResponse, query: URLSearchParams): void | Promise<void>;
 }
 
 /** `GET path`: what `look` returns, as JSON. */
@@ -34,12 +33,20 @@ export class ControlServer {
   readonly #log: Logger;
   readonly #server: Server;
 
-  /** The caller holds the lock of the directory until `close` has resolved. */
-  constructor(directory: string, routes: readonly ControlRoute[], log: Logger) {
+  /**
+   * The caller holds the lock of the directory until `close` has resolved.
+   * @param requests the class of the requests that the routes get.
+   */
+  constructor(
+    directory: string,
+    routes: readonly ControlRoute[],
+    log: Logger,
+    requests: typeof IncomingMessage = http.IncomingMessage,
+  ) {
     this.#directory = directory;
     this.#routes = routes;
     this.#log = log;
-    const options = { IncomingMessage: PacedRequest, requestTimeout: REQUEST_TIMEOUT_MS };
+    const options = { IncomingMessage: requests, requestTimeout: REQUEST_TIMEOUT_MS };
     this.#server = http.createServer(options, (req, res) => void this.#answer(req, res)).unref();
   }
 
@@ -73,7 +80,7 @@ export class ControlServer {
     await closed;
   }
 
-  async #answer(req: PacedRequest, res: ServerResponse): Promise<void> {
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { path, query } = targetOf(req);
     const route = this.#routes.find((route) => route.path === path && route.method === req.method);
     if (route === undefined) return answerJson(res, { error: 'There is nothing here.' }, 404);

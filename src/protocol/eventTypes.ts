@@ -45,7 +45,7 @@ const ENVELOPE = {
 const COORDINATE = 'coordinate, from the origin that the source has';
 const BY_NAME = 'by the name that the source uses';
 
-/** In the order of their columns: a new field goes to the end (cli/export/columns.ts). */
+/** In the order of their columns: a new field goes to the end (session/export/columns.ts). */
 export const PAYLOAD = {
   x_ft: { kind: 'number', unit: 'ft', example: 12.4, meaning: `where on the court, first ${COORDINATE}` },
   y_ft: { kind: 'number', unit: 'ft', example: 7.85, meaning: `where on the court, second ${COORDINATE}` },

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Sheet } from '../../src/cli/export/xlsxSheet.ts';
-import type { ZipEntry } from '../../src/cli/export/zipArchive.ts';
+import { Sheet } from '../../src/session/export/xlsxSheet.ts';
+import type { ZipEntry } from '../../src/session/export/zipArchive.ts';
 
 t.test('a number that no spreadsheet holds is a text', (t) => {
   const texts: string[] = [];

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import t from 'tap';
-import { ParquetWriter } from '../../src/cli/export/parquetWriter.ts';
+import { ParquetWriter } from '../../src/session/export/parquetWriter.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
 import { usedMib } from '../harness/memory.ts';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import t from 'tap';
-import { BoxConnection } from '../../src/camera/boxConnection.ts';
 import { askDaemon } from '../../src/control/controlClient.ts';
 import type { DaemonStatus } from '../../src/control/daemonStatus.ts';
+import { BoxConnection } from '../../src/vendor/camera/boxConnection.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 

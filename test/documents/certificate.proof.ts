@@ -4,8 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { judge, type Verdict } from '../../src/cli/conformance/judge.ts';
-import { startTestBox, type TestBox } from '../../src/cli/conformance/testBox.ts';
+import { judge, type Verdict } from '../../src/vendor/conformance/judge.ts';
+import { startTestBox, type TestBox } from '../../src/vendor/conformance/testBox.ts';
 import { BIN, cleanEnvironment, temporaryFolder } from '../harness/daemon.ts';
 import { block, VENDOR_GUIDE } from '../harness/documents.ts';
 import { missingPrograms } from '../harness/needs.ts';
@@ -62,7 +62,7 @@ function venue(box: TestBox): ChildProcess {
 
 /** @returns the verdict, as soon as it is a certificate. */
 async function verdictOn(t: Test, start: (box: TestBox) => ChildProcess): Promise<Verdict> {
-  const box = await startTestBox('127.0.0.1', 0);
+  const box = await startTestBox('127.0.0.1', 0, () => {});
   const client = start(box);
   const exited = once(client, 'exit');
   t.teardown(() => void client.kill('SIGKILL'));

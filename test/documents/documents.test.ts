@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import * as limits from '../../src/base/limits.ts';
-import { JUDGES } from '../../src/cli/conformance/judge.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { PROBLEMS } from '../../src/protocol/errors.ts';
+import { JUDGES } from '../../src/vendor/conformance/judge.ts';
 import { Daemon } from '../harness/daemon.ts';
 import {
   ARCHITECTURE,

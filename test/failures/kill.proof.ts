@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { Random } from '../../src/cli/simulate/random.ts';
 import { eventToJson } from '../../src/protocol/event.ts';
 import { DedupIndex, MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import { Random } from '../../src/vendor/simulate/random.ts';
 import { compareStored } from '../harness/compareStored.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';

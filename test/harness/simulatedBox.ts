@@ -1,7 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import { AFTER, COUNT, LAST, SHA256, sha256Of, statusSubjectOf, subjectOf } from '../../src/nats/fleetLog.ts';
+import {
+  AFTER,
+  COUNT,
+  LAST,
+  SHA256,
+  sha256Of,
+  statusSubjectOf,
+  subjectOf,
+} from '../../src/fleet/nats/fleetLog.ts';
 import { event } from './events.ts';
 
 /** A box as headquarters sees it: what `courtd ship` publishes, without a box behind it. */

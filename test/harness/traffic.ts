@@ -1,7 +1,7 @@
 import { BATCH_EVENTS, REVISION_MAX } from '../../src/base/limits.ts';
-import type { Random } from '../../src/cli/simulate/random.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { EVENT_TYPES } from '../../src/protocol/eventTypes.ts';
+import type { Random } from '../../src/vendor/simulate/random.ts';
 import { event, keyOf } from './events.ts';
 import type { History, Sent, SentEvent } from './history.ts';
 

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import t from 'tap';
 import { BATCH_EVENTS, BODY_BYTES, BODY_VALUES, EOT_CHARS } from '../../src/base/limits.ts';
 import { courtdVersion } from '../../src/base/version.ts';
-import { openapiDocument } from '../../src/cli/openapi/document.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
 import {
   ENVELOPE_FIELDS,
@@ -14,6 +13,7 @@ import {
   PAYLOAD_FIELDS,
   TYPES,
 } from '../../src/protocol/eventTypes.ts';
+import { openapiDocument } from '../../src/vendor/openapi/document.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
 import { eotText, oracleNs } from '../harness/eotOracle.ts';

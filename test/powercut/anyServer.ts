@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { Random } from '../../src/cli/simulate/random.ts';
+import { Random } from '../../src/vendor/simulate/random.ts';
 import { Workshop } from '../harness/workshop.ts';
 import { Contender } from './contender.ts';
 import { makeImage, RecordedDisk } from './disk.ts';

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
-import type { Random } from '../../src/cli/simulate/random.ts';
 import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
+import type { Random } from '../../src/vendor/simulate/random.ts';
 import { compareStored, type Fault, tell } from '../harness/compareStored.ts';
 import type { History, Sent } from '../harness/history.ts';
 import { type Stored, StoredReader } from '../harness/storedReader.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/cli/simulate/random.ts';
+import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { Recording } from './recording.ts';
 
 /** Writes around a kill -9, a start or a stop that are looked at closely. */

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { integer } from '../../src/cli/options/optionParsers.ts';
-import { Random } from '../../src/cli/simulate/random.ts';
 import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
+import { Random } from '../../src/vendor/simulate/random.ts';
 import { FAULTS } from '../harness/compareStored.ts';
 import { Traffic } from '../harness/traffic.ts';
 import { Workshop } from '../harness/workshop.ts';

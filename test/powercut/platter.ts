@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import type { Random } from '../../src/cli/simulate/random.ts';
+import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { LogEntry, WriteLog } from './write-log.ts';
 
 /**

@@ -9,14 +9,14 @@ import {
 } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
-import { bytesFor } from '../../base/units.ts';
+import { cleanUpOnExit } from '../../base/signals.ts';
+import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { BACKUP_NAME, noteBackup } from '../../store/backup/lastBackup.ts';
 import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
-import { cleanUpOnExit } from '../terminal/signals.ts';
+import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
 export interface BackupOptions extends DataOption, JsonOption {
   /** How many backups a directory keeps. */

@@ -1,8 +1,8 @@
+import { isoTime } from '../../base/units.ts';
 import { ok, warn } from '../../health/finding.ts';
 import { certificateProblems, tokenProblems } from '../../health/problems.ts';
 import { isOpenToAll, readKeyPair, validityOf } from '../../host/tlsCertificate.ts';
 import { type Token, tokenState } from '../../store/tokens/tokens.ts';
-import { isoTime } from '../terminal/output.ts';
 import { type Check, type Fault, together } from './check.ts';
 
 /** What a camera needs for access: the token, and the certificate that it sees. */

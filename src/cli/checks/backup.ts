@@ -1,13 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
-import { span } from '../../base/units.ts';
+import { isoTime, span } from '../../base/units.ts';
 import { type Finding, fail, ok, warn } from '../../health/finding.ts';
 import { backupProblems } from '../../health/problems.ts';
 import { BACKUP_NAME, lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { readHeader } from '../../store/layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../../store/layout/schema.ts';
-import { isoTime } from '../terminal/output.ts';
 import type { Check } from './check.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import type { Command } from 'commander';
 import { actAsOwner } from '../../base/processIdentity.ts';
+import { cleanUpOnExit } from '../../base/signals.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
@@ -9,7 +10,6 @@ import { inspect, type QuickLook } from '../../store/inspection/inspect.ts';
 import { explain, noDatabase } from '../../store/open/openErrors.ts';
 import type { DataOption } from '../options/withDatabase.ts';
 import { Progress } from '../terminal/output.ts';
-import { cleanUpOnExit } from '../terminal/signals.ts';
 import { filesOf, given, SERVICE, SETTINGS_PROPERTIES, servesData, settingsOf } from './unitSettings.ts';
 
 const QUICK_LOOK_MS = 15_000;

@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
+import { isoTime } from '../../base/units.ts';
 import { fail, ok, warn } from '../../health/finding.ts';
 import { askTool } from '../../host/systemTool.ts';
-import { isoTime } from '../terminal/output.ts';
 import type { Box } from './box.ts';
 import { type Check, type Fault, together } from './check.ts';
 

@@ -1,9 +1,9 @@
+import { readNote } from '../../fleet/feed/shipNote.ts';
+import { readShipView } from '../../fleet/feed/shipStatus.ts';
+import { parseServers } from '../../fleet/nats/address.ts';
+import { shipSettingsOf } from '../../fleet/ship/settings.ts';
 import { type Finding, fail, ok } from '../../health/finding.ts';
 import { shipProblems } from '../../health/problems.ts';
-import { parseServers } from '../../nats/address.ts';
-import { readNote } from '../../ship/feed/shipNote.ts';
-import { readShipView } from '../../ship/feed/shipStatus.ts';
-import { shipSettingsOf } from '../../ship/settings.ts';
 import { parseBox } from '../options/optionParsers.ts';
 import { withDatabase } from '../options/withDatabase.ts';
 import type { Check } from './check.ts';

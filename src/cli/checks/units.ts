@@ -1,9 +1,9 @@
+import { isoTime } from '../../base/units.ts';
 import { type Finding, fail, ok, warn } from '../../health/finding.ts';
 import { backupProblems } from '../../health/problems.ts';
 import { problem } from '../../health/rules.ts';
 import { showUnits, type UnitProperties } from '../../host/systemdUnits.ts';
 import { lastBackupMs } from '../../store/backup/lastBackup.ts';
-import { isoTime } from '../terminal/output.ts';
 import { type Check, together } from './check.ts';
 
 const UNITS = [

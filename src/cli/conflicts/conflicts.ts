@@ -1,10 +1,11 @@
+import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import { type Conflict, countConflicts, readConflicts } from '../../store/read/conflicts.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { counted, isoTime, type JsonOption, say } from '../terminal/output.ts';
+import { type JsonOption, say } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
 import { sideBySide } from './sideBySide.ts';
 

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
+import { abortOnSignal } from '../../base/signals.ts';
+import { counted } from '../../base/units.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
-import { counted, exitWhenPrinted, Progress, printNow, printText, say } from '../terminal/output.ts';
-import { abortOnSignal } from '../terminal/signals.ts';
+import { judge, type Verdict } from '../../vendor/conformance/judge.ts';
+import { verdictPage } from '../../vendor/conformance/page.ts';
+import { startTestBox } from '../../vendor/conformance/testBox.ts';
+import { exitWhenPrinted, Progress, printNow, printText, say } from '../terminal/output.ts';
 import { fileSink } from '../terminal/sinks.ts';
-import { judge, type Verdict } from './judge.ts';
-import { verdictPage } from './page.ts';
-import { startTestBox } from './testBox.ts';
 
 export interface ConformanceOptions {
   readonly host: string;
@@ -25,7 +26,7 @@ const PROGRESS_MS = 1_000;
 export async function conformance({ host, port, output = [] }: ConformanceOptions): Promise<void> {
   for (const file of output) assertWritable(file);
   const ended = once(abortOnSignal(), 'abort');
-  const box = await startTestBox(host, port).catch((error) => {
+  const box = await startTestBox(host, port, say).catch((error) => {
     throw listenFailure(error, host, port) ?? error;
   });
   process.once('exit', () => box.remove());

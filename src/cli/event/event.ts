@@ -1,10 +1,11 @@
 import { OperatorError } from '../../base/operatorError.ts';
+import { isoTime } from '../../base/units.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';
 import { sessionId as assertSession } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { isoTime, type JsonOption, printData, printPairs, printText } from '../terminal/output.ts';
+import { type JsonOption, printData, printPairs, printText } from '../terminal/output.ts';
 
 /** `courtd event show S EVENT_ID`: every stored revision. */
 export async function show(

@@ -1,5 +1,5 @@
+import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
 import { type JsonOption, printJson, printTable } from '../terminal/output.ts';
-import { DICTIONARY, dictionaryEntries } from './columns.ts';
 
 /** `courtd export --describe`: the data dictionary. Needs no database. */
 export function describe({ json }: JsonOption): void {

@@ -3,12 +3,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { explainWriteErrors } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { areSessionsListed, sessionsNear } from '../../store/read/sessions.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import type { Day } from '../options/times.ts';
-import { counted, say } from '../terminal/output.ts';
+import { say } from '../terminal/output.ts';
 import { makeDirectory } from '../terminal/sinks.ts';
 import { type ExportOptions, openFile, withExportedDatabase, writeSession } from './exportSession.ts';
 

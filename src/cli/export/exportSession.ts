@@ -1,14 +1,21 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
+import type { Sink } from '../../base/sink.ts';
+import { counted, isoTime } from '../../base/units.ts';
+import {
+  BINARY_FORMATS,
+  type EventWriter,
+  type Format,
+  openWriter,
+} from '../../session/export/eventWriter.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { findSession, sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { counted, isoTime, Progress, say } from '../terminal/output.ts';
-import { fileSink, type Sink, stdoutSink } from '../terminal/sinks.ts';
-import { BINARY_FORMATS, type EventWriter, type Format, openWriter } from './eventWriter.ts';
+import { Progress, say } from '../terminal/output.ts';
+import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 
 export interface ExportOptions extends DataOption {
   readonly format: Format;

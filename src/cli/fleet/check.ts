@@ -1,4 +1,4 @@
-import { checkFleet } from '../../fleet/check.ts';
+import { checkFleet } from '../../fleet/headquarters/check.ts';
 import { checksText } from '../terminal/checksText.ts';
 import { type JsonOption, Progress, printJson, printText } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';

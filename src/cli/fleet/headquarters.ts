@@ -1,10 +1,10 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { type NatsConnection, RequestError } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { refusalIn } from '../../fleet/retries.ts';
-import { shownUrl } from '../../nats/address.ts';
-import { connectionFault, connectTo } from '../../nats/connect.ts';
-import { faultOf } from '../../nats/fault.ts';
+import { refusalIn } from '../../fleet/headquarters/retries.ts';
+import { shownUrl } from '../../fleet/nats/address.ts';
+import { connectionFault, connectTo } from '../../fleet/nats/connect.ts';
+import { faultOf } from '../../fleet/nats/fault.ts';
 
 export interface FleetOptions {
   readonly creds?: string;

@@ -1,5 +1,5 @@
-import { makeStreams } from '../../fleet/init.ts';
-import { parseServers } from '../../nats/address.ts';
+import { makeStreams } from '../../fleet/headquarters/init.ts';
+import { parseServers } from '../../fleet/nats/address.ts';
 import { printText, say } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 

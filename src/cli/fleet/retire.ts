@@ -1,5 +1,5 @@
 import { OperatorError } from '../../base/operatorError.ts';
-import { forgetStatus } from '../../fleet/boxes.ts';
+import { forgetStatus } from '../../fleet/headquarters/boxes.ts';
 import { printText } from '../terminal/output.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 

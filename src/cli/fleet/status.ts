@@ -1,6 +1,6 @@
 import { shortAgo, shortSpan } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
-import { type BoxRow, rank, readBoxes } from '../../fleet/boxes.ts';
+import { type BoxRow, rank, readBoxes } from '../../fleet/headquarters/boxes.ts';
 import { type JsonOption, printJson, printText, tableLine } from '../terminal/output.ts';
 import { type Canvas, canvasOf, cut, type Style, styled } from '../terminal/style.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';

@@ -1,7 +1,7 @@
 import { OperatorError } from '../../base/operatorError.ts';
-import { readStream } from '../../fleet/readStream.ts';
-import { chunkHead, STREAM, sha256Of, sourceOf, subjectOf } from '../../nats/fleetLog.ts';
-import { linesOf, seqOf } from '../../ship/log/chunk.ts';
+import { readStream } from '../../fleet/headquarters/readStream.ts';
+import { linesOf, seqOf } from '../../fleet/log/chunk.ts';
+import { chunkHead, STREAM, sha256Of, sourceOf, subjectOf } from '../../fleet/nats/fleetLog.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
 import { type FleetOptions, withHeadquarters } from './headquarters.ts';
 

@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { membersOf } from '../../base/json.ts';
 import { BUSY_GIVE_UP_MS, START_BARRIER_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { BoxConnection } from '../../camera/boxConnection.ts';
-import { decide } from '../../camera/retryPolicy.ts';
 import { askDaemon, unknownAnswer } from '../../control/controlClient.ts';
 import { controlFile } from '../../control/controlSocket.ts';
 import { STATUS_PATH } from '../../control/daemonStatus.ts';
@@ -12,6 +10,8 @@ import type { CourtEvent } from '../../protocol/event.ts';
 import { explain } from '../../store/open/openErrors.ts';
 import type { Store } from '../../store/store.ts';
 import type { Counts } from '../../store/write/appender.ts';
+import { BoxConnection } from '../../vendor/camera/boxConnection.ts';
+import { decide } from '../../vendor/camera/retryPolicy.ts';
 import { openStoppedStore } from '../options/stoppedStore.ts';
 import {
   type BatchLimits,

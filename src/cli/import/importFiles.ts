@@ -1,11 +1,12 @@
 import fs from 'node:fs';
 import { actAsOwner, asCaller } from '../../base/processIdentity.ts';
+import { counted } from '../../base/units.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { serviceOf } from '../checks/unitSettings.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { counted, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 import { FileFault, REQUEST_LIMITS, readBatches } from './eventFile.ts';
 import { type EventSink, openSink } from './eventSink.ts';
 

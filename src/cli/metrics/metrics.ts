@@ -1,9 +1,9 @@
 import { askDaemon } from '../../control/controlClient.ts';
+import { readShipView } from '../../fleet/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../fleet/ship/settings.ts';
 import { METRICS_PATH, type MetricFamily } from '../../metrics/family.ts';
 import { render } from '../../metrics/render.ts';
 import { stoppedFamilies } from '../../metrics/stopped.ts';
-import { readShipView } from '../../ship/feed/shipStatus.ts';
-import { shipSettingsOf } from '../../ship/settings.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { say } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';

@@ -1,7 +1,7 @@
 import { courtdVersion } from '../../base/version.ts';
+import { openapiDocument } from '../../vendor/openapi/document.ts';
 import { say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
-import { openapiDocument } from './document.ts';
 
 /** `courtd openapi`. Needs no database; no server offers it. */
 export async function openapi({ output }: { readonly output?: string }): Promise<void> {

@@ -2,18 +2,18 @@ import readline from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
-import { bytesFor } from '../../base/units.ts';
+import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { followDaemon } from '../../control/controlClient.ts';
 import { PRUNE_PATH, type PruneLine } from '../../control/pruneRoute.ts';
-import { readShipView } from '../../ship/feed/shipStatus.ts';
-import { shipSettingsOf } from '../../ship/settings.ts';
+import { readShipView } from '../../fleet/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../fleet/ship/settings.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned, type PruneProgress, PruneTally } from '../../store/retention/prune.ts';
 import { openStoppedStore } from '../options/stoppedStore.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */

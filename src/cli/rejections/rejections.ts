@@ -1,5 +1,6 @@
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import {
@@ -12,15 +13,7 @@ import {
 } from '../../control/rejectionRoutes.ts';
 import { type Rejection, readRejections } from '../../store/rejections/storedRejections.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import {
-  counted,
-  type JsonOption,
-  printData,
-  printJson,
-  printPairs,
-  printText,
-  say,
-} from '../terminal/output.ts';
+import { type JsonOption, printData, printJson, printPairs, printText, say } from '../terminal/output.ts';
 
 export interface ListOptions extends DataOption, JsonOption {
   readonly last: number;

@@ -1,14 +1,15 @@
 import type { Database } from 'better-sqlite3';
-import { wrongClocks } from '../../analysis/clocks.ts';
-import type { CourtName, YFrom } from '../../analysis/court.ts';
-import { SessionTally, type TallyOptions } from '../../analysis/sessionTally.ts';
+import type { CourtName } from '../../protocol/courtLines.ts';
+import { wrongClocks } from '../../session/analysis/clocks.ts';
+import type { YFrom } from '../../session/analysis/court.ts';
+import { SessionTally, type TallyOptions } from '../../session/analysis/sessionTally.ts';
+import { pageOf } from '../../session/report/page.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { sessionId, sessionLine } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { Progress, say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
-import { pageOf } from './page.ts';
 
 export interface ReportOptions extends DataOption {
   readonly output?: string;

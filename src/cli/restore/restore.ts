@@ -1,6 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { partialNameOf, removePartial } from '../../base/atomicFile.ts';
+import { cleanUpOnExit } from '../../base/signals.ts';
+import { counted, isoTime } from '../../base/units.ts';
 import { ReplacedDatabase } from '../../store/backup/replacedDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/backup/restore.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
@@ -8,8 +10,7 @@ import { explain } from '../../store/open/openErrors.ts';
 import { type Salvaged, salvage } from '../../store/salvage.ts';
 import { Store, UNLOGGED } from '../../store/store.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { counted, isoTime, type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
-import { cleanUpOnExit } from '../terminal/signals.ts';
+import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
 export interface RestoreOptions extends DataOption, JsonOption {
   readonly salvage?: boolean;

@@ -7,6 +7,8 @@ import { ControlServer, jsonRoute } from '../../control/controlServer.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
 import { pruneRoute } from '../../control/pruneRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
+import { type ShipView, viewShip } from '../../fleet/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../fleet/ship/settings.ts';
 import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
 import { logProblem } from '../../health/logProblem.ts';
 import { certificateProblems } from '../../health/problems.ts';
@@ -19,10 +21,9 @@ import { STATUS_CHECK_MS, SystemdNotifier } from '../../host/systemdNotify.ts';
 import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
+import { PacedRequest } from '../../http/connection/pacedRequest.ts';
 import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import { CourtServer } from '../../http/server.ts';
-import { type ShipView, viewShip } from '../../ship/feed/shipStatus.ts';
-import { shipSettingsOf } from '../../ship/settings.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import type { ShippedOf } from '../../store/read/shipLag.ts';
 import { failureKind, sqliteCode } from '../../store/sqlite/errors.ts';
@@ -148,7 +149,11 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       }),
       metrics.route,
       ...rejectionRoutes(refusals),
-      { method: 'POST', path: EVENTS_PATH, answer: (req, res) => server?.serveLocal(req, res) },
+      {
+        method: 'POST',
+        path: EVENTS_PATH,
+        answer: (req, res) => server?.serveLocal(req as PacedRequest, res),
+      },
       pruneRoute((selection, on, signal) => {
         // Those of a type are not known: refused requests hold any.
         if (selection.type === undefined) refusals.forget(selection);
@@ -156,6 +161,7 @@ async function start(options: ServeOptions, log: Log, notifier: SystemdNotifier)
       }),
     ],
     logger,
+    PacedRequest,
   );
   const stop = async (signal: NodeJS.Signals) => {
     logger.info({ signal }, 'stopping: requests in progress are answered first');

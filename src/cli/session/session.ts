@@ -1,15 +1,8 @@
+import { counted } from '../../base/units.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { listSessions, type SessionLine, summarizeSession } from '../../store/read/sessions.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import {
-  type Cells,
-  counted,
-  type JsonOption,
-  printJson,
-  printPairs,
-  say,
-  tableLine,
-} from '../terminal/output.ts';
+import { type Cells, type JsonOption, printJson, printPairs, say, tableLine } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
 
 /** Counts of one kind that are printed in a line: where revisions are times, each event has its own. */

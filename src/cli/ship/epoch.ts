@@ -1,5 +1,5 @@
-import { askReport } from '../../ship/feed/feedClient.ts';
-import { knownShipped, readNote } from '../../ship/feed/shipNote.ts';
+import { askReport } from '../../fleet/feed/feedClient.ts';
+import { knownShipped, readNote } from '../../fleet/feed/shipNote.ts';
 import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printData, printJson, say } from '../terminal/output.ts';

@@ -1,10 +1,10 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
+import { abortOnSignal } from '../../base/signals.ts';
+import { FeedServer } from '../../fleet/feed/feedServer.ts';
+import { LocalFeed } from '../../fleet/feed/localFeed.ts';
 import { takeSocket } from '../../host/socketActivation.ts';
-import { FeedServer } from '../../ship/feed/feedServer.ts';
-import { LocalFeed } from '../../ship/feed/localFeed.ts';
 import type { DataOption } from '../options/withDatabase.ts';
-import { abortOnSignal } from '../terminal/signals.ts';
 
 /** systemd starts it again on the next connection. */
 const IDLE_MS = 60_000;

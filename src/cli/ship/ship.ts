@@ -1,13 +1,13 @@
+import { abortOnSignal } from '../../base/signals.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { FeedClient } from '../../ship/feed/feedClient.ts';
-import { FeedServer } from '../../ship/feed/feedServer.ts';
-import { LocalFeed } from '../../ship/feed/localFeed.ts';
-import type { ShipReport } from '../../ship/feed/shipNote.ts';
-import { type Destination, destinationOf, type ShipSettings } from '../../ship/settings.ts';
-import { Shipper } from '../../ship/shipper.ts';
+import { FeedClient } from '../../fleet/feed/feedClient.ts';
+import { FeedServer } from '../../fleet/feed/feedServer.ts';
+import { LocalFeed } from '../../fleet/feed/localFeed.ts';
+import type { ShipReport } from '../../fleet/feed/shipNote.ts';
+import { type Destination, destinationOf, type ShipSettings } from '../../fleet/ship/settings.ts';
+import { Shipper } from '../../fleet/ship/shipper.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printData, printJson, say } from '../terminal/output.ts';
-import { abortOnSignal } from '../terminal/signals.ts';
 import { shipObject } from './status.ts';
 
 export interface ShipOptions extends DataOption, JsonOption, ShipSettings {

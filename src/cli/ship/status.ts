@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { readShipView, type ShipStatus, shipStatusOf } from '../../ship/feed/shipStatus.ts';
-import type { ShipSettings } from '../../ship/settings.ts';
+import type { ShipStatus } from '../../fleet/feed/shipNote.ts';
+import { readShipView, shipStatusOf } from '../../fleet/feed/shipStatus.ts';
+import type { ShipSettings } from '../../fleet/ship/settings.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printJson, printPairs } from '../terminal/output.ts';
 

@@ -1,15 +1,16 @@
-import { Bins, LOGARITHMIC } from '../../analysis/bins.ts';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
+import { abortOnSignal } from '../../base/signals.ts';
+import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
-import { BoxConnection } from '../../camera/boxConnection.ts';
-import { Sender, type SenderCounts } from '../../camera/sender.ts';
-import { counted, Progress, printData, say } from '../terminal/output.ts';
-import { abortOnSignal } from '../terminal/signals.ts';
-import { EVENTS_PER_S } from './court.ts';
-import { Random } from './random.ts';
-import type { SportName } from './sports.ts';
-import { type Camera, eventText, Venue } from './venue.ts';
+import { Bins, LOGARITHMIC } from '../../session/analysis/bins.ts';
+import { BoxConnection } from '../../vendor/camera/boxConnection.ts';
+import { Sender, type SenderCounts } from '../../vendor/camera/sender.ts';
+import { EVENTS_PER_S } from '../../vendor/simulate/court.ts';
+import { Random } from '../../vendor/simulate/random.ts';
+import type { SportName } from '../../vendor/simulate/sports.ts';
+import { type Camera, eventText, Venue } from '../../vendor/simulate/venue.ts';
+import { Progress, printData, say } from '../terminal/output.ts';
 
 export interface SimulateOptions {
   readonly url: URL;

@@ -1,7 +1,7 @@
 import { SOURCES_KNOWN } from '../../base/limits.ts';
 import { byName } from '../../base/visibleText.ts';
+import { shipStatusOf } from '../../fleet/feed/shipStatus.ts';
 import { findProblems } from '../../health/problems.ts';
-import { shipStatusOf } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import type { Status } from './statusJson.ts';
 import type { DaemonView, StoreView } from './views.ts';

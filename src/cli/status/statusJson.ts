@@ -1,5 +1,5 @@
+import type { ShipStatus } from '../../fleet/feed/shipNote.ts';
 import type { StatusProblem } from '../../health/finding.ts';
-import type { ShipStatus } from '../../ship/feed/shipStatus.ts';
 import type { SourceReport } from '../../telemetry/sourceTable.ts';
 import type { RateReport } from '../../telemetry/telemetry.ts';
 

@@ -1,12 +1,13 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
+import { isoTime } from '../../base/units.ts';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
+import { readShipView, type ShipView } from '../../fleet/feed/shipStatus.ts';
+import { shipSettingsOf } from '../../fleet/ship/settings.ts';
 import type { StoreFacts } from '../../health/facts.ts';
 import { showUnits } from '../../host/systemdUnits.ts';
-import { readShipView, type ShipView } from '../../ship/feed/shipStatus.ts';
-import { shipSettingsOf } from '../../ship/settings.ts';
 import { lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { databaseFile } from '../../store/directory/dataDirectory.ts';
 import { freeBytes } from '../../store/directory/diskReserve.ts';
@@ -26,7 +27,6 @@ import {
 } from '../checks/unitSettings.ts';
 import { hasFailed } from '../checks/units.ts';
 import { withDatabase } from '../options/withDatabase.ts';
-import { isoTime } from '../terminal/output.ts';
 import type { Status } from './statusJson.ts';
 
 /** What the data directory says, whether a daemon runs or not. */

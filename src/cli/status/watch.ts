@@ -1,10 +1,10 @@
 import readline, { type Key } from 'node:readline';
 import { OperatorError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
+import { END_SIGNALS } from '../../base/signals.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { fullScreen } from '../terminal/output.ts';
-import { END_SIGNALS } from '../terminal/signals.ts';
 import { canvasOf, cut } from '../terminal/style.ts';
 import { makeReport, type StatusReport } from './report.ts';
 import { drawStatus } from './screen.ts';

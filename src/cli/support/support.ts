@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { isoTime } from '../../base/units.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { REJECTIONS_PATH, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
@@ -15,7 +16,7 @@ import { type Box, type BoxOptions, inspectBox } from '../checks/box.ts';
 import { SERVICE } from '../checks/unitSettings.ts';
 import { knownVariables } from '../options/environmentVariables.ts';
 import { withDatabase } from '../options/withDatabase.ts';
-import { exitWhenPrinted, isoTime, say } from '../terminal/output.ts';
+import { exitWhenPrinted, say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 import { logLineWithoutData, withoutTokens } from './redaction.ts';
 

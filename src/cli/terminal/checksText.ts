@@ -1,6 +1,6 @@
+import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import type { CheckResult, Level } from '../../health/finding.ts';
-import { counted } from './output.ts';
 import { canvasOf, styled, wrap } from './style.ts';
 
 const STYLES = { ok: 'good', warn: 'warn', fail: 'fail' } as const;

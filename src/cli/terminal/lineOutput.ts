@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { END_SIGNALS } from '../../base/signals.ts';
 import { forStdout } from './output.ts';
-import { END_SIGNALS } from './signals.ts';
 
 /** What a pipe takes whole or not at all (POSIX, PIPE_BUF; pipe(7): 4096 on Linux). */
 const ATOMIC_BYTES = 4_096;

@@ -3,8 +3,6 @@ import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
 
-export { counted } from '../../base/units.ts';
-
 /**
  * Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. Nobody else
  * writes to them, so that no name, sentence or answer reaches a terminal unescaped, wherever it comes from: a camera, a database
@@ -98,11 +96,6 @@ export function printTable(headings: Cells, rows: readonly Cells[]): void {
 export function printPairs(pairs: readonly (readonly [label: string, value: string])[]): void {
   const width = Math.max(...pairs.map(([label]) => label.length));
   printText(pairs.map(([label, value]) => `  ${label.padEnd(width)}  ${visible(value)}\n`).join(''));
-}
-
-/** @returns an ISO 8601 time in UTC; null for null. */
-export function isoTime(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** The progress of long work, on standard error where that is a terminal. */

@@ -4,21 +4,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fsync, partialNameOf } from '../../base/atomicFile.ts';
-import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller, isActing } from '../../base/processIdentity.ts';
+import { cleanUpOnExit } from '../../base/signals.ts';
+import { operatorErrors, type Sink } from '../../base/sink.ts';
 import { forStdout } from './output.ts';
-import { cleanUpOnExit } from './signals.ts';
-
-/** The destination of long output, such as an export. */
-export interface Sink {
-  write(data: string | Uint8Array): Promise<void>;
-  /** Completes the output; call it after the last write. */
-  commit(): void;
-  /** Where a scratch file may be made: on the disk that the output is on, where there is one. */
-  readonly scratchFolder: string;
-  /** Whether it replaces an existing file. */
-  readonly replaces?: boolean;
-}
 
 export function stdoutSink(): Sink {
   return {
@@ -118,15 +108,4 @@ function refuseForeignLink(name: string): boolean {
     );
   }
   return true;
-}
-
-/** Runs `work` as the user who called courtd. @throws {OperatorError} for every failure: why `file` cannot be written. */
-export function operatorErrors<Result>(file: string, work: () => Result): Result {
-  try {
-    return asCaller(work);
-  } catch (error) {
-    throw new OperatorError(
-      `${cannotWrite(file, error as NodeJS.ErrnoException)} Fix that, or choose another place with -o.`,
-    );
-  }
 }

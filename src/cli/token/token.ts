@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { isoTime } from '../../base/units.ts';
 import { lacksDatabase } from '../../store/directory/newDatabase.ts';
 import {
   isValid,
@@ -10,7 +11,7 @@ import {
   tokenState,
 } from '../../store/tokens/tokens.ts';
 import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { isoTime, type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
+import { type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
 import { type CameraAddresses, cameraAddresses } from './cameraAddresses.ts';
 
 export interface RotateOptions extends DataOption {

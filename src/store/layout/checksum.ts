@@ -1,6 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { Arrival, CourtEvent } from '../../protocol/event.ts';
-import type { OriginNames } from './origins.ts';
+
+/** The names that a camera repeats in every event (schema.ts). */
+export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
 
 /**
  * The checksum of an event (../../ARCHITECTURE.md#checksums): a CRC-32 over all that the event is. It has the names themselves and

@@ -1,10 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
-import { originChecksum } from './checksum.ts';
-
-/** The names that a camera repeats in every event (schema.ts). */
-export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
+import { type OriginNames, originChecksum } from './checksum.ts';
 
 /** With their checksum (checksum.ts). */
 export type Origin = OriginNames & { readonly checksum: number };

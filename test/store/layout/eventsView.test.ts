@@ -1,6 +1,6 @@
 import t from 'tap';
 import { REVISION_MAX } from '../../../src/base/limits.ts';
-import { COLUMNS } from '../../../src/cli/export/columns.ts';
+import { COLUMNS } from '../../../src/session/export/columns.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 

@@ -1,0 +1,24 @@
+import { cannotWrite, OperatorError } from './operatorError.ts';
+import { asCaller } from './processIdentity.ts';
+
+/** The destination of long output, such as an export. */
+export interface Sink {
+  write(data: string | Uint8Array): Promise<void>;
+  /** Completes the output; call it after the last write. */
+  commit(): void;
+  /** Where a scratch file may be made: on the disk that the output is on, where there is one. */
+  readonly scratchFolder: string;
+  /** Whether it replaces an existing file. */
+  readonly replaces?: boolean;
+}
+
+/** Runs `work` as the user who called courtd. @throws {OperatorError} for every failure: why `file` cannot be written. */
+export function operatorErrors<Result>(file: string, work: () => Result): Result {
+  try {
+    return asCaller(work);
+  } catch (error) {
+    throw new OperatorError(
+      `${cannotWrite(file, error as NodeJS.ErrnoException)} Fix that, or choose another place with -o.`,
+    );
+  }
+}

@@ -1,0 +1,53 @@
+import { OperatorError } from '../../base/operatorError.ts';
+import type { Epoch } from '../../store/layout/epochs.ts';
+import type { ShipReport, ShipStatus } from './shipNote.ts';
+
+export interface LogState {
+  /** The current one is the last. */
+  readonly epochs: readonly Epoch[];
+  /** The highest seq that was ever given; 0 without events. */
+  readonly lastSeq: number;
+  /** The highest seq whose event was pruned; 0: none. */
+  readonly prunedSeq: number;
+  /** The latest report about this log; undefined without one. */
+  readonly report: ShipReport | undefined;
+}
+
+/** The next events of the log, in the order of arrival. */
+export interface Piece {
+  /** The name of the epoch that their seqs are of. */
+  readonly epoch: string;
+  /** Each as `tail --json` writes it, with its line end. */
+  readonly lines: readonly string[];
+  /** The seq of the last of them; without any, what was asked for. */
+  readonly last: number;
+  /** Whether no later event is stored. */
+  readonly isLast: boolean;
+  /** What is damaged in the database among or beside these events, and left out, in a sentence; absent: nothing. */
+  readonly damage?: string;
+}
+
+/** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */
+export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
+
+/** Where a shipper reads events and reports its progress: the database, or the feed of another process. */
+export interface EventFeed {
+  /** @throws {FeedUnavailable} where it cannot be read now, and may be again. */
+  state(): Promise<LogState>;
+  /** @param after a seq; 0: from the beginning. @param most events. @throws {FeedUnavailable} */
+  next(after: number, most: number): Promise<Piece>;
+  /** Never fails: a report that is lost is followed by another. */
+  report(report: ShipReport): Promise<void>;
+  /** What `courtd status --json` says; undefined where that is unknown. */
+  status(): Promise<BoxStatus | undefined>;
+  close(): Promise<void>;
+}
+
+/** The part of `courtd status --json` that headquarters gets. */
+export interface BoxStatus {
+  readonly problems: readonly unknown[];
+  readonly ship: ShipStatus | null;
+}
+
+/** It may be readable again in a moment: a shipper waits for it, and a command that has just begun says so. */
+export class FeedUnavailable extends OperatorError {}

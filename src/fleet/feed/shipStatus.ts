@@ -1,0 +1,80 @@
+import type { Database } from 'better-sqlite3';
+import type { Epoch } from '../../store/layout/epochs.ts';
+import { type Lag, readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
+import { shownUrl } from '../nats/address.ts';
+import { askReport } from './feedClient.ts';
+import type { ShipStatus } from './shipNote.ts';
+import { knownShipped, readNote, type ShipReport, type ShipState } from './shipNote.ts';
+
+/** How far shipping has got, by the latest report and the current database. */
+export interface ShipView extends ShipStatus {
+  readonly running: boolean;
+  /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
+  readonly isSetUp: boolean;
+}
+
+/** Of the command, or of the daemon. */
+interface Settings {
+  readonly url?: string | undefined;
+  readonly box?: string | undefined;
+}
+
+/**
+ * Current, also without a running shipper: then the latest note counts.
+ * @param settings of this command; the shipper's own count for more.
+ */
+export function readShipView(directory: string, db: Database, settings: Settings): Promise<ShipView> {
+  return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf), settings);
+}
+
+/** The same, where the database is open already. @param readLag reads what readShipLag gives. */
+export async function viewShip(
+  directory: string,
+  readLag: (shippedOf: ShippedOf) => Lag,
+  settings: Settings,
+): Promise<ShipView> {
+  const note = readNote(directory);
+  const report = (await askReport(directory)) ?? (note && { ...note, running: false });
+  const isSetUp = report !== undefined || settings.url !== undefined;
+  const from = (all: readonly Epoch[]) => (isSetUp ? (knownShipped(report, all) ?? 0) : undefined);
+  const { epochs, newestSeq, behind } = readLag(from);
+  const shipped = knownShipped(report, epochs);
+  const epoch = epochs.at(-1)?.name ?? null;
+  const running = report?.running ?? false;
+  const isFencedNow = report?.state === 'fenced' && report.epoch === epoch;
+  return {
+    running,
+    isSetUp,
+    box: report?.box ?? settings.box ?? null,
+    epoch,
+    url: report?.url ?? (settings.url === undefined ? null : shownUrl(settings.url)),
+    state: isSetUp ? stateOf(report, running, isFencedNow, behind?.events ?? 0) : 'off',
+    shipped_seq: shipped ?? null,
+    newest_seq: newestSeq,
+    behind_events: behind?.events ?? null,
+    behind_s: behind === undefined ? null : behindSeconds(behind.oldestMs),
+    last_ack_at: report?.last_ack_at ?? null,
+    error: report?.state === 'fenced' && !isFencedNow ? null : (report?.error ?? null),
+  };
+}
+
+function stateOf(
+  report: ShipReport | undefined,
+  running: boolean,
+  isFencedNow: boolean,
+  behind: number,
+): ShipState {
+  if (isFencedNow) return 'fenced';
+  if (report === undefined) return 'off';
+  if (running || report.state === 'refused') return report.state === 'fenced' ? 'connecting' : report.state;
+  return behind === 0 ? 'current' : 'behind';
+}
+
+function behindSeconds(oldestMs: number | undefined): number {
+  return oldestMs === undefined ? 0 : Math.max(0, Math.round((Date.now() - oldestMs) / 1_000));
+}
+
+/** @returns the members that JSON output has. */
+export function shipStatusOf({ running: _running, isSetUp: _isSetUp, ...status }: ShipView): ShipStatus {
+  return status;
+}

@@ -1,0 +1,88 @@
+import {
+  type ConsumerMessages,
+  DeliverPolicy,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { OperatorError } from '../../base/operatorError.ts';
+import { codeOf, NO_STREAM, Retries } from './retries.ts';
+
+export interface ReadOptions {
+  readonly stream: string;
+  /** Only these subjects. */
+  readonly filter?: string | undefined;
+  /** Only messages after this one, by its number in the stream. */
+  readonly after?: number;
+  /** Only the last message of each subject. */
+  readonly last?: boolean;
+  /** Only headers, no data. */
+  readonly headersOnly?: boolean;
+  /** Goes on with new messages, for ever. */
+  readonly follow?: boolean;
+}
+
+/** Messages in flight: a chunk is at most half a megabyte. */
+const AHEAD = 32;
+/** A pull that is not answered is renewed after twice this. */
+const HEARTBEAT_MS = 5_000;
+/** Gives up after this long without an answer, unless it follows. */
+const STALLED_MS = 60_000;
+
+/**
+ * Reads a stream in order, from its first message to the last one that was there when it began. Lost connections and
+ * elections are passed over; no message is left out or given twice.
+ * @throws {OperatorError} where there is no such stream, or its servers stop answering.
+ */
+export async function* readStream(nc: NatsConnection, options: ReadOptions): AsyncGenerator<JsMsg> {
+  const { stream, filter, after = 0, last = false, headersOnly = false, follow = false } = options;
+  const retries = new Retries();
+  const lastSeq = await retries.until(() => lastSeqOf(nc, stream, filter));
+  if (lastSeq <= after && !follow) return;
+  const wanted = {
+    ...(filter === undefined ? {} : { filter_subjects: filter }),
+    ...(last
+      ? { deliver_policy: DeliverPolicy.LastPerSubject }
+      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: after + 1 }),
+    headers_only: headersOnly,
+  };
+  const consumer = await retries.until(() => jetstream(nc).consumers.get(stream, wanted));
+  const messages = await consumer.consume({ max_messages: AHEAD, idle_heartbeat: HEARTBEAT_MS });
+  try {
+    for await (const message of unlessStalled(messages, follow)) {
+      yield message;
+      // Not when nothing is pending: the server that reads may be behind the others, as after a start.
+      if (!follow && message.seq >= lastSeq) return;
+    }
+  } finally {
+    messages.stop();
+    await consumer.delete().catch(() => false);
+  }
+  throw new OperatorError(LOST);
+}
+
+const LOST =
+  'The servers stopped answering before everything was read. Check that they are running, and try again.';
+
+/** @returns the number of the last message, as the leader has it; 0: there is none. */
+async function lastSeqOf(nc: NatsConnection, stream: string, filter = '>'): Promise<number> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  try {
+    return (await jsm.streams.getMessage(stream, { last_by_subj: filter }))?.seq ?? 0;
+  } catch (error) {
+    if (codeOf(error) !== NO_STREAM) throw error;
+    throw new OperatorError(`There is no stream ${stream} here: "courtd fleet init" creates it.`);
+  }
+}
+
+async function* unlessStalled(messages: ConsumerMessages, follow: boolean): AsyncGenerator<JsMsg> {
+  const iterator = messages[Symbol.asyncIterator]();
+  for (;;) {
+    const timer = follow ? undefined : setTimeout(() => messages.stop(new OperatorError(LOST)), STALLED_MS);
+    const { done, value } = await iterator.next();
+    clearTimeout(timer);
+    if (done) return;
+    yield value;
+  }
+}

@@ -1,0 +1,53 @@
+import { UsageError } from '../../base/operatorError.ts';
+import { SecretFile } from '../../base/secretFile.ts';
+import type { EventFeed } from '../feed/eventFeed.ts';
+import { parseServers, shownUrl } from '../nats/address.ts';
+import type { Sink } from './sink/sink.ts';
+
+/** Where to ship to, as the settings say it. */
+export interface ShipSettings {
+  readonly url?: string | undefined;
+  readonly box?: string | undefined;
+  /** COURTD_SHIP_CREDS: a file. */
+  readonly creds?: string | undefined;
+  /** COURTD_SHIP_CA: a file. */
+  readonly ca?: string | undefined;
+}
+
+/** @returns the settings of a command that has no options for them. */
+export function shipSettingsOf(env: NodeJS.ProcessEnv): ShipSettings {
+  return { url: env.COURTD_SHIP_URL, box: env.COURTD_SHIP_BOX };
+}
+
+/** A place to ship to, before it is connected to. */
+export interface Destination {
+  readonly box: string;
+  /** Without a name and password: for reports. */
+  readonly url: string;
+  makeSink(feed: EventFeed): Sink;
+}
+
+/**
+ * Reads the files of the credentials, but connects to nobody.
+ * @throws {UsageError} where a setting is missing or wrong.
+ * @throws {OperatorError} where a file cannot be read.
+ */
+export async function destinationOf({ url, box, creds, ca }: ShipSettings): Promise<Destination> {
+  if (url === undefined) {
+    throw new UsageError(
+      'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as tls://hq.example.org.',
+    );
+  }
+  const servers = parseServers(url);
+  const shown = shownUrl(url);
+  const secret = new SecretFile(creds, 'the credentials');
+  const authority = new SecretFile(ca, 'the CA certificate');
+  if (box === undefined) {
+    throw new UsageError(
+      'Set COURTD_SHIP_BOX (or --box) to the name of this box at headquarters: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
+    );
+  }
+  const { NatsSink } = await import('./sink/natsSink.ts');
+  const target = { servers, box, name: shown, creds: secret, ca: authority };
+  return { box, url: shown, makeSink: (feed) => new NatsSink(target, feed) };
+}

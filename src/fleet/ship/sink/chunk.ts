@@ -1,0 +1,35 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import type { Piece } from '../../feed/eventFeed.ts';
+import { dataFault, linesOf } from '../../log/chunk.ts';
+import { AFTER, COUNT, chunkHead, type Headers, LAST, SHA256, sha256Of } from '../../nats/fleetLog.ts';
+
+/** What goes to headquarters at once, whole or not at all. */
+export interface Chunk extends Piece {
+  /** The seq of the last event before it that headquarters has; 0: none. Seqs between may be missing: pruned, or left out. */
+  readonly after: number;
+}
+
+const gzip = promisify(zlib.gzip);
+
+/** @returns the message, with the headers of design 8. */
+export async function messageOf({ after, last, lines }: Chunk) {
+  const data = await gzip(lines.join(''));
+  const headers = {
+    [AFTER]: String(after),
+    [LAST]: String(last),
+    [COUNT]: String(lines.length),
+    [SHA256]: sha256Of(data),
+  };
+  return { data, headers };
+}
+
+export type StoredChunk = Pick<Chunk, 'after' | 'last' | 'lines'>;
+
+/** @returns undefined where the message is not one of courtd's, or is damaged. */
+export function chunkOf(data: Uint8Array, headers?: Headers): StoredChunk | undefined {
+  const head = chunkHead(headers);
+  if (head === undefined || head.after >= head.last || dataFault(head, data) !== '') return undefined;
+  const { after, last } = head;
+  return { after, last, lines: linesOf(data).map((line) => `${line}\n`) };
+}

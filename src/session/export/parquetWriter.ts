@@ -1,0 +1,134 @@
+import { zstdCompressSync } from 'node:zlib';
+import type { SchemaElement } from 'hyparquet';
+import { ByteWriter, ParquetWriter as RowGroups } from 'hyparquet-writer';
+import type { Sink } from '../../base/sink.ts';
+import { courtdVersion } from '../../base/version.ts';
+import { eotToNs } from '../../protocol/eot.ts';
+import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from '../../protocol/eventTypes.ts';
+import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
+import type { ReadEvent } from '../../store/read/sessionReader.ts';
+import { type ColumnName, DICTIONARY, dictionaryEntries } from './columns.ts';
+import type { EventWriter } from './eventWriter.ts';
+
+/**
+ * A row group is complete with this many events or bytes of JSON, which are in memory at once: with 50,000 events, an export
+ * took 50 MB more. Each adds a few KB to the footer, which is in memory until the end.
+ */
+const GROUP_EVENTS = 20_000;
+const GROUP_BYTES = 16 * 1024 ** 2;
+
+type Value = string | number | bigint | boolean | null;
+
+const NS_PER_MS = 1_000_000n;
+
+const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
+const DOUBLE = { type: 'DOUBLE' } as const;
+const BOOLEAN = { type: 'BOOLEAN' } as const;
+const INTEGER = { type: 'INT64' } as const;
+/** Nanoseconds since 1970-01-01T00:00:00Z. */
+const TIME = {
+  type: 'INT64',
+  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'NANOS' },
+} as const;
+
+interface Typed {
+  readonly type: typeof TEXT | typeof DOUBLE | typeof BOOLEAN | typeof INTEGER | typeof TIME;
+  /** null: the column may be without a value. */
+  readonly valueOf: (event: ReadEvent, payload: PayloadColumns) => Value;
+  readonly isOptional?: true;
+}
+
+const OF_KIND = { number: DOUBLE, boolean: BOOLEAN, string: TEXT };
+
+function ofPayload(name: PayloadField): Typed {
+  const type = OF_KIND[PAYLOAD[name].kind];
+  return { type, valueOf: (_, payload) => payload[name] ?? null, isOptional: true };
+}
+
+const TYPED: Readonly<Record<ColumnName, Typed>> = {
+  ...(Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, ofPayload(name)])) as Record<
+    PayloadField,
+    Typed
+  >),
+  session_id: { type: TEXT, valueOf: ({ sessionId }) => sessionId },
+  event_id: { type: TEXT, valueOf: ({ eventId }) => eventId },
+  revision: { type: INTEGER, valueOf: ({ revision }) => BigInt(revision) },
+  current: { type: BOOLEAN, valueOf: ({ current }) => current },
+  eot: { type: TIME, valueOf: ({ eot, eotMs }) => eotToNs(eot) ?? BigInt(eotMs) * NS_PER_MS },
+  type: { type: TEXT, valueOf: ({ type }) => type },
+  court_id: { type: TEXT, valueOf: ({ courtId }) => courtId },
+  venue_id: { type: TEXT, valueOf: ({ venueId }) => venueId },
+  confidence: { type: DOUBLE, valueOf: ({ confidence }) => confidence },
+  source: { type: TEXT, valueOf: ({ source }) => source },
+  schema_version: { type: TEXT, valueOf: ({ schemaVersion }) => schemaVersion },
+  received_at: { type: TIME, valueOf: ({ receivedMs }) => BigInt(receivedMs) * NS_PER_MS },
+  payload: { type: TEXT, valueOf: ({ payload }) => payload },
+  extra: { type: TEXT, valueOf: ({ extra }) => extra, isOptional: true },
+  eot_text: { type: TEXT, valueOf: ({ eot }) => eot },
+};
+
+const NAMES = DICTIONARY.map(({ name }) => name);
+const VALUES_OF = NAMES.map((name) => TYPED[name].valueOf);
+
+/** Writes Parquet for analysts: a row an event, a row group at a time. */
+export class ParquetWriter implements EventWriter {
+  readonly #sink: Sink;
+  readonly #bytes = new ByteWriter();
+  readonly #groups: RowGroups;
+  #columns = emptyColumns();
+  #events = 0;
+  #jsonBytes = 0;
+
+  constructor(sink: Sink) {
+    this.#sink = sink;
+    this.#groups = new RowGroups({
+      writer: this.#bytes,
+      schema: [{ name: 'root', num_children: NAMES.length }, ...NAMES.map(schemaOf)],
+      codec: 'ZSTD',
+      compressors: { ZSTD: (data) => zstdCompressSync(data) },
+      kvMetadata: [{ key: 'courtd.columns', value: JSON.stringify(dictionaryEntries()) }],
+      // As Parquet wants it.
+      createdBy: `courtd version ${courtdVersion()}`,
+    });
+  }
+
+  async write(events: readonly ReadEvent[]): Promise<void> {
+    for (const event of events) {
+      const payload = payloadColumns(event.payload);
+      for (let i = 0; i < VALUES_OF.length; i++) this.#columns[i]!.push(VALUES_OF[i]!(event, payload));
+      this.#events++;
+      this.#jsonBytes += event.payload.length + (event.extra?.length ?? 0);
+      if (this.#events >= GROUP_EVENTS || this.#jsonBytes >= GROUP_BYTES) await this.#endGroup();
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#events > 0) await this.#endGroup();
+    this.#groups.finish();
+    await this.#flush();
+  }
+
+  async #endGroup(): Promise<void> {
+    const columnData = NAMES.map((name, i) => ({ name, data: this.#columns[i]!, offsetIndex: false }));
+    this.#groups.write({ columnData, rowGroupSize: this.#events });
+    this.#columns = emptyColumns();
+    this.#events = 0;
+    this.#jsonBytes = 0;
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    await this.#sink.write(this.#bytes.getBytes());
+    // Its buffer is used again; `offset` counts on, since positions in the file are made of it.
+    this.#bytes.index = 0;
+  }
+}
+
+function emptyColumns(): Value[][] {
+  return NAMES.map(() => []);
+}
+
+function schemaOf(name: ColumnName): SchemaElement {
+  const { type, isOptional } = TYPED[name];
+  return { name, ...type, repetition_type: isOptional ? 'OPTIONAL' : 'REQUIRED' };
+}

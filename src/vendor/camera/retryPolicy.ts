@@ -1,0 +1,81 @@
+import { membersOf } from '../../base/json.ts';
+
+/** What a camera does after an answer: the rules of the vendor's guide (src/http/README.md, "Retrying"). */
+
+/** The answer to one attempt. */
+export interface Answer {
+  /** 0: no complete answer, so the events may or may not be stored. */
+  readonly status: number;
+  /** As it was sent; empty where there was none. */
+  readonly retryAfter: string;
+  readonly body: string;
+  /** How many of the duplicates have other content than what is stored. */
+  readonly conflicts?: number;
+}
+
+/** `why` is for people: the status, and the box's sentence where there is one. */
+export type Decision =
+  | { readonly kind: 'stored'; readonly duplicates: number }
+  /** Send the same request again, after `Backoff.wait(retryAfterS)` seconds. */
+  | { readonly kind: 'retry'; readonly retryAfterS: number | undefined; readonly why: string }
+  /** Send the events in smaller requests. */
+  | { readonly kind: 'split' }
+  /** Drop the events at these positions of the request, and send the others: these will never be accepted. */
+  | { readonly kind: 'drop'; readonly named: ReadonlySet<number>; readonly why: string }
+  /** No event of the request will ever be accepted. */
+  | { readonly kind: 'giveUp'; readonly why: string };
+
+/** After a 401 without Retry-After: a person has to install the new token. */
+const UNAUTHORIZED_WAIT_S = 30;
+/** Characters of an answer that a message quotes. */
+const QUOTED_CHARS = 300;
+
+/**
+ * @param count events in the request, which was an array.
+ * @returns what to do with them. An answer that is not courtd's, such as a proxy's page, is retried.
+ */
+export function decide({ status, retryAfter, body }: Answer, count: number): Decision {
+  const answer = membersOf(body);
+  const { accepted, duplicates, retryable, error } = answer;
+  if (status === 202 && Number(accepted) + Number(duplicates) === count)
+    return { kind: 'stored', duplicates: Number(duplicates) };
+  const why = `${status === 0 ? 'no answer' : status}${typeof error === 'string' ? `: ${error.slice(0, QUOTED_CHARS)}` : ''}`;
+  if (status === 413) return count > 1 ? { kind: 'split' } : { kind: 'giveUp', why };
+  if (retryable === false) {
+    const named = namedIn(answer.invalid, count);
+    return named.size > 0 ? { kind: 'drop', named, why } : { kind: 'giveUp', why };
+  }
+  const seconds = /^[0-9]{1,3}$/.test(retryAfter) ? Number(retryAfter) : undefined;
+  return { kind: 'retry', retryAfterS: seconds ?? (status === 401 ? UNAUTHORIZED_WAIT_S : undefined), why };
+}
+
+function namedIn(invalid: unknown, count: number): Set<number> {
+  const indexes = Array.isArray(invalid) ? invalid.map((one) => one?.index) : [];
+  return new Set(indexes.filter((index) => Number.isInteger(index) && index >= 0 && index < count));
+}
+
+const FIRST_WAIT_S = 1;
+const LONGEST_WAIT_S = 30;
+/** Random jitter on a wait, so that a hundred cameras do not retry in step. */
+const JITTER = 0.2;
+
+/** How long to wait before each retry of one request. */
+export class Backoff {
+  readonly #random: () => number;
+  #next = FIRST_WAIT_S;
+
+  /** @param random from 0 to below 1. */
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /**
+   * @param retryAfterS as in the decision.
+   * @returns seconds: retryAfterS, or else 1 s, doubled each time up to 30 s; never less than 1 s, with jitter added.
+   */
+  wait(retryAfterS: number | undefined): number {
+    const waitS = Math.max(FIRST_WAIT_S, retryAfterS ?? this.#next);
+    this.#next = Math.min(this.#next * 2, LONGEST_WAIT_S);
+    return waitS * (1 + this.#random() * JITTER);
+  }
+}

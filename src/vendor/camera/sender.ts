@@ -1,0 +1,127 @@
+import { BATCH_EVENTS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
+import type { BoxConnection } from './boxConnection.ts';
+import { Backoff, decide } from './retryPolicy.ts';
+
+/** Events that a camera buffers: ten minutes of a player tracker. While the buffer is full, new ones are dropped. */
+const BUFFERED_EVENTS = 20_000;
+/** How often a camera sends what it has seen. */
+const SEND_EVERY_MS = 500;
+
+export interface SenderOptions {
+  /** From 0 to below 1: the jitter of waits. */
+  readonly random: () => number;
+  /** Whether to send a batch once more that has just been stored, as a camera does that missed the answer. */
+  readonly repeats?: () => boolean;
+  /** Called with how many milliseconds it took until a request was answered with `202`. */
+  readonly onStored?: (ms: number) => void;
+  /** Called with what is wrong, once until it changes or something is stored. */
+  readonly onProblem?: (problem: string) => void;
+}
+
+export interface SenderCounts {
+  requests: number;
+  accepted: number;
+  duplicates: number;
+  /** Events that the box refused for good. */
+  refused: number;
+  /** Events that did not fit into the buffer. */
+  overflowed: number;
+}
+
+/** Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or refused for good. */
+export class Sender {
+  readonly counts: SenderCounts = { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0 };
+  readonly #connection: BoxConnection;
+  readonly #options: SenderOptions;
+  /** As JSON texts, so that an event is the same bytes whenever it is sent. */
+  #buffer: string[] = [];
+  #inFlight = 0;
+  #isEnding = false;
+  readonly #abort = new AbortController();
+  /** What was reported last, unless it has passed. */
+  #problem = '';
+
+  constructor(connection: BoxConnection, options: SenderOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  /** How many events are neither known to be stored nor refused for good. */
+  get waiting(): number {
+    return this.#buffer.length + this.#inFlight;
+  }
+
+  /** @param text an event as JSON text. */
+  offer(text: string): void {
+    if (this.waiting >= BUFFERED_EVENTS) this.counts.overflowed++;
+    else this.#buffer.push(text);
+  }
+
+  /** Sends until `end`, and then what is left. Never throws. */
+  async run(): Promise<void> {
+    while (!this.#abort.signal.aborted) {
+      const texts = this.#buffer.splice(0, BATCH_EVENTS);
+      this.#inFlight = texts.length;
+      if (texts.length > 0) await this.#deliver(texts);
+      else if (this.#isEnding) break;
+      const hasBacklog = this.#buffer.length >= BATCH_EVENTS;
+      if (!this.#isEnding && !hasBacklog) await pause(SEND_EVERY_MS, this.#abort.signal);
+    }
+    this.#connection.close();
+  }
+
+  /** Ends `run` once everything is sent. @param withinMs after so long, `run` ends with what is left unsent. */
+  end(withinMs: number): void {
+    this.#isEnding = true;
+    setTimeout(() => this.#abort.abort(), withinMs).unref();
+  }
+
+  async #deliver(texts: readonly string[]): Promise<void> {
+    const body = Buffer.from(`[${texts.join(',')}]`);
+    const backoff = new Backoff(this.#options.random);
+    while (!this.#abort.signal.aborted) {
+      this.counts.requests++;
+      const sentAt = performance.now();
+      const decision = decide(await this.#connection.post(body, this.#abort.signal), texts.length);
+      switch (decision.kind) {
+        case 'stored':
+          this.#problem = '';
+          this.#options.onStored?.(performance.now() - sentAt);
+          this.counts.accepted += texts.length - decision.duplicates;
+          this.counts.duplicates += decision.duplicates;
+          if (this.#options.repeats?.() === true) break;
+          this.#inFlight -= texts.length;
+          return;
+        case 'retry':
+          if (this.#abort.signal.aborted) return;
+          this.#report(decision.why);
+          await pause(backoff.wait(decision.retryAfterS) * 1000, this.#abort.signal);
+          break;
+        case 'split': {
+          const half = Math.ceil(texts.length / 2);
+          await this.#deliver(texts.slice(0, half));
+          return this.#deliver(texts.slice(half));
+        }
+        case 'drop':
+          this.#refuse(decision.named.size, decision.why);
+          if (decision.named.size === texts.length) return;
+          return this.#deliver(texts.filter((_, i) => !decision.named.has(i)));
+        case 'giveUp':
+          return this.#refuse(texts.length, decision.why);
+      }
+    }
+  }
+
+  #refuse(count: number, why: string): void {
+    this.counts.refused += count;
+    this.#inFlight -= count;
+    this.#report(why);
+  }
+
+  #report(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#options.onProblem?.(problem);
+  }
+}

@@ -1,0 +1,213 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import t, { type Test } from 'tap';
+import { makePair } from '../../harness/certificates.ts';
+import { BIN, courtd, start, temporaryFolder } from '../../harness/daemon.ts';
+import { blocks } from '../../harness/documents.ts';
+import { type NatsPlace, NatsServers } from '../../harness/nats.ts';
+import { Authority } from '../../harness/natsCredentials.ts';
+import { missingNats } from '../../harness/natsProgram.ts';
+import { SimulatedBox } from '../../harness/simulatedBox.ts';
+
+const GUIDE = 'systemd/FLEET.md';
+const [SERVER, USERS] = blocks(GUIDE, 'conf') as [string, string];
+/** What `mkpasswd -m bcrypt` gives for HQ-PASSWORD. */
+const HASH = '$2b$05$udJZJfo55Y7Um9nhlI0q5ON2iSLDU6KnK2fzIqBj0odmavbZu04Hq';
+const BOX = 'venue-17';
+const INBOX = `_INBOX.${BOX}`;
+/** The permissions of the guide, as the guide has them. */
+const ALLOWED = [...USERS.matchAll(/allow: \[([^\]]*)\]/g)].map(([, list]) =>
+  [...list!.matchAll(/"([^"]+)"/g)].map(([, subject]) => subject!),
+) as [string[], string[]];
+
+const FORBIDDEN = { message: /Permissions Violation/i };
+const PATIENT = { timeout: 30_000 };
+const [TRIES, ASK_AGAIN_MS] = [100, 100];
+const skip = await missingNats();
+
+/** @returns the guide's configuration, with addresses and files of this test. */
+function configuration(place: NatsPlace, cert: string, key: string): string {
+  fs.mkdirSync(path.join(place.folder, 'nats'));
+  fs.writeFileSync(path.join(place.folder, 'nats/users.conf'), USERS.replace('HQ-PASSWORD', HASH));
+  return SERVER.replace('hq-1', place.name)
+    .replace('0.0.0.0:4222', `127.0.0.1:${place.port}`)
+    .replace('10.0.0.1:8222', `127.0.0.1:${place.monitorPort}`)
+    .replace('0.0.0.0:6222', `127.0.0.1:${place.routePort}`)
+    .replace(/routes: .*/, `routes: ${JSON.stringify(place.routes)}`)
+    .replace('/var/lib/nats', path.join(place.folder, 'store'))
+    .replaceAll('/etc/nats/server.crt', cert)
+    .replaceAll('/etc/nats/server.key', key)
+    .replaceAll('/etc/nats/ca.crt', cert);
+}
+
+/** @returns up to where the box's log is there. Of three servers the one that answers may be behind the others: it is asked again. */
+async function lastSeqOf(nc: NatsConnection): Promise<string | undefined> {
+  for (let tries = 1; ; tries++) {
+    const { headers } = await nc.request(`$JS.API.DIRECT.GET.FLEET.court.v1.${BOX}.e1`, '', PATIENT);
+    const last = headers?.get('Courtd-Last');
+    if (last === '5' || tries === TRIES) return last;
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
+/** What a box must be able to do, and every way to look at or harm another that it must not have. */
+async function holdsTo(t: Test, nc: NatsConnection): Promise<void> {
+  const box = new SimulatedBox(nc, BOX);
+  await box.ship(3);
+  await box.ship(2);
+  await box.tell({ state: 'current' });
+  t.equal(await lastSeqOf(nc), '5');
+
+  await t.rejects(new SimulatedBox(nc, 'venue-18').ship(1), FORBIDDEN, 'events of another box');
+  await t.rejects(new SimulatedBox(nc, 'venue-18').tell({}), FORBIDDEN, 'its status');
+  for (const subject of [
+    '$JS.API.DIRECT.GET.FLEET.court.v1.venue-18.e1',
+    '$JS.API.DIRECT.GET.FLEET',
+    '$JS.API.STREAM.MSG.GET.FLEET',
+    '$JS.API.STREAM.INFO.FLEET',
+    '$JS.API.STREAM.PURGE.FLEET',
+    '$JS.API.STREAM.DELETE.FLEET',
+    '$JS.API.CONSUMER.CREATE.FLEET.spy',
+  ]) {
+    await t.rejects(nc.request(subject, '{}', PATIENT), FORBIDDEN, subject);
+  }
+  for (const subject of ['court.>', 'court-status.>', '_INBOX.>', '_INBOX.venue-18.>', '>']) {
+    const closed = await nc.subscribe(subject, { callback: () => {} }).closed;
+    t.match(closed, { name: 'PermissionViolationError' }, subject);
+  }
+}
+
+t.test("three servers of the guide's configuration keep what they acknowledge", { skip }, async (t) => {
+  const folder = temporaryFolder(t);
+  const { cert, key } = makePair(folder, 'hq');
+  const servers = await NatsServers.start(t, {
+    servers: 3,
+    scheme: 'tls',
+    configure: (place) => configuration(place, cert, key),
+  });
+  const as = (user: string, password: string) => servers.url.replace('//', `//${user}:${password}@`);
+  const url = as('hq', 'HQ-PASSWORD');
+  t.match(await courtd(['fleet', 'init', url, '--ca', cert]), {
+    status: 0,
+    stdout: 'FLEET: made, 3 copies\n',
+  });
+  const checked = await courtd([
+    'fleet',
+    'check',
+    url,
+    '--ca',
+    cert,
+    '--monitor',
+    servers.monitors,
+    '--json',
+  ]);
+  t.equal(checked.status, 0, checked.stderr);
+  t.strictSame(
+    JSON.parse(checked.stdout).filter(
+      ({ level, name }: { level: string; name: string }) =>
+        // The copies may be a moment behind yet.
+        level !== 'ok' && name !== 'replicas',
+    ),
+    [],
+  );
+
+  await t.test('a box may do what it has to, and nothing else', async (t) => {
+    const nc = await connect({
+      servers: servers.servers.map(({ port }) => `localhost:${port}`),
+      user: BOX,
+      pass: 'BOX-PASSWORD',
+      tls: { ca: fs.readFileSync(cert, 'utf8'), ...{ checkServerIdentity: () => undefined } },
+      inboxPrefix: INBOX,
+      timeout: 20_000,
+    });
+    t.teardown(() => nc.close());
+    await holdsTo(t, nc);
+    const { status, stderr } = await courtd(['fleet', 'status', as(BOX, 'BOX-PASSWORD'), '--ca', cert]);
+    t.equal(status, 1);
+    t.match(stderr, /does not let this user/);
+    t.notMatch(stderr, 'PASSWORD');
+  });
+
+  await t.test(
+    'who is no user is refused, and a certificate of another name or authority, with a sentence',
+    async (t) => {
+      const told = async (...args: string[]) => (await courtd(['fleet', 'status', ...args])).stderr;
+      t.match(await told(as(BOX, 'wrong'), '--ca', cert), /refuses this user: its credentials/);
+      t.match(await told(url.replaceAll('127.0.0.1', 'localhost'), '--ca', cert), /is for another name/);
+      t.match(await told(url), /is not trusted here/);
+      t.match(await told(url.replaceAll('tls:', 'http:')), /Give nats:/);
+    },
+  );
+});
+
+t.test(
+  'credentials files: issued with the permissions of the guide, revoked, and renewed',
+  { skip },
+  async (t) => {
+    const authority = new Authority();
+    const servers = await NatsServers.start(t, { config: authority.configuration });
+    const [server] = servers.servers;
+    const folder = temporaryFolder(t);
+    const file = (name: string, creds: string) => {
+      fs.writeFileSync(path.join(folder, name), creds);
+      return path.join(folder, name);
+    };
+    const hq = file('hq.creds', authority.issue('hq').creds);
+    t.match(await courtd(['fleet', 'init', servers.url, '--creds', hq]), { status: 0 });
+
+    const [publish, subscribe] = ALLOWED;
+    const open = (creds: string) =>
+      connect({
+        servers: `127.0.0.1:${server!.port}`,
+        authenticator: credsAuthenticator(Buffer.from(creds)),
+        inboxPrefix: INBOX,
+        reconnect: false,
+      });
+    const first = authority.issue(BOX, { publish, subscribe });
+    const nc = await open(first.creds);
+    await holdsTo(t, nc);
+
+    authority.revoke(first.user);
+    fs.writeFileSync(
+      server!.configuration,
+      authority.renewed(fs.readFileSync(server!.configuration, 'utf8')),
+    );
+    await server!.reload();
+    t.match(await nc.closed(), { message: /Revoked/ }, 'who is connected is cut off');
+    await t.rejects(open(first.creds), { name: 'AuthorizationError' });
+
+    const renewed = await open(authority.issue(BOX, { publish, subscribe }).creds);
+    t.teardown(() => renewed.close());
+    t.equal(await lastSeqOf(renewed), '5', 'it goes on where it was');
+    const tail = await courtd(['fleet', 'tail', servers.url, '--creds', hq]);
+    t.equal(tail.stdout.split('\n').length - 1, 5, tail.stderr);
+    t.match(await courtd(['fleet', 'tail', servers.url]), { status: 1, stderr: /refuses this user/ });
+  },
+);
+
+t.test('who follows the log and is refused, at once or later, is told so', { skip }, async (t) => {
+  const users = (password: string) => `authorization { users: [{ user: hq, password: ${password} }] }`;
+  const servers = await NatsServers.start(t, { config: users('first') });
+  const url = (password: string) => servers.url.replace('://', `://hq:${password}@`);
+  const refused = { status: 1, stderr: /refuses this user/ };
+  t.match(await courtd(['fleet', 'tail', url('second'), '--follow']), refused);
+
+  t.match(await courtd(['fleet', 'init', url('first')]), { status: 0 });
+  const { host: at } = new URL(servers.url);
+  const nc = await connect({ servers: at, user: 'hq', pass: 'first', reconnect: false });
+  await new SimulatedBox(nc, BOX).ship(1);
+  const follower = start(BIN, ['fleet', 'tail', url('first'), '--follow']);
+  t.teardown(() => follower.kill('SIGKILL'));
+  const stderr = text(follower.stderr);
+  const ended = once(follower, 'exit');
+  await once(follower.stdout, 'data');
+  const [server] = servers.servers;
+  const before = fs.readFileSync(server!.configuration, 'utf8');
+  fs.writeFileSync(server!.configuration, before.replace('first', 'second'));
+  await server!.reload();
+  t.match({ status: (await ended)[0], stderr: await stderr }, refused);
+});

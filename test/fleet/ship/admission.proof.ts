@@ -1,0 +1,128 @@
+import fs from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { credsAuthenticator } from '@nats-io/transport-node';
+import t from 'tap';
+import { makePair } from '../../harness/certificates.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { events } from '../../harness/events.ts';
+import { NatsServers } from '../../harness/nats.ts';
+import { Authority, permissionsOf } from '../../harness/natsCredentials.ts';
+import { missingNats } from '../../harness/natsProgram.ts';
+import { Box } from './box.ts';
+import { gapsOf, Headquarters } from './headquarters.ts';
+
+const skip = await missingNats();
+
+/** @returns a configuration with the account as it is now; a reload takes no other operator. */
+function withRevocations(before: string, now: string): string {
+  const account = /^ {2}(A\w+): .*$/m;
+  return before.replace(account, account.exec(now)![0]);
+}
+
+t.test(
+  'credentials: what a box may do is enough; revoked ones are refused until they are renewed',
+  { skip },
+  async (t) => {
+    const credentials = new Authority();
+    const config = credentials.configuration;
+    const servers = await NatsServers.start(t, { config });
+    const server = servers.servers[0]!;
+    const all = Buffer.from(credentials.issue('hq').creds);
+    const hq = await Headquarters.connect(t, servers.url, { authenticator: credsAuthenticator(all) });
+    await hq.init();
+    const file = path.join(temporaryFolder(t), 'venue-7.creds');
+    const old = credentials.issue('venue-7', permissionsOf('venue-7'));
+    fs.writeFileSync(file, old.creds);
+    const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CREDS: file };
+    const box = new Box(t, temporaryFolder(t), env);
+    box.put(...events(10));
+    const shipper = box.ship();
+    await shipper.report(({ shipped_seq }) => shipped_seq === 10);
+    const before = fs.readFileSync(server.configuration, 'utf8');
+    credentials.revoke(old.user);
+    fs.writeFileSync(server.configuration, withRevocations(before, credentials.configuration));
+    await server.reload();
+    box.put(...events(10));
+    await shipper.state('refused');
+    t.match(await box.status(), {
+      state: 'refused',
+      shipped_seq: 10,
+      behind_events: 10,
+      error: /COURTD_SHIP_CREDS/,
+    });
+    fs.writeFileSync(file, credentials.issue('venue-7', permissionsOf('venue-7')).creds);
+    await shipper.report(({ shipped_seq }) => shipped_seq === 20);
+    t.equal(await shipper.stop(), 0);
+    t.strictSame(gapsOf(await hq.messages('venue-7')), []);
+    const other = new Box(t, box.data, { ...env, COURTD_SHIP_BOX: 'venue-8' });
+    const stranger = other.ship();
+    await stranger.state('refused');
+    t.match(await other.status(), { state: 'refused', error: /permissions of the fleet guide/ });
+    t.equal(await stranger.stop(), 0);
+    t.strictSame(await hq.messages('venue-8'), [], "another box's subject is refused");
+    fs.writeFileSync(file, 'no credentials');
+    const wrong = box.ship();
+    await wrong.state('refused');
+    t.match(await box.status(), { error: /does not hold NATS credentials/ });
+  },
+);
+
+t.test('TLS: the authority that is named, the name that is in the URL', { skip }, async (t) => {
+  const folder = temporaryFolder(t);
+  const { cert, key } = makePair(folder, 'hq');
+  const config = `tls { cert_file: "${cert}", key_file: "${key}" }`;
+  const servers = await NatsServers.start(t, { config, scheme: 'tls' });
+  const ca = fs.readFileSync(cert, 'utf8');
+  const hq = await Headquarters.connect(t, servers.url, { tls: { ca, host: '127.0.0.1' } });
+  await hq.init();
+  const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CA: cert };
+  const box = new Box(t, temporaryFolder(t), env);
+  box.put(...events(10));
+  const as = (changes: Record<string, string>) => new Box(t, box.data, { ...env, ...changes }).ship();
+  for (const [changes, sentence] of [
+    [
+      { COURTD_SHIP_URL: servers.url.replace('127.0.0.1', 'localhost') },
+      /is for another name.*COURTD_SHIP_URL/,
+    ],
+    [{ COURTD_SHIP_CA: '' }, /not signed by an authority that this box trusts.*COURTD_SHIP_CA/],
+  ] as const) {
+    const refused = as(changes);
+    await refused.state('refused');
+    t.match(await box.status(), { state: 'refused', shipped_seq: null, behind_events: 10, error: sentence });
+    t.equal(await refused.stop(), 0);
+  }
+  t.strictSame(await hq.messages('venue-7'), []);
+  t.match(await box.once(), { status: 0 });
+  t.equal((await hq.messages('venue-7')).length, 1);
+});
+
+t.test('a certificate that has expired is refused, with a look at the clock', { skip }, async (t) => {
+  const folder = temporaryFolder(t);
+  const files = makePair(folder, 'hq', -1 / 86_400);
+  const config = `tls { cert_file: "${files.cert}", key_file: "${files.key}" }`;
+  const servers = await NatsServers.start(t, { config, scheme: 'tls' });
+  const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CA: files.cert };
+  const box = new Box(t, temporaryFolder(t), env);
+  box.put(...events(3));
+  const shipper = box.ship();
+  const { error } = await shipper.state('refused');
+  t.match(error, /certificate of .* is not valid at this time: look at the clock/);
+  t.equal(await shipper.stop(), 0);
+});
+
+t.test('what is not NATS is no output of the shipper', async (t) => {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.write('INFO {"version":"2.15.1","headers":true,"max_payload":1048576}\r\nPONG\r\n');
+    socket.on('data', () => socket.write('x'.repeat(1_000)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const url = `nats://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const box = new Box(t, temporaryFolder(t), { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: 'venue-7' });
+  const shipper = box.ship();
+  // Every line of its output is read as JSON.
+  await shipper.report(({ error }) => error !== null);
+  t.equal(await shipper.stop(), 0);
+});

@@ -1,0 +1,83 @@
+import t from 'tap';
+import { knownShipped } from '../../../src/fleet/feed/shipNote.ts';
+import { Backoff } from '../../../src/fleet/ship/backoff.ts';
+import type { StoredChunk } from '../../../src/fleet/ship/sink/chunk.ts';
+import { Fenced, startCursor } from '../../../src/fleet/ship/sink/startCursor.ts';
+
+const epoch = (name: string, fromSeq: number, shippedSeq: number | null = null) => ({
+  name,
+  fromSeq,
+  shippedSeq,
+});
+const chunk = (after: number, last: number): StoredChunk => ({ after, last, lines: [] });
+
+/** Where a log goes on that finds these last messages. */
+function start(
+  epochs: ReturnType<typeof epoch>[],
+  found: Record<string, StoredChunk | undefined>,
+  ours: boolean,
+) {
+  const lastOf = async (name: string) =>
+    Object.hasOwn(found, name) ? { state: 7, chunk: found[name] } : undefined;
+  return startCursor(epochs, lastOf, async () => ours);
+}
+
+t.test('a log goes on behind the last message of its own subject, if that is of this log', async (t) => {
+  t.strictSame(await start([epoch('a', 0)], {}, true), { epoch: 'a', seq: 0, state: undefined });
+  const own = { a: chunk(0, 900), b: chunk(900, 950) };
+  const both = [epoch('a', 0), epoch('b', 920)];
+  t.strictSame(await start(both, own, true), { epoch: 'b', seq: 950, state: 7 });
+  t.ok((await start(both, own, false).catch((error) => error)) instanceof Fenced);
+  const other = start([epoch('a', 0)], { a: undefined }, true);
+  t.ok((await other.catch((error) => error)) instanceof Fenced, 'what somebody else has written');
+});
+
+t.test('a restored log goes on where the old one has what both share', async (t) => {
+  const restored = [epoch('a', 0), epoch('b', 800)];
+  const at = async (last: number) => (await start(restored, { a: chunk(last - 50, last) }, false)).seq;
+  t.equal(await at(900), 800, 'what came after the backup is not of this log');
+  t.equal(await at(700), 700, 'what was not shipped when it was backed up');
+  const twice = [epoch('a', 0), epoch('b', 800), epoch('c', 750)];
+  t.equal((await start(twice, { a: chunk(0, 900) }, false)).seq, 750);
+  t.equal((await start(twice, { a: chunk(0, 900), b: chunk(800, 850) }, false)).seq, 750);
+  t.equal(
+    (await start([epoch('z', 0), ...restored.slice(1)], { a: chunk(0, 900) }, false)).seq,
+    0,
+    'another box',
+  );
+});
+
+t.test('a log that an operator gave a new epoch loses nothing', async (t) => {
+  const renewed = [epoch('a', 0), epoch('b', 800, 600)];
+  t.equal(
+    (await start(renewed, { a: chunk(700, 780) }, true)).seq,
+    780,
+    'nothing is repeated where it is whole',
+  );
+  t.equal(
+    (await start(renewed, { a: chunk(700, 780) }, false)).seq,
+    600,
+    'the last message is of the other copy',
+  );
+  t.equal((await start(renewed, { a: chunk(800, 900) }, true)).seq, 600);
+});
+
+t.test('what is known to be shipped of an older epoch counts as far as both are one log', (t) => {
+  const epochs = [epoch('a', 0), epoch('b', 800)];
+  t.equal(knownShipped({ epoch: 'b', shipped_seq: 950 }, epochs), 950);
+  t.equal(knownShipped({ epoch: 'a', shipped_seq: 950 }, epochs), 800);
+  t.equal(knownShipped({ epoch: 'a', shipped_seq: 700 }, epochs), 700);
+  t.equal(knownShipped({ epoch: 'z', shipped_seq: 700 }, epochs), undefined);
+  t.equal(knownShipped({ epoch: 'a', shipped_seq: null }, epochs), undefined);
+  t.equal(knownShipped(undefined, epochs), undefined);
+  t.end();
+});
+
+t.test('pauses grow from 1 s to 60 s after the first failure, with half of each left to chance', (t) => {
+  const backoff = new Backoff();
+  const pauses = (chance: number) => Array.from({ length: 9 }, () => backoff.next(chance));
+  t.strictSame(pauses(1), [0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  backoff.reset();
+  t.strictSame(pauses(0).slice(0, 4), [0, 500, 1_000, 2_000]);
+  t.end();
+});

@@ -1,0 +1,56 @@
+import t from 'tap';
+import { type Answer, Backoff, decide } from '../../../src/vendor/camera/retryPolicy.ts';
+
+/** The table of the vendor's guide ("Retrying"), as the simulated cameras follow it. */
+
+const answered = (status: number, body: unknown, retryAfter = ''): Answer => ({
+  status,
+  retryAfter,
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+t.test('what counts as stored is a 202 whose counts add up', (t) => {
+  t.match(decide(answered(202, { accepted: 2, duplicates: 1 }), 3), { kind: 'stored', duplicates: 1 });
+  for (const body of [{ accepted: 2, duplicates: 0 }, {}, [], 'null', 'stored', '', { accepted: 3 }])
+    t.match(decide(answered(202, body), 3), { kind: 'retry', retryAfterS: undefined }, JSON.stringify(body));
+  t.end();
+});
+
+t.test('what may pass is sent again, after as long as it says', (t) => {
+  const retryable = { retryable: true, error: 'Why.' };
+  t.match(decide(answered(503, retryable, '5'), 1), { kind: 'retry', retryAfterS: 5, why: '503: Why.' });
+  t.match(decide(answered(429, retryable, '2'), 1), { kind: 'retry', retryAfterS: 2 });
+  for (const word of ['soon', '-1', '1e3', '99999', 'Sun, 06 Nov 2034 08:49:37 GMT', ''])
+    t.match(decide(answered(503, retryable, word), 1), { kind: 'retry', retryAfterS: undefined }, word);
+  t.match(decide(answered(401, '<html>'), 1), { kind: 'retry', retryAfterS: 30 });
+  t.match(decide(answered(502, '<html>'), 1), { kind: 'retry', retryAfterS: undefined });
+  t.match(decide(answered(0, ''), 1), { kind: 'retry', why: 'no answer' });
+  t.end();
+});
+
+t.test('what will never be taken is dropped, split or given up', (t) => {
+  const invalid = (...indexes: unknown[]) => ({
+    retryable: false,
+    invalid: indexes.map((index) => ({ index })),
+  });
+  const drop = decide(answered(400, invalid(0, 2)), 3);
+  t.strictSame(drop.kind === 'drop' && [...drop.named], [0, 2]);
+  t.match(decide(answered(400, { retryable: false }), 3), { kind: 'giveUp' });
+  t.match(decide(answered(400, invalid(3, -1, 0.5, null)), 3), { kind: 'giveUp' });
+  t.match(decide(answered(413, { retryable: false }), 2), { kind: 'split' });
+  t.match(decide(answered(413, '<html>'), 2), { kind: 'split' });
+  t.match(decide(answered(413, { retryable: false }), 1), { kind: 'giveUp' });
+  t.end();
+});
+
+t.test('waits are as told, else 1 s and then twice as long each time, up to 30 s, and a little more', (t) => {
+  const even = new Backoff(() => 0);
+  const waits = [undefined, undefined, 7, undefined, undefined, undefined, undefined];
+  t.strictSame(
+    waits.map((told) => even.wait(told)),
+    [1, 2, 7, 8, 16, 30, 30],
+  );
+  t.equal(new Backoff(() => 0).wait(0), 1, 'never at once');
+  t.equal(new Backoff(() => 0.5).wait(10), 11);
+  t.end();
+});

@@ -1,0 +1,66 @@
+import { mock } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import { BoxConnection } from '../../../src/vendor/camera/boxConnection.ts';
+import { Sender } from '../../../src/vendor/camera/sender.ts';
+import { events } from '../../harness/events.ts';
+import { answer, type Fault, FaultyServer } from '../../harness/faultyServer.ts';
+
+const PROBLEM = 'Content-Type: application/problem+json';
+
+function senderTo(port: number): Sender {
+  return new Sender(new BoxConnection(new URL(`http://127.0.0.1:${port}`), 'x'), { random: () => 0 });
+}
+
+// First: a request of another test that ends meanwhile could not stop its clock.
+t.test('an answer without end is no answer', async (t) => {
+  const endless = `HTTP/1.1 503 Busy\r\nContent-Length: 9999999\r\n\r\n${'x'.repeat(2_000_000)}`;
+  const box = await FaultyServer.start(t, [{ name: 'endless', bytes: endless }]);
+  const line = new BoxConnection(new URL(`http://127.0.0.1:${box.port}`), 'x');
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  let answer: unknown;
+  const answered = line.post(Buffer.from('[]')).then((given) => {
+    answer = given;
+  });
+  while (box.bodies.length === 0) await nextTurn();
+  mock.timers.tick(34_999);
+  await nextTurn();
+  t.equal(answer, undefined, 'a box may take half a minute');
+  mock.timers.tick(1);
+  await answered;
+  t.strictSame(answer, { status: 0, retryAfter: '', body: '' });
+  line.close();
+});
+
+t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as it is', async (t) => {
+  const named = JSON.stringify({ status: 400, retryable: false, invalid: [{ index: 1, issues: [] }] });
+  const faults: Fault[] = [
+    { name: 'one is invalid', bytes: answer(400, named, PROBLEM) },
+    { name: 'too large', bytes: answer(413, '{"retryable":false}', PROBLEM) },
+    { name: 'stored, and no answer', isStored: true, how: 'reset' },
+  ];
+  const box = await FaultyServer.start(t, faults);
+  const sender = senderTo(box.port);
+  const seen = events(5);
+  for (const one of seen) sender.offer(JSON.stringify(one));
+  sender.end(60_000);
+  await sender.run();
+  t.strictSame([...box.stored.values()], [seen[0], ...seen.slice(2)]);
+  t.match(sender, {
+    waiting: 0,
+    counts: { requests: 5, accepted: 2, duplicates: 2, refused: 1, overflowed: 0 },
+  });
+  t.strictSame(box.bodies[2], box.bodies[3], 'the same bytes again');
+  t.ok(box.connections <= 2, 'a connection, and another after the reset');
+});
+
+t.test('the buffer is bounded, and what is left at the end is counted', async (t) => {
+  const box = await FaultyServer.start(t, [{ name: 'no answer', how: 'hang' }]);
+  const sender = senderTo(box.port);
+  const text = JSON.stringify(events(1)[0]);
+  for (let i = 0; i < 20_010; i++) sender.offer(text);
+  sender.end(100);
+  await sender.run();
+  t.match(sender, { waiting: 20_000, counts: { overflowed: 10, accepted: 0 } });
+});

@@ -1,0 +1,73 @@
+import type {
+  ConnectionRecord,
+  Exchange,
+  Recording,
+  SentEvent,
+} from '../../../src/vendor/conformance/exchange.ts';
+
+/** Recordings as a test writes them down: what was sent at which second, and what was answered. */
+
+const EPOCH_MS = Date.UTC(2026, 2, 14, 15, 0, 0);
+
+export interface Told {
+  /** Names of events; `a` and `b+1` are event a, and revision 1 of b. */
+  readonly events?: readonly string[];
+  /** Content of the events, where it is not what their name says. */
+  readonly content?: string;
+  readonly status?: number;
+  readonly connection?: number;
+  readonly source?: string;
+  /** How far the camera's clock is ahead, in seconds. */
+  readonly aheadS?: number;
+  readonly more?: Partial<Exchange>;
+}
+
+/** @param told by second. A connection is 1 unless it is said, and still open; `ends` says who ended which. */
+export function recording(
+  told: readonly (readonly [atS: number, what: Told])[],
+  ends: Readonly<Record<number, 'camera' | 'box'>> = {},
+): Recording {
+  const exchanges = told.map(([atS, what], i): Exchange => {
+    const { events = [], status = 202, connection = 1 } = what;
+    return {
+      number: i + 1,
+      connection,
+      at: atS * 1000,
+      wallMs: EPOCH_MS + atS * 1000,
+      bodyMs: EPOCH_MS + atS * 1000,
+      isTokenInUrl: false,
+      digest: `${events}${what.content ?? ''}`,
+      isEotFaulty: false,
+      named: [],
+      ...(status > 0 && { status }),
+      answeredAt: atS * 1000 + 10,
+      ...what.more,
+      events: events.map((name) => sentEvent(name, what, EPOCH_MS + atS * 1000)),
+    };
+  });
+  const numbers = [...new Set(exchanges.map(({ connection }) => connection))];
+  const connections = numbers.map((number): ConnectionRecord => {
+    const requests = exchanges.filter(({ connection }) => connection === number).length;
+    return { number, requests, ...(ends[number] && { endedBy: ends[number] }) };
+  });
+  return { endedAt: (told.at(-1)?.[0] ?? 0) * 1000, exchanges, connections };
+}
+
+function sentEvent(
+  name: string,
+  { content = '', source = 'cam', aheadS = 0 }: Told,
+  atMs: number,
+): SentEvent {
+  const [id = '', revision = '0'] = name.split('+');
+  // `a=b` is event a that says what event b says.
+  const [own, says = own] = id.split('=');
+  return {
+    key: `${own}+${revision}`,
+    id: own!,
+    revision: Number(revision),
+    source,
+    eotMs: atMs - 200 + aheadS * 1000,
+    content: `${own}+${revision} ${says} ${content}`,
+    core: `${says}+${revision} ${content}`,
+  };
+}
