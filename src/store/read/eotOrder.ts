@@ -108,7 +108,8 @@ class SessionRows {
     const sorter = new Sorter(wanted);
     const add = (rows: readonly Row[]) => {
       for (const [seq, , , revision, eventId] of rows) {
-        if (revision > 0) this.#onRevised(eventId, revision, seq <= after);
+        // Damage turns a text into bytes: whoever reads the event then leaves it out.
+        if (revision > 0 && typeof eventId === 'string') this.#onRevised(eventId, revision, seq <= after);
       }
       sorter.add(rows);
     };
