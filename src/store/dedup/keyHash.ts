@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import Database from 'better-sqlite3';
 
 /** Length of the secret of a database (schema.ts). */
 export const SECRET_BYTES = 8;
@@ -47,11 +47,11 @@ export function keyHash(secret: Buffer): KeyHash {
 
 /**
  * @returns the hash function of this database, with its own secret.
- * @throws {Error} where the row of `flushed` is missing.
+ * @throws {SqliteError} SQLITE_CORRUPT where the row of `flushed` is missing or holds no secret.
  */
-export function readKeyHash(db: Database): KeyHash {
+export function readKeyHash(db: Database.Database): KeyHash {
   const secret = db.prepare<[], Buffer>('SELECT secret FROM flushed').pluck().get();
-  if (secret === undefined)
-    throw new Error('table flushed has no row, so the secret of the key hash is missing');
+  if (!Buffer.isBuffer(secret) || secret.length !== SECRET_BYTES)
+    throw new Database.SqliteError('the secret of the key hash is missing', 'SQLITE_CORRUPT');
   return keyHash(secret);
 }
