@@ -216,7 +216,7 @@ t.test('an export holds what was stored when it began, no more', async (t) => {
   const chunks: AsyncIterator<string> = child.stdout.setEncoding('utf8')[Symbol.asyncIterator]();
   // Once its first event is here it has begun, and the pipe does not hold the rest: it waits until we read on.
   let written = '';
-  while (written.length <= HEADER.length) written += (await chunks.next()).value;
+  while (!/\r\n./s.test(written)) written += (await chunks.next()).value;
   const last = before.at(-1);
   await store({ ...last, revision: 1 }, ...events(100, { session_id, eot: '2026-03-14T23:00:00Z' }));
   for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) written += chunk;
