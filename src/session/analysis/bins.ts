@@ -1,27 +1,27 @@
 /** How numbers are sorted into bins. */
-export interface Scale {
+export interface BinScale {
   toBin(value: number): number;
   fromBin(bin: number): number;
 }
 
 /** Bins of one width: a value that is a multiple of it is kept exactly. */
-export function linear(width: number): Scale {
+export function linear(width: number): BinScale {
   return { toBin: (value) => Math.round(value / width), fromBin: (bin) => bin * width };
 }
 
 /** Bins that grow with the value, on both sides of 0: each is 2 % wide, so that a second and ten years take a few hundred. */
-export const LOGARITHMIC: Scale = {
+export const LOGARITHMIC: BinScale = {
   toBin: (value) => Math.sign(value) * Math.round(50 * Math.log1p(Math.abs(value))),
   fromBin: (bin) => Math.sign(bin) * Math.expm1(Math.abs(bin) / 50),
 };
 
 /** Counts numbers in bins: quantiles of a million numbers, with no more memory than the bins take. */
 export class Bins {
-  readonly #scale: Scale;
+  readonly #scale: BinScale;
   readonly #counts = new Map<number, number>();
   #total = 0;
 
-  constructor(scale: Scale) {
+  constructor(scale: BinScale) {
     this.#scale = scale;
   }
 

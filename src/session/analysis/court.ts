@@ -1,9 +1,9 @@
-import { across, along, type Court, type Line } from '../../protocol/courtLines.ts';
+import { across, along, type CourtLines, type Line } from '../../protocol/courtLines.ts';
 
 /** What a map shows, in feet, the edges included. */
-export interface Frame extends Line {
+export interface MapFrame extends Line {
   /** Undefined where no lines are drawn. */
-  readonly court?: Court;
+  readonly court?: CourtLines;
   /** Half a court: both halves on top of each other, or the only one that a camera sees. */
   readonly isHalf: boolean;
   readonly yFrom: YFrom;
@@ -13,18 +13,18 @@ export interface Frame extends Line {
 export type YFrom = 'base' | 'net';
 
 /** The run-off that a map shows around the court. */
-const margin = ({ width }: Court) => Math.round(width / 4);
+const margin = ({ width }: CourtLines) => Math.round(width / 4);
 /** The same beyond the net, where half a court is drawn. */
 const BEYOND_NET = 2;
 
 /** @returns the frame of a whole court. */
-export function wholeFrame(court: Court): Frame {
+export function wholeFrame(court: CourtLines): MapFrame {
   const m = margin(court);
   return { court, isHalf: false, yFrom: 'base', x1: -m, y1: -m, x2: court.width + m, y2: court.length + m };
 }
 
 /** @returns the frame of half a court. */
-export function halfFrame(court: Court, yFrom: YFrom): Frame {
+export function halfFrame(court: CourtLines, yFrom: YFrom): MapFrame {
   const m = margin(court);
   const [below, above] = yFrom === 'net' ? [BEYOND_NET, m] : [m, BEYOND_NET];
   return {
@@ -38,17 +38,17 @@ export function halfFrame(court: Court, yFrom: YFrom): Frame {
   };
 }
 
-export function isInside({ x1, y1, x2, y2 }: Frame, x: number, y: number): boolean {
+export function isInside({ x1, y1, x2, y2 }: MapFrame, x: number, y: number): boolean {
   return x >= x1 && x <= x2 && y >= y1 && y <= y2;
 }
 
 /** @returns where the net is, as y in the frame. */
-export function netOf(frame: Frame): number {
+export function netOf(frame: MapFrame): number {
   return frame.yFrom === 'net' ? 0 : (frame.court?.length ?? 0) / 2;
 }
 
 /** @returns the lines of the court in the frame, the outline among them; none without a court. */
-export function linesOf({ court, isHalf, yFrom }: Frame): Line[] {
+export function linesOf({ court, isHalf, yFrom }: MapFrame): Line[] {
   if (court === undefined) return [];
   const { width, length } = court;
   const all = [

@@ -1,7 +1,7 @@
-import { COURTS, type Court, type CourtName } from '../../protocol/courtLines.ts';
-import { type Frame, halfFrame, isInside, wholeFrame, type YFrom } from './court.ts';
+import { COURTS, type CourtLines, type CourtName } from '../../protocol/courtLines.ts';
+import { halfFrame, isInside, type MapFrame, wholeFrame, type YFrom } from './court.ts';
 import { GRID_FT } from './grid.ts';
-import { Outside, type OutsideLanding } from './landings.ts';
+import { type OutsideLanding, OutsideLandings } from './landings.ts';
 
 /** How many positions it takes to tell what y means. */
 const HALF_LEAST = 20;
@@ -17,7 +17,7 @@ const [MARGIN_FT, ROUND_FT, LEAST_FT] = [1, 5, 20];
  */
 export class FrameFinder {
   readonly #yFrom: YFrom | undefined;
-  readonly #whole: Outside;
+  readonly #whole: OutsideLandings;
   /** None where no lines are drawn: then the frame is what holds the positions. */
   readonly #halves: Readonly<Record<YFrom, Half>> | undefined;
   #positions = 0;
@@ -27,9 +27,9 @@ export class FrameFinder {
   constructor(lines: CourtName, yFrom?: YFrom) {
     const court = COURTS[lines];
     const { least, most } = GRID_FT;
-    const everything: Frame = { isHalf: false, yFrom: 'base', x1: least, y1: least, x2: most, y2: most };
+    const everything: MapFrame = { isHalf: false, yFrom: 'base', x1: least, y1: least, x2: most, y2: most };
     this.#yFrom = yFrom;
-    this.#whole = new Outside(court === undefined ? everything : wholeFrame(court));
+    this.#whole = new OutsideLandings(court === undefined ? everything : wholeFrame(court));
     this.#halves = court && { base: new Half(court, 'base'), net: new Half(court, 'net') };
   }
 
@@ -45,13 +45,13 @@ export class FrameFinder {
 
   addLanding(landing: OutsideLanding): void {
     this.addPosition(landing.x, landing.y);
-    this.#whole.add(landing);
-    this.#halves?.base.outside.add(landing);
-    this.#halves?.net.outside.add(landing);
+    this.#whole.addUnlessInside(landing);
+    this.#halves?.base.outside.addUnlessInside(landing);
+    this.#halves?.net.outside.addUnlessInside(landing);
   }
 
   /** @returns what the maps show, and the landings outside of it. */
-  found(): { readonly frame: Frame; readonly outside: Outside } {
+  found(): { readonly frame: MapFrame; readonly outside: OutsideLandings } {
     if (this.#halves === undefined) return { frame: this.#fitted(), outside: this.#whole };
     const { base, net } = this.#halves;
     // Whoever counts from the net has no other half.
@@ -64,7 +64,7 @@ export class FrameFinder {
     return { frame: outside.frame, outside };
   }
 
-  #fitted(): Frame {
+  #fitted(): MapFrame {
     const { x1, y1, x2, y2 } = this.#extent;
     const shape = { isHalf: false, yFrom: this.#yFrom ?? 'base' };
     if (x1 > x2) return { ...shape, x1: 0, y1: 0, x2: LEAST_FT, y2: LEAST_FT };
@@ -77,14 +77,14 @@ export class FrameFinder {
 
 /** Half a court, as it would be with y from one of its ends: how well the positions fit. */
 class Half {
-  readonly outside: Outside;
+  readonly outside: OutsideLandings;
   /** Positions in its frame, and those of them behind its base line. */
   inside = 0;
   behind = 0;
   readonly #isBehind: (y: number) => boolean;
 
-  constructor(court: Court, yFrom: YFrom) {
-    this.outside = new Outside(halfFrame(court, yFrom));
+  constructor(court: CourtLines, yFrom: YFrom) {
+    this.outside = new OutsideLandings(halfFrame(court, yFrom));
     this.#isBehind = yFrom === 'net' ? (y) => y > court.length / 2 : (y) => y < 0;
   }
 

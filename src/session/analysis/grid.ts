@@ -1,4 +1,4 @@
-import { type Frame, isInside } from './court.ts';
+import { isInside, type MapFrame } from './court.ts';
 
 /** What a grid holds, in feet both ways: more than any court with its run-off. */
 export const GRID_FT = { least: -40, most: 120 } as const;
@@ -28,7 +28,7 @@ export class Grid {
   }
 
   /** @param size a whole number of feet. @returns the squares of this size that have a position and lie in the frame. */
-  cells(size: number, frame: Frame): Cell[] {
+  cells(size: number, frame: MapFrame): Cell[] {
     const cells = new Map<string, Cell>();
     for (const [square, count] of this.#counts) {
       const [left, bottom] = [(square % SIDE) + GRID_FT.least, Math.floor(square / SIDE) + GRID_FT.least];

@@ -1,27 +1,27 @@
-import { type Frame, isInside } from './court.ts';
+import { isInside, type MapFrame } from './court.ts';
 import { Grid } from './grid.ts';
 
 /** How a landing was judged: `is_in`, where it was sent. */
 export const VERDICTS = ['in', 'out', 'not judged'] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export type LineCall = (typeof VERDICTS)[number];
 
 /** @returns one for each verdict. */
-export function byVerdict<Tally>(make: () => Tally): Record<Verdict, Tally> {
+export function byVerdict<Tally>(make: () => Tally): Record<LineCall, Tally> {
   return { in: make(), out: make(), 'not judged': make() };
 }
 
 export interface Landing {
   readonly x: number;
   readonly y: number;
-  readonly verdict: Verdict;
+  readonly verdict: LineCall;
 }
 
 /** Up to this many landings a map draws each of them; above that, a mark represents a square foot. */
 export const POINTS_DRAWN = 400;
 /** At most this many shot types get a map: no sport has as many, but a camera may send any text. */
 export const SHOT_TYPES_MAX = 32;
-/** At most this many landings outside the frame are listed; the rest are only counted. */
-const OUTSIDE_LISTED = 100;
+/** At most this many landings are listed outside of the maps; the rest are only counted. */
+const LISTED_MAX = 100;
 
 export const NO_SHOT_TYPE = 'no shot type';
 export const OTHER_SHOT_TYPES = 'other shot types';
@@ -45,26 +45,40 @@ export class LandingMap {
   }
 }
 
-/** A landing that a map cannot show where it was. */
-export interface OutsideLanding extends Landing {
+/** A landing of which a list says what a map does not. */
+export interface ListedLanding {
+  readonly x: number | undefined;
+  readonly y: number | undefined;
+  readonly verdict: LineCall;
   readonly shotType: string | undefined;
   readonly eventId: string;
   readonly eotMs: number;
 }
 
-/** The landings outside a frame: the first few, and how many there are. */
-export class Outside {
-  readonly frame: Frame;
-  readonly listed: OutsideLanding[] = [];
+/** Some landings: the first few, and how many there are. */
+export class LandingList {
+  readonly listed: ListedLanding[] = [];
   total = 0;
 
-  constructor(frame: Frame) {
+  add(landing: ListedLanding): void {
+    this.total++;
+    if (this.listed.length < LISTED_MAX) this.listed.push(landing);
+  }
+}
+
+/** A landing that a map cannot show where it was. */
+export type OutsideLanding = ListedLanding & Landing;
+
+/** The landings outside a frame. */
+export class OutsideLandings extends LandingList {
+  readonly frame: MapFrame;
+
+  constructor(frame: MapFrame) {
+    super();
     this.frame = frame;
   }
 
-  add(landing: OutsideLanding): void {
-    if (isInside(this.frame, landing.x, landing.y)) return;
-    this.total++;
-    if (this.listed.length < OUTSIDE_LISTED) this.listed.push(landing);
+  addUnlessInside(landing: OutsideLanding): void {
+    if (!isInside(this.frame, landing.x, landing.y)) this.add(landing);
   }
 }

@@ -11,6 +11,7 @@ export interface BallEvent {
   readonly type: 'BALL_BOUNCE' | 'BALL_HIT';
   readonly courtId: string;
   readonly eventId: string;
+  readonly revision: number;
   readonly eotMs: number;
   readonly payload: Payload;
 }

@@ -6,12 +6,19 @@ import type { YFrom } from './court.ts';
 import { FirstNames } from './firstNames.ts';
 import { FrameFinder } from './frames.ts';
 import { GRID_FT, Grid } from './grid.ts';
-import { byVerdict, LandingMap, NO_SHOT_TYPE, OTHER_SHOT_TYPES, SHOT_TYPES_MAX } from './landings.ts';
+import {
+  byVerdict,
+  LandingList,
+  LandingMap,
+  NO_SHOT_TYPE,
+  OTHER_SHOT_TYPES,
+  SHOT_TYPES_MAX,
+} from './landings.ts';
 import { NamedTallies } from './namedTallies.ts';
 import { type Payload, payloadOf } from './payload.ts';
 import { type BallEvent, Rallies } from './rallies.ts';
 import { OTHER_SOURCES, SOURCES_MAX, SourceTally } from './sources.ts';
-import { Pauses, Timeline } from './timeline.ts';
+import { SessionPauses, Timeline } from './timeline.ts';
 
 /** At most this many players get a map; the positions of the rest are only counted. */
 const PLAYERS_MAX = 16;
@@ -50,13 +57,15 @@ export class SessionTally {
   /** Where along the court the landings were: y in feet, to a tenth. */
   readonly depths = byVerdict(() => new Bins(linear(0.1)));
   bouncesWithoutPlace = 0;
+  /** Those at revision 0, which nothing has confirmed or corrected: spec 3 knows no other mark, whatever else the source sends. */
+  readonly preliminary = new LandingList();
   readonly speeds = new Bins(linear(0.1));
   speedsLeftOut = 0;
   readonly positions = new Map<string, Grid>();
   positionsLeftOut = 0;
   readonly timeline = new Timeline();
   readonly revised = new Map<EventType, Revised>();
-  readonly pauses = new Pauses();
+  readonly pauses = new SessionPauses();
   readonly sources = new NamedTallies(SOURCES_MAX, OTHER_SOURCES, () => new SourceTally());
   readonly #rallies = new Rallies((bounce, shotType) => this.#addLanding(bounce, shotType));
 
@@ -69,7 +78,7 @@ export class SessionTally {
 
   /** @param event not earlier than the one before, by clocks that are right. */
   add(event: ReadEvent): void {
-    const { type, courtId, venueId, source } = event;
+    const { type, courtId, venueId, source, eventId, revision } = event;
     const offsetMs = this.clockOffsets.get(source) ?? 0;
     const eotMs = event.eotMs - offsetMs;
     this.events++;
@@ -93,7 +102,7 @@ export class SessionTally {
     switch (event.type) {
       case 'BALL_BOUNCE':
       case 'BALL_HIT':
-        return this.#rallies.add({ type: event.type, courtId, eventId: event.eventId, eotMs, payload });
+        return this.#rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
       case 'BALL_SPEED':
         return this.#addSpeed(payload);
       case 'PLAYER_POSITION':
@@ -129,8 +138,10 @@ export class SessionTally {
     revised[isBefore ? 'before' : 'after'].add(confidence);
   }
 
-  #addLanding({ eventId, eotMs, payload: { x, y, isIn } }: BallEvent, shotType: string | undefined): void {
+  #addLanding({ eventId, eotMs, revision, payload }: BallEvent, shotType: string | undefined): void {
+    const { x, y, isIn } = payload;
     const verdict = isIn === undefined ? 'not judged' : isIn ? 'in' : 'out';
+    if (revision === 0) this.preliminary.add({ x, y, verdict, shotType, eventId, eotMs });
     const map = this.#landings.of(shotType ?? NO_SHOT_TYPE);
     map.counts[verdict]++;
     if (x === undefined || y === undefined) {

@@ -55,7 +55,7 @@ export interface Pause {
 }
 
 /** The longest times without an event. */
-export class Pauses {
+export class SessionPauses {
   readonly #longest: Pause[] = [];
   #lastMs: number | undefined;
   total = 0;

@@ -1,11 +1,10 @@
+import { OperatorError } from '../../base/operatorError.ts';
 import type { ZipEntry } from './zipArchive.ts';
 
 /** A worksheet of a workbook (ECMA-376, part 1, 18.3), written row by row. */
 
-/** Rows that a sheet of Excel has, the header among them; what does not fit goes on in another sheet. */
+/** Rows that a sheet of Excel has, the header among them. */
 export const SHEET_ROWS = 1_048_576;
-/** Bytes of XML after which a sheet is full too: a ZIP entry has less than 4 GiB. */
-const SHEET_BYTES = 2 * 1024 ** 3;
 /** UTF-16 code units that a cell of Excel holds. */
 export const CELL_CHARS = 32_767;
 
@@ -48,11 +47,13 @@ export interface SheetColumn {
 }
 
 export class Sheet {
+  readonly #name: string;
   readonly #entry: ZipEntry;
   readonly #columns: readonly SheetColumn[];
   #rows = 0;
 
-  constructor(entry: ZipEntry, columns: readonly SheetColumn[]) {
+  constructor(name: string, entry: ZipEntry, columns: readonly SheetColumn[]) {
+    this.#name = name;
     this.#entry = entry;
     this.#columns = columns;
     const widths = columns.map(
@@ -66,16 +67,13 @@ export class Sheet {
     this.header(columns.map(({ name }) => name));
   }
 
-  get isFull(): boolean {
-    return this.#rows >= SHEET_ROWS || this.#entry.bytes >= SHEET_BYTES;
-  }
-
   header(names: readonly string[]): void {
     this.#write(names.map((name, i) => textCell(this.#place(i), name, STYLES.header)));
   }
 
-  /** @param textStyle how its texts are shown. */
+  /** @param textStyle how its texts are shown. @throws {OperatorError} where the sheet is full. */
   row(values: readonly CellValue[], textStyle: number = STYLES.text): void {
+    if (this.#rows >= SHEET_ROWS || this.#entry.isFull) throw full(this.#name);
     this.#write(values.map((value, i) => cell(this.#place(i), value, textStyle)));
   }
 
@@ -99,6 +97,12 @@ export class Sheet {
 
 export const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 export const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+
+function full(name: string): OperatorError {
+  return new OperatorError(
+    `The session has more ${name} than a sheet of a workbook takes, which is ${SHEET_ROWS.toLocaleString('en')} rows or 128 MiB: choose a part with --from and --to, or write CSV or Parquet.`,
+  );
+}
 
 function cell(place: string, value: CellValue, textStyle: number): string {
   if (value === undefined) return '';

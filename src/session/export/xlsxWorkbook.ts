@@ -1,5 +1,4 @@
 import type { Sink } from '../../base/sink.ts';
-import type { ScratchFile } from './scratchFile.ts';
 import { MAIN, Sheet, type SheetColumn, XML, xmlText } from './xlsxSheet.ts';
 import { writeArchive, ZipEntry } from './zipArchive.ts';
 
@@ -25,21 +24,16 @@ const STYLE_PART =
   '</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>';
 
 export class Workbook {
-  readonly #scratch: ScratchFile;
   readonly #sheets: { readonly name: string; readonly entry: ZipEntry }[] = [];
-
-  constructor(scratch: ScratchFile) {
-    this.#scratch = scratch;
-  }
 
   /** @param name up to 31 characters, none of []:*?/\. */
   addSheet(name: string, columns: readonly SheetColumn[]): Sheet {
-    const entry = new ZipEntry(`xl/worksheets/sheet${this.#sheets.length + 1}.xml`, this.#scratch);
+    const entry = new ZipEntry(`xl/worksheets/sheet${this.#sheets.length + 1}.xml`);
     this.#sheets.push({ name, entry });
-    return new Sheet(entry, columns);
+    return new Sheet(name, entry, columns);
   }
 
-  /** @param order the names of the sheets, as their tabs stand. @throws {OperatorError} where it is too large. */
+  /** @param order the names of the sheets, as their tabs stand. */
   async writeTo(sink: Sink, order: readonly string[]): Promise<void> {
     const idOf = (name: string) => this.#sheets.findIndex((sheet) => sheet.name === name) + 1;
     const tabs = order.map(
@@ -69,7 +63,7 @@ export class Workbook {
       'xl/styles.xml': STYLE_PART,
     };
     const entries = Object.entries(parts).map(([name, text]) => {
-      const entry = new ZipEntry(name, this.#scratch);
+      const entry = new ZipEntry(name);
       entry.write(text);
       return entry;
     });

@@ -10,10 +10,9 @@ import {
   type TypeEntry,
 } from '../../protocol/eventTypes.ts';
 import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
-import type { ReadEvent } from '../../store/read/sessionReader.ts';
+import type { AsOf, ReadEvent } from '../../store/read/sessionReader.ts';
 import { DICTIONARY, PLAYER_COLUMNS } from './columns.ts';
 import type { EventWriter } from './eventWriter.ts';
-import { ScratchFile } from './scratchFile.ts';
 import { SessionTotals } from './sessionTotals.ts';
 import { type Sheet, type SheetColumn, STYLES } from './xlsxSheet.ts';
 import { Workbook } from './xlsxWorkbook.ts';
@@ -44,22 +43,16 @@ function summaryColumns(session: string): SheetColumn[] {
   return ['Session', session, '', ''].map((name, i) => ({ name, width: [22, 30, 28, 90][i]! }));
 }
 
-/**
- * Writes a workbook for coaches. Rows are compressed as they come, and wait in a scratch file for their place in the archive:
- * the memory that it takes does not grow with the session.
- */
+/** Writes a workbook for coaches. Rows are compressed as they come, and wait in memory: 25 MB for a session of a million events. */
 export class XlsxWriter implements EventWriter {
   readonly #sink: Sink;
-  readonly #scratch: ScratchFile;
-  readonly #workbook: Workbook;
+  readonly #workbook = new Workbook();
   readonly #totals = new SessionTotals();
   readonly #lists: ReadonlyMap<EventType, EventList>;
   readonly #session: string;
 
   constructor(sink: Sink, session: string) {
     this.#sink = sink;
-    this.#scratch = new ScratchFile(sink.scratchFolder);
-    this.#workbook = new Workbook(this.#scratch);
     this.#session = session;
     this.#lists = new Map(LISTED.map((type) => [type, new EventList(this.#workbook, TYPES[type])]));
   }
@@ -73,17 +66,12 @@ export class XlsxWriter implements EventWriter {
     }
   }
 
-  async end(): Promise<void> {
+  async end(asOf: AsOf): Promise<void> {
     const lists = [...this.#lists.values()];
     for (const list of lists) list.end();
-    this.#writeSummary();
+    this.#writeSummary(asOf);
     this.#writePlayers();
-    await this.#workbook.writeTo(this.#sink, [
-      'Summary',
-      ...lists.flatMap(({ titles }) => titles),
-      'Players',
-    ]);
-    this.#scratch.close();
+    await this.#workbook.writeTo(this.#sink, ['Summary', ...lists.map(({ title }) => title), 'Players']);
   }
 
   wrote(events: number): string {
@@ -91,12 +79,12 @@ export class XlsxWriter implements EventWriter {
     return `${counted(events, 'event')} read; ${counted(rows, 'row')} of ${LISTED.map((type) => TYPES[type].title).join(', ')}`;
   }
 
-  #writeSummary(): void {
+  #writeSummary({ seq, ms }: AsOf): void {
     const sheet = this.#workbook.addSheet('Summary', summaryColumns(this.#session));
     for (const row of this.#totals.rows()) sheet.row(row);
     sheet.row([]);
-    const now = Date.now();
-    sheet.row(['Written', { ms: now, text: isoTime(now)! }, `by courtd ${courtdVersion()}`]);
+    sheet.row(['as_of', { ms, text: isoTime(ms)! }, 'made then', `by courtd ${courtdVersion()}`]);
+    sheet.row(['as_of seq', seq, 'the last one of the box', 'What arrived later is not in this workbook.']);
     sheet.row(['Revisions', 'the current one of each event']);
     sheet.row(['Times', 'UTC']);
     sheet.row([]);
@@ -115,26 +103,22 @@ export class XlsxWriter implements EventWriter {
   }
 }
 
-/** The events of one type: as many sheets as it takes. */
+/** The sheet of one type. */
 class EventList {
-  readonly titles: string[] = [];
-  /** Without those of names. */
+  readonly title: string;
+  /** Without that of names. */
   rows = 0;
-  readonly #workbook: Workbook;
   readonly #fields: readonly PayloadField[];
-  #sheet: Sheet;
+  readonly #sheet: Sheet;
 
   constructor(workbook: Workbook, { title, fields }: TypeEntry) {
-    this.#workbook = workbook;
+    this.title = title;
     this.#fields = fields;
-    this.#sheet = this.#open(title);
+    const names = ['eot', 'court_id', 'source', ...fields, 'confidence', 'revision', 'event_id'];
+    this.#sheet = workbook.addSheet(title, columns(...names));
   }
 
   add(event: ReadEvent, payload: PayloadColumns): void {
-    if (this.#sheet.isFull) {
-      this.end();
-      this.#sheet = this.#open(`${this.titles[0]} ${this.titles.length + 1}`);
-    }
     this.rows++;
     const { eotMs, eot, courtId, source, confidence, revision, eventId } = event;
     const values = this.#fields.map((field) => payload[field]);
@@ -143,11 +127,5 @@ class EventList {
 
   end(): void {
     this.#sheet.end({ canFilter: true });
-  }
-
-  #open(title: string): Sheet {
-    this.titles.push(title);
-    const names = ['eot', 'court_id', 'source', ...this.#fields, 'confidence', 'revision', 'event_id'];
-    return this.#workbook.addSheet(title, columns(...names));
   }
 }

@@ -1,30 +1,29 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import { OperatorError } from '../../base/operatorError.ts';
 import type { Sink } from '../../base/sink.ts';
-import type { Piece, ScratchFile } from './scratchFile.ts';
 
 /**
- * A ZIP archive (PKWARE APPNOTE 6.3) whose entries grow side by side: an event goes to one of several sheets, and a million of
- * them do not fit into memory. The ZIP libraries write one entry after the other. Without ZIP64: an archive has less than 4 GiB.
+ * A ZIP archive (PKWARE APPNOTE 6.3) whose entries grow side by side, each compressed in memory as it is written: an event goes to
+ * one of several sheets. The ZIP libraries write one entry after the other. Without ZIP64: an archive has less than 4 GiB.
  */
 
 /** Text is compressed in blocks of this many characters: the larger, the better, and more memory an entry. */
 const BLOCK_CHARS = 256 * 1024;
 /** Level 6 makes the file a sixth smaller, and the export of a million events a quarter slower. */
 const LEVEL = 3;
-/** ZIP holds sizes and positions in 32 bits; 2^32 - 1 would mean ZIP64. */
-const BYTES_MAX = 2 ** 32 - 2;
-/** 1980-01-01, the earliest time that ZIP knows: an entry's time is of no use, and so the same events give the same bytes. */
-const DOS_DATE = 0x21;
+/** ZIP holds sizes in 32 bits; half of that, because an entry is only full after the block that fills it. */
+const BYTES_MAX = 2 ** 31;
+/** What an entry may take in memory: a sheet of a million rows takes half of it. */
+const COMPRESSED_MAX = 128 * 1024 ** 2;
 /** Version 2.0: deflate. */
 const VERSION = 20;
 const DEFLATED = 8;
+/** 1980-01-01, the earliest time that ZIP knows: an entry's time is of no use, and so the same events give the same bytes. */
+const DOS_DATE = 0x21;
 
-/** A file in the archive, compressed as it is written. Only what has not filled a block yet is in memory. */
+/** A file in the archive. */
 export class ZipEntry {
-  readonly name: string;
-  readonly #scratch: ScratchFile;
-  readonly #pieces: Piece[] = [];
+  readonly #name: Buffer;
+  readonly #pieces: Uint8Array[] = [];
   #texts: string[] = [];
   #chars = 0;
   #crc = 0;
@@ -32,14 +31,12 @@ export class ZipEntry {
   #bytes = 0;
   #compressed = 0;
 
-  constructor(name: string, scratch: ScratchFile) {
-    this.name = name;
-    this.#scratch = scratch;
+  constructor(name: string) {
+    this.#name = Buffer.from(name);
   }
 
-  /** Bytes written so far, but for those of the block that is being filled. */
-  get bytes(): number {
-    return this.#bytes;
+  get isFull(): boolean {
+    return this.#bytes >= BYTES_MAX || this.#compressed >= COMPRESSED_MAX;
   }
 
   write(text: string): void {
@@ -48,15 +45,18 @@ export class ZipEntry {
     if (this.#chars >= BLOCK_CHARS) this.#compress(constants.Z_SYNC_FLUSH);
   }
 
-  /** Writes header and content. @param at the position of the header in the archive. @returns the entry of the directory. */
-  async writeTo(sink: Sink, at: number): Promise<{ readonly directory: Buffer; readonly end: number }> {
+  /**
+   * Completes it.
+   * @param at its position in the archive.
+   * @returns header and content (section 4.3.7), and what the directory has of it (4.3.12), as pieces.
+   */
+  end(at: number): { readonly file: readonly Uint8Array[]; readonly directory: readonly Uint8Array[] } {
     this.#compress(constants.Z_FINISH);
-    const name = Buffer.from(this.name);
-    const end = at + 30 + name.length + this.#compressed;
-    if (Math.max(end, this.#bytes) > BYTES_MAX) throw tooLarge();
-    await sink.write(Buffer.concat([this.#header(), name]));
-    for (const piece of this.#pieces) await sink.write(this.#scratch.read(piece));
-    return { directory: Buffer.concat([this.#directoryHeader(at), name]), end };
+    const [facts, name] = [this.#facts(), this.#name];
+    const file = [uint32(0x04034b50), facts, name, ...this.#pieces];
+    // Behind the facts: no comment, disk 0, no attributes.
+    const directory = [uint32(0x02014b50), uint16(VERSION), facts, Buffer.alloc(10), uint32(at), name];
+    return { file, directory };
   }
 
   /** Blocks that end in a sync flush may stand one behind the other: together they are one deflate stream (RFC 1951). */
@@ -66,65 +66,46 @@ export class ZipEntry {
     this.#chars = 0;
     this.#crc = crc32(block, this.#crc);
     this.#bytes += block.length;
-    const piece = this.#scratch.append(deflateRawSync(block, { level: LEVEL, finishFlush }));
-    this.#compressed += piece.bytes;
+    const piece = deflateRawSync(block, { level: LEVEL, finishFlush });
+    this.#compressed += piece.length;
     this.#pieces.push(piece);
   }
 
-  /** Section 4.3.7. */
-  #header(): Buffer {
-    const header = Buffer.alloc(30);
-    header.writeUInt32LE(0x04034b50, 0);
-    header.writeUInt16LE(VERSION, 4);
-    this.#writeFacts(header, 8);
-    return header;
-  }
-
-  /** Section 4.3.12. */
-  #directoryHeader(at: number): Buffer {
-    const header = Buffer.alloc(46);
-    header.writeUInt32LE(0x02014b50, 0);
-    header.writeUInt16LE(VERSION, 4);
-    header.writeUInt16LE(VERSION, 6);
-    this.#writeFacts(header, 10);
-    header.writeUInt32LE(at, 42);
-    return header;
-  }
-
-  /** What both headers have: method, date, CRC, sizes, length of the name. */
-  #writeFacts(header: Buffer, at: number): void {
-    header.writeUInt16LE(DEFLATED, at);
-    header.writeUInt16LE(DOS_DATE, at + 4);
-    header.writeUInt32LE(this.#crc, at + 6);
-    header.writeUInt32LE(this.#compressed, at + 10);
-    header.writeUInt32LE(this.#bytes, at + 14);
-    header.writeUInt16LE(Buffer.byteLength(this.name), at + 18);
+  /** What both headers have: version, no flags, method, date, CRC, sizes, length of the name, no extra field. */
+  #facts(): Buffer {
+    const numbers = [this.#crc, this.#compressed, this.#bytes].map(uint32);
+    const method = [VERSION, 0, DEFLATED, 0, DOS_DATE].map(uint16);
+    return Buffer.concat([...method, ...numbers, uint16(this.#name.length), uint16(0)]);
   }
 }
 
-/** Writes the archive. @throws {OperatorError} where it would have 4 GiB or more. */
+/** Writes the archive, of entries of which none is full. */
 export async function writeArchive(entries: readonly ZipEntry[], sink: Sink): Promise<void> {
-  const directory: Buffer[] = [];
+  const headers: Uint8Array[] = [];
   let at = 0;
   for (const entry of entries) {
-    const written = await entry.writeTo(sink, at);
-    directory.push(written.directory);
-    at = written.end;
+    const { file, directory } = entry.end(at);
+    headers.push(...directory);
+    for (const piece of file) {
+      at += piece.length;
+      await sink.write(piece);
+    }
   }
-  const headers = Buffer.concat(directory);
-  if (at + headers.length > BYTES_MAX) throw tooLarge();
-  // Section 4.3.16.
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(entries.length, 8);
-  end.writeUInt16LE(entries.length, 10);
-  end.writeUInt32LE(headers.length, 12);
-  end.writeUInt32LE(at, 16);
-  await sink.write(Buffer.concat([headers, end]));
+  const directory = Buffer.concat(headers);
+  // Section 4.3.16: no other disk, how many entries, the directory, no comment.
+  const count = uint16(entries.length);
+  const end = [uint32(0x06054b50), uint32(0), count, count, uint32(directory.length), uint32(at), uint16(0)];
+  await sink.write(Buffer.concat([directory, ...end]));
 }
 
-function tooLarge(): OperatorError {
-  return new OperatorError(
-    'The workbook would have 4 GiB or more, which no spreadsheet opens: choose a part with --from and --to, or write Parquet.',
-  );
+function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16LE(value);
+  return bytes;
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }

@@ -1,9 +1,8 @@
-import { dot, link, type Markish, rect } from '@observablehq/plot';
 import { count, type Html, html, number, shortName } from '../../base/html.ts';
-import { type Frame, isInside, linesOf, netOf } from '../analysis/court.ts';
+import { isInside, linesOf, type MapFrame, netOf } from '../analysis/court.ts';
 import type { Grid } from '../analysis/grid.ts';
-import { type LandingMap, VERDICTS, type Verdict } from '../analysis/landings.ts';
-import { figure } from './figures.ts';
+import { type Landing, type LandingMap, type LineCall, VERDICTS } from '../analysis/landings.ts';
+import { Drawing, figure, linear, mark, type SvgAttributes } from './figures.ts';
 
 /** Pixels of a foot, for the small maps of landings and the larger ones of players; the page scales them. */
 const WIDTH = { landings: 200, players: 300 } as const;
@@ -17,49 +16,50 @@ const SQUARES_FT = [1, 2, 4] as const;
 const SQUARES_MAX = 15_000;
 
 /** In is a filled disc, out a cross, and a ring is one that no camera has judged: they can be told from each other without colour, too. */
-const SYMBOLS: Readonly<Record<Verdict, object>> = {
-  in: { symbol: 'circle', fill: 'var(--in)', stroke: 'var(--surface)', strokeWidth: 0.6 },
-  out: { symbol: 'times', stroke: 'var(--out)', strokeWidth: 1.8 },
-  'not judged': { symbol: 'circle', fill: 'none', stroke: 'var(--ink)', strokeWidth: 1.2 },
+const LOOKS: Readonly<Record<LineCall, SvgAttributes>> = {
+  in: { fill: 'var(--in)', stroke: 'var(--surface)', 'stroke-width': 0.6 },
+  out: { fill: 'none', stroke: 'var(--out)', 'stroke-width': 1.8 },
+  'not judged': { fill: 'none', stroke: 'var(--ink)', 'stroke-width': 1.2 },
 };
 
-/** @returns size and scales of a map: a foot is as long across as along, and half a court has its net on top. */
-function mapOptions({ x1, y1, x2, y2, yFrom }: Frame, width: number) {
-  const domain = yFrom === 'net' ? [y2, y1] : [y1, y2];
-  return {
-    width,
-    height: Math.round((width * (y2 - y1)) / (x2 - x1)),
-    margin: 0,
-    x: { domain: [x1, x2], axis: null },
-    y: { domain, axis: null },
-  };
+/** @returns the size of a map, and what draws on it: a foot is as long across as along, and half a court has its net on top. */
+function mapOf({ x1, y1, x2, y2, yFrom }: MapFrame, width: number) {
+  const height = Math.round((width * (y2 - y1)) / (x2 - x1));
+  const y = linear(yFrom === 'net' ? [y2, y1] : [y1, y2], [height, 0]);
+  return { width, height, on: new Drawing(linear([x1, x2], [0, width]), y) };
 }
 
-function ground(frame: Frame): Markish[] {
+function ground(on: Drawing, frame: MapFrame): Html {
   const { court, isHalf } = frame;
   const area = court && { x1: 0, y1: 0, x2: court.width, y2: isHalf ? court.length / 2 : court.length };
-  return [rect([area ?? frame], { x1: 'x1', y1: 'y1', x2: 'x2', y2: 'y2', fill: 'var(--surface)' })];
+  return on.rect(area ?? frame, { fill: 'var(--surface)' });
 }
 
-function lines(frame: Frame): Markish[] {
-  if (frame.court === undefined) return [];
-  const ends = { x1: 'x1', y1: 'y1', x2: 'x2', y2: 'y2' } as const;
-  const net = netOf(frame);
+function lines(on: Drawing, frame: MapFrame): Html[] {
+  const { court } = frame;
+  if (court === undefined) return [];
+  const y = netOf(frame);
+  const all = linesOf(frame).map((line) => on.line(line));
+  const net = on.line({ x1: -1, y1: y, x2: court.width + 1, y2: y });
   return [
-    link(linesOf(frame), { ...ends, stroke: 'var(--line)', strokeWidth: 1.2 }),
-    link([{ x1: -1, y1: net, x2: frame.court.width + 1, y2: net }], {
-      ...ends,
-      stroke: 'var(--ink)',
-      strokeWidth: 2,
-    }),
+    mark('g', { stroke: 'var(--line)', 'stroke-width': 1.2 }, all),
+    mark('g', { stroke: 'var(--ink)', 'stroke-width': 2 }, net),
   ];
+}
+
+/** @param r in pixels. */
+function symbol(on: Drawing, { x, y, verdict }: Landing, r: number): Html {
+  const [cx, cy] = [on.x(x), on.y(y)];
+  if (verdict !== 'out') return mark('circle', { cx, cy, r });
+  const [left, top, right, bottom] = [cx - r, cy - r, cx + r, cy + r].map((px) => px.toFixed(2));
+  return mark('path', { d: `M${left},${top}L${right},${bottom}M${left},${bottom}L${right},${top}` });
 }
 
 /**
  * @returns the side of the squares, in feet, that represent the landings where a map has too many to draw each, so that all
  * maps together have few enough marks for a page of less than 3 MB.
  */
-export function squareSize(maps: readonly LandingMap[], frame: Frame): number {
+export function squareSize(maps: readonly LandingMap[], frame: MapFrame): number {
   const dense = maps.filter(({ points }) => points === undefined);
   const marks = (size: number) =>
     dense.reduce(
@@ -71,56 +71,52 @@ export function squareSize(maps: readonly LandingMap[], frame: Frame): number {
 }
 
 /** @param size see `squareSize`. @returns the landings of one shot type on the court. */
-export function landingFigure(shotType: string, map: LandingMap, frame: Frame, size: number): Html {
-  const { counts } = map;
+export function landingFigure(shotType: string, map: LandingMap, frame: MapFrame, size: number): Html {
+  const { counts, points } = map;
   const title = shotName(shotType);
   const judged = VERDICTS.filter((verdict) => verdict !== 'not judged' || counts[verdict] > 0);
   const numbers = judged.map((verdict) => `${number(counts[verdict])} ${verdict}`).join(', ');
-  const dense = map.points === undefined ? squares(map, frame, size) : undefined;
+  const { on, ...shape } = mapOf(frame, WIDTH.landings);
   return figure({
-    ...mapOptions(frame, WIDTH.landings),
-    ...(dense === undefined ? {} : { r: dense.r }),
+    ...shape,
     name: `Where ${title} landed: ${numbers}`,
     marks:
-      dense === undefined
-        ? [...ground(frame), ...lines(frame), ...points(map, frame)]
-        : [...ground(frame), ...dense.marks, ...lines(frame)],
+      points === undefined
+        ? [ground(on, frame), ...squares(on, map, frame, size), ...lines(on, frame)]
+        : [ground(on, frame), ...lines(on, frame), ...each(on, points, frame)],
     caption: html`<b>${title}</b> ${numbers}`,
   });
 }
 
 /** A mark for each landing in the frame: the others are listed below the maps. */
-function points(map: LandingMap, frame: Frame): Markish[] {
-  const r = map.points!.length > MANY ? RADIUS.ofMany : RADIUS.ofFew;
-  return VERDICTS.map((verdict) =>
-    dot(
-      map.points!.filter((point) => point.verdict === verdict && isInside(frame, point.x, point.y)),
-      { x: 'x', y: 'y', r, ...SYMBOLS[verdict] },
-    ),
-  );
+function each(on: Drawing, points: readonly Landing[], frame: MapFrame): Html[] {
+  const r = points.length > MANY ? RADIUS.ofMany : RADIUS.ofFew;
+  const shown = points.filter(({ x, y }) => isInside(frame, x, y));
+  return VERDICTS.map((verdict) => {
+    const own = shown.filter((point) => point.verdict === verdict);
+    return mark(
+      'g',
+      LOOKS[verdict],
+      own.map((point) => symbol(on, point, r)),
+    );
+  });
 }
 
 /** A mark for each square, with an area that grows with the number of landings in it, and that does not leave the square. */
-function squares(map: LandingMap, frame: Frame, size: number) {
+function squares(on: Drawing, map: LandingMap, frame: MapFrame, size: number): Html[] {
   const cells = VERDICTS.map((verdict) => ({ verdict, cells: map.grids[verdict].cells(size, frame) }));
   const most = Math.max(...cells.flatMap(({ cells }) => cells.map(({ count }) => count)), 1);
   const largest = (0.47 * size * WIDTH.landings) / (frame.x2 - frame.x1);
-  return {
-    r: { domain: [0, most], range: [0, largest] },
-    marks: cells.map(({ verdict, cells }) =>
-      dot(cells, {
-        x: ({ x }) => x + size / 2,
-        y: ({ y }) => y + size / 2,
-        r: 'count',
-        ...SYMBOLS[verdict],
-        strokeWidth: 1,
-      }),
-    ),
-  };
+  return cells.map(({ verdict, cells }) => {
+    const marks = cells.map(({ x, y, count }) =>
+      symbol(on, { x: x + size / 2, y: y + size / 2, verdict }, largest * Math.sqrt(count / most)),
+    );
+    return mark('g', { ...LOOKS[verdict], 'stroke-width': 1 }, marks);
+  });
 }
 
 /** @returns a heat map of one player: the stronger the colour of a square, the more often the player was there. */
-export function playerFigure(player: string, grid: Grid, frame: Frame): Html {
+export function playerFigure(player: string, grid: Grid, frame: MapFrame): Html {
   const { total } = grid;
   const cells = grid.cells(HEAT_FT, frame);
   const most = Math.max(...cells.map(({ count }) => count), 1);
@@ -131,22 +127,15 @@ export function playerFigure(player: string, grid: Grid, frame: Frame): Html {
     busiest === undefined
       ? ''
       : `, most often between ${busiest.x} and ${busiest.x + HEAT_FT} ft across and ${busiest.y} and ${busiest.y + HEAT_FT} ft along`;
+  const { on, ...size } = mapOf(frame, WIDTH.players);
+  const heat = cells.map(({ x, y, size, count }) => {
+    const look = { 'fill-opacity': 0.08 + 0.92 * (count / most) };
+    return on.rect({ x1: x, y1: y, x2: x + size, y2: y + size }, look, [0.3, 0.3]);
+  });
   return figure({
-    ...mapOptions(frame, WIDTH.players),
+    ...size,
     name: `Where ${shortName(player)} stood: ${count(total, 'position')}${peak}${note}`,
-    marks: [
-      ...ground(frame),
-      rect(cells, {
-        x1: 'x',
-        y1: 'y',
-        x2: ({ x, size }) => x + size,
-        y2: ({ y, size }) => y + size,
-        fill: 'var(--heat)',
-        fillOpacity: ({ count }) => Math.round((0.08 + 0.92 * (count / most)) * 100) / 100,
-        inset: 0.3,
-      }),
-      ...lines(frame),
-    ],
+    marks: [ground(on, frame), mark('g', { fill: 'var(--heat)' }, heat), ...lines(on, frame)],
     caption: html`<b>${shortName(player)}</b> ${count(total, 'position')}, at most ${number(most)} in a square${note}`,
   });
 }

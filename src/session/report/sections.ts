@@ -14,13 +14,14 @@ import { byName } from '../../base/visibleText.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import { EVENT_TYPES, TYPES } from '../../protocol/eventTypes.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
-import type { Frame } from '../analysis/court.ts';
+import type { MapFrame } from '../analysis/court.ts';
 import type { FirstNames } from '../analysis/firstNames.ts';
 import {
+  type LandingList,
   type LandingMap,
   NO_SHOT_TYPE,
   OTHER_SHOT_TYPES,
-  type Outside,
+  type OutsideLandings,
   POINTS_DRAWN,
   VERDICTS,
 } from '../analysis/landings.ts';
@@ -42,8 +43,8 @@ export interface Content {
   readonly line: SessionLine;
   readonly lines: CourtName;
   readonly tally: SessionTally;
-  readonly frame: Frame;
-  readonly outside: Outside;
+  readonly frame: MapFrame;
+  readonly outside: OutsideLandings;
 }
 
 export interface Section {
@@ -150,6 +151,7 @@ function landings({ tally, frame, outside, lines }: Content): Html[] {
     frame,
   );
   const names = maps.map(([name]) => name);
+  const at = clock(tally.firstMs ?? 0, tally.lastMs ?? 0);
   return [
     legend(maps.some(([, { counts }]) => counts['not judged'] > 0)),
     html`<div class="maps">${maps.map(([name, map]) => landingFigure(name, map, frame, size))}</div>\n`,
@@ -162,12 +164,13 @@ function landings({ tally, frame, outside, lines }: Content): Html[] {
         ? ` Where a map has more than ${POINTS_DRAWN} landings, a mark represents all landings in a square of ${size} ft: the larger the mark, the more.`
         : ''
     }${tally.bouncesWithoutPlace > 0 ? ` ${count(tally.bouncesWithoutPlace, 'bounce')} had no position and are only counted.` : ''}</p>\n`,
-    ...outsideList(outside, clock(tally.firstMs ?? 0, tally.lastMs ?? 0)),
+    ...outsideList(outside, at),
+    ...preliminaryList(tally.preliminary, totals(tally).bounces, at),
   ];
 }
 
 /** @returns a sentence about what the maps show. */
-function seen(frame: Frame, lines: CourtName): string {
+function seen(frame: MapFrame, lines: CourtName): string {
   if (frame.court === undefined)
     return `No court lines: x from ${frame.x1} to ${frame.x2} ft, y from ${frame.y1} to ${frame.y2} ft.`;
   const { width, length } = frame.court;
@@ -179,11 +182,11 @@ function seen(frame: Frame, lines: CourtName): string {
     : `${size} y counts from the base line, and nothing is beyond the net: only that half is drawn, with the net at the top. If that is wrong, “courtd report --y-from net” turns it round.`;
 }
 
-/** Up to this many landings the list is open. */
-const OUTSIDE_OPEN = 20;
+/** Up to this many landings a list is open. */
+const LIST_OPEN = 20;
 
-function outsideList({ frame, listed, total }: Outside, at: (ms: number) => string): Html[] {
-  if (total === 0) return [];
+/** @returns a table of the landings, which is closed where it is long. */
+function listOf({ listed }: LandingList, at: (ms: number) => string): Html {
   const rows = listed.map(({ shotType, x, y, verdict, eotMs, eventId }) => [
     at(eotMs),
     shotName(shotType ?? NO_SHOT_TYPE),
@@ -193,15 +196,41 @@ function outsideList({ frame, listed, total }: Outside, at: (ms: number) => stri
     shortName(eventId),
   ]);
   const list = table(['Time', 'Shot', 'x, ft', 'y, ft', 'Judged', 'event_id'], rows);
-  const more = total > listed.length ? ` The first ${listed.length} of them:` : '';
+  return rows.length > LIST_OPEN ? numbers(list) : list;
+}
+
+function firstOf({ listed, total }: LandingList): string {
+  return total > listed.length ? ` The first ${listed.length} of them:` : '';
+}
+
+function outsideList(outside: OutsideLandings, at: (ms: number) => string): Html[] {
+  const { frame, total } = outside;
+  if (total === 0) return [];
   return [
-    html`<h3>Outside of the maps</h3>\n<p>${count(total, 'landing')} beyond x ${frame.x1} to ${Math.round(frame.x2)} ft or y ${frame.y1} to ${Math.round(frame.y2)} ft.${more}</p>\n`,
-    rows.length > OUTSIDE_OPEN ? numbers(list) : list,
+    html`<h3>Outside of the maps</h3>\n<p>${count(total, 'landing')} beyond x ${frame.x1} to ${Math.round(frame.x2)} ft or y ${frame.y1} to ${Math.round(frame.y2)} ft.${firstOf(outside)}</p>\n`,
+    listOf(outside, at),
+  ];
+}
+
+/** @param bounces how many landings there are in all. */
+function preliminaryList(preliminary: LandingList, bounces: number, at: (ms: number) => string): Html[] {
+  const { total } = preliminary;
+  if (total === 0) return [];
+  // No camera of the session revises landings: a list of them all would say no more.
+  if (total === bounces) {
+    return [
+      html`<p class="note">Every landing stayed preliminary: no later revision has confirmed or corrected one.</p>\n`,
+    ];
+  }
+  return [
+    html`<h3>Preliminary</h3>\n<p>${number(total)} of ${count(bounces, 'landing')} stayed preliminary: no later revision has confirmed or corrected them.${firstOf(preliminary)}</p>\n`,
+    listOf(preliminary, at),
   ];
 }
 
 /** As it was sent, to a hundredth of a foot; a camera may send any number. */
-function coordinate(ft: number): string {
+function coordinate(ft: number | undefined): string {
+  if (ft === undefined) return '–';
   return Math.abs(ft) < 1e6 ? String(Math.round(ft * 100) / 100) : ft.toExponential(2);
 }
 

@@ -47,7 +47,7 @@ dt { color: var(--quiet); font-size: .875rem; }
 .maps { grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
 .players { grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 20rem)); }
 .charts { grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); }
-svg { display: block; width: 100%; height: auto; overflow: visible; }
+svg { display: block; width: 100%; height: auto; overflow: visible; font-size: 11px; fill: currentColor; text-anchor: middle; }
 .maps svg, .players svg { border: 1px solid var(--rule); border-radius: .375rem; overflow: hidden; }
 .charts svg { max-width: 32rem; }
 svg text { white-space: pre; }

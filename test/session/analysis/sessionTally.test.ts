@@ -212,3 +212,23 @@ t.test('names without end take bounded memory, and every event is counted', (t) 
   t.equal(tally.sources.entries().length, 101);
   t.end();
 });
+
+t.test('a landing whose event is at revision 0 is preliminary, whatever its source sends else', (t) => {
+  const { preliminary } = tallyOf([
+    hit(1_000, 'smash'),
+    bounce(1_400, 1, 1, { eventId: 'left', revision: 0 }),
+    bounce(2_000, 2, 1, { eventId: 'corrected', revision: 0, current: false }),
+    bounce(2_000, 3, 1, { eventId: 'corrected', revision: 4 }),
+    read({ type: 'BALL_BOUNCE', eotMs: 3_000, eventId: 'no place', revision: 0 }, {}),
+  ]);
+  t.match(preliminary, {
+    total: 2,
+    listed: [
+      { eventId: 'left', shotType: 'smash', x: 1, verdict: 'in' },
+      { eventId: 'no place', x: undefined, verdict: 'not judged' },
+    ],
+  });
+  for (let i = 0; i < 200; i++) preliminary.add(preliminary.listed[0]!);
+  t.strictSame([preliminary.total, preliminary.listed.length], [202, 100]);
+  t.end();
+});

@@ -1,0 +1,176 @@
+import { type Html, html, number, type Part } from '../../base/html.ts';
+import type { Line } from '../../protocol/courtLines.ts';
+import { Drawing, figure, linear, mark, type Range, type SvgAttributes } from './figures.ts';
+
+/** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */
+const WIDTH = 328;
+/** As in the page's style (style.ts). */
+const FONT_PX = 11;
+/** Between an axis and its labels. */
+const LABEL_GAP_PX = 9;
+/** How wide a character may be, in ems, in whichever sans serif the reader's machine has. */
+const EMS: readonly (readonly [RegExp, number])[] = [
+  [/[ijlftrI .,:;!'|()[\]-]/, 0.42],
+  [/[a-ln-vxyz0-9/_]/, 0.64],
+  [/[A-LN-VXYZ]/, 0.8],
+  [/[ -~]/, 1],
+  [/./u, 1.25],
+];
+
+export interface ChartOptions {
+  readonly height: number;
+  /** Room around the marks, in pixels. */
+  readonly left: number;
+  readonly right?: number;
+  readonly top?: number;
+  readonly bottom?: number;
+  /** The values at the left and the right. */
+  readonly x: Range;
+  /** The values at the bottom and the top. */
+  readonly y: Range;
+}
+
+/** A chart with two axes; what is added later is in front. */
+export class Chart {
+  readonly #height: number;
+  /** What the axes enclose. */
+  readonly #area: {
+    readonly left: number;
+    readonly right: number;
+    readonly top: number;
+    readonly bottom: number;
+  };
+  readonly #in: Drawing;
+  readonly #marks: Html[] = [];
+
+  constructor({ height, left, right = 20, top = 24, bottom = 36, x, y }: ChartOptions) {
+    const area = { left, right: WIDTH - right, top, bottom: height - bottom };
+    this.#height = height;
+    this.#area = area;
+    this.#in = new Drawing(linear(x, [area.left, area.right]), linear(y, [area.bottom, area.top]));
+  }
+
+  /** @param write a tick's label. */
+  axisX(at: readonly number[], label: string, write: (value: number) => string = plain(at)): this {
+    const { left, right, bottom } = this.#area;
+    for (const value of at) {
+      const x = this.#in.x(value);
+      this.#line({ x1: x, y1: bottom, x2: x, y2: bottom + 3 });
+      this.#text(x, bottom + LABEL_GAP_PX, write(value), BELOW);
+    }
+    return this.#text((left + right) / 2, this.#height - 12, label, BELOW);
+  }
+
+  /** @param label above the axis. */
+  axisY(at: readonly number[], label = ''): this {
+    for (const value of at) this.label(value, plain(at)(value));
+    return this.#text(3, 3, label, { ...BELOW, 'text-anchor': 'start' });
+  }
+
+  /** Puts a label to the left of the chart. */
+  label(y: number, text: Part): this {
+    const look = { ...CENTRED, 'text-anchor': 'end' };
+    return this.#text(this.#area.left - LABEL_GAP_PX, this.#in.y(y), text, look);
+  }
+
+  /** Puts a note to the right of the chart. */
+  note(y: number, text: string): this {
+    const look = { ...CENTRED, 'text-anchor': 'start' };
+    return this.#text(this.#area.right + LABEL_GAP_PX, this.#in.y(y), text, look);
+  }
+
+  /** @param inset pixels that a bar is narrower by, on either side. */
+  bars(bars: readonly Line[], look: SvgAttributes, inset = 0): this {
+    this.#marks.push(
+      mark(
+        'g',
+        look,
+        bars.map((bar) => this.#in.rect(bar, {}, [inset, 0])),
+      ),
+    );
+    return this;
+  }
+
+  /** Draws the axis that bars stand on. */
+  floor(): this {
+    const { left, right, bottom } = this.#area;
+    return this.#line({ x1: left, y1: bottom, x2: right, y2: bottom });
+  }
+
+  /** Marks a value with a dashed line and its name above the chart. @param up pixels from the chart to the name's top. */
+  rule(value: number, name: string, up: number, anchor: 'start' | 'middle'): this {
+    const [x, { top, bottom }] = [this.#in.x(value), this.#area];
+    this.#line({ x1: x, y1: top, x2: x, y2: bottom }, { 'stroke-dasharray': '4 3' });
+    const look = { ...BELOW, 'text-anchor': anchor };
+    return this.#text(anchor === 'start' ? x + 3 : x, top - up, name, look);
+  }
+
+  /** Links two values of a row. */
+  link(x1: number, x2: number, y: number, look: SvgAttributes): this {
+    this.#marks.push(this.#in.line({ x1, y1: y, x2, y2: y }, look));
+    return this;
+  }
+
+  dot(x: number, y: number, look: SvgAttributes): this {
+    this.#marks.push(mark('circle', { cx: this.#in.x(x), cy: this.#in.y(y), ...look }));
+    return this;
+  }
+
+  /** @param name for screen readers. */
+  figure(name: string, caption: Part = ''): Html {
+    return figure({ name, caption, width: WIDTH, height: this.#height, marks: this.#marks });
+  }
+
+  /** In pixels. */
+  #line({ x1, y1, x2, y2 }: Line, look: SvgAttributes = {}): this {
+    this.#marks.push(mark('line', { x1, y1, x2, y2, stroke: 'var(--ink)', ...look }));
+    return this;
+  }
+
+  #text(x: number, y: number, text: Part, look: SvgAttributes): this {
+    if (text !== '') this.#marks.push(mark('text', { x, y, ...look }, text));
+    return this;
+  }
+}
+
+/** Where a text is: below its place, or with its middle there. */
+const BELOW = { dy: '.71em' };
+const CENTRED = { dy: '.32em' };
+
+/** @returns how tick values are written: with as many digits as their step has. */
+function plain(at: readonly number[]): (value: number) => string {
+  const step = (at[1] ?? 1) - (at[0] ?? 0);
+  const digits = step < 1 ? Math.ceil(-Math.log10(step) - 1e-6) : 0;
+  return (value) => number(value, digits);
+}
+
+/** @param about how many. @returns round values in a range: multiples of 1, 2 or 5 times a power of ten. */
+export function ticks([from, to]: Range, about: number): number[] {
+  const wanted = (to - from) / about;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const factor = [10, 5, 2, 1].find((factor) => wanted / power >= factor / Math.SQRT2) ?? 1;
+  const step = factor * power;
+  const [first, last] = [Math.ceil(from / step - 1e-9), Math.floor(to / step + 1e-9)];
+  return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+}
+
+/** @returns ticks from 0 on, none between whole numbers. */
+export function wholeTicks(most: number, about = 5): number[] {
+  return ticks([0, most], Math.min(about, most));
+}
+
+/** @returns a label that is no wider than this, cut where it has to be; whole for whoever points at it. */
+export function fitted(label: string, widthPx: number): Part {
+  const characters = [...label];
+  let [length, left] = [0, widthPx / FONT_PX];
+  while (length < characters.length) {
+    left -= emsOf(characters[length]!);
+    if (left < 0) return html`<title>${label}</title>${characters.slice(0, length - 1).join('')}…`;
+    length++;
+  }
+  return label;
+}
+
+function emsOf(character: string): number {
+  return EMS.find(([kind]) => kind.test(character))?.[1] ?? 1;
+}
