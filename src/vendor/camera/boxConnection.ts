@@ -3,11 +3,11 @@ import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { requestAnswer } from '../../base/httpAnswer.ts';
 import { http } from '../../base/nodeHttp.ts';
-import type { Answer } from './retryPolicy.ts';
+import type { BoxAnswer } from './retryPolicy.ts';
 
 /** courtd answers within 30 s or ends the connection, and lists at most 50 invalid events: what is slower or longer is not its answer. */
 const LIMITS = { wholeMs: 35_000, chars: 1024 * 1024 } as const;
-const LOST: Answer = { status: 0, retryAfter: '', body: '' };
+const LOST: BoxAnswer = { status: 0, retryAfter: '', body: '' };
 
 /** A keep-alive connection to a box, which carries one request at a time. */
 export class BoxConnection {
@@ -30,7 +30,7 @@ export class BoxConnection {
   }
 
   /** Sends a request once. Never throws: any failure counts as no complete answer (status 0). */
-  async post(body: Buffer, signal?: AbortSignal): Promise<Answer> {
+  async post(body: Buffer, signal?: AbortSignal): Promise<BoxAnswer> {
     const options = {
       ...this.#target,
       method: 'POST',

@@ -3,7 +3,7 @@ import { membersOf } from '../../base/json.ts';
 /** What a camera does after an answer: the rules of the vendor's guide (src/http/README.md, "Retrying"). */
 
 /** The answer to one attempt. */
-export interface Answer {
+export interface BoxAnswer {
   /** 0: no complete answer, so the events may or may not be stored. */
   readonly status: number;
   /** As it was sent; empty where there was none. */
@@ -34,7 +34,7 @@ const QUOTED_CHARS = 300;
  * @param count events in the request, which was an array.
  * @returns what to do with them. An answer that is not courtd's, such as a proxy's page, is retried.
  */
-export function decide({ status, retryAfter, body }: Answer, count: number): Decision {
+export function decide({ status, retryAfter, body }: BoxAnswer, count: number): Decision {
   const answer = membersOf(body);
   const { accepted, duplicates, retryable, error } = answer;
   if (status === 202 && Number(accepted) + Number(duplicates) === count)

@@ -7,12 +7,16 @@ import { Backoff, decide } from './retryPolicy.ts';
 const BUFFERED_EVENTS = 20_000;
 /** How often a camera sends what it has seen. */
 const SEND_EVERY_MS = 500;
+/** How often it says that it is there, while there is nothing else to send. */
+const ALIVE_EVERY_MS = 60_000;
 
 export interface SenderOptions {
   /** From 0 to below 1: the jitter of waits. */
   readonly random: () => number;
   /** Whether to send a batch once more that has just been stored, as a camera does that missed the answer. */
   readonly repeats?: () => boolean;
+  /** How often to say so while there is nothing to send, in milliseconds; infinite: never. */
+  readonly aliveEveryMs?: number;
   /** Called with how many milliseconds it took until a request was answered with `202`. */
   readonly onStored?: (ms: number) => void;
   /** Called with what is wrong, once until it changes or something is stored. */
@@ -29,7 +33,10 @@ export interface SenderCounts {
   overflowed: number;
 }
 
-/** Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or refused for good. */
+/**
+ * Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or refused for good. While there are
+ * none, an empty array each minute says that the camera is there.
+ */
 export class Sender {
   readonly counts: SenderCounts = { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0 };
   readonly #connection: BoxConnection;
@@ -60,11 +67,15 @@ export class Sender {
 
   /** Sends until `end`, and then what is left. Never throws. */
   async run(): Promise<void> {
+    const { aliveEveryMs = ALIVE_EVERY_MS } = this.#options;
+    let sentAt = performance.now();
     while (!this.#abort.signal.aborted) {
       const texts = this.#buffer.splice(0, BATCH_EVENTS);
       this.#inFlight = texts.length;
-      if (texts.length > 0) await this.#deliver(texts);
-      else if (this.#isEnding) break;
+      if (texts.length > 0 || performance.now() - sentAt >= aliveEveryMs) {
+        await this.#deliver(texts);
+        sentAt = performance.now();
+      } else if (this.#isEnding) break;
       const hasBacklog = this.#buffer.length >= BATCH_EVENTS;
       if (!this.#isEnding && !hasBacklog) await pause(SEND_EVERY_MS, this.#abort.signal);
     }

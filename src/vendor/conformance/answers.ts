@@ -11,6 +11,7 @@ export interface Answer {
   readonly body: string;
 }
 
+const KEPT = /^(?:Date|Connection|Keep-Alive): .*\n/gim;
 const HEAD_END = '\r\n\r\n';
 
 /**
@@ -59,7 +60,7 @@ export function fieldOf(head: string, name: string): string | undefined {
 /** @returns the bytes of another answer on the same connection. */
 export function inPlaceOf({ head }: Answer, { status, headers, body }: HttpResponse): Buffer {
   const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const kept = head.match(/^(?:Date|Connection|Keep-Alive): .*\n/gim) ?? [];
+  const kept = head.match(headers.Connection === undefined ? KEPT : /^Date: .*\n/gim) ?? [];
   const lines = [`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n`, ...own, ...kept];
   return Buffer.from(`${lines.join('')}\r\n${body}`);
 }

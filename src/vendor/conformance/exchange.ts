@@ -1,3 +1,4 @@
+import type { Fault } from '../../protocol/errors.ts';
 import type { InjectedFault } from './faultPlan.ts';
 
 /** What a run of `courtd conformance` records, and all that its judge sees. Times are milliseconds of the monotonic clock unless stated otherwise. */
@@ -7,6 +8,8 @@ export interface SentEvent {
   readonly key: string;
   /** Session and event_id. */
   readonly id: string;
+  /** As it was sent. */
+  readonly eventId: string;
   readonly revision: number;
   readonly source: string;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -14,6 +17,8 @@ export interface SentEvent {
   /** Digests of the event as a JSON value, whole and without its event_id. */
   readonly content: string;
   readonly core: string;
+  /** What the odd fields of its payload hold, such as "kmh as text". */
+  readonly odd: readonly string[];
 }
 
 /** One request, and what became of it. */
@@ -25,6 +30,8 @@ export interface Exchange {
   readonly at: number;
   readonly wallMs: number;
   readonly isTokenInUrl: boolean;
+  /** It came before the answer to the one in front of it on its connection. */
+  readonly isPipelined: boolean;
   /** When the body was whole, by the wall clock. */
   bodyMs?: number;
   /** Of the body; absent where it was not read to its end. */
@@ -33,8 +40,8 @@ export interface Exchange {
   events: readonly SentEvent[];
   /** Keys of events that a 400 named on purpose. */
   named: readonly string[];
-  /** The eot of one of its events broke a rule. */
-  isEotFaulty: boolean;
+  /** What the box itself found wrong with its events. */
+  faults: readonly Fault[];
   fault?: InjectedFault;
   /** Absent where there was no whole answer. */
   status?: number;

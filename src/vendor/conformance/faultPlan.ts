@@ -14,13 +14,16 @@ export const INJECTED_FAULTS = [
   'rate_limited',
   /** Stored, and answered late. */
   'slow',
-  /** 413 for a batch: half of it would be taken. */
+  /** 401 with Retry-After, three times for the same events: the token was changed, and the camera gets the new one later. */
+  'unauthorized',
+  /** 413 for a batch, three times if it does not get smaller: half of it would be taken. */
   'too_large',
   /** 400 that names one event. */
   'invalid',
 ] as const;
 
-export type InjectedFault = (typeof INJECTED_FAULTS)[number];
+/** `restart`: 503 with Retry-After for whatever comes, while the camera is switched off and on again. */
+export type InjectedFault = (typeof INJECTED_FAULTS)[number] | 'restart';
 
 export interface Choice {
   readonly fault: InjectedFault;
@@ -28,72 +31,90 @@ export interface Choice {
   readonly named: readonly string[];
 }
 
+/** What identifies an event: its key, or its core where a camera gives it another event_id each time. */
+export interface PlannedEvent {
+  readonly key: string;
+  readonly core: string;
+}
+
 /** Requests without a fault between two with one: few at first, so that each kind comes within fifty requests, resends included. */
 const QUIET_AT_FIRST = 2;
 const QUIET_LATER = 12;
-/** How often a request is refused for the same reason before it is let through. */
-const BUSY_TIMES = 3;
-const TOO_LARGE_TIMES = 3;
+/** How often the same events are refused for the same reason before they are let through. */
+const TIMES: Partial<Record<InjectedFault, number>> = { busy: 3, unauthorized: 3, too_large: 3 };
 
 export class FaultPlan {
   #deck: InjectedFault[] = [...INJECTED_FAULTS];
   #isFirstRound = true;
   #quiet = 0;
-  /** Events that were refused or got no answer, and have not been stored since: their next request has no new fault. */
-  readonly #retrying = new Set<string>();
-  /** By the first event of a request: how many more times it is refused. */
-  readonly #busy = new Map<string, number>();
-  readonly #tooLarge = new Map<string, { readonly events: number; left: number }>();
+  /**
+   * Events that were refused or got no answer, and have not been stored since: their next request has no new fault. Each by its
+   * key and by its core, with the key that it had first.
+   */
+  readonly #retrying = new Map<string, string>();
+  /** By the first event of a request: how many more times it is refused, and for `too_large` with how many events. */
+  readonly #repeats = new Map<
+    string,
+    { readonly fault: InjectedFault; readonly least: number; left: number }
+  >();
   /** Events that are refused for good, whenever they come. */
   readonly #condemned = new Set<string>();
 
-  /** @param keys of a valid request's events. @returns undefined where it is served as usual. */
-  next(keys: readonly string[]): Choice | undefined {
-    const again = this.#goOn(keys);
-    if (again !== undefined) return this.#give(again, keys);
-    if (keys.length === 0 || keys.some((key) => this.#retrying.has(key))) return undefined;
-    if (++this.#quiet <= (this.#isFirstRound ? QUIET_AT_FIRST : QUIET_LATER)) return undefined;
-    const at = this.#deck.findIndex((fault) => fault !== 'too_large' || keys.length > 1);
-    const [fault] = this.#deck.splice(at, at < 0 ? 0 : 1);
+  /** Whether each kind of fault has come; a camera that sends no batches gets no `too_large`. */
+  get isFirstRoundOver(): boolean {
+    return !this.#isFirstRound || this.#deck.every((fault) => fault === 'too_large');
+  }
+
+  /**
+   * @param events of a valid request. @param always the fault that every request gets now.
+   * @returns undefined where it is served as usual.
+   */
+  next(events: readonly PlannedEvent[], always?: InjectedFault): Choice | undefined {
+    const keys = events.map((event) => this.#firstKeyOf(event));
+    const fault = always ?? this.#goOn(keys) ?? this.#begin(keys);
     if (fault === undefined) return undefined;
-    this.#quiet = 0;
-    if (this.#deck.length === 0) {
-      this.#deck = [...INJECTED_FAULTS];
-      this.#isFirstRound = false;
+    const named = events.filter(({ key }) => fault === 'invalid' && this.#condemned.has(key));
+    for (const [i, event] of events.entries()) {
+      if (named.includes(event)) continue;
+      for (const name of [event.key, event.core]) this.#retrying.set(name, keys[i]!);
     }
-    if (fault === 'busy') this.#busy.set(keys[0]!, BUSY_TIMES - 1);
-    if (fault === 'too_large')
-      this.#tooLarge.set(keys[0]!, { events: keys.length, left: TOO_LARGE_TIMES - 1 });
-    if (fault === 'invalid') this.#condemned.add(keys[keys.length >> 1]!);
-    return this.#give(fault, keys);
+    return { fault, named: named.map(({ key }) => key) };
   }
 
   /** The camera has been told that they are stored. */
-  stored(keys: readonly string[]): void {
-    for (const key of keys) this.#retrying.delete(key);
+  stored(events: readonly PlannedEvent[]): void {
+    for (const event of events)
+      for (const name of [this.#firstKeyOf(event), event.key, event.core]) this.#retrying.delete(name);
+  }
+
+  #firstKeyOf({ key, core }: PlannedEvent): string {
+    return this.#retrying.get(key) ?? this.#retrying.get(core) ?? key;
   }
 
   /** Continues a fault that began with an earlier request of these events. */
   #goOn(keys: readonly string[]): InjectedFault | undefined {
     if (keys.some((key) => this.#condemned.has(key))) return 'invalid';
-    for (const key of keys) {
-      const busy = this.#busy.get(key) ?? 0;
-      if (busy > 0) {
-        this.#busy.set(key, busy - 1);
-        return 'busy';
-      }
-      const tooLarge = this.#tooLarge.get(key);
-      if (tooLarge !== undefined && tooLarge.left > 0 && keys.length >= tooLarge.events) {
-        tooLarge.left--;
-        return 'too_large';
-      }
-    }
-    return undefined;
+    const repeats = keys.flatMap((key) => this.#repeats.get(key) ?? []);
+    const repeat = repeats.find(({ left, least }) => left > 0 && keys.length >= least);
+    if (repeat !== undefined) repeat.left--;
+    return repeat?.fault;
   }
 
-  #give(fault: InjectedFault, keys: readonly string[]): Choice {
-    const named = fault === 'invalid' ? keys.filter((key) => this.#condemned.has(key)) : [];
-    for (const key of keys) if (!named.includes(key)) this.#retrying.add(key);
-    return { fault, named };
+  #begin(keys: readonly string[]): InjectedFault | undefined {
+    const [first] = keys;
+    if (first === undefined || keys.some((key) => this.#retrying.has(key))) return undefined;
+    if (++this.#quiet <= (this.#isFirstRound ? QUIET_AT_FIRST : QUIET_LATER)) return undefined;
+    const at = this.#deck.findIndex((fault) => fault !== 'too_large' || keys.length > 1);
+    if (at < 0) return undefined;
+    const fault = this.#deck.splice(at, 1)[0]!;
+    this.#quiet = 0;
+    if (this.#deck.length === 0) {
+      this.#deck = [...INJECTED_FAULTS];
+      this.#isFirstRound = false;
+    }
+    const least = fault === 'too_large' ? keys.length : 1;
+    this.#repeats.set(first, { fault, least, left: (TIMES[fault] ?? 1) - 1 });
+    if (fault === 'invalid') this.#condemned.add(keys[keys.length >> 1]!);
+    return fault;
   }
 }

@@ -1,10 +1,18 @@
 import type { Exchange, Recording } from './exchange.ts';
 import { backsOff, batches, keepsConnections, waitsAsTold } from './pace.ts';
-import { givesUpOn400, losesNothing, sameContent, sameEventId, splitsOn413 } from './resending.ts';
-import { raisesRevision, tokenNotInUrl, trueEot } from './sending.ts';
+import {
+  givesUpOn400,
+  losesNothing,
+  sameContent,
+  sameEventId,
+  splitsOn413,
+  survives401,
+  survivesRestart,
+} from './resending.ts';
+import { payloadTypes, raisesRevision, tokenNotInUrl, trueEot } from './sending.ts';
 import { type Judgement, Traffic } from './traffic.ts';
 
-/** In the order of the contract. */
+/** In the order of the contract; the last one only where it was asked for. */
 export const JUDGES = {
   same_event_id: sameEventId,
   same_content: sameContent,
@@ -17,7 +25,10 @@ export const JUDGES = {
   gives_up_on_400: givesUpOn400,
   splits_on_413: splitsOn413,
   keeps_connections: keepsConnections,
+  survives_401: survives401,
+  payload_types: payloadTypes,
   loses_nothing: losesNothing,
+  survives_restart: survivesRestart,
 } as const satisfies Record<string, (traffic: Traffic) => Judgement>;
 
 /** A request as the verdict shows it beside a check. */
@@ -49,10 +60,14 @@ export interface Verdict {
 
 const SHOWN_REQUESTS = 6;
 
-/** @returns how a camera did. Pure: the same recording gets the same verdict. */
-export function judge(recording: Recording): Verdict {
+/**
+ * @param isRestarted whether the camera was to be switched off and on.
+ * @returns how a camera did. Pure: the same recording gets the same verdict.
+ */
+export function judge(recording: Recording, isRestarted = false): Verdict {
   const traffic = new Traffic(recording);
-  const checks = Object.entries(JUDGES).map(([name, check]): Check => {
+  const asked = Object.entries(JUDGES).filter(([name]) => isRestarted || name !== 'survives_restart');
+  const checks = asked.map(([name, check]): Check => {
     const { verdict, message, shownBy } = check(traffic);
     const requests = [...new Set(shownBy)].slice(0, SHOWN_REQUESTS).map(shown);
     return { name: name as Check['name'], verdict, message, requests };

@@ -1,6 +1,6 @@
 import { counted } from '../../base/units.ts';
 import type { Exchange } from './exchange.ts';
-import { endOf, fail, type Judgement, notSeen, pass, type Traffic } from './traffic.ts';
+import { endOf, failIf, type Judgement, notSeen, passIf, type Traffic } from './traffic.ts';
 
 /** How fast, how often and over how many connections a camera sends. */
 
@@ -13,23 +13,26 @@ export function waitsAsTold(traffic: Traffic): Judgement {
   );
   const pairs = told.flatMap((exchange) => {
     const nexts = exchange.events.flatMap((event) => traffic.next({ event, exchange })?.exchange ?? []);
-    if (nexts.length === 0) return [];
-    const next = nexts.reduce((first, one) => (one.at < first.at ? one : first));
-    return [{ exchange, next, waitS: (next.at - endOf(exchange)) / 1000 }];
+    const [next] = nexts.sort((a, b) => a.at - b.at);
+    return next === undefined || traffic.wasOff(exchange, next) ? [] : [[exchange, next] as const];
   });
-  const early = pairs.filter(({ exchange, waitS }) => waitS < exchange.toldS! * EARLY_SHARE);
-  const [first] = early;
-  if (first !== undefined)
-    return fail(
-      `Events came again after ${first.waitS.toFixed(1)} s instead of ${first.exchange.toldS} s: wait as long as Retry-After says.`,
-      early.flatMap(({ exchange, next }) => [exchange, next]),
-    );
-  if (pairs.length === 0)
-    return notSeen('Nothing came again after a Retry-After yet: let the camera send more.', told);
-  return pass(
-    `Waited ${counted(pairs.length, 'time')} as long as Retry-After said.`,
-    pairs.flatMap(({ exchange, next }) => [exchange, next]),
+  const early = pairs.filter(([before, after]) => waitS(before, after) < before.toldS! * EARLY_SHARE);
+  const waited = early
+    .slice(0, 1)
+    .map(([before, after]) => `${words([waitS(before, after)])} instead of ${before.toldS} s`);
+  return (
+    failIf(early.flat(), `Events came again after ${waited}: wait as long as Retry-After says.`) ??
+    passIf(pairs.flat(), `Waited ${counted(pairs.length, 'time')} as long as Retry-After said.`) ??
+    notSeen('Nothing came again after a Retry-After yet: let the camera send more.', told)
   );
+}
+
+function waitS(before: Exchange, after: Exchange): number {
+  return (after.at - endOf(before)) / 1000;
+}
+
+function words(waits: readonly number[]): string {
+  return waits.map((wait) => `${wait.toFixed(1)} s`).join(', ');
 }
 
 /** A shorter first wait does not count: this camera retries at once. */
@@ -40,38 +43,28 @@ const GROWN_S = 3.5;
 
 /** Judged by 503 without Retry-After alone: after a lost connection, trying once more at once is common and harmless. */
 export function backsOff(traffic: Traffic): Judgement {
-  const isBusy = ({ fault }: Exchange) => fault === 'busy';
-  const runs = traffic.exchanges.filter(isBusy).flatMap((exchange) => {
-    const event = exchange.events[0]!;
-    // Each run once, from its first refusal.
-    if (traffic.byKey.get(event.key)?.find((one) => isBusy(one.exchange))?.exchange !== exchange) return [];
-    const run = [exchange];
-    for (let last = exchange; isBusy(last); run.push(last)) {
-      const next = traffic.next({ event, exchange: last });
-      if (next === undefined) break;
-      last = next.exchange;
-    }
-    return run.length > 1 ? [run] : [];
-  });
-  const judged = runs.map((run) => ({
-    run,
-    waits: run.slice(1).map((one, i) => (one.at - endOf(run[i]!)) / 1000),
-  }));
-  const hasty = judged.filter(({ waits }) => waits.some((wait) => wait < LEAST_WAIT_S) || isFlat(waits));
-  const words = (waits: readonly number[]) => waits.map((wait) => `${wait.toFixed(1)} s`).join(', ');
-  const [first] = hasty;
-  if (first !== undefined)
-    return fail(
-      `After 503s without Retry-After it waited ${words(first.waits)}: wait 1 s, and twice as long each time, up to 30 s.`,
-      first.run,
-    );
+  const busy = traffic.exchanges.filter(({ fault }) => fault === 'busy');
+  const runs = [...Map.groupBy(busy, ({ events }) => traffic.historyOf(events[0]!)).values()].map(
+    (refused) => {
+      const exchange = refused.at(-1)!;
+      const next = traffic.next({ event: exchange.events[0]!, exchange });
+      return next === undefined ? refused : [...refused, next.exchange];
+    },
+  );
+  const judged = runs
+    .filter((run) => run.length > 1 && !run.some((one, i) => i > 0 && traffic.wasOff(run[i - 1]!, one)))
+    .map((run) => ({ run, waits: run.slice(1).map((one, i) => waitS(run[i]!, one)) }));
+  const hasty = judged.find(({ waits }) => waits.some((wait) => wait < LEAST_WAIT_S) || isFlat(waits));
   const whole = judged.find(({ waits }) => waits.length >= 3);
-  if (whole === undefined)
-    return notSeen(
+  const waited = `After 503s without Retry-After it waited ${words((hasty ?? whole)?.waits ?? [])}`;
+  return (
+    failIf(hasty?.run ?? [], `${waited}: wait 1 s, and twice as long each time, up to 30 s.`) ??
+    passIf(whole?.run ?? [], `${waited}.`) ??
+    notSeen(
       'The same events did not come again after three 503 without Retry-After yet: let the camera send more.',
       judged.flatMap(({ run }) => run),
-    );
-  return pass(`After 503s without Retry-After it waited ${words(whole.waits)}.`, whole.run);
+    )
+  );
 }
 
 function isFlat(waits: readonly number[]): boolean {
@@ -85,31 +78,36 @@ const SINGLES = 20;
 const SINGLES_MS = 10_000;
 const AT_ONCE_MS = 200;
 
-export function batches(traffic: Traffic): Judgement {
-  const cameras = new Map<string, { last: Exchange; singles: Exchange[] }>();
-  for (const exchange of traffic.exchanges) {
-    const source = exchange.events[0]?.source;
-    if (source === undefined) continue;
-    const camera = cameras.get(source) ?? { last: exchange, singles: [] };
-    cameras.set(source, camera);
-    const { singles, last } = camera;
-    camera.last = exchange;
-    if (exchange.events.length > 1) singles.length = 0;
-    else if (exchange.at - endOf(last) < AT_ONCE_MS) singles.push(exchange);
-    if (singles.length > SINGLES) singles.shift();
-    if (singles.length === SINGLES && exchange.at - singles[0]!.at < SINGLES_MS) {
-      return fail(
-        `${SINGLES} requests within ${SINGLES_MS / 1000} s had one event each, one right after the other: put the waiting events into one request.`,
-        singles,
-      );
-    }
-  }
-  const largest = traffic.exchanges.reduce<Exchange | undefined>(
+export function batches({ exchanges }: Traffic): Judgement {
+  const cameras = Map.groupBy(exchanges, ({ events }) => events[0]?.source);
+  cameras.delete(undefined);
+  const largest = exchanges.reduce<Exchange | undefined>(
     (most, one) => (one.events.length > (most?.events.length ?? 1) ? one : most),
     undefined,
   );
-  if (largest === undefined) return notSeen('No request with several events yet: make the camera send more.');
-  return pass(`Up to ${largest.events.length} events in one request.`, [largest]);
+  return (
+    failIf(
+      [...cameras.values()].map(singlesIn).find(({ length }) => length > 0) ?? [],
+      `${SINGLES} requests within ${SINGLES_MS / 1000} s had one event each, one right after the other: put the waiting events into one request.`,
+    ) ??
+    passIf(
+      largest === undefined ? [] : [largest],
+      `Up to ${largest?.events.length} events in one request.`,
+    ) ??
+    notSeen('No request with several events yet: make the camera send more.')
+  );
+}
+
+/** @returns the first such requests of a camera; none where there are none. */
+function singlesIn(exchanges: readonly Exchange[]): Exchange[] {
+  const singles: Exchange[] = [];
+  for (const [i, exchange] of exchanges.entries()) {
+    if (exchange.events.length > 1) singles.length = 0;
+    else if (exchange.at - endOf(exchanges[i - 1] ?? exchange) < AT_ONCE_MS) singles.push(exchange);
+    if (singles.length > SINGLES) singles.shift();
+    if (singles.length === SINGLES && exchange.at - singles[0]!.at < SINGLES_MS) return singles;
+  }
+  return [];
 }
 
 /** A connection counts as kept from this many requests on; it takes this many requests in all to judge. */
@@ -118,7 +116,7 @@ const JUDGED_REQUESTS = 10;
 /** The share of connections that may end early for other reasons. */
 const SHORT_SHARE = 0.2;
 
-/** Only connections that the camera ended count: after a refusal, a reset or a long pause the box ends them. */
+/** Connections count that the camera ended: after a refusal, a reset, pipelining or a long pause the box ends them. */
 export function keepsConnections({ connections, exchanges }: Traffic): Judgement {
   const short = connections.filter(
     ({ endedBy, requests }) => endedBy === 'camera' && requests < KEPT_REQUESTS,
@@ -126,17 +124,23 @@ export function keepsConnections({ connections, exchanges }: Traffic): Judgement
   const isHabit = short.length >= KEPT_REQUESTS && short.length > exchanges.length * SHORT_SHARE;
   const of = (numbers: readonly { readonly number: number }[]) =>
     exchanges.filter(({ connection }) => numbers.some(({ number }) => number === connection));
-  if (isHabit)
-    return fail(
+  const most = connections.toSorted((a, b) => b.requests - a.requests).slice(0, 1);
+  const requests = most[0]?.requests ?? 0;
+  const isJudged = requests >= KEPT_REQUESTS && exchanges.length >= JUDGED_REQUESTS;
+  const pipelined = exchanges.filter(({ isPipelined }) => isPipelined);
+  return (
+    failIf(
+      pipelined,
+      `${counted(pipelined.length, 'request')} came before the answer to the one in front (pipelining), so the box ended the connection: wait for each answer, or use another connection.`,
+    ) ??
+    failIf(
+      isHabit ? of(short.slice(0, 3)) : [],
       `The camera ended ${counted(short.length, 'connection')} after one or two requests: keep one open and use it again.`,
-      of(short.slice(0, 3)),
-    );
-  const kept = connections.find(({ requests }) => requests >= KEPT_REQUESTS);
-  if (kept === undefined || exchanges.length < JUDGED_REQUESTS)
-    return notSeen('Too few requests yet: let the camera send more.');
-  const most = connections.reduce((best, one) => (one.requests > best.requests ? one : best));
-  return pass(
-    `${counted(exchanges.length, 'request')} over ${counted(connections.length, 'connection')}, up to ${most.requests} over one.`,
-    of([most]).slice(-2),
+    ) ??
+    passIf(
+      isJudged ? of(most).slice(-2) : [],
+      `${counted(exchanges.length, 'request')} over ${counted(connections.length, 'connection')}, up to ${requests} over one.`,
+    ) ??
+    notSeen('Too few requests yet: let the camera send more.')
   );
 }

@@ -3,6 +3,7 @@ import { Duplex } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { BODY_BYTES, HEADERS_BYTES } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
+import { asksToClose } from '../../http/connection/connection.ts';
 import type { ProblemMembers } from '../../protocol/errors.ts';
 import type { Answer } from './answers.ts';
 import type { ConnectionRecord, Exchange, Recording } from './exchange.ts';
@@ -105,8 +106,7 @@ export class Recorder {
       const { code, invalid, details }: ProblemBody = status < 400 ? {} : JSON.parse(told);
       const isServed = code === undefined || code === 'invalid_event' || status === 429 || status >= 500;
       if (!isServed) return;
-      const faults = details ?? invalid?.flatMap(({ issues }) => issues) ?? [];
-      exchange.isEotFaulty = faults.some((fault) => fault.path === 'eot');
+      exchange.faults = details ?? invalid?.flatMap(({ issues }) => issues) ?? [];
       const indexes = invalid?.map(({ index }) => index) ?? (details === undefined ? [] : [0]);
       exchange.events = sentEvents(body, (index) => indexes.includes(index));
       this.#events += exchange.events.length;
@@ -119,8 +119,8 @@ export class Recorder {
     const { record, pending } = this.#byInput.get(req.socket)!;
     const request: PendingRequest = {
       method: req.method ?? '',
-      exchange: this.isFull ? undefined : this.#record(req, record),
-      isLast: !res.shouldKeepAlive,
+      exchange: this.isFull ? undefined : this.#record(req, record, pending.at(-1)?.exchange),
+      isLast: asksToClose(req),
     };
     pending.push(request);
     const chunks: Buffer[] = [];
@@ -137,7 +137,7 @@ export class Recorder {
     });
   }
 
-  #record({ url = '' }: IncomingMessage, record: ConnectionRecord): Exchange {
+  #record({ url = '' }: IncomingMessage, record: ConnectionRecord, inFront: Exchange | undefined): Exchange {
     record.requests++;
     const exchange: Exchange = {
       number: this.exchanges.length + 1,
@@ -145,9 +145,11 @@ export class Recorder {
       at: performance.now(),
       wallMs: Date.now(),
       isTokenInUrl: url.includes(this.#token) || namesToken(url),
+      // What has its answer may still be pending: it is being written.
+      isPipelined: inFront !== undefined && inFront.answeredAt === undefined,
       events: [],
       named: [],
-      isEotFaulty: false,
+      faults: [],
     };
     this.exchanges.push(exchange);
     return exchange;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { clientAddress, networkOf } from '../../http/connection/clientAddress.ts';
 import { answersOf, write } from './answers.ts';
-import { FaultInjector } from './faultInjector.ts';
+import type { FaultInjector } from './faultInjector.ts';
 import type { Recorder } from './recorder.ts';
 
 /** Where the daemon listens. */
@@ -17,12 +17,13 @@ const SOCKET = { allowHalfOpen: true, noDelay: true } as const;
 export class RecordingProxy {
   readonly #recorder: Recorder;
   readonly #daemonPort: number;
-  readonly #faults = new FaultInjector();
+  readonly #faults: FaultInjector;
   readonly #server = net.createServer(SOCKET, (camera) => this.#serve(camera));
   readonly #cameras = new Set<Socket>();
 
-  constructor(recorder: Recorder, daemonPort: number) {
+  constructor(recorder: Recorder, faults: FaultInjector, daemonPort: number) {
     this.#recorder = recorder;
+    this.#faults = faults;
     this.#daemonPort = daemonPort;
   }
 

@@ -1,43 +1,89 @@
 import { counted } from '../../base/units.ts';
 import { THRESHOLDS } from '../../health/thresholds.ts';
 import type { Exchange } from './exchange.ts';
-import { endOf, fail, type Judgement, notSeen, pass, type Sending, type Traffic } from './traffic.ts';
+import { endOf, failIf, type Judgement, notSeen, passIf, type Sending, type Traffic } from './traffic.ts';
 
 /** Checks of the content of a camera's events and requests. */
 
-/** Conflicts: different content under a key that had its 202, or twice in one request. */
-export function raisesRevision({ byKey }: Traffic): Judgement {
-  const conflicts = [...byKey.values()].flatMap((sendings) => {
-    const pair = conflictIn(sendings);
-    return pair === undefined ? [] : [pair];
-  });
-  if (conflicts.length > 0)
-    return fail(
-      `${counted(conflicts.length, 'event')} came again with different content and the same revision: raise the revision in a correction. Or two cameras use the same event_id.`,
-      conflicts.flat().map(({ exchange }) => exchange),
-    );
-  const first = new Map<string, Sending>();
-  for (const [sending] of byKey.values()) {
-    const known = first.get(sending!.event.id);
-    if (known === undefined) first.set(sending!.event.id, sending!);
-    else if (known.event.revision !== sending!.event.revision)
-      return pass('A correction had a higher revision of the same event_id.', [
-        known.exchange,
-        sending!.exchange,
-      ]);
-  }
-  return notSeen('No event was corrected or confirmed yet.');
+const NO_EVENT = 'No event yet.';
+/** Kinds of odd fields that a message lists. */
+const SHOWN_KINDS = 5;
+
+/** A conflict is different content under a key that had its 202, or twice in one request. */
+export function raisesRevision(traffic: Traffic): Judgement {
+  const { histories } = traffic;
+  const conflicts = histories.flatMap((history) =>
+    pairIn(history, (before, after) => {
+      const isOther = before.event.key === after.event.key && before.event.content !== after.event.content;
+      return isOther && (isKnown(before, after) || before.exchange === after.exchange);
+    }),
+  );
+  const revisions = [...Map.groupBy(histories, ([first]) => first!.event.id).values()];
+  const revised = revisions.map((all) => all.map(([first]) => first!)).filter(({ length }) => length > 1);
+  const lowered = revised.flatMap((firsts) =>
+    pairIn(firsts, ({ event }, after) => {
+      const isLower = event.revision > after.event.revision;
+      return isLower && traffic.historyOf(event).some((before) => isKnown(before, after));
+    }),
+  );
+  const [higher, lower] = lowered.map(({ event }) => event.revision);
+  return (
+    failIf(
+      requestsOf(conflicts),
+      `${counted(conflicts.length / 2, 'event')} came again with different content and the same revision: raise the revision in a correction. Or two cameras use the same event_id.`,
+    ) ??
+    failIf(
+      requestsOf(lowered),
+      `Revision ${lower} of an event came after revision ${higher} was stored, which stays the current one: a correction needs a higher revision.`,
+    ) ??
+    passIf(requestsOf(revised[0] ?? []), 'A correction had a higher revision of the same event_id.') ??
+    (histories.length === 0 ? notSeen(NO_EVENT) : NOT_CORRECTED)
+  );
 }
 
-function conflictIn(sendings: readonly Sending[]): [Sending, Sending] | undefined {
-  for (const [i, after] of sendings.entries()) {
-    const before = sendings.slice(0, i).find(({ event, exchange, outcome }) => {
-      const isKnown = outcome === 'stored' && endOf(exchange) <= after.exchange.at;
-      return event.content !== after.event.content && (isKnown || exchange === after.exchange);
-    });
+const NOT_CORRECTED: Judgement = {
+  verdict: 'pass',
+  message: 'Not tested: no event was corrected or confirmed.',
+  shownBy: [],
+};
+
+function requestsOf(sendings: readonly Sending[]): Exchange[] {
+  return sendings.map(({ exchange }) => exchange);
+}
+
+/** Whether the camera knew that one was stored when it sent another. */
+function isKnown({ outcome, exchange }: Sending, after: Sending): boolean {
+  return outcome === 'stored' && endOf(exchange) <= after.exchange.at;
+}
+
+/** @returns the first two sendings, in order of arrival, of which that is so; none where there are none. */
+function pairIn(all: readonly Sending[], isSo: (before: Sending, after: Sending) => boolean): Sending[] {
+  for (const [i, after] of all.entries()) {
+    const before = all.slice(0, i).find((one) => isSo(one, after));
     if (before !== undefined) return [before, after];
   }
-  return undefined;
+  return [];
+}
+
+export function payloadTypes({ exchanges, histories }: Traffic): Judgement {
+  const told = exchanges.flatMap((exchange) => {
+    const refused = exchange.faults.filter(({ path }) => path.startsWith('payload'));
+    const what = [
+      ...exchange.events.flatMap(({ odd }) => odd),
+      ...refused.map(({ path, message }) => `${path} ${message}`),
+    ];
+    return what.map((one) => ({ one, exchange }));
+  });
+  const kinds = [...new Set(told.map(({ one }) => one))].slice(0, SHOWN_KINDS).join('; ');
+  const shown = exchanges.filter(({ events }) => events.length > 0).slice(-1);
+  return (
+    failIf(
+      told.map(({ exchange }) => exchange),
+      `${counted(told.length, 'field')} of a payload had a value of another type: ${kinds}. See the table of fields in the vendor's guide.`,
+    ) ??
+    passIf(shown, `Every known field had its type, in ${counted(histories.length, 'event')}.`) ??
+    notSeen(NO_EVENT)
+  );
 }
 
 /** How many requests of a camera it takes to judge its clock. */
@@ -45,48 +91,47 @@ const CLOCK_REQUESTS = 5;
 
 /** Network and detection only add to the time from eot to receipt: the smallest difference is the clock's. */
 export function trueEot({ exchanges }: Traffic): Judgement {
-  const faulty = exchanges.filter(({ isEotFaulty }) => isEotFaulty);
-  if (faulty.length > 0)
-    return fail(
-      'An eot broke a rule: it must be a real date and time with an offset, such as 2026-03-14T15:09:26.535Z.',
+  const faulty = exchanges.filter(({ faults }) => faults.some(({ path }) => path === 'eot'));
+  const all = exchanges.flatMap((exchange) =>
+    exchange.events.map(({ source, eotMs }) => ({
+      source,
+      exchange,
+      lateMs: (exchange.bodyMs ?? exchange.wallMs) - eotMs,
+    })),
+  );
+  const judged = [...Map.groupBy(all, ({ source }) => source).values()]
+    .filter((own) => new Set(own.map(({ exchange }) => exchange)).size >= CLOCK_REQUESTS)
+    .map((own) => own.reduce((least, one) => (one.lateMs < least.lateMs ? one : least)));
+  const off = judged.filter(({ lateMs }) => Math.abs(lateMs) > THRESHOLDS.clock_s * 1000);
+  const { source, lateMs = 0 } = off[0] ?? {};
+  const seconds = (ms: number) => (Math.abs(ms) / 1000).toFixed(1);
+  const worstMs = Math.max(...judged.map(({ lateMs }) => Math.abs(lateMs)));
+  return (
+    failIf(
       faulty,
-    );
-  const clocks = new Map<string, { requests: number; smallestMs: number; shownBy: Exchange }>();
-  for (const exchange of exchanges) {
-    for (const source of new Set(exchange.events.map(({ source }) => source))) {
-      const own = exchange.events.filter((event) => event.source === source);
-      const latenessMs = Math.min(...own.map(({ eotMs }) => (exchange.bodyMs ?? exchange.wallMs) - eotMs));
-      const known = clocks.get(source) ?? { requests: 0, smallestMs: latenessMs, shownBy: exchange };
-      known.requests++;
-      if (latenessMs < known.smallestMs) Object.assign(known, { smallestMs: latenessMs, shownBy: exchange });
-      clocks.set(source, known);
-    }
-  }
-  const judged = [...clocks].filter(([, { requests }]) => requests >= CLOCK_REQUESTS);
-  const off = judged.find(([, { smallestMs }]) => Math.abs(smallestMs) > THRESHOLDS.clock_s * 1000);
-  if (off !== undefined) {
-    const [source, { smallestMs, shownBy }] = off;
-    const by = `${(Math.abs(smallestMs) / 1000).toFixed(1)} s ${smallestMs > 0 ? 'behind' : 'ahead'}`;
-    return fail(`The clock of ${source} is ${by}: set it by NTP, and send events soon after they happen.`, [
-      shownBy,
-    ]);
-  }
-  if (judged.length === 0) return notSeen(`No camera sent ${CLOCK_REQUESTS} requests yet.`);
-  const worst = Math.max(...judged.map(([, { smallestMs }]) => Math.abs(smallestMs)));
-  return pass(
-    `Every eot had an offset, and no clock of ${counted(judged.length, 'camera')} was off by more than ${(worst / 1000).toFixed(1)} s.`,
-    judged.slice(0, 2).map(([, { shownBy }]) => shownBy),
+      'An eot broke a rule: it must be a real date and time with an offset, such as 2026-03-14T15:09:26.535Z.',
+    ) ??
+    failIf(
+      off.map(({ exchange }) => exchange),
+      `The clock of ${source} is ${seconds(lateMs)} s ${lateMs > 0 ? 'behind' : 'ahead'}: set it by NTP, and send events soon after they happen.`,
+    ) ??
+    passIf(
+      judged.slice(0, 2).map(({ exchange }) => exchange),
+      `Every eot had an offset, and no clock of ${counted(judged.length, 'camera')} was off by more than ${seconds(worstMs)} s.`,
+    ) ??
+    notSeen(`No camera sent ${CLOCK_REQUESTS} requests yet.`)
   );
 }
 
 export function tokenNotInUrl({ exchanges }: Traffic): Judgement {
   const told = exchanges.filter(({ isTokenInUrl }) => isTokenInUrl);
-  if (told.length > 0)
-    return fail(
-      `${counted(told.length, 'request')} had the token in the URL, which logs and proxies keep: send it in the header Authorization alone.`,
-      told,
-    );
   const authorized = exchanges.filter(({ status, events }) => status === 202 && events.length > 0);
-  if (authorized.length === 0) return notSeen('No request with the token yet.', exchanges.slice(-1));
-  return pass('The token was in the header Authorization alone.', authorized.slice(-1));
+  return (
+    failIf(
+      told,
+      `${counted(told.length, 'request')} had the token in the URL, which logs and proxies keep: send it in the header Authorization alone.`,
+    ) ??
+    passIf(authorized.slice(-1), 'The token was in the header Authorization alone.') ??
+    notSeen('No request with the token yet.', exchanges.slice(-1))
+  );
 }

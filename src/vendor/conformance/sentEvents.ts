@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { eotToNs } from '../../protocol/eot.ts';
+import { JsonReader } from '../../protocol/jsonReader.ts';
+import { describeOdd, readPayload } from '../../protocol/payload.ts';
 import type { SentEvent } from './exchange.ts';
 
 const DIGEST_CHARS = 16;
@@ -31,11 +33,13 @@ function sentEvent(event: Record<string, unknown>): SentEvent[] {
     {
       key: digestOf(`${id}${revision}`),
       id: digestOf(id),
+      eventId: event_id as string,
       revision,
       source: source as string,
       eotMs: Number(ns / 1_000_000n),
       content: digestOf(canonical(event)),
       core: digestOf(canonical({ ...event, event_id: null })),
+      odd: describeOdd(readPayload(new JsonReader(JSON.stringify(event.payload)))) ?? [],
     },
   ];
 }

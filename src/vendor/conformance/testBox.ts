@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { BODY_BYTES, CONNECTIONS_PER_ADDRESS, RATE_PER_S } from '../../base/limits.ts';
 import { makeLog } from '../../host/log.ts';
 import { AccessLog } from '../../http/accessLog.ts';
@@ -11,6 +12,7 @@ import { explain } from '../../store/open/openErrors.ts';
 import { Store, type StoreEvents, UNLOGGED } from '../../store/store.ts';
 import { rotateToken } from '../../store/tokens/tokens.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
+import { FaultInjector } from './faultInjector.ts';
 import { Recorder } from './recorder.ts';
 import { LOCAL, RecordingProxy } from './recordingProxy.ts';
 
@@ -25,22 +27,27 @@ export interface TestBox {
   remove(): void;
 }
 
-/** @throws Node's error of listen(2), such as EADDRINUSE. @throws {OperatorError} where nothing can be stored. */
-/** @param tell says what an operator must know, in a sentence. */
+/**
+ * @param tell says what an operator must know, in a sentence.
+ * @param restartMs for how long events are refused while cameras are switched off and on again; absent where they are not.
+ * @throws Node's error of listen(2), such as EADDRINUSE. @throws {OperatorError} where nothing can be stored.
+ */
 export async function startTestBox(
   host: string,
   port: number,
   tell: (sentence: string) => void,
+  restartMs?: number,
 ): Promise<TestBox> {
-  const data = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-conformance-'));
-  const remove = () => fs.rmSync(data, { recursive: true, force: true });
+  const data = new DataDirectory(fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-conformance-')));
+  const remove = () => fs.rmSync(data.path, { recursive: true, force: true });
   try {
     const token = makeToken(data);
     const store = await Store.open(data, storeEvents(tell));
     const recorder = new Recorder(token);
     const server = makeServer(store);
     const daemon = await server.listen({ host: LOCAL, port: 0 });
-    const proxy = new RecordingProxy(recorder, daemon.port);
+    const faults = new FaultInjector(restartMs === undefined ? undefined : { ms: restartMs, tell });
+    const proxy = new RecordingProxy(recorder, faults, daemon.port);
     const close = async () => {
       proxy.close();
       await server.close();
@@ -58,7 +65,7 @@ export async function startTestBox(
   }
 }
 
-function makeToken(data: string): string {
+function makeToken(data: DataDirectory): string {
   const db = openDatabase(data, { create: true });
   try {
     return rotateToken(db, 0, Date.now()).token;
@@ -85,7 +92,7 @@ function makeServer(store: Store): CourtServer {
 function storeEvents(tell: (sentence: string) => void): StoreEvents {
   /** Nothing of value is stored: whatever fails for good ends it. */
   const fail = (error: unknown) => {
-    const reason = explain(error, os.tmpdir());
+    const reason = explain(error, new DataDirectory(os.tmpdir()));
     tell(`courtd: ${reason instanceof Error ? reason.message : reason}`);
     process.exit(1);
   };

@@ -2,7 +2,7 @@ import { PROBLEMS, type ProblemCode } from '../../protocol/errors.ts';
 
 /** The error responses of the document, by status, made from the one table of problems. */
 
-type Status = (typeof PROBLEMS)[ProblemCode]['status'];
+type HttpStatus = (typeof PROBLEMS)[ProblemCode]['status'];
 
 interface Header {
   readonly description: string;
@@ -21,7 +21,7 @@ const fixed = (description: string, value: string): Header => ({
 });
 
 /** Header fields that a status has beyond those of every problem. */
-const HEADERS: Readonly<Partial<Record<Status, Readonly<Record<string, Header>>>>> = {
+const HEADERS: Readonly<Partial<Record<HttpStatus, Readonly<Record<string, Header>>>>> = {
   401: {
     'WWW-Authenticate': { description: 'RFC 6750.', required: true, schema: { type: 'string' } },
     'Retry-After': RETRY_AFTER,
@@ -52,7 +52,7 @@ export function problemResponses(): Record<string, object> {
   );
 }
 
-function responseOf(status: Status, codes: readonly ProblemCode[]): object {
+function responseOf(status: HttpStatus, codes: readonly ProblemCode[]): object {
   const retryable = [...new Set(codes.map((code) => PROBLEMS[code].retryable))];
   const narrowed = {
     type: { enum: codes.map((code) => `urn:courtd:problem:${code}`) },

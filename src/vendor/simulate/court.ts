@@ -46,7 +46,7 @@ interface Place {
   y: number;
 }
 
-export class Court {
+export class SimulatedCourt {
   readonly #random: Random;
   readonly #sport: Sport;
   /** Where the net is, as y. */

@@ -1,4 +1,4 @@
-import { COURTS, type Court, type CourtName } from '../../protocol/courtLines.ts';
+import { COURTS, type CourtLines, type CourtName } from '../../protocol/courtLines.ts';
 
 export type SportName = Exclude<CourtName, 'none'>;
 
@@ -15,7 +15,7 @@ export interface Shot {
 }
 
 export interface Sport {
-  readonly court: Court;
+  readonly court: CourtLines;
   /** How far inside of the outline the side lines for two players are, in feet. */
   readonly alley: number;
   /** Where players wait: feet from the net. */

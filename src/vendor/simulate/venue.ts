@@ -1,14 +1,14 @@
-import { Court, type Detection, type View } from './court.ts';
+import { type Detection, SimulatedCourt, type View } from './court.ts';
 import { Random } from './random.ts';
 import type { SportName } from './sports.ts';
 
-export type Fault = 'wrong clock' | 'falls silent' | 'forgets revision' | 'odd fields';
+export type CameraFault = 'wrong clock' | 'falls silent' | 'forgets revision' | 'odd fields';
 
-export interface Camera {
+export interface SimulatedCamera {
   readonly source: string;
   readonly courtId: string;
   readonly view: View;
-  readonly fault: Fault | undefined;
+  readonly fault: CameraFault | undefined;
 }
 
 /** A wrong clock is 4 min 12 s behind. */
@@ -30,21 +30,24 @@ export interface VenueOptions {
 
 /** Something that a camera sends now. */
 export interface Sending {
-  readonly camera: Camera;
+  readonly camera: SimulatedCamera;
   readonly detection: Detection;
   readonly sessionId: string;
 }
 
 /** The courts of a venue, with the cameras of each, and what these see. */
 export class Venue {
-  readonly cameras: readonly Camera[];
-  readonly #courts: readonly Court[];
+  readonly cameras: readonly SimulatedCamera[];
+  readonly #courts: readonly SimulatedCourt[];
   readonly #options: VenueOptions;
 
   constructor(options: VenueOptions) {
     const { courts, seed, sport } = options;
     this.#options = options;
-    this.#courts = Array.from({ length: courts }, (_, i) => new Court(new Random(seed * 1_000 + i), sport));
+    this.#courts = Array.from(
+      { length: courts },
+      (_, i) => new SimulatedCourt(new Random(seed * 1_000 + i), sport),
+    );
     this.cameras = this.#courts.flatMap((_, i) =>
       VIEWS.map((view) => ({
         source: `court-${i + 1}-${NAMES[view]}`,
@@ -72,7 +75,7 @@ export class Venue {
   }
 
   /** Each fault once in the venue, on another court where there is one; odd fields only where there is a second court. */
-  #faultOf(court: number, view: View): Fault | undefined {
+  #faultOf(court: number, view: View): CameraFault | undefined {
     const { clean, courts } = this.#options;
     if (clean) return undefined;
     if (view === 'radar' && court > 0) return court === courts - 1 ? 'odd fields' : undefined;

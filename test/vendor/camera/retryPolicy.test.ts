@@ -1,9 +1,9 @@
 import t from 'tap';
-import { type Answer, Backoff, decide } from '../../../src/vendor/camera/retryPolicy.ts';
+import { Backoff, type BoxAnswer, decide } from '../../../src/vendor/camera/retryPolicy.ts';
 
 /** The table of the vendor's guide ("Retrying"), as the simulated cameras follow it. */
 
-const answered = (status: number, body: unknown, retryAfter = ''): Answer => ({
+const answered = (status: number, body: unknown, retryAfter = ''): BoxAnswer => ({
   status,
   retryAfter,
   body: typeof body === 'string' ? body : JSON.stringify(body),

@@ -55,6 +55,24 @@ t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as i
   t.ok(box.connections <= 2, 'a connection, and another after the reset');
 });
 
+t.test('while there is nothing to send, it says that it is there', async (t) => {
+  const box = await FaultyServer.start(t, [{ name: 'busy', bytes: answer(503, '{}', 'Retry-After: 0') }]);
+  const sender = new Sender(new BoxConnection(new URL(`http://127.0.0.1:${box.port}`), 'x'), {
+    random: () => 0,
+    aliveEveryMs: 0,
+  });
+  const running = sender.run();
+  while (box.bodies.length < 2) await nextTurn();
+  const [seen] = events(1);
+  sender.offer(JSON.stringify(seen));
+  while (box.stored.size === 0) await nextTurn();
+  sender.end(0);
+  await running;
+  t.strictSame(box.bodies.slice(0, 2), ['[]', '[]'], 'as any other request, until it is answered with 202');
+  t.strictSame([...box.stored.values()], [seen]);
+  t.match(sender.counts, { accepted: 1, refused: 0 });
+});
+
 t.test('the buffer is bounded, and what is left at the end is counted', async (t) => {
   const box = await FaultyServer.start(t, [{ name: 'no answer', how: 'hang' }]);
   const sender = senderTo(box.port);

@@ -16,7 +16,20 @@ t.test(
       string,
     ];
     const env = cleanEnvironment({ TMPDIR: folder });
-    const args = ['conformance', '--host', '127.0.0.1', '--port', '0', '-o', json, '-o', html];
+    const args = [
+      'conformance',
+      '--camera',
+      'Acme <C>, 3.2',
+      '--restart',
+      '--host',
+      '127.0.0.1',
+      '--port',
+      '0',
+      '-o',
+      json,
+      '-o',
+      html,
+    ];
     const child = start(BIN, args, { env });
     t.teardown(() => child.kill('SIGKILL'));
     const exited = once(child, 'exit');
@@ -44,14 +57,21 @@ t.test(
       [invalid.status, await invalid.json()],
       [400, { code: 'invalid_event', invalid: [{ index: 0 }] }],
     );
+    t.equal((await post([])).status, 202);
     child.kill('SIGINT');
     t.strictSame(await exited, [1, null], 'a check has failed');
     await stderr;
-    t.match(lines.slice(1), [/^not seen +same_event_id /]);
+    t.match(lines.slice(1), [
+      'Tested: Acme <C>, 3.2.',
+      /^By courtd \d+\.\d+\.\d+, for \d s until \S+Z, with 2 events in 4 requests from camera-1\.$/,
+      'Note: 1 sign of life (empty arrays) came.',
+      '',
+      /^not seen +same_event_id /,
+    ]);
     t.match(lines.at(-1), /^No certificate/);
     const { certificate, checks } = JSON.parse(fs.readFileSync(json, 'utf8'));
     t.equal(certificate, false);
-    t.equal(checks.length, 12);
+    t.equal(checks.length, 15);
     const failed = checks.filter(({ verdict }: { verdict: string }) => verdict === 'fail');
     t.match(failed, [
       { name: 'true_eot', message: /offset/, requests: [{ number: 3, status: 400 }] },
@@ -59,6 +79,20 @@ t.test(
     ]);
     const page = fs.readFileSync(html, 'utf8');
     for (const one of checks) t.match(page, `(${one.name})`);
+    const order = [
+      /Failed: true_eot, token_not_in_url\./,
+      /Acme &lt;C&gt;, 3\.2\./,
+      /Not tested: same_event_id, /,
+      /✗/,
+      /–/,
+      /✓/,
+    ];
+    const places = order.map((what) => page.search(what));
+    t.strictSame(
+      places,
+      places.filter((place) => place >= 0).sort((a, b) => a - b),
+      'what failed comes first',
+    );
     t.notMatch(page, /(?:src|href)=/);
     for (const all of [said, page, lines.slice(1).join(), JSON.stringify(checks)])
       t.notOk(all.includes(token), 'the token is nowhere else');

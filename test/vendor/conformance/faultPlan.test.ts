@@ -4,15 +4,18 @@ import { sentEvents } from '../../../src/vendor/conformance/sentEvents.ts';
 import { event } from '../../harness/events.ts';
 
 const FIRST = 50;
+/** `a2=a` is what was event a, under another event_id. */
+const planned = (name: string) => ({ key: name, core: `core ${name.split('=').at(-1)}` });
+const all = (...names: string[]) => names.map(planned);
 
 /** @returns the faults of the first fifty requests. @param camera what it sends, told what became of the one before. */
 function faultsOf(camera: (last: Choice | undefined, i: number) => string[]): (string | undefined)[] {
   const plan = new FaultPlan();
   let last: Choice | undefined;
   return Array.from({ length: FIRST }, (_, i) => {
-    const keys = camera(last, i);
-    last = plan.next(keys);
-    if (last === undefined) plan.stored(keys);
+    const sent = camera(last, i).map(planned);
+    last = plan.next(sent);
+    if (last === undefined) plan.stored(sent);
     return last?.fault;
   });
 }
@@ -22,6 +25,11 @@ t.test('each kind of fault comes in the first fifty requests, whatever the camer
   const cameras: Record<string, Parameters<typeof faultsOf>[0]> = {
     'fresh events only': (_last, i) => [`a${i}`, `b${i}`],
     'the same batch for ever': () => ['a', 'b'],
+    'another event_id each time': (last, i) => {
+      open = last === undefined ? [`a${i}`, `b${i}`] : open.map((name) => `x${i}=${name.split('=').at(-1)}`);
+      if (last?.fault === 'too_large') open = open.slice(1);
+      return last?.fault === 'invalid' ? [] : open;
+    },
     'as it should': (last, i) => {
       if (last === undefined) open = [`a${i}`, `b${i}`];
       else if (last.fault === 'too_large') open = open.slice(1);
@@ -41,20 +49,42 @@ t.test('each kind of fault comes in the first fifty requests, whatever the camer
 
 t.test('what comes again is left alone, but for what has to be seen more than once', (t) => {
   const plan = new FaultPlan();
-  for (const key of ['a', 'b']) t.equal(plan.next([key]), undefined);
+  for (const key of ['a', 'b']) t.equal(plan.next(all(key)), undefined);
   t.strictSame(
-    [1, 2, 3, 4].map(() => plan.next(['c', 'd'])?.fault),
+    [1, 2, 3, 4].map(() => plan.next(all('c', 'd'))?.fault),
     ['busy', 'busy', 'busy', undefined],
   );
-  plan.stored(['c', 'd']);
-  const others = Array.from({ length: 60 }, (_, i) => plan.next([`e${i}`, `f${i}`, `g${i}`]));
+  plan.stored(all('c', 'd'));
+  const others = Array.from({ length: 60 }, (_, i) => plan.next(all(`e${i}`, `f${i}`, `g${i}`)));
   const large = others.findIndex((choice) => choice?.fault === 'too_large');
-  const again = (...names: string[]) => plan.next(names.map((name) => `${name}${large}`))?.fault;
+  const again = (...names: string[]) => plan.next(all(...names.map((name) => `${name}${large}`)))?.fault;
   t.equal(again('e', 'f', 'g'), 'too_large');
   t.equal(again('e', 'f'), undefined);
   const [named] = others.find((choice) => choice?.fault === 'invalid')?.named ?? [];
-  for (let i = 0; i < 5; i++) t.match(plan.next([named!]), { fault: 'invalid', named: [named] });
+  for (let i = 0; i < 5; i++) t.match(plan.next(all(named!)), { fault: 'invalid', named: [named] });
   t.equal(plan.next([]), undefined);
+  t.end();
+});
+
+t.test('what comes again under another event_id is known, and a restart refuses all', (t) => {
+  const plan = new FaultPlan();
+  for (const name of ['a', 'b']) plan.next(all(name));
+  const fault = (...names: string[]) => plan.next(all(...names))?.fault;
+  t.strictSame(
+    [fault('c'), fault('c1=c'), fault('c2=c'), fault('c3=c')],
+    ['busy', 'busy', 'busy', undefined],
+  );
+  plan.stored(all('c3=c'));
+  t.strictSame(
+    [fault('d=c'), fault('e=c'), fault('f=c')],
+    [undefined, undefined, 'busy_told'],
+    'a new one that says the same',
+  );
+  t.equal(plan.isFirstRoundOver, false);
+  for (let i = 0; !plan.isFirstRoundOver; i++) plan.next(all(`g${i}`));
+  t.strictSame(plan.next(all('h'), 'restart'), { fault: 'restart', named: [] });
+  const later = new Set(Array.from({ length: 40 }, () => fault('h')));
+  t.strictSame([...later], [undefined], 'which is no fresh one afterwards');
   t.end();
 });
 
@@ -73,6 +103,8 @@ t.test('the content of an event is its JSON value', (t) => {
   t.equal(c!.core, a!.core);
   t.strictSame([d!.id, d!.key === a!.key], [a!.id, false]);
   t.strictSame(sentEvents(Buffer.from(JSON.stringify(one))), [a], 'a single event');
+  const [odd] = read({ ...one, type: 'BALL_SPEED', payload: { kmh: '58', x_ft: null, spin: [1] } });
+  t.strictSame([a!.odd, odd!.odd], [[], ['kmh as text']], 'what the payload holds');
   t.strictSame(read(null, 3, {}, { ...one, eot: 'soon' }), [], 'what is no event');
   t.end();
 });

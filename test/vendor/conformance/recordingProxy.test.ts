@@ -65,8 +65,8 @@ t.test('of two requests in one piece, only the first is served, and both are in 
   t.match(answers, /^HTTP.1.1 202 .*\nConnection: close\r\n.*\{"accepted":1,"duplicates":0\}$/s);
   const recorded = box.recorder.recording.exchanges.slice(before);
   t.match(recorded, [
-    { status: 202, events: { length: 1 } },
-    { status: undefined, events: { length: 1 } },
+    { status: 202, events: { length: 1 }, isPipelined: false },
+    { status: undefined, events: { length: 1 }, isPipelined: true },
   ]);
 });
 

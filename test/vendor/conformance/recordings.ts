@@ -19,6 +19,7 @@ export interface Told {
   readonly source?: string;
   /** How far the camera's clock is ahead, in seconds. */
   readonly aheadS?: number;
+  readonly odd?: readonly string[];
   readonly more?: Partial<Exchange>;
 }
 
@@ -37,7 +38,8 @@ export function recording(
       bodyMs: EPOCH_MS + atS * 1000,
       isTokenInUrl: false,
       digest: `${events}${what.content ?? ''}`,
-      isEotFaulty: false,
+      isPipelined: false,
+      faults: [],
       named: [],
       ...(status > 0 && { status }),
       answeredAt: atS * 1000 + 10,
@@ -55,7 +57,7 @@ export function recording(
 
 function sentEvent(
   name: string,
-  { content = '', source = 'cam', aheadS = 0 }: Told,
+  { content = '', source = 'cam', aheadS = 0, odd = [] }: Told,
   atMs: number,
 ): SentEvent {
   const [id = '', revision = '0'] = name.split('+');
@@ -64,10 +66,12 @@ function sentEvent(
   return {
     key: `${own}+${revision}`,
     id: own!,
+    eventId: own!,
     revision: Number(revision),
     source,
     eotMs: atMs - 200 + aheadS * 1000,
     content: `${own}+${revision} ${says} ${content}`,
     core: `${says}+${revision} ${content}`,
+    odd,
   };
 }

@@ -1,27 +1,27 @@
 import t from 'tap';
-import { sampleEvents } from '../../../src/cli/simulate/simulate.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { EVENT_TYPES } from '../../../src/protocol/eventTypes.ts';
-import { Court } from '../../../src/vendor/simulate/court.ts';
+import { SimulatedCourt } from '../../../src/vendor/simulate/court.ts';
 import { Random } from '../../../src/vendor/simulate/random.ts';
+import { sampleEvents } from '../../../src/vendor/simulate/sampleEvents.ts';
 import { type SportName, sportOf } from '../../../src/vendor/simulate/sports.ts';
 import { eventText, Venue } from '../../../src/vendor/simulate/venue.ts';
 
 const GAME = { sport: 'pickleball' } as const;
 
 t.test('a seed makes the same match, however time is cut, and another seed another', (t) => {
-  const whole = new Court(new Random(7), 'pickleball').until(60);
-  const court = new Court(new Random(7), 'pickleball');
+  const whole = new SimulatedCourt(new Random(7), 'pickleball').until(60);
+  const court = new SimulatedCourt(new Random(7), 'pickleball');
   const steps = Array.from({ length: 601 }, (_, i) => court.until(i / 10));
   // As texts: comparing so many objects takes tap half a minute.
   t.ok(JSON.stringify(steps.flat()) === JSON.stringify(whole));
-  t.ok(JSON.stringify(new Court(new Random(8), 'pickleball').until(60)) !== JSON.stringify(whole));
+  t.ok(JSON.stringify(new SimulatedCourt(new Random(8), 'pickleball').until(60)) !== JSON.stringify(whole));
   t.equal(new Set(whole.map((one) => `${one.eventId} ${one.revision}`)).size, whole.length);
   t.end();
 });
 
 t.test('a minute of a court has every type, 10 Hz of positions, confirmations and late events', (t) => {
-  const all = new Court(new Random(1), 'pickleball').until(60);
+  const all = new SimulatedCourt(new Random(1), 'pickleball').until(60);
   t.strictSame(new Set(all.map(({ type }) => type)), new Set(EVENT_TYPES));
   const positions = all.filter(({ type }) => type === 'PLAYER_POSITION');
   t.ok(positions.length > 1_000 && positions.length <= 1_202, `${positions.length} of two players`);
@@ -45,7 +45,7 @@ t.test('a minute of a court has every type, 10 Hz of positions, confirmations an
 
 t.test('a match is one of its sport: its shots, its speeds, and balls that land on its court', (t) => {
   const matchOf = (sport: SportName) => {
-    const all = new Court(new Random(1), sport).until(600);
+    const all = new SimulatedCourt(new Random(1), sport).until(600);
     const of = (type: string) => all.filter((one) => one.type === type).map(({ payload }) => payload);
     const hits = all.filter(({ type, revision }) => type === 'BALL_HIT' && revision === 0);
     const bounces = all.filter(({ type, revision }) => type === 'BALL_BOUNCE' && revision === 1);
