@@ -15,6 +15,7 @@ const LOOK_MS = 5;
 export interface TailLine {
   readonly seq: number;
   readonly received_at: string;
+  readonly late?: true;
   readonly event: { readonly event_id: string; readonly [name: string]: unknown };
 }
 

@@ -1,16 +1,18 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
+import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { arrivalToJson } from '../../protocol/event.ts';
+import { eotToNs } from '../../protocol/eot.ts';
+import type { EotWindow } from '../../protocol/eotWindow.ts';
+import { type Arrival, arrivalToJson, markLate } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ArrivalFilter } from '../../store/read/arrivalReader.ts';
-import type { DataOption } from '../options/withDatabase.ts';
+import { eotWindows, type OrderOptions } from '../options/orderOptions.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
 import { type JsonOption, say } from '../terminal/output.ts';
-import { readableLine } from './eventLine.ts';
 
-export interface TailOptions extends DataOption, JsonOption, ArrivalFilter {
-  readonly follow?: boolean;
+export interface TailOptions extends DataOption, JsonOption, ArrivalFilter, OrderOptions {
   /** A seq; absent: the newest NEWEST_SHOWN events. */
   readonly after?: number;
 }
@@ -23,7 +25,7 @@ export async function tail(options: TailOptions): Promise<void> {
   const { session, type, court, source } = options;
   const log = new ArrivalLog(options.data, { session, type, court, source });
   const output = new LineOutput();
-  const toLine = options.json ? arrivalToJson : readableLine;
+  const order = new LineOrder(options);
   const retries = new DatabaseRetries(options.follow === true);
   try {
     let seq = options.after ?? (await retries.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
@@ -34,24 +36,70 @@ export async function tail(options: TailOptions): Promise<void> {
       if (end === undefined) tellBeyond(seq, arrivals);
       end ??= arrivals.lastSeq;
       seq = goOn(seq, arrivals);
-      await output.write(arrivals.events.map(toLine));
+      await output.write([...order.take(arrivals.events), ...(arrivals.isLast ? order.due() : [])]);
       if (arrivals.damage.isFound) {
         say(`courtd: ${arrivals.damage}`);
         process.exitCode = 1;
       }
       hasShown ||= arrivals.events.length > 0;
       if (!options.follow && (arrivals.isLast || seq >= end)) {
+        await output.write(order.rest());
         // A program with a cursor often finds nothing new; a person may have misspelt a name.
         if (!hasShown && options.after === undefined) say('No event matched.');
         return;
       }
       if (!arrivals.isLast) continue;
-      do await sleep(FOLLOW_POLL_MS);
-      while (!log.mayHaveNew());
+      // As long as nothing new has come, what is held can leave.
+      for (; ; await output.write(order.due())) {
+        await sleep(FOLLOW_POLL_MS);
+        if (log.mayHaveNew()) break;
+      }
     }
   } finally {
     log.close();
   }
+}
+
+/** The lines of events, in the order that was asked for. */
+class LineOrder {
+  readonly #toLine: (event: Arrival, isLate: boolean) => string;
+  readonly #window: EotWindow<Arrival> | undefined;
+
+  constructor(options: TailOptions) {
+    this.#toLine = options.json === true ? jsonLine : lineForPeople(options.order);
+    if (options.order === 'eot') this.#window = eotWindows(options, this.#toLine, SELECT_FEWER)();
+  }
+
+  take(events: readonly Arrival[]): string[] {
+    const window = this.#window;
+    if (window === undefined) return events.map((event) => this.#toLine(event, false));
+    const now = performance.now();
+    return events.flatMap((event) => {
+      const { eot, receivedMs } = event;
+      return window.take(event, { eot, receivedMs, bytes: bytesOf(event) }, now);
+    });
+  }
+
+  due(): string[] {
+    return this.#window?.due(performance.now()) ?? [];
+  }
+
+  rest(): Iterable<string> {
+    return this.#window?.rest() ?? [];
+  }
+}
+
+const SELECT_FEWER =
+  'Select fewer with --after, --session or another option, or use "courtd export SESSION --format ndjson", which sorts a session ' +
+  'of any size.';
+
+/** @returns what the texts of an event take, but for interned names. */
+function bytesOf({ sessionId, eventId, payload, extra }: Arrival): number {
+  return sessionId.length + eventId.length + payload.length + (extra?.length ?? 0);
+}
+
+function jsonLine(event: Arrival, isLate: boolean): string {
+  return isLate ? markLate(arrivalToJson(event)) : arrivalToJson(event);
 }
 
 /** Says what is missing, or comes again. @returns what the next chunk comes after. */
@@ -110,4 +158,38 @@ class DatabaseRetries {
       await sleep(FOLLOW_POLL_MS);
     }
   }
+}
+
+/** Characters of a payload that a person is shown. */
+const PAYLOAD_CHARS = 120;
+
+/** For people: when it came, by the box's clock, or when it happened, and what it is. */
+function lineForPeople(order: TailOptions['order']) {
+  return (event: Arrival, isLate: boolean): string => {
+    const { seq, courtId, source, type, sessionId, eventId, revision, confidence, payload } = event;
+    const when = order === 'eot' ? eotTime(event.eot) : localTime(event.receivedMs);
+    const short = payload.length <= PAYLOAD_CHARS ? payload : `${payload.slice(0, PAYLOAD_CHARS)}…`;
+    const which = revision === 0 ? eventId : `${eventId} revision ${revision}`;
+    // What somebody looks for comes first: the line may be longer than the screen of a phone.
+    const parts = [
+      when,
+      ...(isLate ? ['late'] : []),
+      `#${seq}`,
+      type,
+      courtId,
+      source,
+      short,
+      `${confidence}`,
+    ];
+    return `${visible([...parts, sessionId, which].join('  '))}\n`;
+  };
+}
+
+/** YYYY-MM-DD hh:mm:ss, as Swedes write local time. */
+const { format: localTime } = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
+
+/** @returns local time, to the millisecond. */
+function eotTime(eot: string): string {
+  const ms = Number(eotToNs(eot)! / 1_000_000n);
+  return `${localTime(ms)}.${new Date(ms).toISOString().slice(-4, -1)}`;
 }
