@@ -2,8 +2,8 @@ import zlib from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
-import { askDaemon } from '../../src/control/controlClient.ts';
-import { type DaemonStatus, STATUS_PATH } from '../../src/control/daemonStatus.ts';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { askDaemon, askStatus } from '../../src/control/controlClient.ts';
 import {
   REJECTION_PATH,
   REJECTIONS_PATH,
@@ -40,9 +40,9 @@ const isList = new Ajv().compile(
 
 const daemon = await Daemon.start(t);
 const newest = async (count = 1) =>
-  (await askDaemon<RejectionReport[]>(daemon.data, `${REJECTIONS_PATH}?last=${count}`))!;
+  (await askDaemon<RejectionReport[]>(new DataDirectory(daemon.data), `${REJECTIONS_PATH}?last=${count}`))!;
 const bodyOf = async (id: string) => {
-  const whole = await askDaemon<WholeRejection>(daemon.data, `${REJECTION_PATH}?id=${id}`);
+  const whole = await askDaemon<WholeRejection>(new DataDirectory(daemon.data), `${REJECTION_PATH}?id=${id}`);
   return whole?.body_base64 == null ? null : Buffer.from(whole.body_base64, 'base64').toString();
 };
 
@@ -117,9 +117,9 @@ t.test('the list, the status, the metrics and the summary of the log count the s
   for (const body of [event({ ...cam, confidence: 7 }), event({ confidence: 7 }), '{']) await box.post(body);
   for (let i = 0; i < 2; i++) await box.post([], { Authorization: 'Bearer wrong' });
   const expected = { invalid_event: 2, invalid_json: 1, unauthorized: 2 };
-  const listed = (await askDaemon<RejectionReport[]>(box.data, REJECTIONS_PATH))!;
+  const listed = (await askDaemon<RejectionReport[]>(new DataDirectory(box.data), REJECTIONS_PATH))!;
   t.strictSame(summed(listed.map(({ code }) => [code, 1])), expected, 'rejections');
-  const { refusals } = (await askDaemon<DaemonStatus>(box.data, STATUS_PATH))!;
+  const { refusals } = (await askStatus(new DataDirectory(box.data)))!;
   t.strictSame(summed(refusals.map(({ code, requests }) => [code, requests])), expected, 'status');
   const { stdout } = await box.command('metrics');
   const series = stdout.matchAll(/^courtd_requests_total\{status="4..",code="(.*)"\} ([1-9]\d*)$/gm);
@@ -177,7 +177,7 @@ t.test('on the command line, and after a restart, with the daemon and without', 
   t.strictSame(stored.slice(0, 50), found);
   t.equal((await daemon.command('rejections', 'show', id)).stdout, shown.stdout);
   const again = await Daemon.run(t, daemon.data, daemon.token);
-  t.strictSame(await askDaemon(again.data, `${REJECTIONS_PATH}?last=5000`), stored);
+  t.strictSame(await askDaemon(new DataDirectory(again.data), `${REJECTIONS_PATH}?last=5000`), stored);
   const text = (await again.command('rejections', '--last', '1')).stdout;
   t.match(text, /^\S+Z {2}\S+ {2}400 invalid_json {2}127\.0\.0\.1\n {4}The body is not JSON/);
   const none = await again.command('rejections', 'show', 'nonsense');

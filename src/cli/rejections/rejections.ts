@@ -1,3 +1,4 @@
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
@@ -11,16 +12,17 @@ import {
   type WholeRejection,
   wholeOf,
 } from '../../control/rejectionRoutes.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import { type Rejection, readRejections } from '../../store/rejections/storedRejections.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printData, printJson, printPairs, printText, say } from '../terminal/output.ts';
 
-export interface ListOptions extends DataOption, JsonOption {
+export interface RejectionsOptions extends DataOption, JsonOption {
   readonly last: number;
 }
 
 /** `courtd rejections`: the last refused requests, newest first. */
-export async function list({ data, json, last }: ListOptions): Promise<void> {
+export async function list({ data, json, last }: RejectionsOptions): Promise<void> {
   const stored = await readStored(data);
   const asked = await ask<RejectionReport[]>(data, `${REJECTIONS_PATH}?last=${last}`);
   const found = asked ?? stored.slice(0, last).map(reportOf);
@@ -48,14 +50,23 @@ export async function show(id: string, { data, json }: DataOption & JsonOption):
   );
   const kept = stored.find((one) => one.id === id);
   const found = asked === undefined ? kept && wholeOf(kept) : asked;
-  if (found === undefined || found === null)
-    throw new OperatorError(`There is no rejection ${JSON.stringify(id)}: "courtd rejections" shows them.`);
-  const { body_base64, body_bytes, ...report } = found;
-  const body = body_base64 === null ? null : Buffer.from(body_base64, 'base64');
+  const whole = await withRefused(data, (refused) => refused.find(id));
+  if (found === undefined || found === null) {
+    const where = whole === undefined ? '"courtd rejections" shows them' : EXPORTED;
+    throw new OperatorError(`There is no rejection ${JSON.stringify(id)}: ${where}.`);
+  }
+  const { body_base64: head, body_bytes: bytes, ...report } = found;
+  const body = whole ?? (head === null ? null : Buffer.from(head, 'base64'));
+  const body_bytes = whole?.length ?? bytes;
   const text = body === null ? null : textOf(body);
   if (json) {
     const isText = text !== null;
-    return printJson({ ...report, body: text, body_base64: isText ? null : body_base64, body_bytes });
+    return printJson({
+      ...report,
+      body: text,
+      body_base64: isText ? null : (body?.toString('base64') ?? null),
+      body_bytes,
+    });
   }
   const { request_id: _same, ...shown } = report;
   printPairs(
@@ -69,6 +80,9 @@ export async function show(id: string, { data, json }: DataOption & JsonOption):
   printData(process.stdout.isTTY ? (text ?? body.toString('latin1')) : body);
   printData('\n');
 }
+
+/** The list is written once a minute, bodies at once: a `kill -9` may come in between. */
+const EXPORTED = 'its body is kept all the same, and "courtd rejections export" has its events that wait';
 
 function sizeOf(body: Buffer | null, bodyBytes: number | null): string {
   if (bodyBytes === null) return 'not read';
@@ -88,12 +102,12 @@ function textOf(body: Buffer): string | null {
 }
 
 /** Before asking the daemon: there may be no database, and this is where root becomes the owner of the directory. */
-async function readStored(data: string): Promise<Rejection[]> {
+async function readStored(data: DataDirectory): Promise<Rejection[]> {
   return await withDatabase({ data }, (db) => readRejections(db).reverse());
 }
 
 /** @returns undefined where no daemon answers: the caller then shows what is stored. */
-async function ask<Answer>(data: string, path: string): Promise<Answer | undefined> {
+async function ask<Answer>(data: DataDirectory, path: string): Promise<Answer | undefined> {
   try {
     const answer = await askDaemon<Answer>(data, path);
     if (answer === undefined) say(`The daemon is not running: ${STORED}`);

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { createPartial, publish, removePartial } from '../../base/atomicFile.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
+import { openCarefully } from '../../base/privateFile.ts';
 import { actAsOwner } from '../../base/processIdentity.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
@@ -71,7 +72,7 @@ async function copyInWorker(
   onProgress: (bytes: number) => void,
 ): Promise<CopyAnswer> {
   // Closed only after the worker has closed its connection: closing it earlier would drop SQLite's locks.
-  const fd = fs.openSync(partial, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
+  const fd = openCarefully(partial, fs.constants.O_RDWR);
   // Root reads as the owner of the database, and writes as the user that it was before.
   const resumeIdentity = actAsOwner(path.dirname(file));
   let isDone = false;

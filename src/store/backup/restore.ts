@@ -12,18 +12,23 @@ import {
   removePartial,
   unusedName,
 } from '../../base/atomicFile.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
-import { createPrivate } from '../../base/privateFile.ts';
-import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
+import { createPrivate, openCarefully } from '../../base/privateFile.ts';
+import { becomeOwner } from '../../base/processIdentity.ts';
+import { cleanUpOnExit } from '../../base/signals.ts';
 import { lockDirectory } from '../directory/directoryLock.ts';
+import { enterDirectory } from '../directory/enterDirectory.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
-import { type Header, headerOf, readHeader } from '../layout/fileHeader.ts';
+import { type FileHeader, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
 import { valueFault } from '../layout/valueFault.ts';
 import { explain } from '../open/openErrors.ts';
+import { RefusedBodies, withRefused } from '../rejections/refusedBodies.ts';
 import { failureKind } from '../sqlite/errors.ts';
+import { readRefusedCopy, refusedCopyOf } from './refusedCopy.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
 /** Bytes that are copied between two turns of the event loop, in which signals are handled. */
@@ -35,11 +40,13 @@ const RETRY_MS = 50;
 export interface Restored extends Contents {
   /** The path of the replaced database; null where there was none. */
   readonly previousDatabase: string | null;
+  /** Refused bodies that were beside the backup; undefined where none were. */
+  readonly refusedBodies: number | undefined;
   /** Its own is the last. */
   readonly epochs: readonly Epoch[];
 }
 
-const { O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
 
 /** Files beside a database that belong to it. `-shm` holds no data. */
 const COMPANIONS = ['-wal', '-journal'] as const;
@@ -54,26 +61,30 @@ const COMPANIONS = ['-wal', '-journal'] as const;
  * @throws {OperatorError} where the daemon is running, another program has the database open for longer than
  * COMMAND_BUSY_MS, `file` is not a valid backup, or there is no room. Nothing has been changed then.
  */
-export async function restoreDatabase(directory: string, file: string): Promise<Restored> {
-  const target = databaseFile(directory);
+export async function restoreDatabase(directory: DataDirectory, file: string): Promise<Restored> {
+  const target = directory.file('database');
   // As the calling user: root may read files that the owner of the data directory may not.
   const source = openBackup(file);
   try {
+    const refused = openRefusedCopy(file);
     if (isSame(source[0]!.fd, target))
       throw new OperatorError(`${file} is the database itself: name a backup.`);
+    becomeOwner(directory.path);
     enterDirectory(directory);
-    makeDataDirectory(directory);
+    directory.make();
     const lock = lockDirectory(directory);
+    const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(target)));
     try {
-      removeLeftovers(directory, (name) => name === path.basename(target));
+      removeLeftovers(directory.path, (name) => name === path.basename(target));
       const partial = createPartial(target);
       const contents = await copyAndVerify(file, source, partial);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = await replace(target, partial);
       forgetNewDatabase(directory);
-      return { ...contents, previousDatabase };
+      return { ...contents, previousDatabase, refusedBodies: await restoreRefused(directory, refused) };
     } finally {
+      cancelCleanup();
       removePartial(partialNameOf(target));
       // It would look like one of a database that was there.
       if (!fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
@@ -83,6 +94,30 @@ export async function restoreDatabase(directory: string, file: string): Promise<
     throw explain(error, directory);
   } finally {
     for (const { fd } of source) fs.closeSync(fd);
+  }
+}
+
+/** @returns the descriptor of what may stand beside a backup. */
+function openRefusedCopy(backup: string): number | undefined {
+  const file = refusedCopyOf(backup);
+  return fs.existsSync(file) ? openCarefully(file, O_RDONLY) : undefined;
+}
+
+/**
+ * What was ticked off as stored may not be in this database. Then the bodies of the backup are added.
+ * @returns how many; undefined where the backup has none.
+ */
+async function restoreRefused(
+  directory: DataDirectory,
+  copy: number | undefined,
+): Promise<number | undefined> {
+  await withRefused(directory, (refused) => refused.forgetTicks());
+  if (copy === undefined) return undefined;
+  const refused = new RefusedBodies(directory);
+  try {
+    return await readRefusedCopy(copy, refused);
+  } finally {
+    refused.close();
   }
 }
 
@@ -105,7 +140,7 @@ function openBackup(file: string): Part[] {
     for (const companion of COMPANIONS) {
       if (!hasContent(file + companion)) continue;
       // No symbolic link: whoever may write beside the backup could make root copy any file.
-      source.push({ companion, fd: fs.openSync(file + companion, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) });
+      source.push({ companion, fd: openCarefully(file + companion, O_RDONLY) });
     }
     return source;
   } catch (error) {
@@ -135,7 +170,7 @@ async function copyAndVerify(
   file: string,
   source: readonly Part[],
   partial: string,
-): Promise<Omit<Restored, 'previousDatabase'>> {
+): Promise<Omit<Restored, 'previousDatabase' | 'refusedBodies'>> {
   for (const { companion, fd } of source) {
     if (companion !== '') createPrivate(partial + companion);
     // Signals are handled between two turns of the event loop.
@@ -221,7 +256,7 @@ function preserve(file: string, preserved: string, opened: number[]): void {
 
 /** Copies an open file from its start into an existing one, COPY_BYTES a step. */
 function* copying(from: number, to: string): Generator<void> {
-  const fd = fs.openSync(to, O_WRONLY | O_NOFOLLOW);
+  const fd = openCarefully(to, O_WRONLY);
   try {
     const piece = Buffer.alloc(COPY_BYTES);
     for (let at = 0; ; ) {
@@ -279,7 +314,7 @@ function openExclusively(file: string): Database.Database {
   }
 }
 
-function refuseForeign(file: string, header: Header): void {
+function refuseForeign(file: string, header: FileHeader): void {
   if (!header.isOurs || header.version === 0) {
     throw new OperatorError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
   }

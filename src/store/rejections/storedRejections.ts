@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { isTime } from '../layout/valueFault.ts';
+import { type Age, expiredAmong } from '../retention/ageRule.ts';
 import { damage } from '../sqlite/errors.ts';
 
 /** A refused request, as it is kept. */
@@ -45,6 +46,20 @@ export function readRejections(db: Database): Rejection[] {
   // The next turns are counted from here.
   if (all.some(({ turn, atMs }) => !Number.isSafeInteger(turn) || !isTime(atMs))) throw damage('rejection');
   return all;
+}
+
+/** Deletes those of that age, while no daemon runs. @returns how many. */
+export function dropRejections(db: Database, age: Age): number {
+  return db
+    .transaction(() => {
+      const all = readRejections(db);
+      const times = all.map(({ atMs }) => atMs);
+      const isOld = expiredAmong(times, undefined, age);
+      const gone = all.filter((_, i) => isOld[i]).map(({ turn }) => turn);
+      writeRejections(db, { added: [], gone });
+      return gone.length;
+    })
+    .immediate();
 }
 
 /** Call it inside a transaction. */

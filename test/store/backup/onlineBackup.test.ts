@@ -5,7 +5,6 @@ import workerThreads from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { OperatorError } from '../../../src/base/operatorError.ts';
 import { copyDatabase } from '../../../src/store/backup/onlineBackup.ts';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { scratch } from '../../harness/scratchStore.ts';
 
@@ -48,7 +47,7 @@ t.test('a database that is not in WAL mode has been put there meanwhile, and is 
   db.pragma('journal_mode = DELETE');
   db.close();
   const target = temporaryFolder(t);
-  const copying = copyDatabase(databaseFile(folder), path.join(target, 'copy.db'));
+  const copying = copyDatabase(path.join(folder, 'courtd.db'), path.join(target, 'copy.db'));
   await t.rejects(copying, { code: 'SQLITE_BUSY', message: 'another file has replaced the database' });
   t.strictSame(fs.readdirSync(target), []);
 });
@@ -58,7 +57,7 @@ for (const [what, program, expected] of FAILURES) {
     const { folder } = scratch(t);
     const target = temporaryFolder(t);
     replaceWorker(t, program);
-    const failure = await copyDatabase(databaseFile(folder), path.join(target, 'copy.db')).catch(
+    const failure = await copyDatabase(path.join(folder, 'courtd.db'), path.join(target, 'copy.db')).catch(
       (error) => error,
     );
     t.equal(failure instanceof OperatorError, expected instanceof RegExp);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { restoreDatabase } from '../../../src/store/backup/restore.ts';
 import { BIN, courtd, temporaryFolder } from '../../harness/daemon.ts';
 
@@ -27,7 +28,7 @@ for (const hasLinks of [true, false]) {
         other = spawnSync(BIN, ['token', 'rotate', '--data', data], { encoding: 'utf8' });
         renameSync(from, to);
       };
-      const { previousDatabase } = await restoreDatabase(data, file);
+      const { previousDatabase } = await restoreDatabase(new DataDirectory(data), file);
       t.match(other, { status: 1, stdout: '', stderr: /is locked by another program: try again when/ });
       t.strictSame(
         fs.readdirSync(data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),

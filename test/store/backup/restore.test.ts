@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { restoreDatabase } from '../../../src/store/backup/restore.ts';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { APPLICATION_ID } from '../../../src/store/layout/schema.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { events } from '../../harness/events.ts';
@@ -22,7 +22,7 @@ function withWal(t: Test, count: number): string {
   const { folder, db } = scratch(t);
   db.pragma('wal_autocheckpoint = 0');
   new Committer(db).append(...court(...events(count)));
-  return databaseFile(folder);
+  return path.join(folder, 'courtd.db');
 }
 
 t.test('what only the WAL beside a backup holds is restored, and it is a new epoch', async (t) => {
@@ -37,7 +37,7 @@ t.test('what only the WAL beside a backup holds is restored, and it is a new epo
   const few = (fd: number, bytes: Buffer, from: number, length: number, at: number) =>
     writeSync(fd, bytes, from, Math.min(length, 10_000), at);
   Object.assign(fs, { writeSync: few });
-  t.match(await restoreDatabase(folder, copy), { events: 3, previousDatabase: null });
+  t.match(await restoreDatabase(new DataDirectory(folder), copy), { events: 3, previousDatabase: null });
   t.strictSame(
     fs
       .readdirSync(folder)
@@ -45,7 +45,7 @@ t.test('what only the WAL beside a backup holds is restored, and it is a new epo
       .sort(),
     [left[1], 'courtd.db'],
   );
-  const db = new Database(databaseFile(folder), { readonly: true });
+  const db = new Database(path.join(folder, 'courtd.db'), { readonly: true });
   t.teardown(() => db.close());
   t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 3);
   t.equal(db.prepare('SELECT count(*) FROM epoch').pluck().get(), 2);
@@ -62,7 +62,7 @@ t.test('a transaction that was cut off is undone, with the journal beside the ba
   writer.pragma('cache_size = 1');
   writer.exec('BEGIN; DELETE FROM event WHERE seq > 1');
   const copy = copyFiles(t, file, '-journal');
-  t.match(await restoreDatabase(temporaryFolder(t), copy), { events: 300, sessions: 1 });
+  t.match(await restoreDatabase(new DataDirectory(temporaryFolder(t)), copy), { events: 300, sessions: 1 });
 });
 
 t.test('a link beside a backup is not followed, and a pipe not waited for', async (t) => {
@@ -70,22 +70,24 @@ t.test('a link beside a backup is not followed, and a pipe not waited for', asyn
   fs.renameSync(`${copy}-wal`, `${copy}.elsewhere`);
   fs.symlinkSync(`${copy}.elsewhere`, `${copy}-wal`);
   const folder = temporaryFolder(t);
-  await t.rejects(restoreDatabase(folder, copy), {
+  await t.rejects(restoreDatabase(new DataDirectory(folder), copy), {
     message: `${copy}-wal is a symbolic link: nothing was changed.`,
   });
   const pipe = path.join(folder, 'pipe.db');
   t.equal(spawnSync('mkfifo', [pipe]).status, 0);
-  await t.rejects(restoreDatabase(folder, pipe), { message: `Cannot read ${pipe}: invalid seek.` });
+  await t.rejects(restoreDatabase(new DataDirectory(folder), pipe), {
+    message: `Cannot read ${pipe}: invalid seek.`,
+  });
   const unused = path.join(temporaryFolder(t), 'unused.db');
   const db = new Database(unused);
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.close();
-  await t.rejects(restoreDatabase(folder, unused), {
+  await t.rejects(restoreDatabase(new DataDirectory(folder), unused), {
     message: `${unused} is not a courtd database: nothing was changed. Name a backup.`,
   });
   const circle = path.join(folder, 'circle.db');
   fs.symlinkSync(circle, circle);
-  await t.rejects(restoreDatabase(folder, circle), {
+  await t.rejects(restoreDatabase(new DataDirectory(folder), circle), {
     message: `Cannot read ${circle}: too many symbolic links`,
   });
   t.strictSame(fs.readdirSync(folder).sort(), ['circle.db', 'pipe.db']);
@@ -114,7 +116,7 @@ async function restoreWith(
   const before = descriptors();
   const aside = () => fs.readdirSync(folder).filter((name) => /partial|replaced/.test(name));
   try {
-    await restoreDatabase(folder, backup);
+    await restoreDatabase(new DataDirectory(folder), backup);
   } catch (error) {
     t.strictSame(aside(), []);
     throw error;
@@ -127,7 +129,7 @@ t.test('a program that has the database open for a moment is waited for', async 
   let other: Database.Database | undefined;
   let tries = 0;
   await restoreWith(t, (db, folder, source) => {
-    if (source !== 'journal_mode = DELETE' || db.name !== databaseFile(folder)) return;
+    if (source !== 'journal_mode = DELETE' || db.name !== path.join(folder, 'courtd.db')) return;
     if (tries++ > 0) return void other!.close();
     other = new Database(db.name, { readonly: true });
     other.prepare('SELECT count(*) FROM session').get();
@@ -137,7 +139,7 @@ t.test('a program that has the database open for a moment is waited for', async 
 
 t.test('a program that opens the database before it is locked keeps it', async (t) => {
   const restoring = restoreWith(t, (db, folder, source) => {
-    if (source !== 'BEGIN EXCLUSIVE' || db.name !== databaseFile(folder)) return;
+    if (source !== 'BEGIN EXCLUSIVE' || db.name !== path.join(folder, 'courtd.db')) return;
     const other = new Database(db.name);
     other.pragma('journal_mode = WAL');
     other.close();
@@ -156,13 +158,18 @@ t.test('a disk that fills up while a backup is checked does not make it a damage
 t.test('a second name of the database is the database itself', async (t) => {
   const { folder, db } = scratch(t);
   db.close();
-  const [own, other] = [databaseFile(folder), path.join(folder, 'backup.db')];
+  const [own, other] = [path.join(folder, 'courtd.db'), path.join(folder, 'backup.db')];
   fs.linkSync(own, other);
-  await t.rejects(restoreDatabase(folder, other), { message: `${other} is the database itself` });
+  await t.rejects(restoreDatabase(new DataDirectory(folder), other), {
+    message: `${other} is the database itself`,
+  });
   fs.rmSync(other);
   fs.copyFileSync(own, other);
   const descriptors = () => fs.readdirSync('/proc/self/fd').length;
   const before = descriptors();
-  t.match(await restoreDatabase(folder, other), { events: 0, previousDatabase: /\.replaced-/ });
+  t.match(await restoreDatabase(new DataDirectory(folder), other), {
+    events: 0,
+    previousDatabase: /\.replaced-/,
+  });
   t.equal(descriptors(), before, 'nothing stays open');
 });

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { restoreDatabase } from '../../../src/store/backup/restore.ts';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { readEpochs } from '../../../src/store/layout/epochs.ts';
 import { MIGRATIONS, migrate, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -33,16 +33,19 @@ function boxWith(t: Test, change: (db: Database.Database) => void): string {
 async function refusal(t: Test, folder: string): Promise<string> {
   const target = temporaryFolder(t);
   scratch(t, target).db.close();
-  const before = fs.readFileSync(databaseFile(target));
-  const refused = await restoreDatabase(target, databaseFile(folder)).then(() => 'restored', String);
+  const before = fs.readFileSync(path.join(target, 'courtd.db'));
+  const refused = await restoreDatabase(new DataDirectory(target), path.join(folder, 'courtd.db')).then(
+    () => 'restored',
+    String,
+  );
   if (refused !== 'restored')
-    t.ok(fs.readFileSync(databaseFile(target)).equals(before), 'nothing was changed');
+    t.ok(fs.readFileSync(path.join(target, 'courtd.db')).equals(before), 'nothing was changed');
   return refused;
 }
 
 async function startOf(folder: string): Promise<string> {
   try {
-    await (await Store.open(folder, recorder().on)).close();
+    await (await Store.open(new DataDirectory(folder), recorder().on)).close();
     return 'started';
   } catch (error) {
     return String(error);
@@ -59,13 +62,17 @@ t.test('a backup of every layout is restored as one of the present layout, and t
     t.equal(old.pragma('user_version', { simple: true }), layout + 1);
     old.close();
     const folder = temporaryFolder(t);
-    t.equal((await restoreDatabase(folder, backup)).epochs.length, 2, `layout ${layout + 1}`);
+    t.equal(
+      (await restoreDatabase(new DataDirectory(folder), backup)).epochs.length,
+      2,
+      `layout ${layout + 1}`,
+    );
     const { on, told } = recorder();
-    const store = await Store.open(folder, on);
+    const store = await Store.open(new DataDirectory(folder), on);
     t.match(await store.append(court(event())), { accepted: 1 });
     await store.close();
     t.strictSame(told, [], 'there is nothing left to upgrade');
-    const db = new Database(databaseFile(folder), { readonly: true });
+    const db = new Database(path.join(folder, 'courtd.db'), { readonly: true });
     t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
     t.equal(readEpochs(db).length, 2);
     db.close();

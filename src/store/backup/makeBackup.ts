@@ -7,69 +7,77 @@ import {
   removePartial,
   unusedName,
 } from '../../base/atomicFile.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
-import { bytesFor, counted, isoTime } from '../../base/units.ts';
-import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { BACKUP_NAME, noteBackup } from '../../store/backup/lastBackup.ts';
-import { type Copy, copyDatabase } from '../../store/backup/onlineBackup.ts';
-import { databaseFile } from '../../store/directory/dataDirectory.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { withDatabase } from '../open/withDatabase.ts';
+import { openRefused, type RefusedBodies } from '../rejections/refusedBodies.ts';
+import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
+import { type Copy, copyDatabase } from './onlineBackup.ts';
+import { refusedCopyOf, writeRefusedCopy } from './refusedCopy.ts';
 
-export interface BackupOptions extends DataOption, JsonOption {
-  /** How many backups a directory keeps. */
-  readonly keep: number;
+export interface MadeBackup extends Copy {
+  readonly file: string;
+  /** The names of the older ones that were removed. */
+  readonly removed: readonly string[];
+  /** Refused bodies that were copied; undefined where none were ever kept, or none were wanted. */
+  readonly refusedBodies: number | undefined;
+  /** The request_ids of refused bodies that were left out, because they are damaged. */
+  readonly damagedBodies: readonly string[];
 }
 
-export async function backup(place: string, options: BackupOptions): Promise<void> {
-  yieldToIngest();
-  const startedAt = performance.now();
+export interface BackupOptions {
+  /** How many backups a directory keeps. */
+  readonly keep: number;
+  /** Copy the bodies of refused requests, too. */
+  readonly withRefused?: boolean | undefined;
+}
+
+/**
+ * Copies the database, as it is at one moment, and notes when.
+ * @param place a directory, which keeps its newest backups, or a new file that ends in .db.
+ * @param copied is told how many bytes have been.
+ * @throws {OperatorError} why nothing was written there.
+ */
+export function makeBackup(
+  data: DataDirectory,
+  place: string,
+  { keep, withRefused = false }: BackupOptions,
+  copied: (bytes: number) => void,
+): Promise<MadeBackup> {
   const directory = isDirectory(place) ? place : undefined;
   const work = async () => {
     // As late as can be: another backup that ended in between would have taken the name.
     const file = directory === undefined ? place : newName(directory);
-    refuseBadPlace(file, options.data);
+    refuseBadPlace(file, data);
     if (directory === undefined) refuseExisting(file);
-    const copy = await copyTo(file, options);
+    const copy = await copyTo(file, data, copied);
+    const refusedBodies =
+      refused && writeRefusedCopy(refused, refusedCopyOf(file), (id) => damagedBodies.push(id));
     // The older ones may have what this one has lost.
     const keepsAll = directory === undefined || copy.damage !== undefined;
-    const removed = keepsAll ? [] : removeOlder(directory, path.basename(file), options.keep);
-    return { file, copy, removed };
+    return {
+      file,
+      ...copy,
+      refusedBodies,
+      damagedBodies,
+      removed: keepsAll ? [] : removeOlder(directory, path.basename(file), keep),
+    };
   };
-  const { file, copy, removed } = await withDatabase(
-    options,
-    async () => {
-      const done = await asOwnerOf(directory ?? path.dirname(place), work);
-      noteBackup(options.data, Date.now());
-      return done;
-    },
-    { staysRoot: true },
-  );
-  const seconds = Math.round(performance.now() - startedAt) / 1000;
-  if (options.json) {
-    const { bytes, events, sessions, newestMs } = copy;
-    const newest_received_at = isoTime(newestMs);
-    printJson({
-      path: path.resolve(file),
-      bytes,
-      events,
-      sessions,
-      newest_received_at,
-      seconds,
-      removed,
-    });
-  } else {
-    say(
-      `Backup written to ${file}: ${bytesFor(copy.bytes)}, ${counted(copy.events, 'event')}, in ${seconds.toFixed(1)} s.`,
-    );
-    if (removed.length > 0) say(`Removed to keep ${counted(options.keep, 'backup')}: ${removed.join(', ')}.`);
-  }
-  if (copy.damage === undefined) return;
-  throw new OperatorError(
-    `The backup has all that can be read, but the database is damaged: ${copy.damage} No older backup was removed: keep one from before the damage.`,
-  );
+  let refused: RefusedBodies | undefined;
+  const damagedBodies: string[] = [];
+  const copyAndNote = async () => {
+    if (withRefused) refused = openRefused(data);
+    try {
+      const made = await asOwnerOf(directory ?? path.dirname(place), work);
+      noteBackup(data, Date.now());
+      return made;
+    } finally {
+      refused?.close();
+    }
+  };
+  return withDatabase({ data }, copyAndNote);
 }
 
 /** Root writes as the owner of the directory `place`, which may differ from the owner of the database. */
@@ -82,19 +90,15 @@ async function asOwnerOf<Result>(place: string, work: () => Promise<Result>): Pr
   }
 }
 
-async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
+async function copyTo(file: string, data: DataDirectory, copied: (bytes: number) => void): Promise<Copy> {
   const directory = path.dirname(file);
   const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
   explainWriteErrors(file, () => removeLeftovers(directory, isOurs));
-  const progress = new Progress();
   const cancelCleanup = cleanUpOnExit(() => asCaller(() => removePartial(partialNameOf(file))));
   try {
-    return await copyDatabase(databaseFile(data), file, (bytes) =>
-      progress.show(() => `${bytesFor(bytes)} copied`),
-    );
+    return await copyDatabase(data.file('database'), file, copied);
   } finally {
     cancelCleanup();
-    progress.clear();
   }
 }
 
@@ -104,7 +108,7 @@ async function copyTo(file: string, { data }: BackupOptions): Promise<Copy> {
  * @throws {OperatorError} where it is neither.
  */
 function isDirectory(place: string): boolean {
-  const stat = explainWriteErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
+  const stat = explainWriteErrors(place, () => asCaller(() => fs.statSync(place, { throwIfNoEntry: false })));
   if (stat?.isDirectory()) return true;
   if (place.endsWith('/')) {
     throw new OperatorError(`There is no directory ${place}: mount its disk, or create it.`);
@@ -123,10 +127,10 @@ function newName(directory: string): string {
 }
 
 /** @throws {OperatorError} where the file is the database itself, or SQLite would take another one for part of it. */
-function refuseBadPlace(file: string, data: string): void {
+function refuseBadPlace(file: string, data: DataDirectory): void {
   const place = explainWriteErrors(file, () => fs.realpathSync(path.dirname(file)));
   // The owner of that directory may not be allowed into the data directory.
-  const isBesideDatabase = place === asCaller(() => fs.realpathSync(data));
+  const isBesideDatabase = place === asCaller(() => fs.realpathSync(data.path));
   if (isBesideDatabase && path.basename(file) === 'courtd.db') {
     throw new OperatorError(`${file} is the database itself: name another file.`);
   }
@@ -163,7 +167,8 @@ function removeOlder(directory: string, made: string, keep: number): string[] {
   for (const name of older) {
     const file = path.join(directory, name);
     // Another backup that ends at the same time may have removed it.
-    explainWriteErrors(file, () => fs.rmSync(file, { force: true }));
+    for (const one of [file, refusedCopyOf(file)])
+      explainWriteErrors(one, () => fs.rmSync(one, { force: true }));
   }
   return older;
 }

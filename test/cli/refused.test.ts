@@ -1,0 +1,394 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { BODY_VALUES } from '../../src/base/limits.ts';
+import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
+
+/** What was refused is kept whole, mended by somebody, and brought home. */
+
+interface RefusedLine {
+  readonly request_id: string;
+  readonly index: number;
+  readonly received_at: string;
+  readonly faults: readonly { path: string; message: string }[];
+  readonly event?: ReturnType<typeof event>;
+  readonly body?: string;
+}
+
+const cam3 = { source: 'cam-3', court_id: 'court-3' };
+const percent = { ...cam3, confidence: 97 };
+
+const linesOf = (text: string): RefusedLine[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+
+async function exported(box: Daemon, ...more: string[]): Promise<RefusedLine[]> {
+  const { status, stdout, stderr } = await box.command('rejections', 'export', ...more);
+  if (status !== 0) throw new Error(stderr);
+  return linesOf(stdout);
+}
+
+/** Imports lines from a file. */
+async function imported(t: Test, box: Daemon, lines: readonly unknown[]) {
+  const file = path.join(temporaryFolder(t), 'mended.ndjson');
+  fs.writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const { status, stdout, stderr } = await box.command('import', '--json', file);
+  return { status, stderr, ...JSON.parse(stdout) };
+}
+
+const mended = (line: RefusedLine): RefusedLine => ({
+  ...line,
+  event: { ...line.event!, confidence: line.event!.confidence > 1 ? line.event!.confidence / 100 : 0.5 },
+});
+const idsOf = (lines: readonly RefusedLine[]) => lines.map(({ event }) => event?.event_id);
+
+t.test(
+  'ten thousand refused events, mended, are stored in the order of eot among the others, once',
+  async (t) => {
+    const box = await Daemon.start(t);
+    const at = (ms: number) => new Date(Date.UTC(2026, 2, 14) + ms).toISOString();
+    const [batches, size] = [25, 400];
+    const good = events(20, { source: 'cam-1' }).map((one, i) => ({ ...one, eot: at(500_000 * i + 250) }));
+    await box.post(good);
+    const sent: string[] = [];
+    for (let batch = 0; batch < batches; batch++) {
+      const all = events(size, percent).map((one, i) => ({ ...one, eot: at(1_000 * (batch * size + i)) }));
+      sent.push(...all.map(({ event_id }) => event_id));
+      t.equal((await box.post(all)).status, 400);
+    }
+    const lines = await exported(box);
+    t.strictSame(idsOf(lines), sent, 'in the order of receipt');
+    t.ok(lines.every(({ faults }) => faults.length === 1 && faults[0]!.path === 'confidence'));
+    // The same body is kept once, and an event that was mended is done.
+    const { accepted, duplicates, status } = await imported(t, box, lines.map(mended));
+    t.strictSame({ status, accepted, duplicates }, { status: 0, accepted: batches * size, duplicates: 0 });
+    t.strictSame(await exported(box), []);
+    const stored = (await box.exported('session-1')).map((line) => JSON.parse(line));
+    t.equal(new Set(stored.map(({ event_id }) => event_id)).size, batches * size + good.length);
+    const times = stored.map(({ eot }) => Date.parse(eot));
+    t.strictSame(
+      times,
+      times.toSorted((a, b) => a - b),
+    );
+    t.notMatch((await box.command('status')).stdout, /to be mended/);
+    t.equal(await box.stop(), 0);
+  },
+);
+
+t.test(
+  'a line has an event as it was sent, with all its faults; the good ones of a batch, with none',
+  async (t) => {
+    const box = await Daemon.start(t);
+    const all = Object.fromEntries(Object.keys(event()).map((name) => [name, []]));
+    await box.post(
+      `[\n ${JSON.stringify(event(cam3))},\n {"note": 1.50,\n  "a": ${JSON.stringify(all)}},${JSON.stringify(all)}]`,
+    );
+    const { stdout } = await box.command('rejections', 'export');
+    t.match(stdout, '"event":{"note": 1.50,   "a":');
+    const [good, , bad] = linesOf(stdout);
+    t.strictSame(good!.faults, []);
+    t.equal(good!.event!.source, 'cam-3');
+    t.equal(bad!.index, 2);
+    t.strictSame(
+      bad!.faults.map(({ path }) => path).sort(),
+      Object.keys(event()).sort(),
+      'more than an answer lists',
+    );
+  },
+);
+
+t.test('what was stored meanwhile in another way is left out, and so is a mended key', async (t) => {
+  const box = await Daemon.start(t);
+  const [first, second, third] = [event(percent), event(percent), event({ ...percent, event_id: '' })];
+  const before = event(cam3);
+  await box.post(before);
+  await box.post([first, second, third, before]);
+  // As a camera does whose firmware was mended.
+  await box.post({ ...first, confidence: 0.97 });
+  const lines = await exported(box);
+  t.strictSame(idsOf(lines), [second.event_id, '']);
+  const keyed = { ...mended(lines[1]!), event: { ...event(cam3), event_id: 'mended' } };
+  // Meanwhile it comes again, within another request.
+  await box.post([third, event(percent)]);
+  t.equal((await exported(box)).length, 3, 'it waits where it came last');
+  t.match(await imported(t, box, [mended(lines[0]!), keyed]), { status: 0, accepted: 2 });
+  const left = await exported(box);
+  t.equal(left.length, 1);
+  t.not(left[0]!.event!.event_id, '');
+});
+
+t.test('an event that came in several refused bodies is there once, as it came last', async (t) => {
+  const box = await Daemon.start(t);
+  const [one, other] = [event(percent), event(percent)];
+  await box.post([one, other]);
+  await box.post({ ...one, confidence: 98 });
+  await box.post([one, other]);
+  const lines = await exported(box);
+  t.strictSame(
+    lines.map(({ event }) => [event!.event_id, event!.confidence]),
+    [
+      [other.event_id, 97],
+      [one.event_id, 98],
+    ],
+  );
+});
+
+t.test('what cannot be parted is its body, without the token; import says that it is one', async (t) => {
+  const box = await Daemon.start(t);
+  const bytes = Buffer.from([0x7b, 0xff, 0x00]);
+  await box.post(bytes);
+  await box.post(`{"nope": ${box.token}`);
+  await box.post(event({ ...percent, note: box.token }));
+  const lines = await exported(box);
+  t.strictSame(Buffer.from(lines[0]!.body!, 'base64'), bytes);
+  t.match(lines[0], { index: 0, faults: [{ path: '' }], event: undefined });
+  t.equal(Buffer.from(lines[1]!.body!, 'base64').toString(), '{"nope": (token removed)');
+  const { status, stderr } = await imported(t, box, lines.slice(0, 1));
+  t.equal(status, 1);
+  t.match(stderr, /:1: the line is a body that could not be parted into events/);
+  for (const name of fs.readdirSync(box.data).filter((name) => name.startsWith('refused')))
+    t.notOk(fs.readFileSync(path.join(box.data, name)).includes(box.token), name);
+  t.notMatch(JSON.stringify(lines), box.token);
+});
+
+t.test('a body with too many events, values or levels is parted, too', async (t) => {
+  const box = await Daemon.start(t);
+  const deep = event({ ...cam3, payload: JSON.parse(`{"a":${'['.repeat(50)}${']'.repeat(50)}}`) });
+  const large = event({ ...cam3, payload: { list: new Array(BODY_VALUES).fill(1) } });
+  t.equal((await box.post(events(501, cam3))).status, 400);
+  t.equal((await box.post(deep)).status, 400);
+  t.equal((await box.post(large)).status, 413);
+  const lines = await exported(box);
+  t.equal(lines.length, 503);
+  t.strictSame(lines[500]!.faults, []);
+  t.match(lines[501]!.faults, [{ path: '', message: /deeper than 32/ }]);
+  t.match(lines[502]!.faults, [{ path: '', message: /JSON values/ }]);
+  t.equal((await imported(t, box, lines.slice(0, 501))).accepted, 501);
+});
+
+t.test(
+  'nothing is kept of what was not refused for its content, or with COURTD_REFUSED_BYTES=0',
+  async (t) => {
+    const box = await Daemon.start(t);
+    await box.post('{', { Authorization: 'Bearer wrong' });
+    await box.post('{', { 'Content-Type': 'text/plain' });
+    await box.post('['.repeat(9 * 1024 ** 2));
+    t.strictSame(await exported(box), []);
+    t.notOk(fs.existsSync(path.join(box.data, 'refused.db')));
+    const none = await Daemon.start(t, [], undefined, { COURTD_REFUSED_BYTES: '0' });
+    await none.post('{');
+    t.match(await none.command('rejections', 'export'), { status: 0, stdout: '', stderr: /waits/ });
+  },
+);
+
+t.test('export picks by source, code and time; -o writes a file', async (t) => {
+  const box = await Daemon.start(t);
+  await box.post(event(percent));
+  await box.post(event({ ...percent, source: 'cam-4' }));
+  await box.post('{');
+  const count = async (...more: string[]) => (await exported(box, ...more)).length;
+  t.equal(await count('--source', 'cam-4'), 1);
+  t.equal(await count('--source', '127.0.0.1'), 1, 'by its address, where the source could not be read');
+  t.equal(await count('--code', 'invalid_event'), 2);
+  t.equal(await count('--since', '1h'), 3);
+  t.equal(await count('--since', '2100-01-01'), 0);
+  const file = path.join(temporaryFolder(t), 'refused.ndjson');
+  const { stderr } = await box.command('rejections', 'export', '-o', file);
+  t.match(stderr, `3 events of 3 requests written to ${file}`);
+  t.equal(fs.readFileSync(file, 'utf8').split('\n').length, 4);
+  const none = await box.command('rejections', 'export', '--since', '2100-01-01');
+  t.match(none.stderr, 'No event that matches waits.');
+  for (const [wrong, sentence] of [
+    [['--since', 'soon'], 'an age, such as'],
+    [['--code', 'invalid-event'], 'shows the code of each request'],
+  ] as const)
+    t.match(await box.command('rejections', 'export', ...wrong), { status: 2, stderr: sentence });
+});
+
+t.test('status says whose events wait, since when, and how they come home', async (t) => {
+  const box = await Daemon.start(t);
+  await box.post(events(12, percent));
+  const { received_at } = (await exported(box))[0]!;
+  const { problems } = JSON.parse((await box.command('status', '--json')).stdout);
+  t.match(problems, [
+    {},
+    {
+      code: 'refused_waiting',
+      level: 'warn',
+      message: `cam-3: 12 refused events wait to be mended, since ${received_at}.`,
+      advice: /rejections export --source cam-3 .*courtd import/,
+    },
+  ]);
+});
+
+t.test('drop lets them go, and takes them off the list, with and without a daemon', async (t) => {
+  const box = await Daemon.start(t);
+  const drop = (...more: string[]) => box.command('rejections', 'drop', ...more);
+  const listed = async () => JSON.parse((await box.command('rejections', '--json')).stdout).length;
+  for (let round = 0; round < 2; round++) {
+    await box.post(event(percent));
+    t.equal((await exported(box)).length, 1);
+    if (round === 1) await box.stop();
+    t.match(await drop('--all'), { status: 1, stderr: /1 of 1 event that nobody has mended would be lost/ });
+    let old = await drop('--older-than', '1s');
+    while (old.status === 0 && (await listed()) === 1) old = await drop('--older-than', '1s');
+    t.match(old, { status: 1, stderr: /1 of 1 event that nobody has mended would be lost/ });
+    t.match(await drop('--older-than', '1h'), {
+      status: 0,
+      stderr: /Dropped 0 rejections and 0 bodies with 0 events/,
+    });
+    t.equal(await listed(), 1);
+    t.match(await drop('--all', '--yes'), {
+      status: 0,
+      stderr: /Dropped 1 rejection and 1 body with 1 event that waited/,
+    });
+    t.equal(await listed(), 0);
+    t.strictSame(await exported(box), []);
+  }
+  for (const wrong of [[], ['--all', '--older-than', '1h']]) t.equal((await drop(...wrong)).status, 2);
+});
+
+t.test('show has the body whole', async (t) => {
+  const box = await Daemon.start(t);
+  const body = JSON.stringify(events(300, percent));
+  const { request_id } = (await (await box.post(body)).json()) as { request_id: string };
+  await exported(box);
+  const shown = JSON.parse((await box.command('rejections', 'show', request_id, '--json')).stdout);
+  t.equal(shown.body, body);
+  t.equal(shown.body_bytes, body.length);
+  await box.stop();
+  const db = openDatabase(new DataDirectory(box.data));
+  db.exec('DELETE FROM rejection');
+  db.close();
+  const { status, stderr } = await box.command('rejections', 'show', request_id);
+  t.equal(status, 1);
+  t.match(stderr, 'its body is kept all the same', 'as after a kill -9, before the list is written');
+});
+
+t.test('an array in an array, and a number as the body, say what is wrong with them', async (t) => {
+  const box = await Daemon.start(t);
+  await box.post('[null,[]]');
+  await box.post('42');
+  const faults = (await exported(box)).map((line) => line.faults);
+  t.equal(faults.length, 3);
+  for (const one of faults) t.match(one, [{ path: '', message: /^must be (a JSON|an) object/ }]);
+});
+
+t.test('five seconds after a refusal, a kill -9 loses nothing of it', async (t) => {
+  const box = await Daemon.start(t);
+  const { token, data } = box;
+  await box.post(events(5, percent));
+  await exported(box);
+  const later = event(percent);
+  await box.post(later);
+  // What `status` tells comes from the file.
+  while (!(await box.command('status')).stdout.includes('6 refused events'));
+  await box.stop('SIGKILL');
+  t.equal((await exported(box)).length, 6);
+  const again = await Daemon.run(t, data, token);
+  t.strictSame(idsOf(await exported(again)).slice(5), [later.event_id]);
+});
+
+t.test('a backup takes them along where that is asked for, and a restore brings them', async (t) => {
+  const box = await Daemon.start(t);
+  await box.post(events(3, percent));
+  const [first] = await exported(box);
+  t.equal((await imported(t, box, [mended(first!)])).accepted, 1);
+  await box.post(event(percent));
+  const lines = await exported(box);
+  const folder = temporaryFolder(t);
+  const backup = path.join(folder, 'a.db');
+  t.match((await box.command('backup', backup, '--with-refused')).stderr, /With it, 2 refused bodies\./);
+  t.equal((await box.command('backup', path.join(folder, 'b.db'))).status, 0);
+  t.strictSame(fs.readdirSync(folder).sort(), ['a.db', 'a.refused.ndjson', 'b.db']);
+  await box.stop();
+  const other = temporaryFolder(t);
+  const restored = await courtd(['restore', backup, '--data', other]);
+  t.match(restored.stderr, /With it came 2 refused bodies\./);
+  const { stdout } = await courtd(['rejections', 'export', '--data', other]);
+  t.strictSame(linesOf(stdout), lines, 'and what was ticked off is so there');
+  // Into the same box, which has them: once. Of what was imported since, this database knows nothing.
+  t.equal((await imported(t, box, lines.map(mended))).accepted, 3);
+  t.strictSame(await exported(box), []);
+  t.equal((await box.command('restore', backup)).status, 0);
+  t.strictSame(await exported(box), lines);
+});
+
+t.test(
+  'a damaged body is named and left out; every other is exported, imported, kept and backed up',
+  async (t) => {
+    const box = await Daemon.start(t);
+    const sent: { id: string; request: string }[] = [];
+    for (let i = 0; i < 20; i++) {
+      const many = events(100, { ...percent, note: randomBytes(40).toString('hex') });
+      const { request_id } = (await (await box.post(many)).json()) as { request_id: string };
+      sent.push({ id: many[0]!.event_id, request: request_id });
+    }
+    const lines = await exported(box);
+    t.equal(lines.length, 2_000);
+    await box.stop();
+    const file = path.join(box.data, 'refused.db');
+    const bytes = fs.readFileSync(file);
+    const at = bytes.indexOf(Buffer.of(0x1f, 0x8b, 0x08), bytes.length / 2) + 1_500;
+    bytes[at]! ^= 0xff;
+    fs.writeFileSync(file, bytes);
+    const again = await Daemon.run(t, box.data, box.token);
+    const { status, stdout, stderr } = await again.command('rejections', 'export');
+    t.equal(status, 1);
+    const [, damaged] = /^The body of (\S+) is damaged on the disk, and was left out\.\n$/.exec(stderr) ?? [];
+    t.ok(
+      sent.some(({ request }) => request === damaged),
+      stderr,
+    );
+    const others = lines.filter(({ request_id }) => request_id !== damaged);
+    t.strictSame(linesOf(stdout), others);
+    const backup = path.join(temporaryFolder(t), 'a.db');
+    t.match(await again.command('backup', backup, '--with-refused'), {
+      status: 1,
+      stderr: `With it, 19 refused bodies.\nDamaged, and left out: the bodies of the refused requests ${damaged}.\n`,
+    });
+    t.match(await again.command('rejections', 'show', damaged!), { status: 0, stdout: /the first 16384 of/ });
+    await again.post(event(percent));
+    t.equal(linesOf((await again.command('rejections', 'export')).stdout).length, 1_901, 'new ones are kept');
+    // Exported before the damage, so there is something to import.
+    t.match(await imported(t, again, lines.map(mended)), { status: 0, accepted: 2_000 });
+    t.equal((await exported(again)).length, 1, 'and ticked off');
+  },
+);
+
+t.test('a damaged file is set aside, and the log says where; so is an empty one', async (t) => {
+  let box = await Daemon.start(t);
+  const { data, token } = box;
+  const refused = path.join(data, 'refused.db');
+  const damages = [(size: number) => Buffer.alloc(size, 0x55), () => Buffer.alloc(0)];
+  for (const damage of damages) {
+    await box.post(events(100, percent));
+    t.equal((await exported(box)).length, 100);
+    await box.stop();
+    const bytes = damage(fs.statSync(refused).size);
+    fs.writeFileSync(refused, bytes);
+    box = await Daemon.run(t, data, token);
+    const { file } = await box.logged(/^refused\.db was damaged: it was set aside/);
+    t.ok(fs.readFileSync(file as string).equals(bytes));
+    t.equal(fs.readdirSync(data).filter((name) => /^refused\.db\.damaged-\w+$/.test(name)).length, 1);
+  }
+});
+
+t.test('the log counts the events that are let go', async (t) => {
+  const box = await Daemon.start(t);
+  await box.post([event(), ...events(99, percent)]);
+  const lines = await exported(box);
+  await imported(t, box, lines.slice(0, 10).map(mended));
+  await box.stop();
+  const without = await Daemon.run(t, box.data, box.token, ['--refused-bytes', '0']);
+  t.match(await without.logged('refused events were let go before anybody had mended them'), { events: 90 });
+});
