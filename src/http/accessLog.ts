@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { SUMMARY_MS } from '../base/limits.ts';
 import type { LogFields } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
 import type { RefusedRequest } from '../telemetry/refusalBook.ts';
 import { ClientTallies } from './clientTallies.ts';
 
+/** Milliseconds between summaries in the log. */
+const SUMMARY_MS = 60_000;
 /** Characters of a request id: the first 48 bits of a random UUID. A counter would reveal to a client how many requests there are. */
 const REQUEST_ID_CHARS = 13;
 
@@ -74,7 +75,7 @@ export class AccessLog {
       const fields = { ...line(), ...(isShared && { shared_ids: sharedIds }), ...first };
       const kind = `${isShared ? 'shared_ids' : 'conflicts'} ${source}`;
       this.#warnWithinQuota(info.client, kind, fields, isShared ? SHARED_ID : CONFLICT);
-    } else if (this.#clients.markKnown(info.client)) {
+    } else if (accepted + duplicates > 0 && this.#clients.markKnown(info.client)) {
       this.#log.info(line(), 'first events from this client');
     } else if (this.#log.isLevelEnabled('debug')) {
       this.#log.debug(line(), 'stored');

@@ -1,5 +1,8 @@
-import { CLIENT_LOG_LINES, CLIENT_LOG_LINES_OF_A_KIND, TRACKED_ADDRESSES } from '../base/limits.ts';
+import { TRACKED_ADDRESSES } from '../base/limits.ts';
 
+/** Log lines a minute about one client's rejected requests and conflicts, in all and of one kind; the rest is only counted. */
+const CLIENT_LOG_LINES = 20;
+const CLIENT_LOG_LINES_OF_A_KIND = 3;
 /** Clients that never had an event accepted and are counted separately within a minute: at 20 lines each, 0.5 MB of log at most. */
 const UNKNOWN_CLIENTS = 100;
 /** Clients that the summary lists by address. */

@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { CHECK_AGENT } from '../base/httpAnswer.ts';
 import { BODY_QUEUE_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
+import { freeMemory } from '../base/ownMemory.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
-import { Problem } from '../protocol/errors.ts';
+import { Problem, type ProblemCode } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appender.ts';
+import type { RefusedRequest } from '../telemetry/refusalBook.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type AccessLog, RequestInfo } from './accessLog.ts';
 import type { AcceptBurst } from './admission/acceptBurst.ts';
@@ -37,6 +40,8 @@ export interface IngestContext {
   readonly telemetry: Telemetry;
   /** Stores events. Resolves once they are on disk; rejects with a Problem where they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
+  /** Keeps the body of a request that was refused for its content; absent: none is kept. */
+  keepRefused?(refused: RefusedRequest & { readonly body: Buffer }): void;
 }
 
 const NO_EVENTS: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
@@ -76,6 +81,8 @@ export class IngestHandler {
       // After an error, a client that sent Expect may omit the body; the next request would be taken for it (RFC 9110, 10.1.1).
       const mayOmitBody = req.headers.expect !== undefined;
       connection.respond(problemResponse(problem, info.id), mayOmitBody || mustClose(connection, problem));
+    } finally {
+      if (info.body !== undefined) freeBody(info.body);
     }
   }
 
@@ -106,8 +113,10 @@ export class IngestHandler {
     const known = { ...redactFields({ ...camera }, token), ...told.logFields };
     const refused = { id, client, problem: told, camera: known, body, token };
     this.#context.accessLog.rejected(info, refused);
-    // An import tells whoever runs it, who still has the file.
-    if (!connection.isLocal) this.#context.telemetry.refused(refused);
+    // An import tells whoever runs it, who still has the file; and `courtd check` is no camera.
+    if (connection.isLocal || (req !== undefined && isOwnCheck(req))) return;
+    this.#context.telemetry.refused(refused);
+    if (body !== undefined && isForContent(problem)) this.#context.keepRefused?.({ ...refused, body });
   }
 
   /**
@@ -186,6 +195,7 @@ export class IngestHandler {
       const decoded = await gunzip(body, this.#context.preconditions.bodyLimitBytes);
       // Other requests were served while a thread of Node's pool decompressed it.
       startedAt = performance.now();
+      freeBody(body);
       info.body = decoded;
       permit.reserveBody(decoded.length);
       return this.#decode(decoded);
@@ -211,9 +221,31 @@ export class IngestHandler {
   }
 }
 
+/** What was refused for its content has a valid token, and was read as a whole. */
+function isForContent({ code, members }: Problem): boolean {
+  return CONTENT_CODES.includes(code) || (code === 'body_too_large' && members.limit_values !== undefined);
+}
+
+const CONTENT_CODES: readonly ProblemCode[] = [
+  'invalid_encoding',
+  'invalid_json',
+  'too_deep',
+  'too_many_events',
+  'invalid_event',
+];
+
 /** A client without a valid token gets one response. */
 function mustClose(connection: Connection, { code }: Problem): boolean {
   return code === 'unauthorized' || !connection.isAuthenticated;
+}
+
+/** Frees a large body, which has its memory for itself. */
+function freeBody(body: Buffer): void {
+  if (body.length > SMALL_BODY_BYTES) freeMemory(body.buffer);
+}
+
+function isOwnCheck({ headers, socket }: IncomingMessage): boolean {
+  return headers['user-agent'] === CHECK_AGENT && socket.remoteAddress === socket.localAddress;
 }
 
 /** HTTP/1.0 has no 100 (RFC 9110, 10.1.1). */

@@ -12,22 +12,18 @@ import {
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_MS,
   REQUEST_TIMEOUT_MS,
-  SHUTDOWN_IDLE_MS,
   SHUTDOWN_MS,
 } from '../base/limits.ts';
+import type { KeyPair } from '../host/tlsCertificate.ts';
 import { AcceptBurst } from './admission/acceptBurst.ts';
 import { AdmissionControl } from './admission/admissionControl.ts';
 import { Connections } from './connection/connections.ts';
 import type { PacedRequest } from './connection/pacedRequest.ts';
-import {
-  createServer,
-  type HttpServer,
-  type KeyPair,
-  replaceKeyPair,
-  TlsHandshakes,
-} from './connection/tls.ts';
+import { createServer, type HttpServer, replaceKeyPair, TlsHandshakes } from './connection/tls.ts';
 import { type IngestContext, IngestHandler } from './ingestHandler.ts';
 
+/** Milliseconds at shutdown until idle connections are closed: a request may be on its way. */
+export const SHUTDOWN_IDLE_MS = 500;
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
 
@@ -68,8 +64,14 @@ export class CourtServer {
     if (this.#server instanceof https.Server) {
       this.#handshakes = new TlsHandshakes(
         this.#server,
-        (connection, socket) => this.#connections.useTls(connection, socket),
-        (connection, failure) => context.accessLog.handshakeFailed(connection.client, failure),
+        (connection, socket) => {
+          this.#connections.useTls(connection, socket);
+          context.telemetry.handshakes.succeeded(connection.client);
+        },
+        ({ client }, failure, wasTried) => {
+          context.accessLog.handshakeFailed(client, failure);
+          if (wasTried) context.telemetry.handshakeFailed(client, failure);
+        },
       );
     }
     // One more than is allowed: Node drops the rest silently, and preconditions.ts must see that there are too many.

@@ -1,3 +1,5 @@
+import type { DataDirectory } from '../base/dataDirectory.ts';
+import type { SourceFindings } from '../health/facts.ts';
 import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import { EVENT_TYPES } from '../protocol/eventTypes.ts';
 import type { Store } from '../store/store.ts';
@@ -7,16 +9,16 @@ import { directoryFamilies } from './directory.ts';
 import type { EventLoopDelay } from './eventLoopDelay.ts';
 import { counter, counters, gauge, gauges, histogram, type MetricFamily } from './family.ts';
 import { type ShipGauges, shippingFamilies } from './shipping.ts';
-import { sourceFamilies } from './sources.ts';
+import { problemFamilies, sourceFamilies } from './sources.ts';
 
 const ACCEPTED_STATUS = 202;
 
 /** What the metrics of a running daemon are made from, on request. */
 export interface MetricSources {
-  readonly data: string;
+  readonly data: DataDirectory;
   readonly version: string;
   readonly store: Pick<Store, 'meter' | 'queued' | 'tokens'>;
-  readonly telemetry: Pick<Telemetry, 'totals' | 'refusals' | 'sourceGauges'>;
+  readonly telemetry: Pick<Telemetry, 'totals' | 'refusals' | 'handshakes' | 'sourceGauges'>;
   readonly loopDelay: EventLoopDelay;
   /** Events are refused until there is room. */
   isFull(): boolean;
@@ -28,6 +30,8 @@ export interface MetricSources {
   certificateEndMs(): number | undefined;
   /** How far shipping has come; undefined where that cannot be determined. */
   shipping(): Promise<ShipGauges | undefined>;
+  /** What status judges the cameras by. */
+  sourceFindings(): SourceFindings;
 }
 
 /** @returns every metric of the daemon, in the order in which they are printed. @throws Node's error where the sizes cannot be read. */
@@ -39,6 +43,7 @@ export async function daemonFamilies(of: MetricSources): Promise<MetricFamily[]>
     ...requestFamilies(of),
     ...storeFamilies(of),
     ...sourceFamilies(of.telemetry.sourceGauges(), Date.now()),
+    ...problemFamilies(of.sourceFindings()),
     ...shippingFamilies(ship),
   ];
 }
@@ -77,6 +82,11 @@ function requestFamilies({ telemetry }: MetricSources): MetricFamily[] {
         labels: { status: String(PROBLEMS[code as ProblemCode]?.status ?? ACCEPTED_STATUS), code },
         value,
       })),
+    ),
+    counters(
+      'courtd_tls_handshake_failures_total',
+      'TLS handshakes that failed, by reason.',
+      Object.entries(telemetry.handshakes.byReason).map(([reason, value]) => ({ labels: { reason }, value })),
     ),
     counters(
       'courtd_events_total',

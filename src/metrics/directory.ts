@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { lastBackupMs } from '../store/backup/lastBackup.ts';
-import { databaseFile } from '../store/directory/dataDirectory.ts';
 import { gauge, type ValueFamily } from './family.ts';
 
 /**
@@ -8,12 +8,11 @@ import { gauge, type ValueFamily } from './family.ts';
  * @param isRunning whether the daemon is running.
  * @throws Node's error where the sizes cannot be read.
  */
-export async function directoryFamilies(data: string, isRunning: boolean): Promise<ValueFamily[]> {
-  const database = databaseFile(data);
+export async function directoryFamilies(data: DataDirectory, isRunning: boolean): Promise<ValueFamily[]> {
   const [disk, bytes, walBytes] = await Promise.all([
-    fs.statfs(data),
-    sizeOf(database),
-    sizeOf(`${database}-wal`),
+    fs.statfs(data.path),
+    sizeOf(data.file('database')),
+    sizeOf(data.file('wal')),
   ]);
   const backupMs = lastBackupMs(data);
   return [

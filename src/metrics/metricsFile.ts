@@ -1,14 +1,13 @@
-import fs, { constants } from 'node:fs';
+import fs from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { partialNameOf, removeLeftovers } from '../base/atomicFile.ts';
+import { METRICS_FILE_MS } from '../base/limits.ts';
 import { cannotWrite } from '../base/operatorError.ts';
 
-export const METRICS_FILE_MS = 15_000;
 /** World-readable: node_exporter runs as another user. */
 const FILE_MODE = 0o644;
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
  * Writes the metrics to a file every METRICS_FILE_MS, for node_exporter's textfile collector. Through a temporary file and a rename,
@@ -56,7 +55,7 @@ export class MetricsFile {
         removeLeftovers(folder, (name) => name === path.basename(this.#file));
       }
       await rm(partial, { force: true });
-      const handle = await open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
+      const handle = await open(partial, 'wx', FILE_MODE);
       try {
         // Whatever the umask.
         await handle.chmod(FILE_MODE);

@@ -1,5 +1,7 @@
-import type { SourceGauges } from '../telemetry/sourceTable.ts';
-import { counters, gauges, type Labels, type Sample, type ValueFamily } from './family.ts';
+import type { SourceFindings } from '../health/facts.ts';
+import { SOURCE_CODES, sourceProblems } from '../health/sourceProblems.ts';
+import type { SourceGauges } from '../telemetry/source.ts';
+import { counters, gauge, gauges, type Labels, type Sample, type ValueFamily } from './family.ts';
 
 /** How many sources get their own labels; the others share `other`, so that a camera that keeps changing its name cannot flood the metrics store. */
 const NAMED_MAX = 200;
@@ -58,6 +60,25 @@ export function sourceFamilies(sources: readonly SourceGauges[], nowMs: number):
       'courtd_source_odd_payload_events_total',
       'Events of the source with a known payload field of another type.',
       samples(({ oddEvents }) => oddEvents),
+    ),
+  ];
+}
+
+export function problemFamilies(findings: SourceFindings): ValueFamily[] {
+  const problems = sourceProblems(findings);
+  return [
+    gauges(
+      'courtd_source_problems',
+      'Problems of the sources, by the code that status has for them, in quiet hours too.',
+      SOURCE_CODES.map((code) => ({
+        labels: { code },
+        value: problems.filter((problem) => problem.code === code).length,
+      })),
+    ),
+    gauge(
+      'courtd_quiet_now',
+      'Whether nobody is to be told now that a camera is silent.',
+      Number(findings.is_quiet_hours),
     ),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { recentSources, summarizeStore } from '../store/read/storeSummary.ts';
 import { isValid, listTokens } from '../store/tokens/tokens.ts';
 import { directoryFamilies } from './directory.ts';
@@ -7,7 +8,11 @@ import { type ShipGauges, shippingFamilies } from './shipping.ts';
 import { lastEventFamily } from './sources.ts';
 
 /** @returns what the database holds while no daemon runs. @throws SQLite's and Node's errors. */
-export async function stoppedFamilies(db: Database, data: string, ship: ShipGauges): Promise<MetricFamily[]> {
+export async function stoppedFamilies(
+  db: Database,
+  data: DataDirectory,
+  ship: ShipGauges,
+): Promise<MetricFamily[]> {
   const nowMs = Date.now();
   const { events, sessions } = summarizeStore(db, nowMs);
   const isOpen = listTokens(db).some((token) => isValid(token, nowMs));

@@ -3,24 +3,43 @@ const SAMPLES = 256;
 /** The clock offset is taken from the least lateness of this many minutes. */
 const MINUTES = 5;
 const MINUTE_MS = 60_000;
-/** Latenesses that differ by less may be of the same clock. */
+/** Events whose lateness differs by less are live: nothing but the network and the detection has delayed them. */
 const SAME_MS = 2_000;
-/** Percent of the last events that must be about as early as the earliest: fewer, and it is a backlog rather than the clock. */
-const AS_EARLY_PERCENT = 10;
+/** What it takes to know a clock: a backlog, or what waited for a restart, is not equally late for so long. */
+const KNOWN = { events: 20, ms: 120_000 } as const;
 
 /** How long after their eot a source's events are received, in milliseconds; negative where its clock is ahead. */
 export class Lateness {
   readonly #samples = new Float64Array(SAMPLES);
   #count = 0;
+  /** Of the live events of each of the last minutes. */
   readonly #least = new Float64Array(MINUTES).fill(Number.POSITIVE_INFINITY);
   #minute = 0;
+  /** The live events: how late the first one was, how many there were, and when the first and the last one came. */
+  #live = { firstMs: Number.POSITIVE_INFINITY, events: 0, since: 0, lastAt: 0 };
 
   add(ms: number): void {
     this.#samples[this.#count++ % SAMPLES] = ms;
   }
 
-  /** @param ms the least lateness of some events. @param at when they were received, by the monotonic clock. */
-  noteLeast(at: number, ms: number): void {
+  /** The lateness up to which an event is live. */
+  get liveUpToMs(): number {
+    return this.#live.firstMs + SAME_MS;
+  }
+
+  /**
+   * Notes the events of a request.
+   * @param at when they were received, by the monotonic clock.
+   * @param ms their least lateness.
+   * @param live how many were within `liveUpToMs`.
+   */
+  noteLeast(at: number, ms: number, live: number): void {
+    const { firstMs, lastAt } = this.#live;
+    const isLater = ms > this.liveUpToMs;
+    if (isLater && at - lastAt <= MINUTES * MINUTE_MS) return;
+    if (isLater || ms < firstMs - SAME_MS) this.#begin(at, ms);
+    else this.#live.events += live;
+    this.#live.lastAt = at;
     const slot = this.#advance(at);
     if (ms < this.#least[slot]!) this.#least[slot] = ms;
   }
@@ -28,34 +47,32 @@ export class Lateness {
   /** Call it when the box's clock was set: what was measured before is no longer comparable. */
   forget(): void {
     this.#count = 0;
+    this.#begin(0, Number.POSITIVE_INFINITY);
+  }
+
+  /** What was taken for live events was a backlog, or the clock has been set since. */
+  #begin(since: number, firstMs: number): void {
+    this.#live = { firstMs, events: 1, since, lastAt: since };
     this.#least.fill(Number.POSITIVE_INFINITY);
   }
 
   /** @returns undefined members where nothing is known. */
   summary(at: number) {
-    const sorted = this.#known().slice().sort();
+    const sorted = this.#samples.slice(0, Math.min(this.#count, SAMPLES)).sort();
     const quantile = (part: number) => sorted[Math.ceil(part * sorted.length) - 1];
     return { clockOffsetMs: this.clockOffsetMs(at), p50Ms: quantile(0.5), p95Ms: quantile(0.95) };
   }
 
   /**
    * The source's clock minus the box's, in milliseconds; undefined where it is not known. Network and detection only add to the
-   * lateness, so the least of the last minutes is that of the clock. A camera that sends a backlog after a disconnection is late
-   * as well, but each of its events by a different amount.
+   * lateness, so the least of the last minutes is that of the clock, once enough live events have been as late.
    */
   clockOffsetMs(at: number): number | undefined {
     this.#advance(at);
+    const { events, since, lastAt } = this.#live;
     const least = Math.min(...this.#least);
-    const samples = this.#known();
-    if (samples.length === 0 || !Number.isFinite(least)) return undefined;
-    if (least <= SAME_MS) return -least;
-    const latestOfThem = Math.min(...samples) + SAME_MS;
-    const asEarly = samples.filter((ms) => ms <= latestOfThem).length;
-    return asEarly * 100 < samples.length * AS_EARLY_PERCENT ? undefined : -least;
-  }
-
-  #known(): Float64Array {
-    return this.#samples.subarray(0, Math.min(this.#count, SAMPLES));
+    const isKnown = events >= KNOWN.events && lastAt - since >= KNOWN.ms && Number.isFinite(least);
+    return isKnown ? -least : undefined;
   }
 
   #advance(at: number): number {

@@ -1,3 +1,5 @@
+import type { EndedPause } from '../store/sources/storedSources.ts';
+
 /** The upper bounds of the classes in which pauses are counted, in milliseconds. Pauses within the first need not be counted. */
 const CLASSES_MS = [5, 15, 30, 45, 75, 150, 300, 600, 1_200, 2_400, 4_800, 86_400].map((s) => s * 1_000);
 /** A pause is usual if one as long was made this often: once or twice may have been a cable, or a restart of the camera. */
@@ -32,5 +34,37 @@ export class Pauses {
     const found = CLASSES_MS.findIndex((end) => ms <= end);
     const at = found < 0 ? CLASSES_MS.length - 1 : found;
     this.#times[at] = Math.min(this.#times[at]! + 1, 0xffff);
+  }
+}
+
+const HOUR_MS = 3_600_000;
+/** How far back long pauses are remembered. */
+const REMEMBERED_MS = 14 * 86_400_000;
+
+/**
+ * The long pauses of the last two weeks that a source has sent: nights, rest days. The longest stands first, and each other one
+ * ended later than those before it, so there are few.
+ */
+export class LongPauses {
+  #ended: EndedPause[];
+
+  /** @param before as `ended` was. */
+  constructor(before: readonly EndedPause[] = []) {
+    this.#ended = [...before];
+  }
+
+  get ended(): readonly EndedPause[] {
+    return this.#ended;
+  }
+
+  /** In milliseconds; 0 if there is none. */
+  get longestMs(): number {
+    return this.#ended[0]?.[1] ?? 0;
+  }
+
+  add(ms: number, now: number): void {
+    if (ms < HOUR_MS) return;
+    this.#ended = this.#ended.filter(([at, longer]) => now - at <= REMEMBERED_MS && longer > ms);
+    this.#ended.push([now, ms]);
   }
 }

@@ -57,7 +57,7 @@ export interface RefusalReport {
   readonly requests: number;
   readonly last_at: string;
   readonly ago_s: number;
-  /** Whether this client has had events stored since. */
+  /** Whether a request of this client has been accepted since. */
   readonly is_over: boolean;
   /** The error of the latest one. */
   readonly error: string;
@@ -126,10 +126,10 @@ export class RefusalBook {
 
   /**
    * @param nowMs by the box's clock.
-   * @param storedAt when clients last had events stored, by the monotonic clock.
+   * @param acceptedAt when a client last got a 202, by the monotonic clock.
    * @returns the kinds of the last day, those with the most requests first.
    */
-  report(now: number, nowMs: number, storedAt: ReadonlyMap<string, number>): RefusalReport[] {
+  report(now: number, nowMs: number, acceptedAt: (client: string) => number): RefusalReport[] {
     return [...this.#kinds.values()]
       .map(({ names, day, lastAt, kept }) => ({
         code: names.code as ProblemCode,
@@ -139,7 +139,7 @@ export class RefusalBook {
         requests: day.sum(now, ALL),
         last_at: new Date(nowMs - (now - lastAt)).toISOString(),
         ago_s: Math.round((now - lastAt) / 1_000),
-        is_over: (storedAt.get(names.client) ?? Number.NEGATIVE_INFINITY) > lastAt,
+        is_over: acceptedAt(names.client) > lastAt,
         error: kept.at(-1)!.error,
       }))
       .filter(({ requests }) => requests > 0)

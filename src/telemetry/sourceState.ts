@@ -3,7 +3,17 @@
  * wrong twice. All times are milliseconds of the monotonic clock, so that setting the box's clock changes nothing.
  */
 
-export type SourceState = 'sending' | 'resting' | 'silent' | 'unknown';
+export type SourceState = 'sending' | 'resting' | 'silent' | 'overdue' | 'unknown';
+
+/** What is known of a source beyond its rhythm. */
+export interface Presence {
+  /** Whether neither events nor the signs of life that were expected have come from its client. */
+  readonly isMissing: boolean;
+  /** Whether its client is there, with nothing to send. */
+  readonly isIdle: boolean;
+  /** Whether it has not been heard for longer than it ever rests. */
+  readonly isOverdue: boolean;
+}
 
 /** When a source sends. A moment is the arrival of one of its requests. */
 export interface Rhythm {
@@ -39,18 +49,30 @@ export function patienceMs(source: Rhythm): number {
  * @param others of the same court.
  * @param now milliseconds of the monotonic clock.
  */
-export function sourceState(source: Rhythm, others: Iterable<Rhythm>, now: number): SourceState {
-  if (source.moments === 0) return 'unknown';
+export function sourceState(
+  source: Rhythm,
+  others: Iterable<Rhythm>,
+  { isMissing, isIdle, isOverdue }: Presence,
+  now: number,
+): SourceState {
+  if (isMissing) return 'silent';
+  if (source.moments > 0 && now - source.lastAt <= patienceMs(source)) return 'sending';
+  if (!isIdle && isMissed(source, others, now)) return 'silent';
+  if (isOverdue) return 'overdue';
+  return source.moments === 0 && !isIdle ? 'unknown' : 'resting';
+}
+
+/** Whether another source of its court has gone on without it for longer than it pauses. */
+function isMissed(source: Rhythm, others: Iterable<Rhythm>, now: number): boolean {
+  if (!isKnown(source)) return false;
   const patience = patienceMs(source);
-  if (now - source.lastAt <= patience) return 'sending';
-  if (!isKnown(source)) return 'resting';
   for (const other of others) {
     if (other.moments === 0 || now - other.lastAt > patienceMs(other)) continue;
     // After a pause of the whole court, cameras resume one by one, and one that was refused meanwhile waits before it retries.
     const isSamePlay = other.runningSince <= source.lastAt;
-    if (playedWithoutMs(source, other) > (isSamePlay ? patience : 2 * patience)) return 'silent';
+    if (playedWithoutMs(source, other) > (isSamePlay ? patience : 2 * patience)) return true;
   }
-  return 'resting';
+  return false;
 }
 
 /**

@@ -1,8 +1,11 @@
 import type { CourtEvent } from '../protocol/event.ts';
+import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
+import { HandshakeBook, type HandshakeReport } from './handshakeBook.ts';
 import { RefusalBook, type RefusalReport, type RefusedRequest } from './refusalBook.ts';
 import { SlidingCounts } from './slidingCounts.ts';
-import { type SourceGauges, type SourceReport, SourceTable } from './sourceTable.ts';
+import type { SourceGauges, SourceReport } from './source.ts';
+import { type QuietVenue, SourceTable } from './sourceTable.ts';
 import { Totals } from './totals.ts';
 
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
@@ -24,6 +27,9 @@ export interface TelemetryReport {
   readonly rates: RateReport;
   readonly sources: readonly SourceReport[];
   readonly refusals: readonly RefusalReport[];
+  readonly handshakes: readonly HandshakeReport[];
+  /** Null unless the venue has stopped as a whole. */
+  readonly quiet_venue: QuietVenue | null;
 }
 
 /** The two clocks at one moment, in milliseconds. */
@@ -32,33 +38,54 @@ interface Moment {
   readonly wall: number;
 }
 
-/** What the daemon remembers of its traffic, in memory. Only the refused requests that are kept outlive the process. */
+/** @returns both clocks, now. */
+export type Clock = () => Moment;
+const CLOCK: Clock = () => ({ monotonic: performance.now(), wall: Date.now() });
+
+const NOTHING: StoredSources = { ranMs: 0, sources: [] };
+
+/**
+ * What the daemon remembers of its traffic, in memory. The refused requests that are kept outlive the process, and of the sources
+ * what tells that one is missing.
+ *
+ * Inside, the monotonic clock is that of all daemons together (StoredSource): a restart is no gap in it.
+ */
 export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
   readonly refusals: RefusalBook;
-  readonly #sources = new SourceTable();
+  readonly handshakes = new HandshakeBook();
+  readonly #sources: SourceTable;
   readonly #minute = new SlidingCounts(2, 60, 1_000);
   readonly #hour = new SlidingCounts(1, 60, 60_000);
   readonly #day = new SlidingCounts(1, 48, 1_800_000);
+  readonly #clock: Clock;
+  /** The running time at the process's zero. */
+  readonly #ranMs: number;
   /** What the wall clock would say at the monotonic clock's zero. */
-  #epochMs = Date.now() - performance.now();
+  #epochMs: number;
 
-  constructor(refusals = new RefusalBook()) {
+  /** @param sources as they were stored. @param clock another one only in tests. */
+  constructor(refusals = new RefusalBook(), sources = NOTHING, clock = CLOCK) {
+    const { monotonic, wall } = clock();
     this.refusals = refusals;
+    this.#sources = new SourceTable(sources);
+    this.#clock = clock;
+    this.#ranMs = sources.ranMs - monotonic;
+    this.#epochMs = wall - monotonic;
   }
 
   /** Call it after the commit. @param received when the events were given to the store. */
   stored(client: string, events: readonly CourtEvent[], counts: Counts, received: Moment): void {
-    const { monotonic: at, wall: receivedMs } = received;
-    this.#watchClock(receivedMs - at);
+    const at = received.monotonic + this.#ranMs;
+    this.#watchClock(received);
     this.#minute.add(at, REQUESTS, 1);
     this.#minute.add(at, EVENTS, counts.accepted);
     this.#hour.add(at, EVENTS, counts.accepted);
     this.#day.add(at, EVENTS, counts.accepted);
-    this.#sources.stored(client, events, receivedMs, at);
+    this.#sources.stored(client, events, received.wall, at);
     const { copies } = counts;
-    if (copies !== undefined) this.#sources.repeated(copies.all, copies.inConflict, at);
+    if (copies !== undefined) this.#sources.repeated(copies, at);
     this.totals.accepted(events, copies);
   }
 
@@ -68,36 +95,52 @@ export class Telemetry {
   }
 
   refused(request: RefusedRequest): void {
-    const at = performance.now();
-    this.refusals.add(request, Date.now(), at);
-    const { source, court_id } = request.camera;
-    if (source !== undefined && court_id !== undefined)
-      this.#sources.refused(source, court_id, request.client, at);
+    const { at, wall } = this.#now();
+    this.refusals.add(request, wall, at);
+    this.#sources.refused(request, at);
+  }
+
+  /** @param code Node's; undefined where the client just closed the connection. */
+  handshakeFailed(client: string, code: string | undefined): void {
+    this.handshakes.failed(client, code, this.#now().at);
   }
 
   report(): TelemetryReport {
-    const [monotonic, wall] = [performance.now(), Date.now()];
-    this.#watchClock(wall - monotonic);
-    const refusals = this.refusals.report(monotonic, wall, this.#sources.lastOfClients());
-    const refused = this.refusals.lastMinute(monotonic);
+    const { at, wall } = this.#now();
+    const refusals = this.refusals.report(at, wall, (client) => this.#sources.acceptedAt(client));
+    const refused = this.refusals.lastMinute(at);
     return {
       rates: {
-        events_last_minute: this.#minute.sum(monotonic, EVENTS),
-        events_last_hour: this.#hour.sum(monotonic, EVENTS),
-        events_last_day: this.#day.sum(monotonic, EVENTS),
-        requests_last_minute: this.#minute.sum(monotonic, REQUESTS) + refused,
+        events_last_minute: this.#minute.sum(at, EVENTS),
+        events_last_hour: this.#hour.sum(at, EVENTS),
+        events_last_day: this.#day.sum(at, EVENTS),
+        requests_last_minute: this.#minute.sum(at, REQUESTS) + refused,
         refused_last_minute: refused,
       },
-      sources: this.#sources.report(monotonic, wall, refusals),
+      sources: this.#sources.report(at, wall, refusals),
       refusals,
+      handshakes: this.handshakes.report(at),
+      quiet_venue: this.#sources.quiet(at) ?? null,
     };
   }
 
   sourceGauges(): SourceGauges[] {
-    return this.#sources.gauges(performance.now());
+    return this.#sources.gauges(this.#now().at);
   }
 
-  #watchClock(epochMs: number): void {
+  /** @param write returns whether it is on disk. @param isLast the daemon ends: even the running time alone is written. */
+  keepSources(write: (changes: SourceChanges) => boolean, isLast = false): void {
+    this.#sources.keep(this.#now().at, write, isLast);
+  }
+
+  #now(): { readonly at: number; readonly wall: number } {
+    const now = this.#clock();
+    this.#watchClock(now);
+    return { at: now.monotonic + this.#ranMs, wall: now.wall };
+  }
+
+  #watchClock({ monotonic, wall }: Moment): void {
+    const epochMs = wall - monotonic;
     if (Math.abs(epochMs - this.#epochMs) <= CLOCK_SET_MS) return;
     this.#epochMs = epochMs;
     this.#sources.clockWasSet();

@@ -1,7 +1,7 @@
 import type { CourtEvent } from '../protocol/event.ts';
 import { EVENT_TYPES } from '../protocol/eventTypes.ts';
 import type { Copies } from '../store/write/appender.ts';
-import { typeIndex } from './sourceTable.ts';
+import { typeIndex } from './source.ts';
 
 /** The result for an event: stored, stored already, or stored already with different content. Each event counts once. */
 export const RESULTS = ['accepted', 'duplicate', 'conflict'] as const;
@@ -28,7 +28,8 @@ export class Totals {
       accepted[typeIndex(type)]!--;
       duplicate[typeIndex(type)]!++;
     }
-    for (const { type } of copies.inConflict) {
+    for (const { event } of copies.inConflict) {
+      const { type } = event;
       duplicate[typeIndex(type)]!--;
       conflict[typeIndex(type)]!++;
     }

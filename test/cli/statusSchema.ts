@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { SHIP_STATES } from '../../src/fleet/feed/shipNote.ts';
+import { SHIP_STATES } from '../../src/health/shipStatus.ts';
 
 /** The shape of `courtd status --json`, word for word: what is not known is null. */
 

@@ -133,65 +133,31 @@ t.test('another venue than that of the box is refused', async (t) => {
   }
 });
 
+// Every other way to be none: eot.test.ts.
 t.test('a malformed eot is refused', async (t) => {
-  const dates = [
-    '2026-02-29',
-    '2026-04-31',
-    '2100-02-29',
-    '2026-00-01',
-    '2026-13-01',
-    '2026-01-00',
-    '2026-01-32',
-  ];
-  const years = [
-    '1676-12-31',
-    '1677-12-31',
-    '2262-01-01',
-    '0000-01-01',
-    '9999-12-31',
-    '+002026-01-01',
-    '-2026-01-01',
-    '26-01-01',
-  ];
-  const shapes = ['2026-W11-6', '2026-073', '2026/03/14', '2026-3-14', '2026-03', '\uff12026-03-14'];
   const clocks = [
-    '24:01',
-    '24:00:00.000000000001',
-    '25:00',
-    '23:60',
-    '23:59:61',
-    '15',
-    '1509',
-    '15:9',
-    '15:09:2',
-    '15:09.5',
-    '15:09:26.',
-    '15:09:26;5',
+    '24:00:00.000000000001Z',
+    '25:00Z',
+    '15Z',
+    '15:09.5Z',
+    '15:09',
+    '15:09+24:00',
+    '15:09\u221201:00',
   ];
-  const zones = [
+  const others = [
     '',
-    ' Z',
-    'ZZ',
-    'UTC',
-    '+1',
-    '+010',
-    '+01:',
-    '+24:00',
-    '+01:60',
-    '\u221201:00',
-    'Z[Europe/Bern]',
+    'now',
+    '1773500966',
+    '2026-03-14',
+    '20260314T15:09Z',
+    '2026-02-29T15:09Z',
+    '1677-12-31T15:09Z',
   ];
-  const whole = ['', ' ', 'Z', 'now', '1773500966', '2026-03-14', '20260314T15:09Z', '2026-03-14  15:09Z'];
-  const padded = [' 2026-03-14T15:09Z', '2026-03-14T15:09Z ', '2026-03-14T15:09Z\n', '2026-03-14T15:09Z\0'];
+  const padded = [' 2026-03-14T15:09Z', '2026-03-14T15:09Z\n', '2026-03-14T15:09Z\0'];
   const long = `2026-03-14T15:09:26.${'5'.repeat(44)}Z`;
   t.equal(long.length, 65, 'one character too long');
-  const eots = [
-    ...[...dates, ...years, ...shapes].map((date) => `${date}T15:09:26Z`),
-    ...clocks.map((clock) => `2026-03-14T${clock}Z`),
-    ...zones.map((zone) => `2026-03-14T15:09:26${zone}`),
-    ...[...whole, ...padded, long],
-  ];
-  for (const eot of eots) await isInvalid(t, bad({ eot }), `eot ${show(eot)}`, 'eot');
+  for (const eot of [...clocks.map((clock) => `2026-03-14T${clock}`), ...others, ...padded, long])
+    await isInvalid(t, bad({ eot }), `eot ${show(eot)}`, 'eot');
 });
 
 t.test('of a bad event in a batch, first, in the middle or last, place and id are told', async (t) => {

@@ -170,16 +170,6 @@ t.test('no events are no write', async (t) => {
   t.equal(appended(), 0);
 });
 
-t.test('a refusal ends the connection where its body may not follow, or its token was wrong', async (t) => {
-  const { handler } = make();
-  const closes = async (headers: Record<string, string>) =>
-    (await ask(handler, Buffer.from('{'), headers)).closes;
-  t.equal(await closes({}), false);
-  t.equal(await closes({ expect: '100-continue', 'content-type': 'text/csv' }), true);
-  t.equal(await closes({ authorization: 'Bearer wrong' }), true);
-  t.equal(await closes({ host: 'no host' }), true, 'before it has shown a token');
-});
-
 t.test(
   'what counts against an address: all that comes without a valid token, but for an idle connection',
   async (t) => {

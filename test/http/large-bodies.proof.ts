@@ -1,51 +1,20 @@
 import fs from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { Daemon } from '../harness/daemon.ts';
-import { event, events, eventText } from '../harness/events.ts';
+import { event, eventText } from '../harness/events.ts';
+import { LARGE_BODIES, type LargeBody } from '../harness/largeBodies.ts';
 import { answerOf } from '../harness/rawClient.ts';
 
 const MIB = 1024 ** 2;
 /** What issue and README promise of the daemon's memory, beside senders of large bodies. */
 const MEMORY_MIB = 300;
-const BODY_BYTES = 6 * MIB;
 const BODY_BYTES_MOST = 8 * MIB - 1000;
-const list = (member: string, count: number) => `[${Array.from({ length: count }, () => member).join()}]`;
-/** Less than BODY_VALUES with those of the event around them. */
-const VALUES = 249_000;
-const large = (member: string, count = VALUES) =>
-  eventText({ payload: `{"list":${list(member, count)}}` }, { session_id: 'single' });
-const track = Array.from({ length: 480 }, (_, i) => i / 8);
-const batch = (session: string) => events(500, { session_id: session, payload: { track } });
-
-interface Kind {
-  readonly body: () => string | Buffer;
-  readonly headers?: Record<string, string>;
-  readonly status: number;
-}
-
-const GZIP = { 'Content-Encoding': 'gzip' };
-const KINDS: Readonly<Record<string, Kind>> = {
-  'a batch': { body: () => JSON.stringify(batch('batch')), status: 202 },
-  'many numbers': { body: () => large('0.5000000000000000000000'), status: 202 },
-  'many empty objects': { body: () => large('{}'), status: 202 },
-  'numbers of many digits': { body: () => large('12345678901234567890.1234'), status: 202 },
-  packed: { body: () => gzipSync(large('0.2500000000000000000000')), headers: GZIP, status: 202 },
-  'one bad event of 500': {
-    body: () => JSON.stringify([...batch('bad').slice(1), event({ session_id: 'bad', confidence: 2 })]),
-    status: 400,
-  },
-  'too many numbers': { body: () => large('1', BODY_BYTES / 2), status: 413 },
-  'not JSON at its end': { body: () => `${large('1000000000000000000000')}]`, status: 400 },
-  'a bomb': { body: () => gzipSync(Buffer.alloc(64 * MIB, ' ')), headers: GZIP, status: 413 },
-};
-
 /** Two of each kind at the same time, which wait as they are told. */
 t.test('many large bodies are all answered, none half stored, while small ones pass', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   let areDone = false;
-  const large = Object.entries(KINDS).flatMap(([what, kind]) =>
+  const large = Object.entries<LargeBody>(LARGE_BODIES).flatMap(([what, kind]) =>
     [`${what}, 1`, `${what}, 2`].map((name) => ({ name, kind })),
   );
   const senders = large.map(async ({ name, kind: { body, headers, status } }) => {
@@ -119,7 +88,7 @@ t.test('gzip that takes long to unpack keeps nobody waiting', async (t) => {
   const daemon = await Daemon.start(t);
   const bytes = emptyBlocks();
   let isDone = false;
-  const packed = answerOf(daemon.post(bytes, GZIP)).finally(() => {
+  const packed = answerOf(daemon.post(bytes, { 'Content-Encoding': 'gzip' })).finally(() => {
     isDone = true;
   });
   let beside = 0;

@@ -1,15 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import fc from 'fast-check';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
-import { event, events } from '../harness/events.ts';
+import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { numRuns } from '../harness/numRuns.ts';
 import { type Answer, RawClient, request } from '../harness/rawClient.ts';
 
 runInProcess();
 
-/** A 202 is always that of its own request, whatever comes behind it, in whatever pieces. */
+/** A 202 is always that of its own request, whatever comes behind it. In whatever pieces: the fuzzer. */
 
 const daemon = await Daemon.start(t, ['--rate-limit', '0']);
 const UPGRADE = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' };
@@ -122,107 +119,3 @@ t.test('an upgrade whose body is broken or cut is not stored', async (t) => {
   t.equal((await RawClient.ask(t, daemon, request(daemon, { body: '[]' }))).status, 202);
   t.strictSame([...(await stored(session_id))], []);
 });
-
-type Kind = 'good' | 'upgrade' | 'chunked' | 'expecting' | 'lost' | 'stranger' | 'huge head' | 'broken';
-interface Step {
-  readonly kind: Kind;
-  readonly events: number;
-}
-
-const STATUSES: Readonly<Record<Kind, number>> = {
-  good: 202,
-  upgrade: 202,
-  chunked: 202,
-  expecting: 202,
-  lost: 404,
-  stranger: 401,
-  'huge head': 431,
-  broken: 400,
-};
-
-function bytesOf({ kind }: Step, text: string): Buffer {
-  const chunks = `5\r\n${text.slice(0, 5)}\r\n${(text.length - 5).toString(16)};a=b\r\n${text.slice(5)}\r\n0\r\n\r\n`;
-  const chunked = { 'transfer-encoding': 'chunked' };
-  switch (kind) {
-    case 'upgrade':
-      return request(daemon, { headers: UPGRADE, body: text });
-    case 'chunked':
-      return request(daemon, { headers: chunked, body: chunks });
-    case 'expecting':
-      return request(daemon, { headers: { expect: '100-continue' }, body: text });
-    case 'lost':
-      return request(daemon, { line: 'POST /v1/eventx HTTP/1.1', body: text });
-    case 'stranger':
-      return request(daemon, { headers: { authorization: 'Bearer wrong' }, body: text });
-    case 'huge head':
-      return request(daemon, { headers: { 'x-long': 'x'.repeat(17_000) }, body: text });
-    case 'broken':
-      return request(daemon, { headers: chunked, body: `zz${chunks}` });
-    default:
-      return request(daemon, { body: text });
-  }
-}
-
-const steps = fc.array(
-  fc.record({
-    kind: fc.oneof(
-      { weight: 6, arbitrary: fc.constant<Kind>('good') },
-      {
-        weight: 4,
-        arbitrary: fc.constantFrom<Kind>('upgrade', 'chunked', 'expecting', 'lost', 'huge head', 'broken'),
-      },
-      { weight: 1, arbitrary: fc.constant<Kind>('stranger') },
-    ),
-    events: fc.integer({ min: 1, max: 9 }),
-  }),
-  { minLength: 1, maxLength: 8 },
-);
-const cuts = fc.array(fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), waits: fc.boolean() }), {
-  maxLength: 5,
-});
-const SESSION = 'pieces';
-let addresses = 0;
-
-t.test(
-  'of requests behind one another, in any pieces, each 202 is that of its own events',
-  async (t: Test) => {
-    const acknowledged: string[] = [];
-    const sent = new Map<string, number>();
-    let requests = 0;
-    const property = fc.asyncProperty(steps, cuts, async (steps, cuts) => {
-      const batches = steps.map((step) => events(step.events, { session_id: SESSION }));
-      const bytes = Buffer.concat(steps.map((step, i) => bytesOf(step, JSON.stringify(batches[i]))));
-      for (const batch of batches) for (const { event_id } of batch) sent.set(event_id, requests);
-      requests += steps.length;
-      // Wrong tokens shut an address out for a while.
-      addresses++;
-      const client = await RawClient.connect(t, daemon, `127.2.${addresses >> 8}.${addresses & 255}`);
-      let from = 0;
-      for (const { at, waits } of [...cuts].sort((a, b) => a.at - b.at)) {
-        const to = Math.floor(at * bytes.length);
-        if (to > from) client.send(bytes.subarray(from, to));
-        from = Math.max(from, to);
-        if (waits) await new Promise((resolve) => setTimeout(resolve, 3));
-        else await nextTurn();
-      }
-      client.send(bytes.subarray(from));
-      const answers = (await answersOf(client)).filter(({ status }) => status !== 100);
-      for (const [i, { status, body }] of answers.entries()) {
-        const step = steps[i];
-        if (step === undefined || STATUSES[step.kind] !== status)
-          throw new Error(`Answer ${i} to ${step?.kind} is ${status} ${body}`);
-        if (status !== 202) continue;
-        if (body !== `{"accepted":${step.events},"duplicates":0}`) throw new Error(`Answer ${i}: ${body}`);
-        acknowledged.push(...batches[i]!.map(({ event_id }) => event_id));
-      }
-    });
-    const runs = numRuns(300);
-    await fc.assert(property, runs);
-    const found = await stored(SESSION);
-    const missing = acknowledged.filter((id) => !found.has(id));
-    t.strictSame(missing, [], `${acknowledged.length} of ${sent.size} were acknowledged, and all are stored`);
-    t.ok(acknowledged.length > runs.numRuns, 'most of the first of each connection');
-    const unknown = [...found].filter((id) => !sent.has(id));
-    t.strictSame(unknown, [], 'and nothing else is');
-  },
-);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { BODY_BYTES, SMALL_BODY_BYTES } from '../../src/base/limits.ts';
 import { makeLog } from '../../src/host/log.ts';
 import { AccessLog } from '../../src/http/accessLog.ts';
@@ -16,7 +17,7 @@ import { event } from '../harness/events.ts';
 /** The pace of large bodies, each with an event whose rules take as long to read as the test says. */
 
 let decode: () => void = () => {};
-const db = openDatabase(temporaryFolder(t), { create: true });
+const db = openDatabase(new DataDirectory(temporaryFolder(t)), { create: true });
 const { token } = rotateToken(db, 0, Date.now());
 const { logger } = makeLog('silent');
 const telemetry = new Telemetry();

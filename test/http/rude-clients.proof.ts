@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { LINGER_BYTES } from '../../src/base/limits.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -78,17 +77,6 @@ t.test('who sends on for ever after its answer is cut off', async (t) => {
     if (isCut) break;
   }
   t.ok(sent > LINGER_BYTES && sent < 2 * LINGER_BYTES, `${sent} bytes`);
-});
-
-t.test('who speaks nonsense is told 400 at the most', async (t) => {
-  const nonsense = [...Array.from({ length: 40 }, () => randomBytes(300)), Buffer.alloc(100_000, 'A')];
-  const clients = nonsense.map(async (bytes) => {
-    const client = await RawClient.connect(t, daemon, newAddress());
-    client.socket.end(bytes);
-    t.equal(await client.over, null);
-    t.match(client.unread, /^(HTTP\/1\.1 4(00|31) .*|)$/s);
-  });
-  await Promise.all(clients);
 });
 
 t.test('who goes away in the middle of a request leaves nothing behind', async (t) => {

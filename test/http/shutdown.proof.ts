@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { SHUTDOWN_IDLE_MS } from '../../src/base/limits.ts';
+import { SHUTDOWN_IDLE_MS } from '../../src/http/server.ts';
 import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { RawClient, request } from '../harness/rawClient.ts';

@@ -22,26 +22,6 @@ function memoryMib({ child }: Daemon, what: 'VmHWM' | 'VmRSS' = 'VmHWM'): number
 const good = (daemon: Daemon) => request(daemon, { body: JSON.stringify(event()) });
 const wrong = (daemon: Daemon) => request(daemon, { headers: { authorization: 'Bearer wrong' } });
 
-t.test('requests whose answers are not read, and then zeros without end, take no memory', async (t) => {
-  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-  const zeros = Buffer.alloc(65_536);
-  const senders = [250, 12_000].map(async (requests) => {
-    const client = await RawClient.connect(t, daemon, newAddress());
-    client.socket.pause();
-    client.send(SMALLEST.repeat(requests));
-    for (let sent = 0; sent < 300 * 1024 ** 2; sent += zeros.length) {
-      const isCut = await client.sendAll(zeros).then(
-        () => false,
-        () => true,
-      );
-      if (isCut) return;
-    }
-  });
-  await Promise.all(senders);
-  t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'it serves on');
-  t.ok(memoryMib(daemon) < MEMORY_MIB, `${memoryMib(daemon)} MiB`);
-});
-
 t.test('a token holder who sends zeros behind a good request takes no memory either', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const client = await RawClient.connect(t, daemon);
@@ -57,44 +37,6 @@ t.test('a token holder who sends zeros behind a good request takes no memory eit
   }
   t.ok(isCut, 'and does not go on for ever');
   t.ok(memoryMib(daemon) < MEMORY_MIB, `${memoryMib(daemon)} MiB`);
-});
-
-t.test(
-  'forty connections of 256 KiB of requests each, whose answers are not read, take no memory',
-  async (t) => {
-    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-    const address = newAddress();
-    const clients = await Promise.all(
-      Array.from({ length: 40 }, () => RawClient.connect(t, daemon, address)),
-    );
-    t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'they are accepted');
-    daemon.child.kill('SIGSTOP');
-    for (const { socket } of clients) {
-      socket.pause();
-      for (let i = 0; i < 4; i++) socket.write(PIECE);
-    }
-    await wait(100);
-    daemon.child.kill('SIGCONT');
-    for (let i = 0; i < 20; i++) {
-      t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'it serves on');
-    }
-    t.ok(memoryMib(daemon) < MEMORY_MIB, `${memoryMib(daemon)} MiB`);
-  },
-);
-
-t.test('unfinished heads of a thousand short fields take little memory', async (t) => {
-  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-  const fields = Array.from({ length: 985 }, (_, i) => `x${i}: ${i}\r\n`).join('');
-  const heads = 1_500;
-  const before = memoryMib(daemon, 'VmRSS');
-  for (let i = 0; i < heads; i++) {
-    // One that was refused is not let in for a while.
-    const client = await RawClient.connect(t, daemon, newAddress());
-    await client.sendAll(`GET / HTTP/1.1\r\nHost: a\r\n${fields}`);
-  }
-  t.equal((await RawClient.ask(t, daemon, good(daemon))).body, ACCEPTED, 'it serves on');
-  const each = ((memoryMib(daemon, 'VmRSS') - before) * 1024) / heads;
-  t.ok(each < 50, `${each} KiB for each of them`);
 });
 
 t.test('who pipelines without a token gets one answer, and is cut off', async (t) => {

@@ -1,5 +1,10 @@
 import t from 'tap';
-import { type Rhythm, type SourceState, sourceState } from '../../src/telemetry/sourceState.ts';
+import {
+  type Presence,
+  type Rhythm,
+  type SourceState,
+  sourceState,
+} from '../../src/telemetry/sourceState.ts';
 
 /** Seconds since the daemon started, as the cases tell them. */
 interface Told {
@@ -27,6 +32,7 @@ interface Case {
   readonly source: Told;
   readonly others?: readonly Told[];
   readonly is: SourceState;
+  readonly presence?: Partial<Presence>;
 }
 
 const CASES: readonly Case[] = [
@@ -130,8 +136,52 @@ const CASES: readonly Case[] = [
     others: [{ last: 20 }, { last: 140 }],
     is: 'silent',
   },
+  {
+    when: 'its court plays on without it, and its client says that there is nothing to send',
+    now: 140,
+    source: { last: 20 },
+    others: [{ last: 140 }],
+    presence: { isIdle: true },
+    is: 'resting',
+  },
+  {
+    when: 'not even a sign of life has come, on a court that nobody plays on',
+    now: 600,
+    source: { last: 20 },
+    presence: { isMissing: true },
+    is: 'silent',
+  },
+  {
+    when: 'nothing has come since the start but a sign of life',
+    now: 60,
+    source: { moments: 0, last: 0 },
+    presence: { isIdle: true },
+    is: 'resting',
+  },
+  {
+    when: 'nothing has come since the start, nor the signs of life that were expected',
+    now: 181,
+    source: { moments: 0, last: 0 },
+    presence: { isMissing: true },
+    is: 'silent',
+  },
+  {
+    when: 'nothing has come since the start, and not for longer before than it rests',
+    now: 1,
+    source: { moments: 0, last: 0 },
+    presence: { isOverdue: true },
+    is: 'overdue',
+  },
+  {
+    when: 'it rests for too long',
+    now: 90_000,
+    source: { last: 20 },
+    presence: { isOverdue: true },
+    is: 'overdue',
+  },
 ];
 
-for (const { when, now, source, others = [], is } of CASES) {
-  t.equal(sourceState(rhythm(source), others.map(rhythm), now * 1_000), is, `${is}: ${when}`);
+for (const { when, now, source, others = [], is, presence } of CASES) {
+  const known = { isMissing: false, isIdle: false, isOverdue: false, ...presence };
+  t.equal(sourceState(rhythm(source), others.map(rhythm), known, now * 1_000), is, `${is}: ${when}`);
 }

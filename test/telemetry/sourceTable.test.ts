@@ -1,5 +1,8 @@
 import t from 'tap';
+import type { LoggedProblem } from '../../src/protocol/errors.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
+import type { SourceChanges, StoredSource } from '../../src/store/sources/storedSources.ts';
+import type { RefusedRequest } from '../../src/telemetry/refusalBook.ts';
 import { SourceTable } from '../../src/telemetry/sourceTable.ts';
 
 /** A day of a venue in no time: the table takes its clock as an argument. */
@@ -23,6 +26,11 @@ function sent(source: string, courtId = 'court-1', eotMs = WALL): CourtEvent {
     payload: '{}',
     extra: null,
   };
+}
+
+function refusedOf(client: string): RefusedRequest {
+  const problem = { code: 'unauthorized', status: 401, message: '' } as LoggedProblem;
+  return { id: 'r', client, problem, camera: {}, body: undefined, token: undefined };
 }
 
 class Venue {
@@ -140,7 +148,8 @@ t.test('one request may be of several cameras: each is counted for itself', (t) 
   const table = new SourceTable();
   const mixed = [sent('a'), sent('a'), sent('b'), sent('a'), sent('a', 'court-2')];
   table.stored('c', mixed, WALL, 5 * S);
-  table.repeated([mixed[2]!, mixed[3]!], [mixed[3]!], 5 * S);
+  const stored = { courtId: 'court-1', source: 'b' };
+  table.repeated({ all: [mixed[2]!, mixed[3]!], inConflict: [{ event: mixed[3]!, other: stored }] }, 5 * S);
   t.match(table.report(6 * S, WALL, []), [
     {
       source: 'a',
@@ -157,19 +166,189 @@ t.test('one request may be of several cameras: each is counted for itself', (t) 
   t.end();
 });
 
+/** A source that sends twice a second for so long, its events as late as it says. */
+class LateCamera {
+  readonly table = new SourceTable();
+  now = S;
+
+  send(seconds: number, lateS: (sinceS: number) => number): this {
+    for (const begin = this.now; this.now < begin + seconds * S; this.now += 500) {
+      const eotMs = WALL + this.now - lateS((this.now - begin) / S) * S;
+      this.table.stored('c', [sent('a', 'court-1', eotMs)], WALL + this.now, this.now);
+    }
+    return this;
+  }
+
+  get offset() {
+    return this.table.report(this.now, WALL + this.now, [])[0]!.clock_offset_s;
+  }
+}
+
+t.test('a clock is known after two minutes of live events, by the earliest of the last minutes', (t) => {
+  const jitter = (s: number) => 252 + ((s * 7) % 5);
+  t.equal(new LateCamera().send(119, jitter).offset, null);
+  const camera = new LateCamera().send(125, jitter);
+  t.equal(camera.offset, -252);
+  t.equal(camera.send(60, () => 253).offset, -252);
+  t.equal(camera.send(1, () => -90).offset, null, 'it was set');
+  t.equal(camera.send(125, () => -90).offset, 90);
+  t.equal(camera.send(125, () => 3).offset, 90, 'set back: later events may be a backlog, for five minutes');
+  t.equal(camera.send(330, () => 3).offset, -3);
+  camera.table.clockWasSet();
+  t.equal(camera.offset, null, 'the box has set its own');
+  camera.now += 600 * S;
+  t.equal(camera.send(1, () => 3).offset, null);
+  t.end();
+});
+
+t.test('a backlog, and what a restart held up, is no clock', (t) => {
+  const restarted = new LateCamera().send(1, () => 33);
+  t.equal(restarted.offset, null);
+  t.equal(restarted.send(60, () => 0.2).offset, null);
+  t.equal(restarted.send(65, () => 0.2).offset, -0.2);
+  t.equal(restarted.send(1, () => 33).offset, -0.2, 'a second restart');
+  const drained = new LateCamera().send(600, (s) => 7_200 - 3 * s);
+  t.equal(drained.offset, null, 'two hours of play, sent at four times the speed');
+  const table = new SourceTable();
+  const months = Array.from({ length: 100 }, (_, i) =>
+    sent('a', 'court-1', WALL - 253 * 86_400 * S + i * 200),
+  );
+  for (const now of [S, 200 * S]) table.stored('c', months, WALL + now, now);
+  t.equal(
+    table.report(200 * S, WALL, [])[0]!.clock_offset_s,
+    null,
+    'the same hundred events of 253 days ago, twice',
+  );
+  t.end();
+});
+
+/** Tells what a table writes, and has another one go on with it. */
+class Keeper {
+  readonly written: SourceChanges[] = [];
+  readonly #sources = new Map<string, StoredSource>();
+
+  write = (changes: SourceChanges): boolean => {
+    this.written.push(changes);
+    for (const source of changes.sources) this.#sources.set(source.name, source);
+    for (const { name } of changes.gone) this.#sources.delete(name);
+    return true;
+  };
+
+  restart(): SourceTable {
+    return new SourceTable({ ranMs: this.written.at(-1)!.ranMs, sources: [...this.#sources.values()] });
+  }
+}
+
+const [MIN, HOUR, DAY] = [60 * S, 3_600 * S, 86_400 * S];
+const stateOf = (table: SourceTable, now: number) => table.report(now, WALL, [])[0]?.state;
+
 t.test(
-  'the clock is that of the earliest event of the last minutes, and starts anew when the box has set its own',
+  'after three empty arrays a client is missed three minutes after the last, after a restart too',
   (t) => {
     const table = new SourceTable();
-    const offset = (now: number) => table.report(now, WALL, [])[0]!.clock_offset_s;
-    for (const late of [400, 252, 300, 253])
-      table.stored('c', [sent('a', 'court-1', WALL - late * S)], WALL, S);
-    t.equal(offset(2 * S), -252);
-    t.equal(offset(400 * S), null, 'nothing has come for minutes');
-    table.stored('c', [sent('a', 'court-1', WALL + 90 * S)], WALL, 401 * S);
-    t.equal(offset(401 * S), 90);
-    table.clockWasSet();
-    t.equal(offset(402 * S), null);
+    const keeper = new Keeper();
+    table.stored('c', [sent('a')], WALL, 0);
+    for (const now of [MIN, 2 * MIN]) table.stored('c', [], WALL, now);
+    t.equal(stateOf(table, HOUR), 'resting', 'two are none');
+    for (let i = 0; i < 5; i++) table.stored('c', [], WALL, HOUR + i * 4 * MIN);
+    t.equal(stateOf(table, 2 * HOUR), 'resting', 'nor are those that are too far apart');
+    for (let i = 0; i < 3; i++) table.stored('c', [], WALL, 2 * HOUR + i * MIN);
+    const last = 2 * HOUR + 2 * MIN;
+    t.equal(stateOf(table, last + 3 * MIN), 'resting');
+    t.equal(stateOf(table, last + 3 * MIN + 1), 'silent');
+    table.refused(refusedOf('c'), last + 4 * MIN);
+    t.equal(stateOf(table, last + 4 * MIN), 'resting', 'whoever is refused is there');
+    table.keep(last + 5 * MIN, keeper.write);
+    const restarted = keeper.restart();
+    t.equal(stateOf(restarted, last + 8 * MIN), 'unknown');
+    t.equal(stateOf(restarted, last + 8 * MIN + 1), 'silent');
+    t.match(restarted.report(last + 9 * MIN, WALL, [])[0], { is_missing: true, quiet_s: 240 });
+    restarted.stored('d', [sent('a')], WALL, last + 9 * MIN);
+    t.equal(stateOf(restarted, last + 9 * MIN), 'sending', 'at another address, too');
+    t.end();
+  },
+);
+
+t.test('an empty array counts for all sources of its address, while their court plays too', (t) => {
+  const table = new SourceTable();
+  for (let now = 0; now < 20 * S; now += 250) {
+    table.stored('c', [sent('a'), sent('b')], WALL, now);
+    table.stored('d', [sent('other')], WALL, now);
+  }
+  for (let now = 20 * S; now < 600 * S; now += 500) {
+    table.stored('d', [sent('other')], WALL, now);
+    if (now % MIN === 0) table.stored('c', [], WALL, now);
+  }
+  const states = () => table.report(600 * S, WALL, []).map(({ source, state }) => [source, state]);
+  t.strictSame(states(), [
+    ['a', 'resting'],
+    ['b', 'resting'],
+    ['other', 'sending'],
+  ]);
+  t.end();
+});
+
+t.test('nothing is written for empty arrays, but that the first ones are expected to go on', (t) => {
+  const table = new SourceTable();
+  const keeper = new Keeper();
+  table.stored('c', [sent('a')], WALL, S);
+  table.keep(MIN, keeper.write);
+  for (let now = MIN; now < 60 * MIN; now += MIN) {
+    table.stored('c', [], WALL, now);
+    table.keep(now, keeper.write);
+  }
+  t.match(keeper.written, [
+    { sources: [{ name: 'a', isExpected: false }] },
+    { sources: [{ isExpected: true }] },
+  ]);
+  table.keep(2 * HOUR, keeper.write);
+  t.match(keeper.written[2], { ranMs: 2 * HOUR, sources: [] }, 'the running time alone, once an hour');
+  table.keep(2 * HOUR + S, keeper.write, true);
+  t.equal(keeper.written.length, 4, 'and at the end');
+  t.end();
+});
+
+t.test('a source without signs of life is overdue after a day, and after longer than it rests', (t) => {
+  const keeper = new Keeper();
+  let table = new SourceTable();
+  table.stored('c', [sent('a')], WALL, 0);
+  t.equal(stateOf(table, 2 * DAY), 'resting', 'one event is a test');
+  for (const day of [2, 3, 6, 7, 8]) table.stored('c', [sent('a')], WALL, day * DAY);
+  t.equal(stateOf(table, 11 * DAY), 'resting', 'it has rested for three days');
+  t.equal(stateOf(table, 11 * DAY + 1), 'overdue');
+  table.keep(9 * DAY, keeper.write);
+  table = keeper.restart();
+  t.equal(stateOf(table, 11 * DAY), 'unknown');
+  t.equal(stateOf(table, 11 * DAY + 1), 'overdue', 'before unknown');
+  table.stored('c', [sent('a')], WALL, 12 * DAY);
+  t.equal(stateOf(table, 13 * DAY), 'resting');
+  for (let day = 13; day < 28; day++) table.stored('c', [sent('a')], WALL, day * DAY);
+  t.equal(stateOf(table, 28 * DAY + 1), 'overdue', 'two weeks ago is long ago');
+  t.end();
+});
+
+t.test(
+  'a venue is quiet where all courts stopped at once, and not where they ended one after the other',
+  (t) => {
+    const stopping = (...ends: number[]) => {
+      const table = new SourceTable();
+      const courts = [...ends.entries()];
+      for (let now = 0; now <= Math.max(...ends); now += S) {
+        for (const [i, end] of courts)
+          if (now <= end) table.stored(`c${i}`, [sent('a', `court-${i}`)], WALL, now);
+      }
+      return table;
+    };
+    const end = HOUR / 2;
+    const dead = stopping(end, end - 3 * S, end - S);
+    t.equal(dead.quiet(end + 5 * MIN), undefined);
+    t.strictSame(dead.quiet(end + 5 * MIN + 1), { for_s: 300, sources: 3 });
+    t.equal(stopping(end, end - 11 * S, end - 20 * MIN).quiet(end + HOUR), undefined);
+    t.equal(stopping(end, end - 20 * MIN).quiet(end + HOUR), undefined);
+    t.equal(stopping(end).quiet(end + HOUR), undefined, 'with one court nobody can tell');
+    dead.stored('c1', [], WALL, end + 6 * MIN);
+    t.equal(dead.quiet(end + 6 * MIN), undefined, 'somebody is there');
+    t.equal(new SourceTable().quiet(HOUR), undefined);
     t.end();
   },
 );

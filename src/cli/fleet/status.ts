@@ -1,9 +1,9 @@
 import { shortAgo, shortSpan } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { type BoxRow, rank, readBoxes } from '../../fleet/headquarters/boxes.ts';
+import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
 import { type JsonOption, printJson, printText, tableLine } from '../terminal/output.ts';
-import { type Canvas, canvasOf, cut, type Style, styled } from '../terminal/style.ts';
-import { type FleetOptions, withHeadquarters } from './headquarters.ts';
+import { type Canvas, canvasOf, fit, type Style, styled } from '../terminal/style.ts';
 
 /** `courtd fleet status`: a line a box, the worst first. */
 export async function status(url: string, { json, ...options }: FleetOptions & JsonOption): Promise<void> {
@@ -27,9 +27,9 @@ export function screen(rows: readonly BoxRow[], canvas: Canvas, nowMs: number): 
     visible(problem(row, nowMs)),
   ]);
   const toLine = tableLine([HEADINGS, ...cells]);
-  const fit = (line: string) => (canvas.columns === undefined ? line : cut(line, canvas.columns));
-  const lines = rows.map((row, i) => styled(fit(toLine(cells[i]!)), STYLES[rank(row)], canvas));
-  return `${[styled(fit(toLine(HEADINGS)), 'bold', canvas), ...lines, fit(sum(rows))].join('\n')}\n`;
+  const lines = rows.map((row, i) => styled(fit(toLine(cells[i]!), canvas), STYLES[rank(row)], canvas));
+  const headings = styled(fit(toLine(HEADINGS), canvas), 'bold', canvas);
+  return `${[headings, ...lines, fit(sum(rows), canvas)].join('\n')}\n`;
 }
 
 function stateOf({ state, silent_since, last_status_at }: BoxRow): string {

@@ -1,9 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import type { ShipStatus } from '../../fleet/feed/shipNote.ts';
-import { readShipView, shipStatusOf } from '../../fleet/feed/shipStatus.ts';
+import { askReport } from '../../fleet/feed/feedClient.ts';
+import { knownShipped, readNote } from '../../fleet/feed/shipNote.ts';
+import { readShipView } from '../../fleet/feed/shipStatus.ts';
 import type { ShipSettings } from '../../fleet/ship/settings.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
-import { type JsonOption, printJson, printPairs } from '../terminal/output.ts';
+import { type ShipStatus, shipStatusOf } from '../../health/shipStatus.ts';
+import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { type JsonOption, printData, printJson, printPairs, say } from '../terminal/output.ts';
 
 export async function shipStatus(options: DataOption & JsonOption & ShipSettings): Promise<void> {
   const status = await withDatabase(options, (db) => shipObject(db, options));
@@ -29,4 +32,20 @@ export async function shipObject(
   { data, url, box }: DataOption & ShipSettings,
 ): Promise<ShipStatus> {
   return shipStatusOf(await readShipView(data, db, { url, box }));
+}
+
+/** `courtd ship epoch [--new]`: prints the name of the epoch. */
+export async function epoch(options: DataOption & JsonOption & { readonly new?: boolean }): Promise<void> {
+  await withDatabase(options, async (db) => {
+    if (options.new === true) {
+      const report = (await askReport(options.data)) ?? readNote(options.data);
+      db.transaction(() => beginEpoch(db, knownShipped(report, readEpochs(db)) ?? 0)).immediate();
+      say(
+        'A new epoch begins: this box ships under another subject from now on. Start the shipper again if it was fenced.',
+      );
+    }
+    const { name } = readEpochs(db).at(-1)!;
+    if (options.json) printJson({ epoch: name });
+    else printData(`${name}\n`);
+  });
 }

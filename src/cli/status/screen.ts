@@ -2,10 +2,9 @@ import os from 'node:os';
 import { bytesFor, counted, shortAgo, shortSpan, span } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import type { StatusProblem } from '../../health/finding.ts';
-import { type Canvas, cut, type Style, styled, wrap } from '../terminal/style.ts';
-import type { StatusReport } from './report.ts';
+import type { Status, StatusReport } from '../../health/status.ts';
+import { type Canvas, cut, fit, lengthOf, type Style, styled, wrap } from '../terminal/style.ts';
 import { drawSources, sourcesByUrgency } from './sources.ts';
-import type { Status } from './statusJson.ts';
 
 const DAY_S = 86_400;
 const TITLES: Record<Status['state'], readonly [string, Style]> = {
@@ -41,34 +40,34 @@ export function drawStatus(report: StatusReport, canvas: Canvas, nowMs: number, 
   return [...head, ...some, ...box, '', ...windowOf(table, room - some.length, scroll, canvas)];
 }
 
-function fitProblems(lines: readonly string[], room: number, { columns }: Canvas): readonly string[] {
+function fitProblems(lines: readonly string[], room: number, canvas: Canvas): readonly string[] {
   if (lines.length <= room) return lines;
   const fits = Math.max(0, Math.floor((room - 1) / 2) * 2);
   const rest = `  and ${(lines.length - fits) >> 1} more: "courtd status | less" shows all`;
-  return [...lines.slice(0, fits), cut(rest, columns ?? rest.length)];
+  return [...lines.slice(0, fits), fit(rest, canvas)];
 }
 
-function windowOf(
-  table: readonly string[],
-  room: number,
-  scroll: number,
-  { columns }: Canvas,
-): readonly string[] {
+function windowOf(table: readonly string[], room: number, scroll: number, canvas: Canvas): readonly string[] {
   const [headings = '', ...lines] = table;
   const fits = Math.max(1, room - 1);
   if (lines.length <= fits) return table;
   const from = Math.min(scroll, lines.length - (fits - 1));
   const shown = lines.slice(from, from + fits - 1);
   const place = `  ${from + 1} to ${from + shown.length} of ${lines.length}: the arrows scroll`;
-  return [headings, ...shown, cut(place, columns ?? place.length)];
+  return [headings, ...shown, fit(place, canvas)];
 }
 
 function title({ state, problems }: Status, canvas: Canvas, nowMs: number): string {
   const [words, style] = TITLES[state];
   const count = problems.length === 0 ? '' : ` (${counted(problems.length, 'problem')})`;
+  const host = visible(os.hostname());
   const time = new Date(nowMs).toLocaleTimeString('sv-SE');
-  const text = `courtd on ${visible(os.hostname())}, ${time}: ${words}${count}`;
-  return styled(cut(text, canvas.columns ?? text.length), style, canvas);
+  const columns = canvas.columns ?? Number.POSITIVE_INFINITY;
+  // How it is matters more than where and when.
+  const told = `${words}${count}`;
+  const texts = [`courtd on ${host}, ${time}: ${told}`, `${host}: ${told}`, told];
+  const text = texts.find((text) => lengthOf(text) <= columns) ?? told;
+  return styled(fit(text, canvas), style, canvas);
 }
 
 const INDENT = 4;
@@ -101,7 +100,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       : `daemon  ${daemon.running ? 'does not answer' : 'stopped'}; what follows is from the database`,
     ...(running
       ? [
-          `events  ${perSecond(rates.events_last_minute)}/s, ${number(rates.events_last_minute)}/min, ` +
+          `events  ${perSecond(rates.events_last_minute, daemon.started_at!, nowMs)}/s, ${number(rates.events_last_minute)}/min, ` +
             `${number(rates.events_last_hour)}/h, ${number(rates.events_last_day)}/day; refused ${number(rates.refused_last_minute)} of ` +
             `${number(rates.requests_last_minute)} requests/min`,
         ]
@@ -111,7 +110,7 @@ function boxLines(status: Status, canvas: Canvas, nowMs: number): string[] {
       `${number(store.events)} ${store.events === 1 ? 'event' : 'events'} in ${store.sessions === null ? '- sessions' : counted(store.sessions, 'session')}, ${bytesFor(store.bytes)}`,
     ...shipLines(status.ship),
   ];
-  return lines.map(visible).map((line) => cut(line, canvas.columns ?? line.length));
+  return lines.map(visible).map((line) => fit(line, canvas));
 }
 
 function shipLines(ship: Status['ship']): string[] {
@@ -123,9 +122,10 @@ function shipLines(ship: Status['ship']): string[] {
   ];
 }
 
-/** Of the last minute. */
-function perSecond(lastMinute: number | null): string {
+/** Of the last minute, or of what there was of it since the start. */
+function perSecond(lastMinute: number | null, startedAt: string, nowMs: number): string {
   if (lastMinute === null) return '-';
-  const rate = lastMinute / 60;
+  const seconds = Math.min(60, Math.max(1, (nowMs - Date.parse(startedAt)) / 1_000));
+  const rate = lastMinute / seconds;
   return rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString('en');
 }

@@ -1,13 +1,13 @@
 import { shortAgo, shortSpan } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
-import { isClockOff } from '../../health/problems.ts';
-import type { SourceReport } from '../../telemetry/sourceTable.ts';
-import { type Canvas, cut, lengthOf, padded, type Style, sparkline, styled } from '../terminal/style.ts';
-import type { StatusReport } from './report.ts';
+import { isClockOff } from '../../health/sourceProblems.ts';
+import type { StatusReport } from '../../health/status.ts';
+import type { SourceReport } from '../../telemetry/source.ts';
+import { type Canvas, cut, fit, lengthOf, padded, type Style, sparkline, styled } from '../terminal/style.ts';
 
 const ZERO = '0.0s';
-/** A name has a fifth of the line at most. */
-const NAME_PART = 5;
+/** The names that are needed have two fifths of the line at most. */
+const NAMES_PART = 0.4;
 const SPARK = { least: 10, most: 60 } as const;
 
 interface Column {
@@ -16,13 +16,21 @@ interface Column {
   /** Less than the last hour at a glance, which has its room first. */
   readonly isExtra?: boolean;
   text(source: SourceReport, nowMs: number): string;
+  /** What tells it from others, where there is no room for the text. */
+  short?(source: SourceReport): string;
   style?(source: SourceReport): Style | undefined;
 }
 
 const count = (value: number | null) => (value === null ? '-' : String(value));
 const COLUMNS: readonly Column[] = [
   { heading: 'COURT', text: ({ court_id }) => court_id },
-  { heading: 'SOURCE', text: ({ source }) => source, style: (source) => STYLES[source.state] },
+  {
+    heading: 'SOURCE',
+    text: ({ source }) => source,
+    short: ({ source, court_id }) =>
+      source.startsWith(court_id) ? `~${source.slice(court_id.length)}` : source,
+    style: (source) => STYLES[source.state],
+  },
   { heading: 'STATE', text: ({ state }) => state, style: (source) => STYLES[source.state] },
   {
     heading: 'LAST',
@@ -47,20 +55,27 @@ const COLUMNS: readonly Column[] = [
   { heading: '/DAY', isExtra: true, isNumber: true, text: (source) => count(source.events_last_day) },
   { heading: 'LATE50', isExtra: true, isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p50) },
   { heading: 'DUPLICATES', isExtra: true, isNumber: true, text: (source) => count(source.duplicates) },
-  { heading: 'CONFLICTS', isExtra: true, isNumber: true, text: (source) => count(source.conflicts) },
+  {
+    heading: 'CONFLICTS',
+    isExtra: true,
+    isNumber: true,
+    text: (source) => count(source.conflicts),
+    style: ({ in_conflict }) => (in_conflict.length > 0 ? 'warn' : undefined),
+  },
 ];
 
 const STYLES: Record<SourceReport['state'], Style | undefined> = {
   sending: 'good',
   resting: undefined,
   silent: 'warn',
+  overdue: 'warn',
   unknown: 'dim',
 };
 
 /** @returns the sources, those that a person should look at first. */
 export function sourcesByUrgency({ sources }: StatusReport): SourceReport[] {
   const urgency = (source: SourceReport) =>
-    (source.state === 'silent' ? 4 : 0) +
+    (STYLES[source.state] === 'warn' ? 4 : 0) +
     (isClockOff(source.clock_offset_s) ? 2 : 0) +
     ((source.refused_last_day ?? 0) > 0 ? 1 : 0);
   return [...sources].sort((a, b) => urgency(b) - urgency(a));
@@ -69,18 +84,21 @@ export function sourcesByUrgency({ sources }: StatusReport): SourceReport[] {
 /** @returns the headings, and a line for each source. What has no room is left out, and the rest stays on one line, on a phone too. */
 export function drawSources(sources: readonly SourceReport[], canvas: Canvas, nowMs: number): string[] {
   const columns = canvas.columns ?? Number.POSITIVE_INFINITY;
-  if (sources.length === 0) return [cut('No source has sent anything yet.', columns)];
-  const nameMost = Math.max(8, Math.floor(columns / NAME_PART));
+  if (sources.length === 0) return [fit('No source has sent anything yet.', canvas)];
+  const names = tellingNames(sources);
+  const nameMost = Math.max(8, Math.floor((columns * NAMES_PART) / names.length));
   const shown: { column: Column; width: number; cells: string[] }[] = [];
   let width = -2;
-  for (const column of COLUMNS) {
-    const cells = sources.map((source) => cut(visible(column.text(source, nowMs)), nameMost));
+  const hasAlarm = (column: Column) => sources.some((source) => column.style?.(source) === 'warn');
+  for (const column of byUrgency(names, hasAlarm)) {
+    const cells = sources.map((source) => cellOf(column, source, nowMs, nameMost));
     const widest = Math.max(lengthOf(column.heading), ...cells.map(lengthOf));
-    const sparkRoom = column.isExtra && canvas.ramp !== undefined ? SPARK.least + 2 : 0;
+    const sparkRoom = column.isExtra && !hasAlarm(column) && canvas.ramp !== undefined ? SPARK.least + 2 : 0;
     if (width + 2 + widest + sparkRoom > columns) continue;
     shown.push({ column, width: widest, cells });
     width += 2 + widest;
   }
+  shown.sort((a, b) => COLUMNS.indexOf(a.column) - COLUMNS.indexOf(b.column));
   const sparkWidth = Math.min(SPARK.most, columns - width - 2);
   const hasSpark = canvas.ramp !== undefined && sparkWidth >= SPARK.least;
   const headings = shown.map(({ column, width }) => padded(column.heading, width, column.isNumber));
@@ -93,6 +111,34 @@ export function drawSources(sources: readonly SourceReport[], canvas: Canvas, no
     return [...cells, ...spark].join('  ').trimEnd();
   });
   return [styled(title, 'bold', canvas), ...lines];
+}
+
+/** @returns a text of so many columns at most. */
+function cellOf(column: Column, source: SourceReport, nowMs: number, most: number): string {
+  const text = visible(column.text(source, nowMs));
+  const isLong = lengthOf(text) > most;
+  return cut(isLong && column.short ? visible(column.short(source)) : text, most);
+}
+
+const NAMES = ['COURT', 'SOURCE'];
+const EXTRA = COLUMNS.findIndex(({ isExtra }) => isExtra);
+
+/** @returns the names that tell sources apart: the other, if any, is the same for all, is in the first one's, or has one of each. */
+function tellingNames(sources: readonly SourceReport[]): readonly string[] {
+  const courts = new Set(sources.map(({ court_id }) => court_id)).size;
+  const isInSource = sources.every(({ source, court_id }) => source.includes(court_id));
+  if (courts === 1 || isInSource) return ['SOURCE'];
+  return courts === sources.length ? ['COURT'] : NAMES;
+}
+
+/** @returns the columns in the order in which they get room: the names and what an alarm is about, then as they stand; the other name behind them. */
+function byUrgency(names: readonly string[], hasAlarm: (column: Column) => boolean): readonly Column[] {
+  const place = (column: Column) => {
+    const isName = NAMES.includes(column.heading);
+    if (isName ? names.includes(column.heading) : hasAlarm(column)) return -1;
+    return isName ? EXTRA : COLUMNS.indexOf(column);
+  };
+  return [...COLUMNS].sort((a, b) => place(a) - place(b));
 }
 
 function signed(offset: number | null): string {

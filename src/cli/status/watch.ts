@@ -1,14 +1,15 @@
 import readline, { type Key } from 'node:readline';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { END_SIGNALS } from '../../base/signals.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { makeReport, type StatusReport, type StoreView } from '../../health/status.ts';
 import { fullScreen } from '../terminal/output.ts';
 import { canvasOf, cut } from '../terminal/style.ts';
-import { makeReport, type StatusReport } from './report.ts';
 import { drawStatus } from './screen.ts';
-import { readDaemonView, readStoreView, type StoreView } from './views.ts';
+import { askForView, lookAtStore } from './views.ts';
 
 /** How often the daemon is asked, and how often the database is looked at, which takes longer. */
 const ASK_MS = 1_000;
@@ -19,7 +20,7 @@ const LINES: Readonly<Record<string, number>> = { up: -1, k: -1, down: 1, j: 1 }
 const PAGES: Readonly<Record<string, number>> = { pageup: -1, pagedown: 1, space: 1 };
 
 /** `courtd status --watch`: redraws in place until q, Ctrl-C or SIGTERM, and leaves the terminal as it was. */
-export async function watch(data: string): Promise<void> {
+export async function watch(data: DataDirectory): Promise<void> {
   yieldToIngest();
   // Whatever makes it impossible is told before the screen is taken.
   const screen = new Screen(data);
@@ -46,7 +47,7 @@ export async function watch(data: string): Promise<void> {
 }
 
 class Screen {
-  readonly #data: string;
+  readonly #data: DataDirectory;
   #store: StoreView | undefined;
   #storeAt = Number.NEGATIVE_INFINITY;
   #wasRunning: boolean | undefined;
@@ -55,7 +56,7 @@ class Screen {
   #problem = '';
   #scroll = 0;
 
-  constructor(data: string) {
+  constructor(data: DataDirectory) {
     this.#data = data;
   }
 
@@ -63,12 +64,12 @@ class Screen {
   async look(): Promise<void> {
     try {
       // Root becomes the owner of the directory with the first look.
-      this.#store ??= await readStoreView(this.#data);
-      const view = await readDaemonView(this.#data);
+      this.#store ??= await lookAtStore(this.#data);
+      const view = await askForView(this.#data);
       const isRunning = view.daemon !== undefined;
       if (performance.now() - this.#storeAt > LOOK_MS || isRunning !== this.#wasRunning) {
         // While it runs, the daemon knows who has sent since.
-        this.#store = await readStoreView(this.#data, isRunning ? this.#store : undefined);
+        this.#store = await lookAtStore(this.#data, isRunning ? this.#store : undefined);
         this.#storeAt = performance.now();
       }
       this.#wasRunning = isRunning;

@@ -1,6 +1,10 @@
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { isoTime } from '../../base/units.ts';
+import { askStatus } from '../../control/controlClient.ts';
+import { type CameraAddresses, cameraAddresses } from '../../host/cameraAddresses.ts';
 import { lacksDatabase } from '../../store/directory/newDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import {
   isValid,
   listTokens,
@@ -10,9 +14,7 @@ import {
   tokenEndMs,
   tokenState,
 } from '../../store/tokens/tokens.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
-import { type CameraAddresses, cameraAddresses } from './cameraAddresses.ts';
 
 export interface RotateOptions extends DataOption {
   /** Seconds. */
@@ -42,11 +44,11 @@ export async function rotate(options: RotateOptions): Promise<void> {
   const ending = older === 0 ? '' : ` The older tokens ${end}.`;
   const made = isNew ? ` There was no database in ${options.data}: a new, empty one was made.` : '';
   say(`Give it to every camera: it is shown only once.${ending}${made}`);
-  sayAddresses(await cameraAddresses(options.data));
+  sayAddresses(await cameraAddresses(options.data, await askStatus(options.data).catch(() => undefined)));
 }
 
 /** Where that cannot be seen, whoever opens the database says why. */
-function hasNoDatabase(data: string): boolean {
+function hasNoDatabase(data: DataDirectory): boolean {
   try {
     return lacksDatabase(data);
   } catch {

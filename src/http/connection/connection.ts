@@ -136,7 +136,7 @@ export class Connection {
     }
     const pending = this.#pending;
     const isInBody = pending !== undefined && !pending.req.complete;
-    const problem = parserProblem(error, isInBody);
+    const problem = parserProblem(error, socket, isInBody);
     this.#stopServing();
     if (isInBody) pending.req.failBody(problem);
     return pending === undefined ? problem : undefined;
@@ -145,7 +145,7 @@ export class Connection {
   /** The client has half-closed. For a request with an Upgrade header Node does not report that its body was cut short. */
   #onEndDuring(req: IncomingMessage): void {
     if (this.#pending?.req !== req || req.complete) return;
-    this.parseFailed(Object.assign(new Error('ended'), { code: 'HPE_INVALID_EOF_STATE' }));
+    this.parseFailed(new Error('The body is cut short.'));
   }
 
   /**
@@ -160,7 +160,7 @@ export class Connection {
     const hasUnreadBody = !req.complete && hasBody(req);
     const isSmall = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY_BYTES;
     // Where the client asked for a close itself (HTTP/1.0, Connection: close), Node would not wait for the body.
-    const canSkipBody = isSmall && res.shouldKeepAlive;
+    const canSkipBody = isSmall && !asksToClose(req);
     const closes =
       mustClose || this.#isLastRequest || this.#registry.isClosing || (hasUnreadBody && !canSkipBody);
     this.#isFinished = closes;
@@ -242,6 +242,12 @@ export class Connection {
     socket.once('close', done);
     return done;
   }
+}
+
+/** @returns whether the client wants the connection closed after this request (RFC 9112, 9.3). */
+export function asksToClose({ httpVersion, headers }: IncomingMessage): boolean {
+  const options = (headers.connection ?? '').toLowerCase().split(/[ \t,]+/);
+  return options.includes('close') || (httpVersion === '1.0' && !options.includes('keep-alive'));
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

@@ -4,14 +4,9 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { HEADERS_TIMEOUT_MS } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
+import type { KeyPair } from '../../host/tlsCertificate.ts';
 import type { Connection } from './connection.ts';
 import { PacedRequest } from './pacedRequest.ts';
-
-/** A certificate chain and its private key, in PEM. */
-export interface KeyPair {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
 
 /** A new secure context inherits nothing from the old one: every option must be given each time. */
 function contextOptions({ cert, key }: KeyPair) {
@@ -43,22 +38,25 @@ interface Handshake {
   failure?: string | undefined;
 }
 
+type OnFailed = (connection: Connection, failure: string | undefined, wasTried: boolean) => void;
+
 /**
  * Connections whose TLS handshake is in progress. Node tracks a connection only once its handshake is complete, so these are
  * closed here: when the handshake fails or times out, and at shutdown.
  */
 export class TlsHandshakes {
   readonly #inProgress = new Map<string, Handshake>();
-  readonly #onFailed: (connection: Connection, failure?: string) => void;
+  readonly #onFailed: OnFailed;
 
   /**
    * @param onReady called with the socket that carries the decrypted stream.
-   * @param onFailed called with Node's error code, or without one where the client just closed the connection.
+   * @param onFailed called with Node's error code, or without one where the client just closed the connection; `wasTried` unless
+   * nothing came from it, as from a load balancer that tries the port.
    */
   constructor(
     server: https.Server,
     onReady: (connection: Connection, socket: Socket) => void,
-    onFailed: (connection: Connection, failure?: string) => void,
+    onFailed: OnFailed,
   ) {
     this.#onFailed = onFailed;
     server.on('secureConnection', (socket: TLSSocket) => {
@@ -87,7 +85,7 @@ export class TlsHandshakes {
     socket.once('close', () => {
       if (this.#inProgress.get(peer) !== handshake) return;
       this.#inProgress.delete(peer);
-      this.#onFailed(connection, handshake.failure);
+      this.#onFailed(connection, handshake.failure, socket.bytesRead > 0);
     });
   }
 

@@ -13,7 +13,7 @@ export interface Tokens {
 /** RFC 6750, section 2.1. */
 const CREDENTIALS = /^bearer +([\w.~+/-]+=*)$/i;
 const REALM = 'Bearer realm="courtd"';
-const INVALID_TOKEN = `${REALM}, error="invalid_token"`;
+export const INVALID_TOKEN = `${REALM}, error="invalid_token"`;
 const FORM = '"Authorization: Bearer TOKEN"';
 
 /**

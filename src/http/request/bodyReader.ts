@@ -1,3 +1,4 @@
+import { freeBuffer, freeMemory } from '../../base/ownMemory.ts';
 import type { Permit } from '../admission/admissionControl.ts';
 import type { PacedRequest } from '../connection/pacedRequest.ts';
 import type { ReadTurns } from '../connection/readTurns.ts';
@@ -66,10 +67,14 @@ class GrowingBuffer {
       // Usually the first chunk is the whole body, and needs no copy.
       this.#bytes = chunk.length === this.#declaredBytes ? chunk : this.#reallocate(chunk, size);
     } else {
-      if (size > this.#bytes.length)
-        this.#bytes = this.#reallocate(this.#bytes.subarray(0, this.sizeBytes), size);
+      const before = this.#bytes;
+      if (size > before.length) {
+        this.#bytes = this.#reallocate(before.subarray(0, this.sizeBytes), size);
+        freeMemory(before.buffer);
+      }
       chunk.copy(this.#bytes, this.sizeBytes);
     }
+    if (chunk !== this.#bytes) freeBuffer(chunk);
     this.sizeBytes = size;
   }
 

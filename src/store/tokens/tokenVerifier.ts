@@ -1,5 +1,4 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { TOKEN_USE_WRITE_MS } from '../../base/limits.ts';
 import { Problem } from '../../protocol/errors.ts';
 import { unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
@@ -14,6 +13,10 @@ import {
   tokenHashes,
   tokenState,
 } from './tokens.ts';
+import { type OldToken, OldTokenUse } from './tokenUse.ts';
+
+/** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
+const TOKEN_USE_WRITE_MS = 60_000;
 
 interface Use {
   readonly atMs: number;
@@ -36,6 +39,7 @@ export class TokenVerifier {
   readonly #writeUse: Statement<[Use & { id: number }]>;
   readonly #writeEnd: Statement<[number]>;
   readonly #uses = new Map<number, Use>();
+  readonly #oldUse = new OldTokenUse();
   readonly #find: (token: string) => Token | undefined;
   #tokens: readonly TimedToken[] = [];
   /**
@@ -86,9 +90,16 @@ export class TokenVerifier {
   accepts(token: string, from: string): boolean {
     if (!isSameText(token, this.#presented.token)) this.#presented = { token, hash: hashOf(token) };
     const known = matchToken(this.#current(), this.#presented.hash);
-    if (known === undefined || known.endsAt <= performance.now()) return false;
+    const now = performance.now();
+    if (known === undefined || known.endsAt <= now) return false;
     this.#uses.set(known.id, { atMs: Date.now(), from });
+    this.#oldUse.note(from, known.id, known.endsAt, now);
     return true;
+  }
+
+  /** @returns the tokens that end, and are still used. */
+  get old(): OldToken[] {
+    return this.#oldUse.report(performance.now());
   }
 
   /**

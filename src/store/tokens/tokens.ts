@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import path from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { TOKEN_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { withReserve } from '../directory/diskReserve.ts';
@@ -78,7 +78,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
     for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), old.id);
     return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
   });
-  const { before, made } = withReserve(path.dirname(db.name), () => rotate.immediate());
+  const { before, made } = withReserve(DataDirectory.of(db.name), () => rotate.immediate());
   const undo = db.transaction(() => {
     for (const old of before) setEnd.run(old.expires_ms, old.id);
     remove.run(made);
@@ -98,7 +98,7 @@ export function revokeToken(db: Database, id: number, nowMs: number): Token {
   if (token === undefined)
     throw new OperatorError(`There is no token ${id}: "courtd token list" shows them.`);
   const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
-  withReserve(path.dirname(db.name), () => revoke.run(nowMs, id));
+  withReserve(DataDirectory.of(db.name), () => revoke.run(nowMs, id));
   return token;
 }
 

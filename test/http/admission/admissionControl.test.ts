@@ -62,23 +62,6 @@ t.test('a body keeps the room that it announced while it arrives, and what it gr
   t.end();
 });
 
-t.test('requests have a bound in all, above which a network with its fair share is refused', (t) => {
-  const admission = new AdmissionControl();
-  const admit = (network: string, count: number) =>
-    Array.from({ length: count }, () => admission.admit(network, 0));
-  for (const permit of admit('gone', 3)) permit.release();
-  const share = CONCURRENT_REQUESTS / 2;
-  const [first, ...rest] = admit('one', CONCURRENT_REQUESTS);
-  t.throws(() => admission.admit('one', 0), OVERLOADED);
-  first!.release();
-  admit('one', 1);
-  admit('other', share);
-  t.throws(() => admission.admit('other', 0), OVERLOADED, 'it has its half');
-  for (const permit of rest) permit.release();
-  admit('other', 1);
-  t.end();
-});
-
 t.test('one body may be larger than the bound, where it is the only one', (t) => {
   const admission = new AdmissionControl();
   const small = admission.admit('one', 0);

@@ -74,10 +74,10 @@ t.test('what Node has read already is drained first, then the connection waits f
 t.test('the memory of a read is freed, and not that of others which share it', (t) => {
   const socket = new FakeSocket();
   discardInput(socket.asSocket, new ReadTurns());
-  const [own, shared] = [Buffer.allocUnsafeSlow(100), Buffer.from(new ArrayBuffer(100), 0, 50)];
+  const [own, shared] = [Buffer.allocUnsafeSlow(4_096), Buffer.from(new ArrayBuffer(4_096), 0, 2_048)];
   for (const bytes of [own, shared]) socket.emit('data', bytes);
   t.equal(own.length, 0);
-  t.equal(shared.length, 50);
+  t.equal(shared.length, 2_048);
   t.end();
 });
 
@@ -85,9 +85,9 @@ t.test('over TLS all reads share one buffer, which is left alone', (t) => {
   const socket = new TLSSocket(new PassThrough());
   t.teardown(() => socket.destroy());
   discardInput(socket, new ReadTurns());
-  const whole = Buffer.allocUnsafeSlow(100);
+  const whole = Buffer.allocUnsafeSlow(4_096);
   socket.emit('data', whole);
-  t.equal(whole.length, 100);
+  t.equal(whole.length, 4_096);
   t.end();
 });
 

@@ -1,10 +1,11 @@
 import { EventEmitter, once } from 'node:events';
-import type { Socket } from 'node:net';
+import http, { type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
+import { freeBuffer } from '../../../src/base/ownMemory.ts';
 import { PacedRequest } from '../../../src/http/connection/pacedRequest.ts';
 import { ReadTurns } from '../../../src/http/connection/readTurns.ts';
-import { Problem } from '../../../src/protocol/errors.ts';
 
 class FakeSocket extends EventEmitter {
   readonly readable = true;
@@ -37,71 +38,6 @@ t.test('eight connections are resumed in one turn, and all of them in the end', 
   }
 });
 
-/** A request, and what its reader has been told. */
-function read(request: PacedRequest): string[] {
-  const told: string[] = [];
-  request.readInto({
-    add: (bytes) => told.push(`${bytes}`),
-    end: () => told.push('end'),
-    failed: (problem) => told.push(problem?.code ?? 'disconnected'),
-  });
-  return told;
-}
-
-t.test('who reads a body gets what came before, and the rest as it comes', async (t) => {
-  const request = new PacedRequest(new FakeSocket().asSocket);
-  request.push(Buffer.from('one'));
-  request.push(Buffer.from('two'));
-  const told = read(request);
-  t.strictSame(told, ['one', 'two']);
-  t.ok(request.push(Buffer.from('three')));
-  const ended = once(request, 'end');
-  request.complete = true;
-  request.push(null);
-  t.strictSame(told, ['one', 'two', 'three', 'end']);
-  await ended;
-  t.ok(request.readableEnded, 'so that Node lets go of it');
-  await nextTurn();
-  t.equal(told.length, 4, 'and nothing is told twice');
-});
-
-t.test('a body that was complete before anybody read it', (t) => {
-  const request = new PacedRequest(new FakeSocket().asSocket);
-  request.push(Buffer.from('all'));
-  request.complete = true;
-  request.push(null);
-  t.strictSame(read(request), ['all', 'end']);
-  t.end();
-});
-
-t.test('of a body that is discarded nothing is told, and Node goes on reading it', (t) => {
-  const request = new PacedRequest(new FakeSocket().asSocket);
-  const told = read(request);
-  request.discardBody();
-  t.ok(request.push(Buffer.alloc(1_000_000)));
-  request.push(null);
-  t.strictSame(told, []);
-  t.end();
-});
-
-t.test('a body that breaks, before or after somebody reads', (t) => {
-  const [before, after] = [1, 2].map(() => new PacedRequest(new FakeSocket().asSocket));
-  before!.failBody(new Problem('malformed_request', 'A sentence.'));
-  const told = read(after!);
-  after!.failBody(new Problem('request_timeout', 'A sentence.'));
-  t.strictSame([read(before!), told], [['malformed_request'], ['request_timeout']]);
-  t.end();
-});
-
-t.test('a connection that is gone, before or after somebody reads', async (t) => {
-  const [before, after] = [1, 2].map(() => new PacedRequest(new FakeSocket().asSocket));
-  before!.destroy();
-  const told = read(after!);
-  after!.destroy();
-  await once(after!, 'close');
-  t.strictSame([read(before!), told], [['disconnected'], ['disconnected']]);
-});
-
 t.test('a body in very small chunks takes a turn of its own after each thousand of them', async (t) => {
   const [socket, other] = [new FakeSocket(), new FakeSocket()];
   const request = new PacedRequest(socket.asSocket);
@@ -122,3 +58,26 @@ t.test('a body in very small chunks takes a turn of its own after each thousand 
   t.ok(socket.isPaused);
   await nextTurn();
 });
+
+t.test(
+  'Node has a buffer of its own for each chunk of a body, so that its memory can be freed',
+  async (t) => {
+    const server = http.createServer({ IncomingMessage: PacedRequest }).listen(0, '127.0.0.1');
+    t.teardown(() => server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const sent = http.request({ port, host: '127.0.0.1', method: 'POST' });
+    sent.end(Buffer.alloc(1_000_000));
+    const [request, response] = (await once(server, 'request')) as [PacedRequest, ServerResponse];
+    const chunks: Buffer[] = [];
+    await new Promise<void>((resolve, reject) => {
+      request.readInto({ add: (bytes) => chunks.push(bytes), end: resolve, failed: reject });
+    });
+    response.end();
+    t.ok(chunks.length > 2, `${chunks.length} chunks`);
+    t.equal(new Set(chunks.map(({ buffer }) => buffer)).size, chunks.length);
+    t.ok(chunks.every(({ buffer, byteLength }) => buffer.byteLength === byteLength));
+    for (const chunk of chunks) freeBuffer(chunk);
+    t.ok(chunks.every(({ length }) => length === 0));
+  },
+);

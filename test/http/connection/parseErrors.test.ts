@@ -2,19 +2,20 @@ import t from 'tap';
 import { parserProblem } from '../../../src/http/connection/parseErrors.ts';
 
 t.test('each error of the parser has its problem', (t) => {
-  const problems = {
-    HPE_HEADER_OVERFLOW: 'headers_too_large',
-    ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-    HPE_INVALID_EOF_STATE: 'request_timeout',
-    HPE_PAUSED_H2_UPGRADE: 'malformed_request',
+  const usual = { readableEnded: false, writableNeedDrain: false };
+  const problems = [
+    ['headers_too_large', 'HPE_HEADER_OVERFLOW', {}],
+    ['request_timeout', 'ERR_HTTP_REQUEST_TIMEOUT', {}],
+    ['request_timeout', undefined, { readableEnded: true }],
     // Not the client's fault: what it sent was lost here.
-    HPE_PAUSED: 'overloaded',
-    HPE_INVALID_METHOD: 'malformed_request',
-  };
-  for (const [code, expected] of Object.entries(problems)) {
-    const problem = parserProblem({ name: 'Error', message: '', code }, false);
-    t.equal(problem.code, expected, code);
-    t.equal('Retry-After' in problem.headers, expected === 'overloaded', code);
+    ['overloaded', undefined, { writableNeedDrain: true }],
+    ['malformed_request', undefined, {}],
+  ] as const;
+  for (const [expected, code, socket] of problems) {
+    const error = Object.assign(new Error(), code === undefined ? {} : { code });
+    const problem = parserProblem(error, { ...usual, ...socket }, false);
+    t.equal(problem.code, expected);
+    t.equal('Retry-After' in problem.headers, expected === 'overloaded', expected);
   }
   t.end();
 });

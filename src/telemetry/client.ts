@@ -1,0 +1,77 @@
+import { SOURCES_KNOWN } from '../base/limits.ts';
+
+/** How long a client that is expected to go on may be unheard; empty arrays further apart than that are no rhythm. */
+export const EXPECTED_MS = 180_000;
+/** So many empty arrays, and a client is expected to go on. */
+const BEATS = 3;
+
+/** Who sends: an address, which several sources may share. All times are of the monotonic clock. */
+export class Client {
+  readonly address: string;
+  /** When any request came from it, even a refused one: whoever is refused is there. */
+  heardAt: number;
+  /** When it last got a 202. */
+  acceptedAt = Number.NEGATIVE_INFINITY;
+  /** When it last sent an empty array, which a camera does each minute while it has nothing to send. */
+  beatAt = Number.NEGATIVE_INFINITY;
+  /** Whether it is to be missed when neither events nor empty arrays come from it. */
+  isExpected = false;
+  #beats = 0;
+
+  constructor(address: string, now: number) {
+    this.address = address;
+    this.heardAt = now;
+  }
+
+  /** @returns whether it is expected to go on, and was not before. */
+  accepted(isEmpty: boolean, now: number): boolean {
+    this.heardAt = this.acceptedAt = now;
+    if (!isEmpty) return false;
+    this.#beats = now - this.beatAt <= EXPECTED_MS ? this.#beats + 1 : 1;
+    this.beatAt = now;
+    if (this.isExpected || this.#beats < BEATS) return false;
+    this.isExpected = true;
+    return true;
+  }
+
+  /** Whether neither events nor empty arrays have come, which both were expected. */
+  isMissing(now: number): boolean {
+    return this.isExpected && now - this.heardAt > EXPECTED_MS;
+  }
+
+  /** Whether it is there, with nothing to send. */
+  isIdle(now: number): boolean {
+    return now - this.beatAt <= EXPECTED_MS;
+  }
+}
+
+/** The clients with a valid token, by address. Their number is bounded: more are not remembered beyond their request. */
+export class Clients {
+  readonly #known = new Map<string, Client>();
+
+  of(address: string, now: number): Client {
+    const known = this.#known.get(address);
+    if (known !== undefined) return known;
+    const made = new Client(address, now);
+    if (this.#known.size < SOURCES_KNOWN) this.#known.set(address, made);
+    return made;
+  }
+
+  /** When any of them was heard last. */
+  get heardAt(): number {
+    let last = Number.NEGATIVE_INFINITY;
+    for (const { heardAt } of this.#known.values()) last = Math.max(last, heardAt);
+    return last;
+  }
+
+  find(address: string): Client | undefined {
+    return this.#known.get(address);
+  }
+
+  /** @param forgottenMs those that were not heard for so long go. */
+  sweep(now: number, forgottenMs: number): void {
+    for (const { address, heardAt } of this.#known.values()) {
+      if (now - heardAt > forgottenMs) this.#known.delete(address);
+    }
+  }
+}
