@@ -2,8 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { http } from './nodeHttp.ts';
 
+/** What the `User-Agent` of `courtd check` is: from this machine, it is no camera's. */
+export const CHECK_AGENT = 'courtd-check';
+
 /** A whole answer to an HTTP request. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -20,8 +23,8 @@ export function requestAnswer(
   { protocol, ...options }: RequestOptions,
   body?: Buffer | string,
   { wholeMs, chars = Number.POSITIVE_INFINITY }: { readonly wholeMs?: number; readonly chars?: number } = {},
-): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+): Promise<HttpAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
   // Loaded on use: few callers need TLS.
   const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
   const request = send(options, (response) => {

@@ -2,8 +2,8 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * Limits that a client or an operator can notice, each with its unit and its reason. "src/http/README.md" is the contract with
- * camera vendors.
+ * Limits that a client or an operator can notice, and those that several files share, each with its unit and its reason.
+ * "src/http/README.md" is the contract with camera vendors.
  */
 
 // What one request may hold.
@@ -110,20 +110,23 @@ export const NAMES_CACHED_CHARS = 2 * MIB;
  * back, a million in a second.
  */
 export const MEMTABLE_KEYS_MAX = 1_000_000;
-/** The highest `session list --last`. */
-export const SESSIONS_LISTED_MAX = 1_000_000_000;
 /** Rows and bytes that a reader reads in one transaction, so that it never keeps the write-ahead log from shrinking for long. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
-/** Rows that `tail` scans in one transaction for those that pass its filter: a few milliseconds. */
-export const ARRIVALS_SCAN_ROWS = 20_000;
 /**
  * Milliseconds between two looks of `tail --follow`. Each reads all that has come since: the more often, the shorter it keeps a core
  * from the daemon. An idle tail takes 0.6 % of a core at 50, and 0.2 % at 200.
  */
 export const FOLLOW_POLL_MS = 50;
-/** Milliseconds without an event until `tail --follow` closes the database. */
-export const FOLLOW_LINGER_MS = 300;
+/** How long `tail --order eot` holds an event unless `--window` says otherwise: cameras that see the same send within this. */
+export const EOT_WINDOW_MS = 500;
+/** The longest `--window`. */
+export const EOT_WINDOW_MAX_MS = 60_000;
+/**
+ * Memory for the events that `tail --order eot` holds: those of the longest window where a hundred cameras send 25 events a second
+ * take as much. A command beside the daemon takes no more of a small box.
+ */
+export const EOT_HELD_BYTES = 128 * MIB;
 /** Size of the write-ahead log at which the log warns: another program's long read transaction keeps it from shrinking. */
 export const WAL_WARN_BYTES = 256 * MIB;
 /** Size of the write-ahead log from which events are answered 503 until that reader is gone: the disk is for events. */
@@ -134,28 +137,20 @@ export const FILES_CHECK_MS = 1_000;
 export const MIN_FREE_BYTES = 1024 * MIB;
 /** Milliseconds between attempts to write to a full disk, with or without a request; in between, events are answered 503. */
 export const FULL_RETRY_MS = 1_000;
-/** Milliseconds without a failure before the log says that there is room again: on an almost full disk, small requests still fit. */
-export const FULL_QUIET_MS = 5_000;
 /**
  * Disk space reserved for a prune on a full disk: CHECKPOINT_FRAMES of the write-ahead log, by which the database file may have
  * to grow, half as much for the prune's first steps, and the shared memory (32 KiB) and a few pages of other commands.
  */
 export const RESERVE_BYTES = 6 * MIB;
-/** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
-export const DAMAGE_LOG_MS = 60_000;
 /** Milliseconds that startup waits for other programs to release the write-ahead log. */
 export const START_BARRIER_MS = 30_000;
 /** Milliseconds that a command waits for a lock on the database. */
 export const COMMAND_BUSY_MS = 5_000;
-/** Disk space that an upgrade needs, in percent of the database: the copy, the write-ahead log (34 for small events), and growth (18). */
-export const UPGRADE_ROOM_PERCENT = 170;
 /**
  * No event was received before this: courtd's first version is of November 2026. One year earlier, for those who try retention
  * with the clock set back.
  */
 export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
-/** How often the daemon records the time, and the difference between two records that counts as a jump of the clock. */
-export const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
 /** Backups kept in a directory, unless `--keep` says otherwise (a week of nights), and the highest `--keep`. */
 export const BACKUPS_KEPT = 7;
 export const BACKUPS_KEPT_MAX = 100_000;
@@ -168,6 +163,8 @@ export const CONFLICT_COPY_BYTES = 64 * KIB;
 
 /** Sources that are remembered at a time: a venue has a hundred. */
 export const SOURCES_KNOWN = 1_000;
+/** Milliseconds between two writes of what is to outlive the daemon of them: each wears the flash. */
+export const SOURCES_WRITE_MS = 60_000;
 
 // Refused requests (src/telemetry/refusalBook.ts).
 
@@ -175,11 +172,27 @@ export const SOURCES_KNOWN = 1_000;
 export const REJECTIONS_KEPT = 1_000;
 export const REJECTION_BODY_BYTES = 16 * KIB;
 export const REJECTIONS_BYTES = 4 * MIB;
-/** Rejections that `courtd rejections` lists, unless `--last` says otherwise. */
-export const REJECTIONS_LISTED = 50;
 /** Milliseconds between two writes of them to the database, and bytes of one: each wears the flash. */
 export const REJECTIONS_WRITE_MS = 60_000;
 export const REJECTIONS_WRITE_BYTES = 256 * KIB;
+
+// Refused bodies (src/store/rejections/refusedBodies.ts).
+
+/** Bytes of all refused bodies that are kept, unless `--refused-bytes` says otherwise: a day of a camera that is refused at play. */
+export const REFUSED_BYTES = 256 * MIB;
+/** Milliseconds for which they are kept: a season's break, and time for a vendor to answer. */
+export const REFUSED_MS = 30 * 86_400_000;
+/** Free disk space below which none is kept is this part of the file system, where that is less than `--min-free`. */
+export const REFUSED_FREE_PART = 0.1;
+/**
+ * Bytes of refused bodies that wait in memory to be written, in all and of one sender, so that a flood of one keeps nobody's out.
+ * What does not fit is not kept, and counted. A sender that has none waiting may have one of any size.
+ */
+export const REFUSED_QUEUE_BYTES = { all: 16 * MIB, ofASender: 8 * MIB } as const;
+/** Milliseconds until a refused body is written: those of a second share a transaction. */
+export const REFUSED_WRITE_MS = 1_000;
+/** Milliseconds between two looks for what is too old, for a disk that is low, and for events that were stored by another way. */
+export const REFUSED_CHECK_MS = 30_000;
 
 // Tokens.
 
@@ -189,22 +202,15 @@ export const TOKEN_BYTES = 32;
 export const TOKEN_GRACE_S = 86_400;
 /** Retry-After of a 401, in seconds: a camera that has been given the new token soon sends again. */
 export const UNAUTHORIZED_RETRY_S = 30;
-/** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
-export const TOKEN_USE_WRITE_MS = 60_000;
 
-// The log.
+// The metrics.
 
-/** Log lines a minute about one client's rejected requests and conflicts, in all and of one kind; the rest is only counted. */
-export const CLIENT_LOG_LINES = 20;
-export const CLIENT_LOG_LINES_OF_A_KIND = 3;
-/** Milliseconds between summaries in the log. */
-export const SUMMARY_MS = 60_000;
+/** How often the metrics are written to their file. */
+export const METRICS_FILE_MS = 15_000;
 
 // Shutdown, and trying again.
 
 /** Milliseconds from SIGTERM until all connections are closed, whether their requests are answered or not. */
 export const SHUTDOWN_MS = 8_000;
-/** Milliseconds at shutdown until idle connections are closed: a request may be on its way. */
-export const SHUTDOWN_IDLE_MS = 500;
 /** Retry-After in seconds (RFC 9110, 10.2.3), by reason. It is not enforced: a client that retries at once is rejected at once. */
 export const RETRY_AFTER_S = { busy: 1, overloaded: 2, full: 5, shutdown: 2 } as const;

@@ -6,8 +6,6 @@ export interface Sink {
   write(data: string | Uint8Array): Promise<void>;
   /** Completes the output; call it after the last write. */
   commit(): void;
-  /** Where a scratch file may be made: on the disk that the output is on, where there is one. */
-  readonly scratchFolder: string;
   /** Whether it replaces an existing file. */
   readonly replaces?: boolean;
 }

@@ -19,5 +19,10 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
+/** @returns a text as one word of a shell. */
+export function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** The order of names for people: camera 2 before camera 10. */
 export const byName = new Intl.Collator('en', { numeric: true }).compare;

@@ -1,24 +1,27 @@
 import { Command, CommanderError } from 'commander';
+import { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError, UsageError } from '../base/operatorError.ts';
 import { isActing } from '../base/processIdentity.ts';
 import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
-import { addBackup } from './backup/backupCommand.ts';
-import { addCheck } from './check/checkCommand.ts';
+import { addAlert } from './alert/alertCommand.ts';
+import { addBackup } from './backup.ts';
+import { addCheck } from './check.ts';
 import { addConflicts } from './conflicts/conflictsCommand.ts';
 import { addConformance } from './conformance/conformanceCommand.ts';
-import { addEvent } from './event/eventCommand.ts';
+import { addEvent } from './event.ts';
 import { addExport } from './export/exportCommand.ts';
 import { addFleet } from './fleet/fleetCommand.ts';
 import { addImport } from './import/importCommand.ts';
-import { addMetrics } from './metrics/metricsCommand.ts';
-import { addOpenapi } from './openapi/openapiCommand.ts';
+import { addMetrics } from './metrics.ts';
+import { addOpenapi } from './openapi.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
 import { addHelp, addVersion } from './options/helpCommand.ts';
+import { takeIdentity } from './options/identity.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
 import { addPrune } from './prune/pruneCommand.ts';
 import { addRejections } from './rejections/rejectionsCommand.ts';
-import { addReport } from './report/reportCommand.ts';
+import { addReport } from './report.ts';
 import { addRestore } from './restore/restoreCommand.ts';
 import { addServe } from './serve/serveCommand.ts';
 import { addSession } from './session/sessionCommand.ts';
@@ -31,8 +34,8 @@ import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
 import { addToken } from './token/tokenCommand.ts';
 
 /**
- * Every verb, in the order of `--help`. A verb's folder has its definition in `<verb>Command.ts`, which is always loaded and
- * so imports little, and the rest in files that the definition imports when the verb runs.
+ * Every verb, in the order of `--help`. A small one is a file; the folder of a larger one has its definition in `<verb>Command.ts`.
+ * The definition is always loaded and so imports little, and the rest when the verb runs.
  */
 const VERBS = [
   addServe,
@@ -50,11 +53,10 @@ const VERBS = [
   addRestore,
   addPrune,
   addShip,
+  addAlert,
   addCheck,
   addMetrics,
-  // The room of one verb does not see that of another.
-  (program: Command) =>
-    addSupport(program, async (data) => (await import('./status/plainStatus.ts')).plainStatus(data)),
+  addSupport,
   addOpenapi,
   addFleet,
   addSimulate,
@@ -67,7 +69,11 @@ export function makeProgram(): Command {
   const program: Command = new Command('courtd')
     .description('The box in a sports venue that court cameras send their events to.')
     .version(version)
-    .addOption(option('--data <dir>', 'the data directory').default('/var/lib/courtd').argParser(notEmpty))
+    .addOption(
+      option('--data <dir>', 'the data directory')
+        .default(new DataDirectory('/var/lib/courtd'))
+        .argParser((text) => new DataDirectory(notEmpty(text))),
+    )
     .configureHelp({
       showGlobalOptions: true,
       // Not those of a verb between: `rejections show` has no --last.
@@ -75,8 +81,9 @@ export function makeProgram(): Command {
     })
     .exitOverride()
     // To every command that writes a file, `-o -` is what it is without -o: standard output.
-    .hook('preAction', (_program, command) => {
+    .hook('preAction', (program, command) => {
       if (command.getOptionValue('output') === '-') command.setOptionValue('output', undefined);
+      return takeIdentity(program, command);
     });
   for (const addVerb of VERBS) addVerb(program);
   addVersion(program, version);

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
 import { logProblem } from './logProblem.ts';
 import { problem } from './rules.ts';
@@ -10,7 +11,7 @@ const MIN_FREE_SLACK_PERCENT = 5;
 
 /** Warns once when the disk is filling up, long before it is full, and logs once when there is room again. */
 export class DiskSpaceMonitor {
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #floorBytes: number;
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
@@ -20,7 +21,7 @@ export class DiskSpaceMonitor {
    * @param directory in the file system to watch.
    * @param floorBytes free space below which it warns; 0 turns the warning off.
    */
-  constructor(directory: string, floorBytes: number, log: Logger) {
+  constructor(directory: DataDirectory, floorBytes: number, log: Logger) {
     this.#directory = directory;
     this.#floorBytes = floorBytes;
     this.#log = log;
@@ -30,7 +31,7 @@ export class DiskSpaceMonitor {
   /** Never throws: where the free space cannot be read, it logs that. */
   async check(): Promise<void> {
     try {
-      const { bavail, bsize } = await statfs(this.#directory);
+      const { bavail, bsize } = await statfs(this.#directory.path);
       this.#update(bavail * bsize);
     } catch (error) {
       this.#log.warn(

@@ -1,6 +1,8 @@
 import type { Validity } from '../host/tlsCertificate.ts';
 import type { PruneSuggestion } from '../store/read/pruneSuggestion.ts';
-import type { TelemetryReport } from '../telemetry/telemetry.ts';
+import type { WaitingEvents } from '../store/rejections/refusedBody.ts';
+import type { DaemonStatus } from './daemonStatus.ts';
+import type { ShipView } from './shipStatus.ts';
 
 /** What the rules judge, as plain data: whoever asks them has gathered it. What is not known is null or undefined. */
 export interface BoxFacts {
@@ -11,16 +13,18 @@ export interface BoxFacts {
   readonly store: StoreFacts;
 }
 
-/** What only the daemon knows. */
-export interface DaemonFacts extends Pick<TelemetryReport, 'sources' | 'refusals'> {
+/** What of the daemon's status is judged. */
+export interface DaemonFacts
+  extends SourceFindings,
+    Pick<DaemonStatus, 'is_full' | 'damage_reports' | 'min_free_bytes'> {
   readonly certificate: Validity | null;
-  /** Events are refused until there is room. */
-  readonly is_full: boolean;
-  /** How often it has found a part of the database damaged, since it started. */
-  readonly damage_reports: number;
-  /** Free space that the operator wants, in bytes; 0: any. */
-  readonly min_free_bytes: number;
 }
+
+/** What the sources are judged by. */
+export type SourceFindings = Pick<
+  DaemonStatus,
+  'sources' | 'refusals' | 'handshakes' | 'quiet_venue' | 'old_tokens' | 'is_quiet_hours'
+>;
 
 /** What the data directory shows. */
 export type StoreFacts = DiskFacts & BackupFacts & OtherFacts;
@@ -32,6 +36,8 @@ interface OtherFacts {
   /** For how long there has been a new database, in milliseconds; undefined where it is not new. */
   readonly newMs: number | undefined;
   readonly ship: ShipFacts | undefined;
+  /** Refused events that are kept, by who sent them. */
+  readonly refused: readonly WaitingEvents[];
 }
 
 export interface DiskFacts {
@@ -66,12 +72,4 @@ export interface BackupFacts {
 }
 
 /** How far shipping has got. */
-export interface ShipFacts {
-  /** Whether events are to be shipped from here. */
-  readonly isSetUp: boolean;
-  readonly running: boolean;
-  readonly state: string;
-  readonly error: string | null;
-  /** Since the oldest event that is not shipped was received. */
-  readonly behind_s: number | null;
-}
+export type ShipFacts = Pick<ShipView, 'isSetUp' | 'running' | 'state' | 'error' | 'behind_s'>;

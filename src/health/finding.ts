@@ -20,6 +20,11 @@ export interface StatusProblem extends Finding {
   readonly level: 'warn' | 'fail';
 }
 
+/** Tells it from others of its code, for as long as it lasts: the camera that it is about, or nothing. */
+export interface LastingProblem extends StatusProblem {
+  readonly about: string;
+}
+
 export function ok(message: string): Finding {
   return { level: 'ok', message, advice: '' };
 }

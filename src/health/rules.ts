@@ -1,6 +1,10 @@
-import { bytesFor, counted, span } from '../base/units.ts';
+import { bytesFor, counted, isoTime, span } from '../base/units.ts';
+import { shellWord } from '../base/visibleText.ts';
+import type { WaitingEvents } from '../store/rejections/refusedBody.ts';
+import type { HandshakeFailure, HandshakeReport } from '../telemetry/handshakeBook.ts';
+import type { QuietVenue } from '../telemetry/sourceTable.ts';
 import type { RoomFacts } from './facts.ts';
-import { type Finding, fail, type StatusProblem, warn } from './finding.ts';
+import { type Finding, fail, type LastingProblem, type StatusProblem, warn } from './finding.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
 interface Camera {
@@ -16,8 +20,20 @@ interface Disk {
   readonly room: RoomFacts | undefined;
 }
 
-const nameOf = ({ source, court_id }: Camera) => `${source} on ${court_id}`;
+const nameOf = ({ source, court_id }: Pick<Camera, 'source' | 'court_id'>) => `${source} on ${court_id}`;
+const lookAt = ({ client }: Camera) =>
+  `Look at its power and its cable${client === null ? '' : `; is it there? "ping ${client}"`}.`;
 const REPLACE = 'Replace it, and reload courtd: "sudo systemctl reload courtd".';
+
+const TRUST =
+  'Have it trust the certificate, by the name or address that it connects to, and look at its clock. "sudo courtd check" looks at ours.';
+const HANDSHAKES: Record<HandshakeFailure, readonly [what: string, advice: string]> = {
+  plain_http: ['speaks plain HTTP', 'This box speaks TLS: give it the same address with "https://".'],
+  old_tls: ['speaks a version of TLS that is too old', 'TLS 1.2 or 1.3 is needed: look for newer firmware.'],
+  certificate: ['refuses the certificate of this box', TRUST],
+  disconnected: ['goes away in the middle of the TLS handshake: it may not trust the certificate', TRUST],
+  other: ['fails in the TLS handshake', '"journalctl -u courtd" has the reason: tell its vendor.'],
+};
 
 /**
  * What can be wrong with a box, by code: the level, a sentence, and what to do, for `status`, `check`, `support` and the log.
@@ -45,10 +61,40 @@ export const RULES = {
       'There is no token: every request is refused.',
       'Make one with "sudo courtd token rotate", and give it to every camera.',
     ),
-  source_silent: (camera: Camera, quietS: number) =>
+  source_silent: (camera: Camera, quietS: number, isMissing: boolean) =>
     warn(
-      `${nameOf(camera)}: silent for ${span(quietS)} while its court plays.`,
-      `Look at its power and its cable${camera.client === null ? '' : `; is it there? "ping ${camera.client}"`}.`,
+      `${nameOf(camera)}: silent for ${span(quietS)}${isMissing ? ': neither events nor signs of life' : ' while its court plays'}.`,
+      lookAt(camera),
+    ),
+  source_overdue: (camera: Camera, quietS: number) =>
+    warn(
+      `${nameOf(camera)}: not heard for ${span(quietS)}, which is longer than it rests.`,
+      `${lookAt(camera)} Where it was taken away, courtd forgets it after 30 days.`,
+    ),
+  quiet: ({ for_s, sources }: QuietVenue) =>
+    warn(
+      `Nothing has come from any camera for ${span(for_s)}: all ${sources} stopped at once.`,
+      'Look at the switch, its power and its cable to this box. Where play has just ended, all is well.',
+    ),
+  conflicts: (camera: Camera, other: Pick<Camera, 'source' | 'court_id'> | null, events: number) =>
+    other === null
+      ? warn(
+          `${nameOf(camera)} sent ${counted(events, 'event')} again with other content: the first version stays.`,
+          'Tell its vendor: a correction has a higher revision. "courtd conflicts" shows both versions.',
+        )
+      : warn(
+          `${nameOf(camera)} and ${nameOf(other)} use the same event_ids: ${counted(events, 'event')} of the former ${events === 1 ? 'is' : 'are'} not stored.`,
+          'Tell their vendor: an event_id is unique in its session, over all cameras. "courtd conflicts" shows both events.',
+        ),
+  new_source: (camera: Camera, isCourt: boolean, like: string | undefined) =>
+    warn(
+      `${nameOf(camera)}: ${isCourt ? 'this court' : 'this source'} is new, after a week of the same ones.${like === undefined ? '' : ` Is it ${like}, misspelt?`}`,
+      'Where it was added, all is well: this is over after a day. Else correct its settings: its events are stored under that name.',
+    ),
+  old_token: (id: number, endsInS: number, users: string) =>
+    warn(
+      `Token ${id} ends in ${span(endsInS)}, and is still used by ${users}.`,
+      'Give them the token of the venue: from then on they are refused.',
     ),
   token_refused: (from: string, times: string) =>
     warn(
@@ -60,6 +106,16 @@ export const RULES = {
     (isOurs ? fail : warn)(
       `${from}: ${times}. ${error}`.trimEnd(),
       `${advice} Each request: "courtd rejections".`,
+    ),
+  tls_handshakes: (from: string, { reason, times, last_minute, ago_s }: HandshakeReport) => {
+    const [what, advice] = HANDSHAKES[reason];
+    const often = `${times === 1 ? 'once' : `${times} times`}, last ${span(ago_s)} ago`;
+    return warn(`${from} ${what}, ${last_minute > 1 ? `${last_minute} times a minute` : often}.`, advice);
+  },
+  refused_waiting: ({ sender, events, sinceMs }: WaitingEvents) =>
+    warn(
+      `${sender}: ${events === 1 ? '1 refused event waits' : `${events} refused events wait`} to be mended, since ${isoTime(sinceMs)}.`,
+      `"sudo courtd rejections export --source ${shellWord(sender)} -o refused.ndjson" writes them with their faults; when they are mended, "sudo courtd import refused.ndjson" stores them.`,
     ),
   clock_off: (camera: Camera, offS: number, mayBeTheBox: string) =>
     warn(
@@ -135,9 +191,25 @@ export const RULES = {
 export function problem<Code extends keyof typeof RULES>(
   code: Code,
   ...facts: Parameters<(typeof RULES)[Code]>
-): StatusProblem {
+): LastingProblem {
   const tell = RULES[code] as (...facts: unknown[]) => Finding;
-  return { code, ...(tell(...facts) as Omit<StatusProblem, 'code'>) };
+  return { code, about: aboutOf(code, facts), ...(tell(...facts) as Omit<StatusProblem, 'code'>) };
+}
+
+/** Their first fact says whom they are about. */
+const ABOUT_A_TEXT: readonly (keyof typeof RULES)[] = [
+  'token_refused',
+  'refused',
+  'tls_handshakes',
+  'old_token',
+];
+
+/** Numbers in the sentence change while it lasts. */
+function aboutOf(code: keyof typeof RULES, [first]: readonly unknown[]): string {
+  if (ABOUT_A_TEXT.includes(code)) return `${first}`;
+  if (typeof first !== 'object' || first === null) return '';
+  if ('court_id' in first) return nameOf(first as Camera);
+  return 'sender' in first ? `${first.sender}` : '';
 }
 
 export function isSoon(days: number | null): days is number {

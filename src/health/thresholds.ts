@@ -30,8 +30,14 @@ export const THRESHOLDS = {
   ship_behind_s: 6 * HOUR_S,
   /** The same while no shipper runs, which does not mend itself: a restart takes less. */
   ship_stopped_s: 300,
-  /** Seconds: a camera without a valid token tries every half minute. One that was served since, and has not tried for so long, has its token. */
-  token_s: 600,
+  /** Seconds for which a refusal is said: a vendor's test, or a camera that has been mended, is none that lasts. */
+  refused_s: HOUR_S,
+  /** Handshakes that a client of one address gave up without a reason, and none succeeded since: fewer may be a line that broke. */
+  handshakes_given_up: 3,
   /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
   rate_limited: 100,
+  /** Seconds that a source is said to be new, and for how long no other one was before it: a venue that is being set up is all new. */
+  new_source: { told_s: DAY_S, after_s: 7 * DAY_S },
+  /** Seconds until an old token ends, from which it is said who still uses it: a day to give those cameras the new one. */
+  old_token_s: DAY_S,
 } as const;

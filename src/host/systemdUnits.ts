@@ -35,6 +35,11 @@ function propertiesOf(text: string): UnitProperties {
   return properties;
 }
 
+/** @param result of a nightly service: one that was skipped, because it is not asked for, has not failed. */
+export function hasFailed(result: string): boolean {
+  return !['success', 'exec-condition'].includes(result);
+}
+
 /** @returns the variables of an EnvironmentFile=, as systemd.exec(5) reads it: the last one of a name counts. */
 export function readVariables(text: string): Record<string, string> {
   const variables: Record<string, string> = {};

@@ -10,8 +10,8 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-/** The contents of the two files, verified to be usable. */
-interface KeyPair {
+/** A certificate chain and its private key, in PEM, verified to be usable. */
+export interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
 }

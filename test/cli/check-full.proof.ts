@@ -2,7 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { CHECKS } from '../../src/cli/checks/allChecks.ts';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { CHECKS } from '../../src/health/checks/allChecks.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
 import { checkConsistency } from '../../src/store/inspection/consistency.ts';
 import { inspect } from '../../src/store/inspection/inspect.ts';
@@ -41,7 +42,7 @@ function damage(t: Test, sql: string): string {
   return data;
 }
 
-const consistencyOf = (data: string) => checkConsistency(data, () => {});
+const consistencyOf = (data: string) => checkConsistency(new DataDirectory(data), () => {});
 
 t.test('--full: a database as it should be, and each way in which it may not be', async (t) => {
   const whole = flushed(t);
@@ -175,7 +176,7 @@ t.test(
 t.test('where it keeps the daemon from cutting its log off, the reading is called off', async (t) => {
   const data = flushed(t);
   const log = path.join(data, 'courtd.db-wal');
-  const reading = inspect('integrity', data);
+  const reading = inspect('integrity', new DataDirectory(data));
   // As if a daemon wrote as much: frames that are not valid are none.
   fs.writeFileSync(log, '');
   fs.truncateSync(log, 65 * 1024 ** 2);

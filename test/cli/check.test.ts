@@ -3,10 +3,11 @@ import path from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
-import { CHECKS } from '../../src/cli/checks/allChecks.ts';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon } from '../../src/control/controlClient.ts';
-import type { DaemonStatus } from '../../src/control/daemonStatus.ts';
 import { REJECTIONS_PATH } from '../../src/control/rejectionRoutes.ts';
+import { CHECKS } from '../../src/health/checks/allChecks.ts';
+import type { DaemonStatus } from '../../src/health/daemonStatus.ts';
 import {
   BIN,
   type CommandResult,
@@ -163,13 +164,12 @@ t.test('what is wrong with a box is found all at once, each with what to do', as
   system.boot(data, 1, { COURTD_VENU: 'v', COURTD_BACKUP_DIR: '/none', COURTD_MIN_FREE: '900000000GiB' });
   system.change('courtd-prune.timer', { ActiveState: 'failed' });
   system.program('timedatectl', 'echo NTPSynchronized=no');
-  system.program(
-    'journalctl',
-    'echo \'{"level":"fatal","time":"2026-03-14T15:09:26.535Z","msg":"it failed"}\'',
-  );
+  const fatal = { level: 'fatal', time: '2026-03-14T15:09:26.535Z', msg: 'it failed' };
+  const entry = { __REALTIME_TIMESTAMP: '1773500966535000', MESSAGE: JSON.stringify(fatal) };
+  system.program('journalctl', `printf '%s\\n' '${JSON.stringify(entry)}'`);
   t.match(await courtd(['token', 'revoke', '1', '--data', data]), { status: 0 });
   t.match(await check(t, system, data), {
-    configuration: { level: 'warn', message: 'COURTD_VENU ', advice: 'COURTD_VENUE' },
+    configuration: { level: 'warn', message: 'COURTD_VENU ', advice: 'correct COURTD_VENU;' },
     permissions: { level: 'warn', message: file, advice: 'chmod' },
     disk: { level: 'warn', message: 'COURTD_MIN_FREE', advice: 'something else fills the disk' },
     database: { level: 'ok' },
@@ -185,6 +185,11 @@ t.test('what is wrong with a box is found all at once, each with what to do', as
     backup: { level: 'fail', message: 'no directory /none', advice: 'Mount its disk' },
     log: { level: 'fail', message: 'it failed', advice: 'journalctl -u courtd' },
   });
+  t.match(await system.courtd(['check', '--acknowledge', '--data', data]), {
+    status: 1,
+    stdout: 'log: From now on this is not told again: 1 fatal line',
+  });
+  t.match(await check(t, system, data), { log: { level: 'ok', message: 'No new error' } });
 });
 
 t.test(
@@ -220,8 +225,8 @@ t.test('the running daemon says where it listens, and does not count the look at
   const { stdout } = await patiently(() => courtd(['check', '--json', '--data', daemon.data]));
   const port = (JSON.parse(stdout) as Result[]).find(({ name }) => name === 'port');
   t.match(port, { level: 'ok', message: `127.0.0.1:${daemon.port} answers` });
-  t.strictSame(await askDaemon(daemon.data, REJECTIONS_PATH), []);
-  const status = await askDaemon<DaemonStatus>(daemon.data, '/v1/status');
+  t.strictSame(await askDaemon(new DataDirectory(daemon.data), REJECTIONS_PATH), []);
+  const status = await askDaemon<DaemonStatus>(new DataDirectory(daemon.data), '/v1/status');
   t.match(status, { refusals: [], rates: { refused_last_minute: 0 } });
   // The event may have been sent more than a minute ago.
   const { series } = parseMetrics((await daemon.command('metrics')).stdout);

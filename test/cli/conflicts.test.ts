@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
-import { sideBySide } from '../../src/cli/conflicts/sideBySide.ts';
+import { sideBySide } from '../../src/cli/terminal/sideBySide.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';

@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
@@ -18,7 +17,7 @@ const DAY = ['export', '--day', '2026-03-14', '--format', 'ndjson'];
 /** A box of twenty events of session-1, the third of which is changed. */
 function damagedBox(t: Test, sql: string): StoppedBox {
   const box = stoppedBox(t);
-  const db = new Database(databaseFile(box.data));
+  const db = new Database(path.join(box.data, 'courtd.db'));
   db.exec(sql);
   db.close();
   return box;
@@ -27,6 +26,8 @@ function damagedBox(t: Test, sql: string): StoppedBox {
 const CHANGES: readonly (readonly [what: string, sql: string])[] = [
   ['a value', 'UPDATE event SET confidence = 0.5 WHERE seq = 3'],
   ['a text that is JSON still', "UPDATE event SET payload = replace(payload, '12.5', '12.6') WHERE seq = 3"],
+  ['a text that is no JSON any more', "UPDATE event SET payload = replace(payload, ',', '!') WHERE seq = 3"],
+  ['unknown fields that are no object', "UPDATE event SET extra = '[]' WHERE seq = 3"],
   ['its place in the order', 'UPDATE event SET eot_ns = eot_ns + 1 WHERE seq = 3'],
   ['the time of receipt', 'UPDATE event SET received_ms = received_ms - 1 WHERE seq = 3'],
   ['a revision that is NULL', 'UPDATE event SET revision = NULL WHERE seq = 3'],
@@ -64,7 +65,7 @@ for (const [what, sql] of CHANGES) {
 
 t.test('event show names a damaged revision', async (t) => {
   const { data, command } = damagedBox(t, 'UPDATE event SET confidence = 0.5 WHERE seq = 3');
-  const db = new Database(databaseFile(data), { readonly: true });
+  const db = new Database(path.join(data, 'courtd.db'), { readonly: true });
   const id = db.prepare<[], string>('SELECT event_id FROM event WHERE seq = 3').pluck().get()!;
   db.close();
   t.match(await command('event', 'show', 'session-1', id), { status: 1, stderr: `left out: event "${id}"` });
@@ -89,7 +90,7 @@ t.test('rows that are gone, and counts that are wrong: the export says how many'
 
 t.test('a page that leads to some events twice, and to others never: the export says how many', async (t) => {
   const box = stoppedBox(t, 400);
-  const file = databaseFile(box.data);
+  const file = path.join(box.data, 'courtd.db');
   const db = new Database(file, { readonly: true });
   const root = db
     .prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = 'event'")
@@ -112,7 +113,7 @@ t.test('what a prune has deleted is not missed', async (t) => {
     t,
     'DELETE FROM event WHERE seq IN (3, 4); UPDATE session SET events = 18; UPDATE pruned SET up_to_seq = 4',
   );
-  t.match(await command('export', 'session-1'), { status: 0, stderr: '' });
+  t.match(await command('export', 'session-1'), { status: 0, stderr: /^18 events written; as_of [^\n]+\n$/ });
 });
 
 t.test(
@@ -130,8 +131,11 @@ t.test(
       .all();
     db.close();
     const page = pages[Math.floor(pages.length / 2)]!;
-    const file = fs.readFileSync(databaseFile(folder));
-    fs.writeFileSync(databaseFile(folder), file.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES));
+    const file = fs.readFileSync(path.join(folder, 'courtd.db'));
+    fs.writeFileSync(
+      path.join(folder, 'courtd.db'),
+      file.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES),
+    );
     const day = path.join(temporaryFolder(t), 'day/');
     const { status, stderr } = await commandInProcess([...DAY, '-o', day, '--data', folder], { TZ: 'UTC' });
     t.equal(status, 1);
@@ -151,7 +155,7 @@ t.test('a session that cannot be read at all is named, and the others are writte
   db.pragma('writable_schema = ON');
   db.exec("UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'session'");
   db.close();
-  const other = new Database(databaseFile(folder));
+  const other = new Database(path.join(folder, 'courtd.db'));
   other.exec("UPDATE session SET name = x'ff' WHERE name = 'b'");
   other.close();
   const day = path.join(temporaryFolder(t), 'day/');
@@ -180,11 +184,11 @@ t.test('a seq that has become that of another event: the export says that one ca
   const sent = Array.from({ length: 900 }, (_, i) => event({ event_id: `event-${i + 1}.` }));
   new Committer(db).append(...court(...sent));
   db.close();
-  const bytes = fs.readFileSync(databaseFile(data));
+  const bytes = fs.readFileSync(path.join(data, 'courtd.db'));
   // The varint of 887 before its row, and one of its bits: 375.
   const at = bytes.lastIndexOf(Buffer.of(0x86, 0x77), bytes.indexOf('event-887.'));
   bytes[at] = 0x82;
-  fs.writeFileSync(databaseFile(data), bytes);
+  fs.writeFileSync(path.join(data, 'courtd.db'), bytes);
   const { status, stdout, stderr } = await commandInProcess([
     'export',
     'session-1',

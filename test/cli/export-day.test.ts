@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { fileNames } from '../../src/cli/export/exportDay.ts';
+import { fileNames } from '../../src/session/export/fileNames.ts';
 import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -48,7 +48,9 @@ t.test(
     t.equal(said.length, 5);
     t.match(
       said.slice(0, 4),
-      said.slice(0, 4).map(() => /^\d events? written to .*\/day\/[^/]+\.csv\.$/),
+      said
+        .slice(0, 4)
+        .map(() => /^\d events? written to .*\/day\/[^/]+\.csv; as_of seq \d+, [-\d]+T[:.\d]+Z\.$/),
     );
     t.equal(said[4], `4 sessions of 2026-03-14 with 8 events written to ${place}.`);
 

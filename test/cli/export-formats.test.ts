@@ -1,18 +1,18 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { crc32, zstdDecompressSync } from 'node:zlib';
-import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
+import { crc32 } from 'node:zlib';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { REVISION_MAX } from '../../src/base/limits.ts';
 import { exportSession } from '../../src/cli/export/exportSession.ts';
 import { payloadColumns } from '../../src/protocol/payload.ts';
 import { COLUMNS, DICTIONARY, dictionaryEntries } from '../../src/session/export/columns.ts';
-import { ScratchFile } from '../../src/session/export/scratchFile.ts';
 import { SessionTotals } from '../../src/session/export/sessionTotals.ts';
 import { CELL_CHARS, STYLES } from '../../src/session/export/xlsxSheet.ts';
 import { writeArchive, ZipEntry } from '../../src/session/export/zipArchive.ts';
 import { type Cleanup, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
+import { askDuckDb } from '../harness/duckdb.ts';
 import { event } from '../harness/events.ts';
 import { reader } from '../harness/readEvents.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -79,9 +79,15 @@ db.close();
 async function exported(t: Cleanup, format: 'xlsx' | 'parquet'): Promise<Buffer> {
   const folder = temporaryFolder(t);
   const output = path.join(folder, 'out');
-  await exportSession(SESSION, { data, format, output });
+  await exportSession(SESSION, { data: new DataDirectory(data), format, output });
   if (fs.readdirSync(folder).length !== 1) throw new Error('something was left');
   return fs.readFileSync(output);
+}
+
+function parquetMetadata(file: string) {
+  return askDuckDb(
+    `SELECT decode(key) AS name, decode(value) AS text FROM parquet_kv_metadata('${file}') ORDER BY name DESC`,
+  );
 }
 
 t.test('a workbook has its sheets, each with a header that stays in view', async (t) => {
@@ -104,6 +110,11 @@ t.test(
     t.strictSame(
       rows.map(({ event_id }) => event_id),
       [...ODD, 'corrected'],
+    );
+    t.strictSame(
+      rows.flatMap(({ revision, event_id }) => (revision === 0 ? [event_id] : [])),
+      ODD,
+      'what was corrected is not preliminary',
     );
     const [first] = rows;
     t.strictSame(first, {
@@ -134,8 +145,8 @@ t.test('a workbook is told by the rows that it has: positions and identities hav
   const sheets = sheetsOf(unzip(fs.readFileSync(output)));
   const rows = ['Bounces', 'Hits', 'Speeds'].flatMap((title) => objectsOf(sheets.get(title) ?? ''));
   const told = `${sent.length - 1} events read; ${rows.length} rows of Bounces, Hits, Speeds written to`;
-  t.match(written, { status: 0, stderr: `${told} ${output}.\n` });
-  t.match(day.stderr, `${told} ${folder}match-17.xlsx.\n`);
+  t.match(written, { status: 0, stderr: `${told} ${output}; as_of seq ` });
+  t.match(day.stderr, `${told} ${folder}match-17.xlsx; as_of seq `);
   t.match(day.stderr, `1 session of 2026-03-14 with ${sent.length - 1} events read, written to ${folder}.\n`);
 });
 
@@ -186,7 +197,12 @@ t.test('Summary counts current revisions, and Players counts what names a player
   ];
   const bounces = ODD.length + 1;
   t.strictSame(labels.map(value), [SESSION, bounces + 6, bounces, 1, 2, 2, 1]);
-  t.strictSame(['Bounces in', 'Bounces out', 'Highest speed, km/h'].map(value), [ODD.length, 1, 214.5]);
+  t.strictSame(['Bounces in', 'Bounces out', 'Bounces preliminary', 'Highest speed, km/h'].map(value), [
+    ODD.length,
+    1,
+    ODD.length,
+    214.5,
+  ]);
   const players = objectsOf(sheets.get('Players') ?? '');
   t.strictSame(
     players.map(({ player_id, hits, positions, identities }) => [player_id, hits, positions, identities]),
@@ -220,45 +236,32 @@ t.test(
 );
 
 t.test('Parquet has every revision, under the names of the CSV, typed', async (t) => {
-  const bytes = await exported(t, 'parquet');
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
-  const metadata = await parquetMetadataAsync(file);
-  const columns = parquetSchema(metadata).children.map(({ element }) => element);
+  const file = path.join(temporaryFolder(t), 'out.parquet');
+  fs.writeFileSync(file, await exported(t, 'parquet'));
+  const [, ...columns] = await askDuckDb(`FROM parquet_schema('${file}')`);
   t.strictSame(
     columns.map(({ name }) => name),
     DICTIONARY.map(({ name }) => name),
   );
-  const time = { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'NANOS' } };
-  const of = (name: string) => columns.find((column) => column.name === name);
-  t.match([of('eot'), of('received_at')], [time, time]);
-  const doubles = columns.filter(({ type }) => type === 'DOUBLE').map(({ name }) => name);
-  t.strictSame(doubles, ['confidence', 'x_ft', 'y_ft', 'kmh']);
-  t.strictSame(
-    [
-      ...new Set(
-        metadata.row_groups.flatMap(({ columns }) => columns.map(({ meta_data }) => meta_data?.codec)),
-      ),
-    ],
-    ['ZSTD'],
-  );
-  // As they are in the file: a Date has milliseconds only.
-  const parsers = { timestampFromNanoseconds: (ns: bigint) => ns };
-  const compressors = { ZSTD: (input: Uint8Array) => zstdDecompressSync(input) };
-  const rows = await parquetReadObjects({ file, compressors, parsers });
+  const typed = (is: RegExp) => columns.filter((column) => is.test(`${column.type} ${column.logical_type}`));
+  const names = (is: RegExp) => typed(is).map(({ name }) => name);
+  t.strictSame(names(/^INT64 TimestampType\(isAdjustedToUTC=1, .*NANOS=N/), ['eot', 'received_at']);
+  t.strictSame(names(/^DOUBLE/), ['confidence', 'x_ft', 'y_ft', 'kmh']);
+  t.strictSame(await askDuckDb(`SELECT DISTINCT compression AS is FROM parquet_metadata('${file}')`), [
+    { is: 'ZSTD' },
+  ]);
+  const rows = await askDuckDb(`SELECT *, epoch_ns(eot) AS ns FROM '${file}'`);
   t.equal(rows.length, sent.length);
-  const [first, second] = rows.filter(({ event_id }) => event_id === 'corrected');
-  t.strictSame(
-    [first, second].map((row) => [row?.revision, row?.current, row?.is_in, row?.eot]),
-    [
-      [0n, false, true, 1_773_501_000_123_456_789n],
-      [1n, true, false, 1_773_501_000_123_456_789n],
-    ],
-  );
-  t.equal(rows.find(({ event_id }) => event_id === 'old')?.revision, BigInt(REVISION_MAX));
-  const fast = rows.find(({ event_id }) => event_id === 'fast');
-  t.match(fast, { kmh: 214.5, payload: '{"kmh":214.5}', extra: '{"lens":"wide"}', x_ft: undefined });
-  t.equal(rows.find(({ event_id }) => event_id === '0042')?.eot_text, '2026-03-14T16:09:10+01:00');
-  t.equal(typeof fast?.received_at, 'bigint');
+  const corrected = rows.filter(({ event_id }) => event_id === 'corrected');
+  // DuckDB has a time in UTC in microseconds; the rest is in eot_text.
+  const ns = '1773501000123456000';
+  t.match(corrected, [
+    { revision: '0', current: false, is_in: true, ns, eot_text: '20260314t151000,123456789-0000' },
+    { revision: '1', current: true, is_in: false, ns },
+  ]);
+  const of = (id: string) => rows.find(({ event_id }) => event_id === id);
+  t.match(of('old'), { revision: String(REVISION_MAX), eot_text: '1850-01-01T12:00:00Z' });
+  t.match(of('fast'), { kmh: 214.5, payload: '{"kmh":214.5}', extra: '{"lens":"wide"}', x_ft: null });
 });
 
 t.test("the data dictionary is one: --describe, the workbook, Parquet, and the vendor's guide", async (t) => {
@@ -296,17 +299,49 @@ t.test("the data dictionary is one: --describe, the workbook, Parquet, and the v
     DICTIONARY.map(({ name, unit, from, meaning }) => [name, unit ?? '', from, meaning]),
   );
 
-  const bytes = await exported(t, 'parquet');
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
-  const { key_value_metadata: notes } = await parquetMetadataAsync(file);
-  const columns = notes?.find(({ key }) => key === 'courtd.columns')?.value ?? '';
-  t.strictSame(JSON.parse(columns), printed);
+  const file = path.join(temporaryFolder(t), 'out.parquet');
+  fs.writeFileSync(file, await exported(t, 'parquet'));
+  const [note] = await parquetMetadata(file);
+  t.strictSame(JSON.parse(String(note?.text)), printed);
 });
 
+t.test(
+  'as_of: a workbook, Parquet and standard error say up to which seq of the box, and when',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const before = Date.now();
+    const made: string[] = [];
+    for (const format of ['xlsx', 'parquet', 'csv', 'ndjson']) {
+      const file = path.join(folder, `out.${format}`);
+      const { stderr } = await courtd(['export', SESSION, '--data', data, '--format', format, '-o', file]);
+      const [, seq, time] = /^[^\n]+; as_of seq (\d+), (\S+Z)\.\n$/.exec(stderr) ?? [];
+      t.equal(Number(seq), sent.length, stderr);
+      made.push(time!);
+    }
+    const times = made.map((time) => Date.parse(time));
+    t.ok(
+      times.every((ms) => ms >= before && ms <= Date.now()),
+      `${made}`,
+    );
+    const archive = unzip(fs.readFileSync(path.join(folder, 'out.xlsx')));
+    const rows = rowsOf(sheetsOf(archive).get('Summary') ?? '');
+    const [time, seq] = ['as_of', 'as_of seq'].map(
+      (label) => rows.find(([name]) => name?.value === label)?.[1],
+    );
+    t.equal(seq?.value, sent.length);
+    t.equal(time?.style, STYLES.time);
+    const [, asOf] = await parquetMetadata(path.join(folder, 'out.parquet'));
+    t.match(asOf, { name: 'courtd.as_of' });
+    t.strictSame(JSON.parse(String(asOf?.text)), { seq: sent.length, made_at: made[1] });
+    const text = fs.readFileSync(path.join(folder, 'out.ndjson'), 'utf8');
+    t.notMatch(text, /as_of/, 'the events alone');
+    const piped = await courtd(['export', SESSION, '--data', data]);
+    t.match(piped.stderr, /^\d+ events written; as_of seq \d+, \S+Z\.\n$/, 'where it is no terminal, too');
+  },
+);
+
 t.test('an archive holds entries that grew side by side, each of many blocks', async (t) => {
-  const scratch = new ScratchFile(temporaryFolder(t));
-  t.teardown(() => scratch.close());
-  const entries = ['a.xml', 'b.xml', 'empty.xml'].map((name) => new ZipEntry(name, scratch));
+  const entries = ['a.xml', 'b.xml', 'empty.xml'].map((name) => new ZipEntry(name));
   const texts = ['', '', ''];
   for (let i = 0; i < 30_000; i++) {
     for (const [at, more] of [`${i} é🎾 `.repeat(3), String(i * i)].entries()) {
@@ -316,7 +351,7 @@ t.test('an archive holds entries that grew side by side, each of many blocks', a
   }
   const written: Uint8Array[] = [];
   const write = async (data: string | Uint8Array) => void written.push(Buffer.from(data));
-  await writeArchive(entries, { write, commit: () => {}, scratchFolder: '' });
+  await writeArchive(entries, { write, commit: () => {} });
   const archive = Buffer.concat(written);
   t.strictSame(
     [...unzip(archive)],

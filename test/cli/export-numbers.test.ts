@@ -4,8 +4,8 @@ import type { ZipEntry } from '../../src/session/export/zipArchive.ts';
 
 t.test('a number that no spreadsheet holds is a text', (t) => {
   const texts: string[] = [];
-  const entry = { bytes: 0, write: (text: string) => texts.push(text) } as unknown as ZipEntry;
-  new Sheet(entry, []).row([1.5, -9e307, 1.7e308, -1e308, 5e-324]);
+  const entry = { isFull: false, write: (text: string) => texts.push(text) } as unknown as ZipEntry;
+  new Sheet('Speeds', entry, []).row([1.5, -9e307, 1.7e308, -1e308, 5e-324]);
   const written = texts.join('');
   t.match(written, '<c r="A2"><v>1.5</v></c><c r="B2"><v>-9e+307</v></c>');
   t.match(written, /<c r="C2" s="3" t="inlineStr"><is><t [^>]*>1\.7e\+308<.*<c r="D2" [^>]*t="inlineStr"/);

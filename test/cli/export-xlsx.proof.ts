@@ -72,8 +72,8 @@ t.test('LibreOffice shows what is stored: ids as they are, times in UTC, numbers
   const output = path.join(folder, 'out.xlsx');
   const { status, stderr } = await daemon.command('export', 'session-1', '--format', 'xlsx', '-o', output);
   const rows = 2 * ODD.length + 1;
-  const told = `${sent.length - 1} events read; ${rows} rows of Bounces, Hits, Speeds written to ${output}.\n`;
-  t.strictSame([status, stderr], [0, told]);
+  const told = `${sent.length - 1} events read; ${rows} rows of Bounces, Hits, Speeds written to ${output}; as_of seq `;
+  t.match({ status, stderr }, { status: 0, stderr: told });
   const profile = `-env:UserInstallation=file://${folder}/profile`;
   const args = [profile, '--headless', '--convert-to', EVERY_SHEET, '--outdir', folder, output];
   const converted = await run('soffice', args, { env: { ...process.env, HOME: folder } });
@@ -152,36 +152,44 @@ t.test('a disk without room for it is told, and left as it was', { skip: without
   }
 });
 
-t.test('what does not fit into a sheet goes on in another, and memory does not grow with it', async (t) => {
-  const bounce = (seq: number): ReadEvent => ({
-    ...{ seq, sessionId: 'long', eventId: `event-${seq}`, revision: 0, eot: '2026-03-14T15:09:26Z' },
-    ...{ eotMs: 1_773_500_966_000, origin: 1, type: 'BALL_BOUNCE', courtId: 'court-1', venueId: 'venue-1' },
-    ...{ confidence: 1, source: 'camera-1', schemaVersion: '1.0', receivedMs: 0, payload: '{}', extra: null },
-    current: true,
-  });
-  const file = path.join(temporaryFolder(t), 'long.xlsx');
-  const sink = fileSink(file);
-  const writer = new XlsxWriter(sink, 'long');
-  await writer.write([bounce(1)]);
-  const before = usedMib();
-  const fits = SHEET_ROWS - 1;
-  const last = fits + 10;
-  for (let from = 2; from <= last; from += 500) {
-    const count = Math.min(500, last + 1 - from);
-    await writer.write(Array.from({ length: count }, (_, i) => bounce(from + i)));
-  }
-  const grown = usedMib() - before;
-  // The rows are 250 MiB of XML. What has been freed is not always noted at once.
-  t.ok(grown < 64, `${grown.toFixed(1)} MiB`);
-  await writer.end();
-  sink.commit();
-  const sheets = sheetsOf(unzip(fs.readFileSync(file)));
-  t.strictSame([...sheets.keys()], ['Summary', 'Bounces', 'Bounces 2', 'Hits', 'Speeds', 'Players']);
-  const lastRow = (title: string) => {
-    const xml = sheets.get(title) ?? '';
-    return /^<row r="(\d+)">.*>(event-\d+)</.exec(xml.slice(xml.lastIndexOf('<row ')))?.slice(1);
-  };
-  t.strictSame(lastRow('Bounces'), [String(SHEET_ROWS), `event-${fits}`]);
-  t.strictSame(lastRow('Bounces 2'), ['11', `event-${last}`]);
-  t.equal(objectsOf(sheets.get('Bounces 2') ?? '').length, 10);
-});
+t.test(
+  'a full sheet takes a bounded part of memory, and one more row is refused with what to do',
+  async (t) => {
+    const bounce = (seq: number): ReadEvent => ({
+      ...{ seq, sessionId: 'long', eventId: `event-${seq}`, revision: 0, eot: '2026-03-14T15:09:26Z' },
+      ...{ eotMs: 1_773_500_966_000, origin: 1, type: 'BALL_BOUNCE', courtId: 'court-1', venueId: 'venue-1' },
+      ...{
+        confidence: 1,
+        source: 'camera-1',
+        schemaVersion: '1.0',
+        receivedMs: 0,
+        payload: '{}',
+        extra: null,
+      },
+      current: true,
+    });
+    const file = path.join(temporaryFolder(t), 'long.xlsx');
+    const sink = fileSink(file);
+    const writer = new XlsxWriter(sink, 'long');
+    await writer.write([bounce(1)]);
+    const before = usedMib();
+    const fits = SHEET_ROWS - 1;
+    for (let from = 2; from <= fits; from += 500) {
+      const count = Math.min(500, fits + 1 - from);
+      await writer.write(Array.from({ length: count }, (_, i) => bounce(from + i)));
+    }
+    const grown = usedMib() - before;
+    // The rows are 250 MiB of XML. What has been freed is not always noted at once.
+    t.ok(grown < 96, `${grown.toFixed(1)} MiB`);
+    const refused =
+      /^The session has more Bounces than a sheet of a workbook takes, .*--from and --to, or write CSV or Parquet/;
+    await t.rejects(writer.write([bounce(fits + 1)]), refused);
+    await writer.end({ seq: 1, ms: 0 });
+    sink.commit();
+    const sheets = sheetsOf(unzip(fs.readFileSync(file)));
+    t.strictSame([...sheets.keys()], ['Summary', 'Bounces', 'Hits', 'Speeds', 'Players']);
+    const xml = sheets.get('Bounces') ?? '';
+    const lastRow = /^<row r="(\d+)">.*>(event-\d+)</.exec(xml.slice(xml.lastIndexOf('<row ')))?.slice(1);
+    t.strictSame(lastRow, [String(SHEET_ROWS), `event-${fits}`]);
+  },
+);

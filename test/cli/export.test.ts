@@ -19,10 +19,13 @@ async function store(...sent: unknown[]): Promise<void> {
   if (response.status !== 202) throw new Error(await response.text());
 }
 
-/** What the command wrote; it must have worked, and said nothing to people, but that nothing matched. */
+/** How much, as of when, and where it is so that nothing matched. */
+const SAID = /^\d+ events? written; as_of seq \d+, [-\d]+T[:.\d]+Z\.\n(No event matched[^\n]*\n)?$/;
+
+/** What the command wrote; it must have worked, and said to people what it has to say. */
 async function exported(session: string, ...options: string[]): Promise<string> {
   const { status, stdout, stderr } = await daemon.command('export', session, ...options);
-  if (status !== 0 || !/^(No event matched[^\n]*\n)?$/.test(stderr)) throw new Error(`${status}: ${stderr}`);
+  if (status !== 0 || !SAID.test(stderr)) throw new Error(`${status}: ${stderr}`);
   return stdout;
 }
 
@@ -234,4 +237,21 @@ t.test('the reader of this test refuses what is not CSV', async (t) => {
     ['', ''],
   ]);
   for (const bad of ['a\n', 'a\r', 'a"b\r\n', '"a"b\r\n', '"a\r\n', 'a']) t.throws(() => readCsv(bad), bad);
+});
+
+t.test('what arrives after an export is what tail shows behind its as_of', async (t) => {
+  const sent = [event({ session_id: 'as-of' }), event({ session_id: 'another' })];
+  await store(...sent);
+  const { stderr } = await daemon.command('export', 'as-of');
+  const seq = /as_of seq (\d+),/.exec(stderr)?.[1] ?? '';
+  const late = event({ session_id: 'as-of', eot: '2001-01-01T00:00:00Z' });
+  await store(late);
+  const { stdout } = await daemon.command('tail', '--json', '--after', seq, '--session', 'as-of');
+  t.strictSame(
+    stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line).event.event_id),
+    [late.event_id],
+  );
 });

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import type { Status } from '../../src/cli/status/statusJson.ts';
+import type { Status } from '../../src/health/status.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon } from '../../src/control/controlClient.ts';
 import type { RejectionReport } from '../../src/control/rejectionRoutes.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -86,7 +87,7 @@ t.test('a daemon that runs no longer shows the rejections that have gone', async
   const box = await boxWithOldRecords(t);
   const again = await Daemon.run(t, box.data, box.token);
   await again.post('nonsense');
-  const shown = () => askDaemon<RejectionReport[]>(again.data, '/v1/rejections?last=50');
+  const shown = () => askDaemon<RejectionReport[]>(new DataDirectory(again.data), '/v1/rejections?last=50');
   const before = (await shown())!;
   t.equal(before.length, 3);
   t.match(await again.command('prune', '--older-than', '90d', '--yes'), { status: 0, stderr: /1 rejection/ });

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
-import { reportOf } from '../../src/cli/report/report.ts';
+import { reportOf } from '../../src/session/report/report.ts';
 import { sessionId } from '../../src/store/read/sessions.ts';
 import { courtd } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -122,7 +122,7 @@ t.test('every figure has a name, and a landing outside the maps is listed where 
   t.match(text, />31\.5<\/td>.*>60\.25<\/td>/);
   const [, lob] = /aria-label="Where lob landed: 1 in, 1 out"([\s\S]*?)<\/svg>/.exec(text)!;
   t.equal(
-    lob!.match(/<circle |translate\(/g)?.length,
+    lob!.match(/<circle |<path /g)?.length,
     1,
     'only the one that is on the map is drawn, and none at its edge',
   );
@@ -220,5 +220,28 @@ t.test(
     });
     t.match(side, { status: 2, stderr: 'Allowed choices are base, net.' });
     t.match(wrong, { status: 2, stderr: 'Allowed choices are pickleball, badminton, tennis, padel, none.' });
+  },
+);
+
+t.test(
+  'the page lists the landings that stayed preliminary, unless no landing was ever revised',
+  async (t) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    const left = event({
+      session_id: 'revised',
+      event_id: 'left',
+      payload: { x_ft: 4.25, y_ft: 7, is_in: false },
+    });
+    const right = event({ session_id: 'revised', event_id: 'right' });
+    const never = event({ session_id: 'never' });
+    committer.append(...court(left, right, { ...right, revision: 1 }, never));
+    const page = (name: string) => reportOf(db, sessionId(db, name), { lines: 'pickleball' });
+    t.match(page('revised'), '1 of 2 landings stayed preliminary');
+    const [, list = ''] = /<h3>Preliminary<\/h3>([\s\S]*?)<\/table>/.exec(page('revised')) ?? [];
+    t.match(list, />4\.25<\/td>.*>out<\/td><td[^>]*>left<\/td>/);
+    t.notMatch(list, 'right');
+    t.match(page('never'), 'Every landing stayed preliminary');
+    t.notMatch(page('never'), '<h3>Preliminary');
   },
 );

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import type { Status } from '../../src/cli/status/statusJson.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
+import type { Status } from '../../src/health/status.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';

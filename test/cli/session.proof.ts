@@ -1,4 +1,5 @@
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 
@@ -6,7 +7,7 @@ t.test('two hundred thousand sessions are listed, for people and for programs', 
   const count = 200_000;
   const data = temporaryFolder(t);
   await courtd(['token', 'rotate', '--data', data]);
-  const db = openDatabase(data);
+  const db = openDatabase(new DataDirectory(data));
   db.pragma('synchronous = OFF');
   db.exec(`
     INSERT INTO origin VALUES (1, 'venue-1', 'court-1', 'camera-1', 'BALL_HIT', '1.0');

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { visible } from '../../src/base/visibleText.ts';
-import { CHECKS } from '../../src/cli/checks/allChecks.ts';
+import { CHECKS } from '../../src/health/checks/allChecks.ts';
 import { BIN, type CommandResult, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
@@ -80,7 +80,7 @@ t.test("the daemon's log has none of it either, and is the same JSON", async (t)
 });
 
 t.test('on a terminal an export says how many events it wrote', async (t) => {
-  t.match((await onTerminal('export', NAME)).stdout, /1 event written\.\r?\n$/);
+  t.match((await onTerminal('export', NAME)).stdout, /1 event written; as_of seq \d+, \S+Z\.\r?\n$/);
 });
 
 const NARROW = `import fcntl, os, pty, struct, sys, termios

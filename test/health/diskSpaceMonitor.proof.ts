@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { DiskSpaceMonitor } from '../../src/health/diskSpaceMonitor.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
@@ -25,7 +26,7 @@ t.test(
   async (t) => {
     const disk = await SmallDisk.mount(t, 4);
     const { logger, told } = makeLogger();
-    const watch = new DiskSpaceMonitor(disk.folder, FLOOR_BYTES, logger);
+    const watch = new DiskSpaceMonitor(new DataDirectory(disk.folder), FLOOR_BYTES, logger);
     t.teardown(() => watch.stop());
     const at = async (freeBytes: number) => {
       disk.fill(freeBytes);
@@ -50,7 +51,7 @@ t.test(
 
 t.test('a directory that is gone is no end of the daemon', async (t) => {
   const { logger, told } = makeLogger();
-  const watch = new DiskSpaceMonitor('/no/such/directory', FLOOR_BYTES, logger);
+  const watch = new DiskSpaceMonitor(new DataDirectory('/no/such/directory'), FLOOR_BYTES, logger);
   t.teardown(() => watch.stop());
   await watch.check();
   t.strictSame(told, ['cannot read how much space is free on the disk']);

@@ -1,13 +1,15 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { isQuiet, quietHoursOf } from '../../src/base/quietHours.ts';
 import type { BoxFacts } from '../../src/health/facts.ts';
 import type { StatusProblem } from '../../src/health/finding.ts';
 import { findProblems } from '../../src/health/problems.ts';
 import { RULES, roomAdvice } from '../../src/health/rules.ts';
 import { THRESHOLDS } from '../../src/health/thresholds.ts';
+import type { HandshakeReport } from '../../src/telemetry/handshakeBook.ts';
 import type { RefusalReport } from '../../src/telemetry/refusalBook.ts';
-import type { SourceReport } from '../../src/telemetry/sourceTable.ts';
+import type { SourceReport } from '../../src/telemetry/source.ts';
 import { ROOT, tableBelow } from '../harness/documents.ts';
 
 /** What is wrong with a box is decided once, and documents and alert rules say the same. */
@@ -27,6 +29,10 @@ function box(
     daemon: daemon && {
       sources: [],
       refusals: [],
+      handshakes: [],
+      quiet_venue: null,
+      old_tokens: [],
+      is_quiet_hours: false,
       certificate: null,
       is_full: false,
       damage_reports: 0,
@@ -45,6 +51,7 @@ function box(
       hasPruneFailed: false,
       hasBackupFailed: false,
       oldestMs: NOW - 100 * DAY_S * 1_000,
+      refused: [],
       ship: { isSetUp: true, running: true, state: 'current', error: null, behind_s: 0, ...ship },
       ...facts,
     },
@@ -62,9 +69,14 @@ const camera = {
   quiet_s: 1,
   clock_offset_s: 0,
   odd_fields: [] as string[],
+  is_missing: false,
+  known_s: 9 * DAY_S,
+  in_conflict: [],
 } as unknown as SourceReport;
 const refusal = { code: 'invalid_event', client: '10.0.7.31', source: 'cam', requests: 1, error: 'Wrong.' };
 const refused = (more: object) => ({ refusals: [{ ...refusal, ago_s: 1, ...more } as RefusalReport] });
+const handshake = { client: '10.0.7.21', reason: 'plain_http', times: 1, last_minute: 1, ago_s: 3 } as const;
+const handshakes = (more: Partial<HandshakeReport>) => ({ handshakes: [{ ...handshake, ...more }] });
 const cameras = (more: object) => ({ sources: [camera, { ...camera, source: 'other', ...more }] });
 const until = (from: string, to: string) => ({ certificate: { valid_from: from, expires_at: to } });
 
@@ -82,15 +94,48 @@ const CASES: readonly (readonly [code: keyof typeof RULES, wrong: BoxFacts, righ
   ],
   ['source_silent', box(cameras({ state: 'silent' })), box(cameras({ state: 'resting' }))],
   [
+    'source_silent',
+    box(cameras({ state: 'silent', is_missing: true })),
+    box({ ...cameras({ state: 'silent', is_missing: true }), is_quiet_hours: true }),
+  ],
+  [
+    'source_overdue',
+    box(cameras({ state: 'overdue', quiet_s: 2 * DAY_S })),
+    box({ ...cameras({ state: 'overdue' }), is_quiet_hours: true }),
+  ],
+  ['quiet', box({ quiet_venue: { for_s: 301, sources: 6 } })],
+  ['quiet', box({ quiet_venue: { for_s: 301, sources: 6 }, is_quiet_hours: true })],
+  ['conflicts', box(cameras({ in_conflict: [{ other: null, events: 1 }] }))],
+  ['conflicts', box(cameras({ in_conflict: [{ other: camera, events: 100 }] }))],
+  ['new_source', box(cameras({ known_s: 2 * DAY_S - 1 - DAY_S })), box(cameras({ known_s: DAY_S }))],
+  ['new_source', box(cameras({ known_s: 60, court_id: 'Court-01' })), box(cameras({ known_s: null }))],
+  [
+    'old_token',
+    box({ old_tokens: [{ id: 1, ends_in_s: DAY_S - 1, clients: ['10.0.7.31'] }] }),
+    box({ old_tokens: [{ id: 1, ends_in_s: DAY_S, clients: ['10.0.7.31'] }] }),
+  ],
+  [
     'token_refused',
-    box(refused({ code: 'unauthorized', is_over: true, ago_s: 600 })),
-    box(refused({ code: 'unauthorized', is_over: true, ago_s: 601 })),
+    box(refused({ code: 'unauthorized', is_over: false, ago_s: 80_000 })),
+    box(refused({ code: 'unauthorized', is_over: true })),
   ],
   ['refused', box(refused({})), box(refused({ code: 'overloaded' }))],
+  ['refused', box(refused({ ago_s: HOUR_S })), box(refused({ ago_s: HOUR_S + 1 }))],
   [
     'refused',
     box(refused({ code: 'rate_limited', requests: 100 })),
     box(refused({ code: 'rate_limited', requests: 99 })),
+  ],
+  ['tls_handshakes', box(handshakes({}))],
+  [
+    'tls_handshakes',
+    box(handshakes({ reason: 'disconnected', times: THRESHOLDS.handshakes_given_up })),
+    box(handshakes({ reason: 'disconnected', times: THRESHOLDS.handshakes_given_up - 1 })),
+  ],
+  [
+    'refused_waiting',
+    box({}, { refused: [{ sender: "the players' cam", events: 12, sinceMs: NOW }] }),
+    box({}, { refused: [] }),
   ],
   ['clock_off', box(cameras({ clock_offset_s: -2.1 })), box(cameras({ clock_offset_s: 2 }))],
   ['odd_payload', box(cameras({ odd_fields: ['kmh as text'] }))],
@@ -152,6 +197,77 @@ t.test('each rule applies beyond its threshold, and not before', (t) => {
   t.end();
 });
 
+t.test('where all clocks are off alike, it may be the box; where one is, it is not', (t) => {
+  const messages = (...offsets: readonly (number | null)[]) => {
+    const sources = offsets.map((clock_offset_s, i) => ({ ...camera, source: `cam-${i}`, clock_offset_s }));
+    return find(box({ sources })).map(({ message }) => message);
+  };
+  const behind = 'is 10 min behind.';
+  t.strictSame(messages(-600, -599, null), [
+    `The clock of cam-0 on court-1 ${behind} All sources are off alike: it may be the clock of the box.`,
+    'The clock of cam-1 on court-1 is 9 min 59 s behind. All sources are off alike: it may be the clock of the box.',
+  ]);
+  t.match(messages(-600), [/It is the only source there is to compare with/]);
+  t.strictSame(messages(-600, 0), [`The clock of cam-0 on court-1 ${behind}`]);
+  t.end();
+});
+
+t.test('whose TLS handshakes fail is told by address, with what is known there and how often', (t) => {
+  const told = (more: Partial<HandshakeReport>, sources: readonly SourceReport[] = []) =>
+    find(box({ ...handshakes(more), sources })).map(({ message }) => message);
+  const often = { times: 300, last_minute: 14 };
+  t.strictSame(told(often), ['10.0.7.21 speaks plain HTTP, 14 times a minute.']);
+  t.strictSame(told({ ...often, reason: 'certificate' }, [{ ...camera, client: '10.0.7.21' }]), [
+    '10.0.7.21 (cam) refuses the certificate of this box, 14 times a minute.',
+  ]);
+  t.strictSame(told({ reason: 'old_tls' }), [
+    '10.0.7.21 speaks a version of TLS that is too old, once, last 3 s ago.',
+  ]);
+  t.match(find(box(handshakes({}))), [{ about: '10.0.7.21' }], 'for the alert, one address is not another');
+  t.match(told({ times: 5, last_minute: 0, ago_s: 600 }), [/HTTP, 5 times, last 10 min ago\.$/]);
+  t.end();
+});
+
+t.test('a name that is new after a week is told, with the one that it may be meant to be', (t) => {
+  const week = (source: string, court_id: string, known_s: number) => ({
+    ...camera,
+    source,
+    court_id,
+    known_s,
+  });
+  const old = [week('cam-1', 'court-7', 9 * DAY_S), week('cam-2', 'court-7', 8 * DAY_S)];
+  const told = (...sources: (typeof old)[number][]) => find(box({ sources })).map(({ message }) => message);
+  t.strictSame(told(...old, week('cam-1', 'court-07', 60), week('CAM 2', 'court-7', 60)), [
+    'cam-1 on court-07: this court is new, after a week of the same ones. Is it court-7, misspelt?',
+    'CAM 2 on court-7: this source is new, after a week of the same ones. Is it cam-2, misspelt?',
+  ]);
+  t.strictSame(told(...old, week('cam-1', 'court-8', 60)), [
+    'cam-1 on court-8: this court is new, after a week of the same ones.',
+  ]);
+  t.strictSame(told(...old, week('cam-3', 'court-8', 3 * DAY_S), week('cam-4', 'court-8', 60)), []);
+  t.strictSame(told(week('cam-1', 'court-7', 60), week('cam-2', 'court-7', 3_600)), [], 'a new box');
+  t.end();
+});
+
+t.test('quiet hours are of the local time, over midnight too', (t) => {
+  const isQuietAt = (hours: string, hour: number, minute: number) =>
+    isQuiet(quietHoursOf(hours)!, new Date(2026, 2, 14, hour, minute));
+  for (const [hour, minute, night, noon] of [
+    [22, 59, false, false],
+    [23, 0, true, false],
+    [6, 59, true, false],
+    [7, 0, false, false],
+    [12, 0, false, true],
+    [13, 30, false, false],
+  ] as const) {
+    t.equal(isQuietAt('23:00-07:00', hour, minute), night);
+    t.equal(isQuietAt('12:00-13:30', hour, minute), noon);
+  }
+  for (const wrong of ['', '23-7', '23:00', '24:00-07:00', '07:00-07:00', '23:00-07:00 '])
+    t.equal(quietHoursOf(wrong), undefined, wrong);
+  t.end();
+});
+
 t.test('the table of systemd/STATUS.md has every code, with its level', (t) => {
   const told = new Map<string, string>();
   for (const [names = '', level = ''] of tableBelow('systemd/STATUS.md', '## What it finds')) {
@@ -166,7 +282,11 @@ t.test('the table of systemd/STATUS.md has every code, with its level', (t) => {
 });
 
 const ALERTS: Readonly<Record<string, string>> = {
-  source_silent: 'courtd_source_silent == 1',
+  source_silent:
+    'courtd_source_silent == 1 unless on (instance) courtd_quiet_now == 1 or courtd_source_silent == 1 and ' +
+    'on (instance, court_id, source) ALERTS{alertname="CourtdCameraSilent",alertstate="firing"}',
+  tls_handshakes: 'courtd_source_problems{code="tls_handshakes"} > 0',
+  quiet: 'courtd_source_problems{code=~"quiet|new_source|old_token"} > 0',
   clock_off: `abs(courtd_source_clock_offset_seconds) > ${THRESHOLDS.clock_s}`,
   no_token: 'courtd_token_valid == 0',
   disk_full: 'courtd_disk_full == 1',

@@ -10,6 +10,7 @@ const SERVICES = [
   'courtd-prune.service',
   'courtd-feed.service',
   'courtd-ship.service',
+  'courtd-alert.service',
 ];
 
 /** What of /run a service sees. */
@@ -18,7 +19,13 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   'courtd-ship.service': [
     '/run/courtd-feed.sock -/run/systemd/resolve -/run/NetworkManager -/run/resolvconf',
   ],
+  'courtd-alert.service': [
+    '/run/courtd-control.sock:/var/lib/courtd/control.sock',
+    '-/run/systemd/resolve -/run/NetworkManager -/run/resolvconf -/run/systemd/system -/run/dbus/system_bus_socket',
+  ],
 };
+/** What is empty for a service but for that. */
+const EMPTY: Readonly<Record<string, string>> = { 'courtd-alert.service': '/run:ro /var/lib/courtd:ro' };
 
 t.test('no line of hardening takes from V8 what it needs', (t) => {
   for (const name of SERVICES) {
@@ -36,7 +43,7 @@ t.test(
       const settings = fs.readFileSync(path.join(UNITS, name), 'utf8').replaceAll(/^#.*$/gm, '');
       const of = (key: string) =>
         [...settings.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value);
-      t.strictSame(of('TemporaryFileSystem'), ['/run:ro'], name);
+      t.strictSame(of('TemporaryFileSystem'), [EMPTY[name] ?? '/run:ro'], name);
       t.strictSame(of('PrivateIPC'), ['yes'], name);
       t.equal(of('InaccessiblePaths')[0], '-/dev/shm -/dev/mqueue', name);
       t.strictSame(of('BindPaths'), [], name);

@@ -1,18 +1,21 @@
 import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/event.ts';
-import { type Conflict, countConflicts, readConflicts } from '../../store/read/conflicts.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { withDatabase } from '../../store/open/withDatabase.ts';
+import type { StoredConflict } from '../../store/read/conflicts.ts';
+import { countConflicts, readConflicts } from '../../store/read/conflicts.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+
 import { type JsonOption, say } from '../terminal/output.ts';
+import { sideBySide } from '../terminal/sideBySide.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
-import { sideBySide } from './sideBySide.ts';
 
 /** `courtd conflicts [SESSION]`: events that were sent again with different content, the newest first. */
 export async function conflicts(
   session: string | undefined,
-  { json, ...options }: DataOption & JsonOption,
+  { json: isJson, ...options }: DataOption & JsonOption,
 ): Promise<void> {
   const { write } = stdoutSink();
   const damage = new Damage();
@@ -21,24 +24,26 @@ export async function conflicts(
     let shown = 0;
     for (const batch of readConflicts(db, id, damage)) {
       for (const conflict of batch) {
-        const text = json ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}` : textOf(conflict);
+        const text = isJson
+          ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}`
+          : textOf(conflict, sideBySide);
         await write(text);
         shown++;
       }
     }
-    if (json) await write(shown === 0 ? '[]\n' : '\n]\n');
+    if (isJson) await write(shown === 0 ? '[]\n' : '\n]\n');
     return { shown, all: countConflicts(db, id) };
   });
   if (all > shown)
     say(
       `${counted(all - shown, 'older conflict')} not shown: what came again is kept for the newest ones only.`,
     );
-  else if (all === 0 && !json) say('No event was sent again with different content.');
+  else if (all === 0 && !isJson) say('No event was sent again with different content.');
   damage.assertNone();
 }
 
 /** The events as text, because JSON.parse would round numbers that a double cannot hold. */
-function jsonOf({ stored, other, times, lastMs }: Conflict): string {
+function jsonOf({ stored, other, times, lastMs }: StoredConflict): string {
   const { sessionId, eventId, revision, source } = stored;
   const names = {
     session_id: sessionId,
@@ -51,7 +56,10 @@ function jsonOf({ stored, other, times, lastMs }: Conflict): string {
   return `${JSON.stringify(names).slice(0, -1)},"stored":${eventToJson(stored)},"other":${other}}`;
 }
 
-function textOf({ stored, other, times, lastMs }: Conflict): string {
+function textOf(
+  { stored, other, times, lastMs }: StoredConflict,
+  sideBySide: (stored: string, other: string) => readonly string[],
+): string {
   const { sessionId, eventId, revision, source, courtId } = stored;
   const often = times === 1 ? 'once' : `${times} times`;
   const head = [

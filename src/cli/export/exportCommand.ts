@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { notEmpty } from '../options/optionParsers.ts';
 import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
-import type { JsonOption } from '../terminal/output.ts';
+import { type JsonOption, printJson, printTable } from '../terminal/output.ts';
 import type { ExportOptions } from './exportSession.ts';
 
 interface CommandOptions extends ExportOptions, JsonOption {
@@ -67,7 +67,7 @@ export function addExport(program: Command): void {
       const options = command.optsWithGlobals<CommandOptions>();
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
-      if (options.describe === true) (await import('./describe.ts')).describe(options);
+      if (options.describe === true) await describe(options);
       else if (session === undefined) await (await import('./exportDay.ts')).exportDay(options);
       else await (await import('./exportSession.ts')).exportSession(session, options);
     });
@@ -95,4 +95,14 @@ function misuseOf(session: string | undefined, options: CommandOptions): string 
     return '--received-to must not be earlier than --received-from: there would be nothing to export.';
   }
   return undefined;
+}
+
+/** `courtd export --describe`: the data dictionary. Needs no database. */
+async function describe({ json }: JsonOption): Promise<void> {
+  const { DICTIONARY, dictionaryEntries } = await import('../../session/export/columns.ts');
+  if (json === true) return printJson(dictionaryEntries());
+  printTable(
+    ['column', 'unit', 'from', 'meaning'],
+    DICTIONARY.map(({ name, unit, from, meaning }) => [name, unit ?? '', from, meaning]),
+  );
 }

@@ -1,9 +1,10 @@
-import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { explainWriteErrors } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { asCaller } from '../../base/processIdentity.ts';
 import { counted } from '../../base/units.ts';
+import { fileNames } from '../../session/export/fileNames.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { areSessionsListed, sessionsNear } from '../../store/read/sessions.ts';
@@ -12,11 +13,6 @@ import type { Day } from '../options/times.ts';
 import { say } from '../terminal/output.ts';
 import { makeDirectory } from '../terminal/sinks.ts';
 import { type ExportOptions, openFile, withExportedDatabase, writeSession } from './exportSession.ts';
-
-/** The longest file name without its extension, in bytes: file systems allow 255, some that encrypt allow 143. */
-const NAME_BYTES = 100;
-/** Hex digits of SHA-256 that make a shortened name unique. */
-const HASH_DIGITS = 16;
 
 /** `courtd export --day D -o DIR/`: every session with an event on that day, whole, so that midnight does not cut a match. */
 export async function exportDay(options: ExportOptions): Promise<void> {
@@ -65,7 +61,7 @@ async function unlessUnreadable<Result>(
 
 /** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */
 function isDirectory(place: string): boolean {
-  const stat = explainWriteErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
+  const stat = explainWriteErrors(place, () => asCaller(() => fs.statSync(place, { throwIfNoEntry: false })));
   if (stat?.isDirectory()) return true;
   if (stat !== undefined) {
     throw new OperatorError(`${place} is not a directory: with --day, name one with -o DIR/.`);
@@ -104,41 +100,4 @@ async function mayHaveEventIn(
     }),
   );
   return isFound === true || damage.isFound;
-}
-
-/**
- * File names for sessions: letters, digits, `_`, `.` and `-` stay and everything else is percent-encoded, so that no name leaves
- * the directory, is hidden or looks like an option. Long names, and names that differ only in case (the file system of a USB
- * stick would treat them as one), end in a hash.
- * @returns each session_id with the name of its file, without the extension.
- */
-export function fileNames(sessions: readonly string[]): Map<string, string> {
-  // Both ways: file systems compare upper case, and three letters (σ, ς, Σ) may share one of them.
-  const folded = (name: string) => encoded(name).normalize('NFC').toLowerCase().toUpperCase();
-  const counts = new Map<string, number>();
-  for (const name of sessions) counts.set(folded(name), (counts.get(folded(name)) ?? 0) + 1);
-  return new Map(
-    sessions.map((name) => [name, counts.get(folded(name)) === 1 ? shortened(name) : hashed(name)]),
-  );
-}
-
-function encoded(name: string): string {
-  return name.replace(/^[.-]|[^\p{L}\p{N}_.-]/gu, (character) =>
-    Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&'),
-  );
-}
-
-function shortened(name: string): string {
-  return Buffer.byteLength(encoded(name)) <= NAME_BYTES ? encoded(name) : hashed(name);
-}
-
-/** `~` cannot occur in a name without a hash. */
-function hashed(name: string): string {
-  let start = '';
-  for (const character of name) {
-    const next = `${start}${start === '' ? encoded(character) : encoded(`x${character}`).slice(1)}`;
-    if (Buffer.byteLength(next) > NAME_BYTES - HASH_DIGITS - 1) break;
-    start = next;
-  }
-  return `${start}~${hash('sha256', name).slice(0, HASH_DIGITS)}`;
 }

@@ -3,17 +3,13 @@ import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import type { Sink } from '../../base/sink.ts';
 import { counted, isoTime } from '../../base/units.ts';
-import {
-  BINARY_FORMATS,
-  type EventWriter,
-  type Format,
-  openWriter,
-} from '../../session/export/eventWriter.ts';
+import { BINARY_FORMATS, type EventWriter, type Format } from '../../session/export/eventWriter.ts';
+import { openWriter } from '../../session/export/openWriter.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { type EventFilter, readSession } from '../../store/read/sessionReader.ts';
+import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { findSession, sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import type { Day } from '../options/times.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
 import { Progress, say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 
@@ -40,6 +36,8 @@ export interface Written {
   readonly events: number;
   /** The same as a message tells it. */
   readonly wrote: string;
+  /** Up to where the box was read, and when, as a message tells it. */
+  readonly asOf: string;
 }
 
 export async function exportSession(name: string, options: ExportOptions): Promise<void> {
@@ -50,12 +48,12 @@ export async function exportSession(name: string, options: ExportOptions): Promi
     );
   }
   const damage = new Damage();
-  const { events, wrote } = await writeSession(name, options, damage, () =>
+  const { events, wrote, asOf } = await writeSession(name, options, damage, () =>
     output === undefined ? stdoutSink() : openFile(output),
   );
+  if (output === undefined) say(`${wrote} written; ${asOf}.`);
   damage.assertNone();
-  if (events === 0) return sayNoMatch(name, options);
-  if (output === undefined && process.stderr.isTTY) say(`${wrote} written.`);
+  if (events === 0) await sayNoMatch(name, options);
 }
 
 /**
@@ -73,7 +71,7 @@ export async function writeSession(
   return withExportedDatabase(options, async (db) => {
     const session = unlessEmpty ? findSession(db, name) : sessionId(db, name);
     // A prune has deleted it since it was found.
-    if (session === undefined) return { events: 0, wrote: counted(0, 'event') };
+    if (session === undefined) return { events: 0, wrote: counted(0, 'event'), asOf: '' };
     const begin = async (): Promise<Output> => {
       const sink = open();
       return { sink, writer: await openWriter(name, options, sink) };
@@ -81,7 +79,11 @@ export async function writeSession(
     let output = unlessEmpty ? undefined : await begin();
     const progress = new Progress();
     let [read, written] = [0, 0];
-    for (const { events, scanned } of readSession(db, session, { ...filterOf(options), damage })) {
+    let asOf: AsOf = { seq: 0, ms: 0 };
+    const onBegin = (begun: AsOf) => {
+      asOf = begun;
+    };
+    for (const { events, scanned } of readSession(db, session, { ...filterOf(options), damage, onBegin })) {
       if (events.length > 0) {
         output ??= await begin();
         await output.writer.write(events);
@@ -91,11 +93,12 @@ export async function writeSession(
       progress.show(() => `${read} events read, ${written} written`);
     }
     progress.clear();
-    await output?.writer.end();
+    await output?.writer.end(asOf);
     output?.sink.commit();
     const wrote = output?.writer.wrote?.(written) ?? counted(written, 'event');
-    output?.sink.report?.(wrote);
-    return { events: written, wrote };
+    const told = `as_of seq ${asOf.seq}, ${isoTime(asOf.ms)}`;
+    output?.sink.report?.(wrote, told);
+    return { events: written, wrote, asOf: told };
   });
 }
 
@@ -111,18 +114,18 @@ export function withExportedDatabase<Result>(
 ): Promise<Result> {
   // Keeps memory constant: by default the heap may grow far before V8 collects garbage.
   setFlagsFromString('--heap-growing-percent=50');
-  return withDatabase(options, work, { staysRoot: options.output !== undefined });
+  return withDatabase(options, work);
 }
 
 export interface ExportSink extends Sink {
-  report?(wrote: string): void;
+  report?(wrote: string, asOf: string): void;
 }
 
 /** Opens a file that appears, or replaces the existing one, when it is complete. */
 export function openFile(file: string): ExportSink {
   const sink = fileSink(file);
   const note = sink.replaces ? '; the existing file was replaced' : '';
-  return { ...sink, report: (wrote) => say(`${wrote} written to ${file}${note}.`) };
+  return { ...sink, report: (wrote, asOf) => say(`${wrote} written to ${file}${note}; ${asOf}.`) };
 }
 
 function filterOf(options: ExportOptions): EventFilter {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { integer, json, parseBox } from '../options/optionParsers.ts';
+import { addOrder, refuseMisorder } from '../options/orderOptions.ts';
 
 /** `courtd fleet`: for headquarters, which needs no box and no database. */
 export function addFleet(program: Command): void {
@@ -22,7 +23,7 @@ export function addFleet(program: Command): void {
     "make the fleet's streams, where they are not there yet",
     'nats://hq-1:4222,nats://hq-2:4222,nats://hq-3:4222',
   ).action(async (url, _options, command) =>
-    (await import('./init.ts')).init(url, command.optsWithGlobals()),
+    (await import('./fleet.ts')).init(url, command.optsWithGlobals()),
   );
   verb(
     'check',
@@ -32,7 +33,7 @@ export function addFleet(program: Command): void {
     .option('--monitor <urls>', "the servers' monitoring ports, separated by commas", parseMonitors)
     .addOption(json())
     .action(async (url, _options, command) =>
-      (await import('./check.ts')).check(url, command.optsWithGlobals()),
+      (await import('./fleet.ts')).check(url, command.optsWithGlobals()),
     );
   verb(
     'status',
@@ -50,20 +51,22 @@ export function addFleet(program: Command): void {
   )
     .requiredOption('--box <name>', 'the box', parseBox)
     .action(async (url, _options, command) =>
-      (await import('./retire.ts')).retire(url, command.optsWithGlobals()),
+      (await import('./fleet.ts')).retire(url, command.optsWithGlobals()),
     );
-  verb(
+  const tail = verb(
     'tail',
     'print the events of every box, in the order of its log, one JSON object a line',
     'nats://hq-1:4222 --box venue-7 --after 123456',
   )
     .option('--box <name>', 'only the events of this box', parseBox)
     .option('--after <seq>', 'only events after this one of their box', integer(0, Number.MAX_SAFE_INTEGER))
-    .option('--follow', 'keep printing new events, until it is ended')
+    .option('--follow', 'keep printing new events, until it is ended');
+  addOrder(tail)
     .option('--json', 'the output without this option is the same')
-    .action(async (url, _options, command) =>
-      (await import('./tail.ts')).tail(url, command.optsWithGlobals()),
-    );
+    .action(async (url, _options, command) => {
+      refuseMisorder(command);
+      await (await import('./fleet.ts')).tail(url, command.optsWithGlobals());
+    });
 }
 
 const HELP = `

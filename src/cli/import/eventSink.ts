@@ -1,18 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { BUSY_GIVE_UP_MS, START_BARRIER_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { askDaemon, unknownAnswer } from '../../control/controlClient.ts';
-import { controlFile } from '../../control/controlSocket.ts';
-import { STATUS_PATH } from '../../control/daemonStatus.ts';
+import { askStatus, unknownAnswer } from '../../control/controlClient.ts';
 import { Problem, type ProblemMembers } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { explain } from '../../store/open/openErrors.ts';
-import type { Store } from '../../store/store.ts';
-import type { Counts } from '../../store/write/appender.ts';
-import { BoxConnection } from '../../vendor/camera/boxConnection.ts';
-import { decide } from '../../vendor/camera/retryPolicy.ts';
-import { openStoppedStore } from '../options/stoppedStore.ts';
 import {
   type BatchLimits,
   type FileBatch,
@@ -20,7 +13,14 @@ import {
   type FileLine,
   REQUEST_LIMITS,
   sentenceOf,
-} from './eventFile.ts';
+} from '../../session/import/eventFile.ts';
+import { explain } from '../../store/open/openErrors.ts';
+import { openStoppedStore } from '../../store/stoppedStore.ts';
+import type { Store } from '../../store/store.ts';
+import type { Counts } from '../../store/write/appender.ts';
+import { BoxConnection } from '../../vendor/camera/boxConnection.ts';
+import { decide } from '../../vendor/camera/retryPolicy.ts';
+import { say } from '../terminal/output.ts';
 
 /** Where events go: each batch whole or not at all. */
 export interface EventSink {
@@ -39,17 +39,19 @@ const DAEMON_LIMITS: BatchLimits = { events: 100, bytes: 256 * 1024 };
 const RETRY_S = 0.25;
 
 /** @returns the daemon where it runs, else the database. @throws {OperatorError} where events cannot be stored. */
-export async function openSink(directory: string): Promise<EventSink> {
-  const store = await openStoppedStore(directory, 'Import again when that is fixed.');
+export async function openSink(directory: DataDirectory): Promise<EventSink> {
+  const store = await openStoppedStore(directory, (why) =>
+    say(`courtd: ${why} Import again when that is fixed.`),
+  );
   if (store !== undefined) {
     const send = ({ events }: FileBatch) => insist(directory, () => append(store, directory, events));
     return { limits: REQUEST_LIMITS, send, close: () => store.close() };
   }
-  if ((await askDaemon(directory, STATUS_PATH)) === undefined)
+  if ((await askStatus(directory)) === undefined)
     throw new OperatorError(
       `Another command writes to ${directory}, or the daemon is just starting or stopping: import again in a moment.`,
     );
-  const box = new BoxConnection(controlFile(directory));
+  const box = new BoxConnection(directory.file('controlSocket'));
   const send = ({ lines }: FileBatch) => post(box, directory, lines);
   return { limits: DAEMON_LIMITS, send, close: async () => box.close() };
 }
@@ -64,7 +66,7 @@ interface Refusal {
 }
 
 /** Tries until it is stored: the daemon may be starting, or another program may have the database locked. */
-async function insist(directory: string, attempt: () => Promise<Counts | Refusal>): Promise<Counts> {
+async function insist(directory: DataDirectory, attempt: () => Promise<Counts | Refusal>): Promise<Counts> {
   const giveUpAt = performance.now() + START_BARRIER_MS;
   for (;;) {
     const result = await attempt();
@@ -83,7 +85,7 @@ async function insist(directory: string, attempt: () => Promise<Counts | Refusal
 /** Into the database, while no daemon runs: as the daemon stores, behind its lock. */
 async function append(
   store: Store,
-  directory: string,
+  directory: DataDirectory,
   events: readonly CourtEvent[],
 ): Promise<Counts | Refusal> {
   try {
@@ -99,7 +101,11 @@ async function append(
  * To the running daemon, which takes events over `control.sock` as it does from cameras. It may restart meanwhile: a batch that was
  * stored before its answer was lost is then counted as duplicates.
  */
-async function post(box: BoxConnection, directory: string, lines: readonly FileLine[]): Promise<Counts> {
+async function post(
+  box: BoxConnection,
+  directory: DataDirectory,
+  lines: readonly FileLine[],
+): Promise<Counts> {
   const list = lines.map(({ text }) => text.toString()).join(',');
   // The largest event leaves no room for brackets.
   const body = Buffer.from(lines.length === 1 ? list : `[${list}]`);

@@ -1,13 +1,14 @@
 import fs from 'node:fs';
-import { actAsOwner, asCaller } from '../../base/processIdentity.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { asCaller } from '../../base/processIdentity.ts';
 import { counted } from '../../base/units.ts';
-import { askDaemon } from '../../control/controlClient.ts';
-import { type DaemonStatus, STATUS_PATH } from '../../control/daemonStatus.ts';
+import { askStatus } from '../../control/controlClient.ts';
+import { given, serviceOf } from '../../host/unitSettings.ts';
 import type { EventRules } from '../../protocol/validate.ts';
-import { serviceOf } from '../checks/unitSettings.ts';
-import type { DataOption } from '../options/withDatabase.ts';
+import { FileFault, type FileLine, REQUEST_LIMITS, readBatches } from '../../session/import/eventFile.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { explainRefused, openRefused, type RefusedBodies } from '../../store/rejections/refusedBodies.ts';
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
-import { FileFault, REQUEST_LIMITS, readBatches } from './eventFile.ts';
 import { type EventSink, openSink } from './eventSink.ts';
 
 export interface ImportOptions extends DataOption, JsonOption {
@@ -36,36 +37,63 @@ export async function importFiles(files: readonly string[], options: ImportOptio
   const sink = dryRun ? undefined : await openSink(data);
   const imported: ImportedFile[] = [];
   const bar = new Bar(files);
+  const ticks = new Ticks(data);
   try {
     for (const file of files) {
       const none = dryRun ? null : 0;
       const counts = { events: 0, accepted: none, duplicates: none, conflicts: none };
       const one: ImportedFile = { file, ...counts, fault: null };
       imported.push(one);
-      await importFile(one, sink, rules, bar);
+      await importFile(ticks, one, sink, rules, bar);
     }
   } finally {
     bar.clear();
     tell(imported, { dryRun, json });
+    ticks.close();
     await sink?.close();
   }
   if (imported.some(({ fault }) => fault !== null)) process.exitCode = 1;
 }
 
 /** What the daemon of this box demands of every event: it says so itself, or its settings do while it is down. */
-async function rulesOf(data: string): Promise<EventRules> {
-  const back = actAsOwner(data);
-  try {
-    // Whatever keeps it from answering, its settings are known.
-    const daemon = await askDaemon<DaemonStatus>(data, STATUS_PATH).catch(() => undefined);
-    const venue = daemon === undefined ? (await serviceOf(data)).settings.COURTD_VENUE : daemon.venue;
-    return typeof venue === 'string' ? { venue } : {};
-  } finally {
-    back();
+export async function rulesOf(data: DataDirectory): Promise<EventRules> {
+  // Whatever keeps it from answering, its settings are known.
+  const daemon = await askStatus(data).catch(() => undefined);
+  const { venue } = daemon ?? {
+    venue: given().COURTD_VENUE ?? (await serviceOf(data)).settings.COURTD_VENUE,
+  };
+  return typeof venue === 'string' ? { venue } : {};
+}
+
+/** Ticks off what came from refused requests, whatever has been mended of it. */
+class Ticks {
+  readonly #data: DataDirectory;
+  #refused: RefusedBodies | undefined;
+
+  constructor(data: DataDirectory) {
+    this.#data = data;
+  }
+
+  /** @throws {OperatorError} */
+  add(lines: readonly FileLine[]): void {
+    const places = lines.flatMap(({ refused }) => refused ?? []);
+    if (places.length === 0) return;
+    this.#refused ??= openRefused(this.#data);
+    try {
+      for (const [requestId, some] of Map.groupBy(places, ({ requestId }) => requestId))
+        this.#refused?.tickOff(requestId, new Set(some.map(({ index }) => index)));
+    } catch (error) {
+      throw explainRefused(error, this.#data);
+    }
+  }
+
+  close(): void {
+    this.#refused?.close();
   }
 }
 
 async function importFile(
+  ticks: Ticks,
   one: ImportedFile,
   sink: EventSink | undefined,
   rules: EventRules,
@@ -80,6 +108,7 @@ async function importFile(
         one.accepted! += accepted;
         one.duplicates! += duplicates;
         one.conflicts! += conflicts;
+        ticks.add(batch.lines);
       }
       one.events += batch.events.length;
       lastLine = batch.lines.at(-1)?.number ?? lastLine;

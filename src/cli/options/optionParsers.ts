@@ -1,12 +1,14 @@
 import path from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
+import { boxNameFault } from '../../base/boxName.ts';
 import { NAME_CODE_POINTS } from '../../base/limits.ts';
+import { type QuietHours, quietHoursOf } from '../../base/quietHours.ts';
+import { bytesOf } from '../../base/units.ts';
 import { isName } from '../../protocol/event.ts';
 
 /** Parsers of options and arguments. Each error says what would be accepted. */
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
 /** The longest duration, in days: a date plus or minus this is still a valid date. */
 const DURATION_MAX_D = 1_000_000;
@@ -33,10 +35,9 @@ function secondsOf(text: string, advice: string): number {
 
 /** @returns bytes. Takes an integer, alone or with KiB, MiB or GiB. */
 export function parseSize(text: string): number {
-  const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);
-  if (match === null)
-    throw new InvalidArgumentError('Give a number of bytes, alone or with KiB, MiB or GiB, such as 8MiB.');
-  return Number(match[1]) * UNIT_BYTES[match[2]!]!;
+  const bytes = bytesOf(text);
+  if (bytes !== undefined) return bytes;
+  throw new InvalidArgumentError('Give a number of bytes, alone or with KiB, MiB or GiB, such as 8MiB.');
 }
 
 /** @returns a parser of whole numbers from `min` to `max`. */
@@ -71,6 +72,14 @@ export function parseMetricsFile(text: string): string {
   );
 }
 
+export function parseQuietHours(text: string): QuietHours {
+  const hours = quietHoursOf(text);
+  if (hours !== undefined) return hours;
+  throw new InvalidArgumentError(
+    'Give two different times of the day with "-" between them, such as 23:00-07:00.',
+  );
+}
+
 /** @returns a name that the protocol allows, such as a venue_id. */
 export function parseName(text: string): string {
   if (isName(text)) return text;
@@ -81,8 +90,9 @@ export function parseName(text: string): string {
 
 /** @returns the name of a box, as it stands in the subjects of a fleet's log. */
 export function parseBox(text: string): string {
-  if (/^[a-z0-9-]{1,32}$/.test(text)) return text;
-  throw new InvalidArgumentError('Give 1 to 32 of a to z, 0 to 9 and "-", such as venue-17.');
+  const fault = boxNameFault(text);
+  if (fault === undefined) return text;
+  throw new InvalidArgumentError(fault);
 }
 
 /** An option with its environment variable: `--body-limit` is COURTD_BODY_LIMIT. */

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { EOT_SHAPE, eotFault, eotToNs } from '../../protocol/eot.ts';
+import { parsePeriod } from './optionParsers.ts';
 
 /** Times as people type them: local time, unless they have an offset. */
 
@@ -28,6 +29,16 @@ export function parseTime(text: string): bigint {
   if (ns !== undefined) return ns;
   if (DATE.test(text)) return localNs(`${text}T00:00`);
   return localNs(TIME_OF_DAY.test(text) ? `${new Date().toLocaleDateString('sv-SE')}T${text}` : text);
+}
+
+/** @returns milliseconds since 1970-01-01T00:00:00Z. Takes a time, or an age: an integer with s, m, h or d. */
+export function parseTimeOrAge(text: string): number {
+  if (/^\d+[smhd]$/.test(text)) return Date.now() - 1_000 * parsePeriod(text);
+  try {
+    return Number(parseTime(text) / NS_PER_MS);
+  } catch (error) {
+    throw new InvalidArgumentError(`${(error as Error).message} Or give an age, such as 90m, 12h or 7d.`);
+  }
 }
 
 /** @returns a day in local time, from its midnight to the next. */

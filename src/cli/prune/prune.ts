@@ -1,18 +1,16 @@
 import readline from 'node:readline/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
-import { followDaemon } from '../../control/controlClient.ts';
-import { PRUNE_PATH, type PruneLine } from '../../control/pruneRoute.ts';
-import { readShipView } from '../../fleet/feed/shipStatus.ts';
-import { shipSettingsOf } from '../../fleet/ship/settings.ts';
+import { pruneAnyhow } from '../../control/pruneClient.ts';
+import { readOwnShipView } from '../../fleet/feed/shipStatus.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
-import { countExpired, type Pruned, type PruneProgress, PruneTally } from '../../store/retention/prune.ts';
-import { openStoppedStore } from '../options/stoppedStore.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { countExpired, type Pruned, type PruneProgress } from '../../store/retention/prune.ts';
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
@@ -39,6 +37,7 @@ export async function prune(options: PruneOptions): Promise<void> {
     return { which };
   });
   const { events, sessions, bytes, held, records } = dry ?? (await deleteOld(which, options));
+  const bodies = options.type === undefined ? await dropBodies(which, options) : 0;
   if (options.json) {
     const before = isoTime(beforeMs);
     return printJson({
@@ -50,6 +49,7 @@ export async function prune(options: PruneOptions): Promise<void> {
       held,
       conflict_copies: records.conflictCopies.length,
       rejections: records.rejections.length,
+      refused_bodies: bodies,
       old_databases: databasesOf(records).length,
     });
   }
@@ -62,19 +62,20 @@ export async function prune(options: PruneOptions): Promise<void> {
         'most (COURTD_SHIP_HOLD). "courtd ship status" says how far shipping is.',
     );
   }
-  const more = recordsText(records);
+  const more = recordsText(records, bodies);
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
   const given = `${bytesFor(bytes)} given back to the file system`;
   say(`Deleted ${what}, ${when}; ${given}.${more && ` With them went ${more}.`}`);
 }
 
 /** @returns what else there is of that age; empty where there is nothing. */
-function recordsText(records: OldRecords): string {
+function recordsText(records: OldRecords, bodies: number): string {
   const copies = records.conflictCopies.length;
   const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
   const all: readonly (readonly [count: number, text: string])[] = [
     [copies, copies === 1 ? '1 conflict copy' : `${copies} conflict copies`],
     [records.rejections.length, counted(records.rejections.length, 'rejection')],
+    [bodies, bodies === 1 ? '1 refused body' : `${bodies} refused bodies`],
     [
       records.databases.length,
       `${counted(databasesOf(records).length, 'old database')} (${bytesFor(bytes)})`,
@@ -82,6 +83,16 @@ function recordsText(records: OldRecords): string {
   ];
   const texts = all.filter(([count]) => count > 0).map(([, text]) => text);
   return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
+}
+
+/** Refused bodies of that age go with the rejections. @returns how many. */
+async function dropBodies(which: PruneSelection, { data, dryRun = false }: PruneOptions): Promise<number> {
+  const dropped = await withRefused(data, (refused) => {
+    const ids = refused.older(which);
+    if (!dryRun) refused.remove(ids);
+    return ids.length;
+  });
+  return dropped ?? 0;
 }
 
 /** @returns each once, however many files it has. */
@@ -95,20 +106,11 @@ async function holdOf(
   { data, shipHold }: PruneOptions,
   nowMs: number,
 ): Promise<Pick<PruneSelection, 'hold'>> {
-  const { isSetUp, shipped_seq } = await readShipView(data, db, shipSettingsOf(process.env));
+  const { isSetUp, shipped_seq } = await readOwnShipView(data, db);
   return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - shipHold * 1_000 } } : {};
 }
 
-/** For how long this command keeps a daemon from starting, and how long it then waits for one. */
-const ALONE_MS = 15_000;
-const GIVE_WAY_MS = 500;
-/** How often, one after another, it may get no further, because the daemon ends or another command writes. */
-const TRIES = 60;
-
-/**
- * The daemon deletes, where it runs; else this command, behind the daemon's lock, which it gives up every now and then: a daemon
- * that starts meanwhile goes on with it.
- */
+/** Asks the daemon to delete, or does it. */
 async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Pruned> {
   const progress = new Progress();
   let isWaiting = false;
@@ -117,68 +119,8 @@ async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<P
     isWaiting = doing === 'reader';
     if (doing !== 'reader') progress.show(() => PROGRESS[doing](done));
   };
-  const tally = new PruneTally();
-  try {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const before = tally.events + tally.bytes;
-      if (await deleteByDaemon(which, data, on, tally)) return tally.pruned;
-      if (await deleteAlone(which, data, on, tally)) return tally.pruned;
-      if (tally.events + tally.bytes > before) tries = 0;
-      await sleep(GIVE_WAY_MS);
-    }
-  } finally {
-    progress.clear();
-  }
-  throw new OperatorError(
-    `Another command writes to ${data}, or the daemon does not stay up: look at its log ("journalctl -u courtd"), and prune again.`,
-  );
-}
-
-/** @returns whether that is done. */
-async function deleteByDaemon(
-  { nowMs: _byItsOwnClock, ...request }: PruneSelection,
-  data: string,
-  on: PruneProgress,
-  tally: PruneTally,
-): Promise<boolean> {
-  let isDone = false;
-  let deleted = 0;
-  const answer = await followDaemon<PruneLine>(data, PRUNE_PATH, request, (line) => {
-    if ('failed' in line) throw new OperatorError(line.failed);
-    if ('pruned' in line) {
-      isDone = true;
-      tally.add(line.pruned);
-    } else {
-      if (line.doing === 'events') deleted = line.count;
-      on(line.doing, line.count);
-    }
-  });
-  // What it had deleted by its last word.
-  if (!isDone) tally.events += deleted;
-  if (answer === 'whole' && !isDone)
-    throw new OperatorError('The daemon did not finish: see its log, and run this again.');
-  return isDone;
-}
-
-/** @returns whether that is done: a daemon may have come first, or be waiting. */
-async function deleteAlone(
-  which: PruneSelection,
-  data: string,
-  on: PruneProgress,
-  tally: PruneTally,
-): Promise<boolean> {
-  const store = await openStoppedStore(data, 'Prune again when that is fixed.');
-  if (store === undefined) return false;
-  const isOver = AbortSignal.timeout(ALONE_MS);
-  try {
-    await store.prune(which, on, isOver, tally);
-    return true;
-  } catch (error) {
-    if (!isOver.aborted) throw error;
-    return false;
-  } finally {
-    await store.close();
-  }
+  const failed = (why: string) => say(`courtd: ${why} Prune again when that is fixed.`);
+  return await pruneAnyhow(which, data, on, failed).finally(() => progress.clear());
 }
 
 const WAITING =
@@ -191,7 +133,7 @@ const PROGRESS = {
 } as const;
 
 /** With --yes nobody checks the clock, and one that is ahead would make every event look old. @throws {OperatorError} */
-function refuseJumpedClock(data: string, nowMs: number): void {
+function refuseJumpedClock(data: DataDirectory, nowMs: number): void {
   const mark = readMark(data);
   if (mark === undefined || !hasJustJumped(mark, nowMs)) return;
   throw new OperatorError(

@@ -5,9 +5,10 @@ import { json, option, parseDuration, parsePeriod } from '../options/optionParse
 const SHIP_HOLD_S = 30 * 86_400;
 
 const HELP = `
-With the events go conflict copies, as old as the copy; rejections, as old as
-the refusal; and old databases, as old as the restore that replaced them
-(courtd.db.replaced-*) or the copy that an upgrade made (courtd.db.layout-*).
+With the events go conflict copies, as old as the copy; rejections and their
+bodies, as old as the refusal; and old databases, as old as the restore that
+replaced them (courtd.db.replaced-*) or the copy that an upgrade made
+(courtd.db.layout-*).
 With --type only conflict copies of that type: the others hold every type.
 
 Examples:

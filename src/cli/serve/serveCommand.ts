@@ -8,6 +8,7 @@ import {
   PORT,
   RATE_LIMIT_MAX_PER_S,
   RATE_PER_S,
+  REFUSED_BYTES,
 } from '../../base/limits.ts';
 import { LOG_LEVELS } from '../../host/logLevels.ts';
 import {
@@ -16,6 +17,7 @@ import {
   option,
   parseMetricsFile,
   parseName,
+  parseQuietHours,
   parseSize,
   sizeBetween,
 } from '../options/optionParsers.ts';
@@ -48,6 +50,17 @@ export function addServe(program: Command): void {
     .addOption(
       option('--min-free <size>', 'free disk space below which the log warns; 0 turns it off')
         .default(MIN_FREE_BYTES, '1GiB')
+        .argParser(parseSize),
+    )
+    .addOption(
+      option(
+        '--quiet <from-to>',
+        "hours in which silent cameras are not told as a problem, by the box's local time, such as 23:00-07:00",
+      ).argParser(parseQuietHours),
+    )
+    .addOption(
+      option('--refused-bytes <size>', 'bodies of refused requests that are kept, in all; 0 keeps none')
+        .default(REFUSED_BYTES, '256MiB')
         .argParser(parseSize),
     )
     .addOption(option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))

@@ -1,26 +1,29 @@
 import { counted } from '../../base/units.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { listSessions, type SessionLine, summarizeSession } from '../../store/read/sessions.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import type { SessionLine } from '../../store/read/sessions.ts';
+import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
+
 import { type Cells, type JsonOption, printJson, printPairs, say, tableLine } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
 
 /** Counts of one kind that are printed in a line: where revisions are times, each event has its own. */
 const NAMES_SHOWN = 20;
 
-export interface ListOptions extends DataOption, JsonOption {
+interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;
 }
 
 /** `courtd session list`: sessions are printed as they are read, because there may be a million. */
-export async function list({ last, json, ...options }: ListOptions): Promise<void> {
+export async function list({ last, json: isJson, ...options }: ListOptions): Promise<void> {
   const isEmpty = await withDatabase(options, async (db) => {
     const { write } = stdoutSink();
-    const print = json ? jsonList(write) : table(write);
+    const print = isJson ? jsonList(write) : table(write);
     for (const sessions of listSessions(db, last)) await print.rows(sessions);
     return await print.end();
   });
-  if (isEmpty && !json) say('No event has been stored yet.');
+  if (isEmpty && !isJson) say('No event has been stored yet.');
 }
 
 interface Printer {

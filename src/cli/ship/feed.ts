@@ -4,7 +4,7 @@ import { abortOnSignal } from '../../base/signals.ts';
 import { FeedServer } from '../../fleet/feed/feedServer.ts';
 import { LocalFeed } from '../../fleet/feed/localFeed.ts';
 import { takeSocket } from '../../host/socketActivation.ts';
-import type { DataOption } from '../options/withDatabase.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
 
 /** systemd starts it again on the next connection. */
 const IDLE_MS = 60_000;

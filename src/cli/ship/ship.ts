@@ -6,7 +6,8 @@ import { LocalFeed } from '../../fleet/feed/localFeed.ts';
 import type { ShipReport } from '../../fleet/feed/shipNote.ts';
 import { type Destination, destinationOf, type ShipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
-import { type DataOption, withDatabase } from '../options/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { becomeOwnerOf } from '../options/identity.ts';
 import { type JsonOption, printData, printJson, say } from '../terminal/output.ts';
 import { shipObject } from './status.ts';
 
@@ -35,6 +36,7 @@ export async function ship(options: ShipOptions): Promise<void> {
 
 /** Commands ask this process how far it is. */
 async function shipFromDatabase(options: ShipOptions, destination: Destination): Promise<ShipReport> {
+  await becomeOwnerOf(options.data);
   const feed = new LocalFeed(options.data);
   await feed.state();
   const server = await FeedServer.start(options.data, feed);

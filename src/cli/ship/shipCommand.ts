@@ -39,7 +39,7 @@ export function addShip(program: Command): void {
     .option('--new', 'begin a new one: after a clone, or where this box is fenced')
     .addOption(json())
     .addHelpText('after', '\nExample:\n  sudo courtd ship epoch --new')
-    .action(async (_options, command) => (await import('./epoch.ts')).epoch(command.optsWithGlobals()));
+    .action(async (_options, command) => (await import('./status.ts')).epoch(command.optsWithGlobals()));
   ship
     .command('feed')
     .description('serve events to a shipper that cannot read the database, as courtd-feed.service does')

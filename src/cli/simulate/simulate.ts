@@ -8,8 +8,9 @@ import { BoxConnection } from '../../vendor/camera/boxConnection.ts';
 import { Sender, type SenderCounts } from '../../vendor/camera/sender.ts';
 import { EVENTS_PER_S } from '../../vendor/simulate/court.ts';
 import { Random } from '../../vendor/simulate/random.ts';
+import { sampleEvents } from '../../vendor/simulate/sampleEvents.ts';
 import type { SportName } from '../../vendor/simulate/sports.ts';
-import { type Camera, eventText, Venue } from '../../vendor/simulate/venue.ts';
+import { eventText, type SimulatedCamera, Venue } from '../../vendor/simulate/venue.ts';
 import { Progress, printData, say } from '../terminal/output.ts';
 
 export interface SimulateOptions {
@@ -37,10 +38,6 @@ const STEP_MAX = { s: 5, events: 10_000 } as const;
 const DRAIN_MS = { long: 40_000, short: 5_000 } as const;
 /** One batch in fifty is sent again although it was stored. */
 const REPEATED_SHARE = 0.02;
-/** When a printed match begins: a constant, so that a seed always prints the same text. */
-const PRINTED_AT_MS = Date.UTC(2026, 2, 14, 15, 0, 0);
-/** One position in this many is printed, so that a hundred events include every type. */
-const PRINTED_POSITIONS = 5;
 
 /** `courtd simulate`: a venue's cameras, until they are ended. @throws {OperatorError} where no event was stored. */
 export async function simulate(options: SimulateOptions): Promise<void> {
@@ -77,7 +74,7 @@ async function play(
   venue: Venue,
   { courts, rate = courts * EVENTS_PER_S }: SimulateOptions,
   end: AbortSignal,
-  send: (camera: Camera, text: string) => void,
+  send: (camera: SimulatedCamera, text: string) => void,
 ): Promise<void> {
   const speed = rate / (courts * EVENTS_PER_S);
   let [matchS, elapsedS, last] = [0, 0, performance.now()];
@@ -119,13 +116,14 @@ class Answers {
 }
 
 function makeSender(
-  { source }: Camera,
+  { source, fault }: SimulatedCamera,
   { url, token = '' }: SimulateOptions,
   random: Random,
   answers: Answers,
 ): Sender {
   return new Sender(new BoxConnection(url, token), {
     random: Math.random,
+    ...(fault === 'falls silent' && { aliveEveryMs: Number.POSITIVE_INFINITY }),
     repeats: () => random.chance(REPEATED_SHARE),
     onStored: (ms) => answers.add(ms),
     onProblem: (problem) => {
@@ -158,22 +156,4 @@ function sentence({
     `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +
     `${refused} refused, ${waiting} not delivered${lost}`
   );
-}
-
-/** @returns that many events of cameras that behave, one a line. The same for the same seed. */
-export function sampleEvents(
-  { courts, sport, seed }: Pick<SimulateOptions, 'courts' | 'sport' | 'seed'>,
-  count: number,
-): string {
-  const venue = new Venue({ courts, sport, seed, clean: true, run: 'sample' });
-  const lines: string[] = [];
-  let positions = 0;
-  for (let matchS = 0; lines.length < count; matchS += 1) {
-    for (const sending of venue.until(matchS)) {
-      const { type, atS } = sending.detection;
-      if (type === 'PLAYER_POSITION' && positions++ % PRINTED_POSITIONS > 0) continue;
-      lines.push(`${eventText(sending, PRINTED_AT_MS + atS * 1000, 0)}\n`);
-    }
-  }
-  return lines.slice(0, count).join('');
 }

@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import os from 'node:os';
-import path from 'node:path';
 import type { Command } from 'commander';
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
@@ -8,17 +7,18 @@ import { isoTime } from '../../base/units.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { REJECTIONS_PATH, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
+import { runChecks } from '../../health/checks/allChecks.ts';
+import { type Box, type BoxOptions, inspectBox } from '../../health/checks/box.ts';
+import { logLineWithoutData, withoutTokens } from '../../host/redaction.ts';
 import { askTool } from '../../host/systemTool.ts';
+import { SERVICE } from '../../host/unitSettings.ts';
+import { withDatabase } from '../../store/open/withDatabase.ts';
 import { readRejections } from '../../store/rejections/storedRejections.ts';
 import { tokenState } from '../../store/tokens/tokens.ts';
-import { runChecks } from '../checks/allChecks.ts';
-import { type Box, type BoxOptions, inspectBox } from '../checks/box.ts';
-import { SERVICE } from '../checks/unitSettings.ts';
-import { knownVariables } from '../options/environmentVariables.ts';
-import { withDatabase } from '../options/withDatabase.ts';
+import { outsideOf } from '../options/outside.ts';
+import { plainStatus } from '../status/views.ts';
 import { exitWhenPrinted, say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
-import { logLineWithoutData, withoutTokens } from './redaction.ts';
 
 export interface SupportOptions extends BoxOptions {
   readonly output?: string;
@@ -30,17 +30,13 @@ const LOG_LINES = 500;
  * `courtd support`: one text file for support. Never a token, a payload or a key: what may hold one is left out, and what looks like a
  * token is taken out of all that is left.
  */
-export async function support(
-  options: SupportOptions,
-  program: Command,
-  status: (data: string) => Promise<string[]>,
-): Promise<void> {
-  const box = await inspectBox(options, program);
+export async function support(options: SupportOptions, program: Command): Promise<void> {
+  const box = await inspectBox(options, outsideOf(program, options.data));
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
     ['versions', versions(program)],
     ['settings', settings(box)],
     ['check', await checks(box)],
-    ['status', await status(box.data).catch(reasonOf)],
+    ['status', await plainStatus(box.data).catch(reasonOf)],
     ['rejections', await rejections(box).catch(reasonOf)],
     ['counts', await counts(box)],
     ['files', files(box)],
@@ -74,10 +70,9 @@ function readOsRelease(): string {
 }
 
 /** A variable that courtd does not know may hold anything, COURTD_TOKEN holds a token, and a URL may hold a password. */
-function settings({ program, settings, settingsFrom }: Box): string[] {
-  const known = knownVariables(program);
+function settings({ variables, settings, settingsFrom }: Box): string[] {
   const lines = Object.entries(settings).map(([name, value]) => {
-    if (!known.includes(name)) return `${name}=(not shown: courtd does not know it)`;
+    if (!variables.isKnown(name)) return `${name}=(not shown: courtd does not know it)`;
     if (name === 'COURTD_TOKEN') return `${name}=(not shown: it is a token)`;
     return `${name}=${value.replace(/:\/\/[^/]*@/g, '://')}`;
   });
@@ -93,7 +88,7 @@ async function checks(box: Box): Promise<string[]> {
 
 /** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
-  const stored = await withDatabase({ data }, (db) => readRejections(db).reverse(), { staysRoot: true });
+  const stored = await withDatabase({ data }, (db) => readRejections(db).reverse());
   const asked = await askDaemon<RejectionReport[]>(data, `${REJECTIONS_PATH}?last=${REJECTIONS_KEPT}`);
   const lines = (asked ?? stored.map(reportOf)).map(({ at, id, status, code, client, ...more }) => {
     const { source, court_id, events } = more;
@@ -124,9 +119,9 @@ async function counts(box: Box): Promise<string[]> {
 /** Names, sizes and rights of what is courtd's own. */
 function files({ data }: Box): string[] {
   try {
-    const names = fs.readdirSync(data).filter((name) => name.startsWith('courtd'));
+    const names = fs.readdirSync(data.path).filter((name) => name.startsWith('courtd'));
     return ['.', ...names.sort()].map((name) => {
-      const stat = fs.lstatSync(path.join(data, name), { throwIfNoEntry: false });
+      const stat = fs.lstatSync(data.at(name), { throwIfNoEntry: false });
       return stat === undefined
         ? `${name} (gone)`
         : `${(stat.mode & 0o7777).toString(8)} ${stat.uid}:${stat.gid} ${stat.size} ${name}`;

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { notEmpty } from '../options/optionParsers.ts';
 
-/** `courtd support`. @param status of a data directory, as lines without what a camera has sent. */
-export function addSupport(program: Command, status: (data: string) => Promise<string[]>): void {
+export function addSupport(program: Command): void {
   program
     .command('support')
     .description(
@@ -11,7 +10,7 @@ export function addSupport(program: Command, status: (data: string) => Promise<s
     .option('-o, --output <file>', 'write to a file; its name appears when it is complete', notEmpty)
     .addHelpText('after', EXAMPLE)
     .action(async (_options, command) =>
-      (await import('./support.ts')).support(command.optsWithGlobals(), program, status),
+      (await import('./support.ts')).support(command.optsWithGlobals(), program),
     );
 }
 

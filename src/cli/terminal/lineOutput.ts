@@ -26,7 +26,7 @@ export class LineOutput {
   }
 
   /** @param lines each with its line end. */
-  async write(lines: readonly string[]): Promise<void> {
+  async write(lines: Iterable<string>): Promise<void> {
     let [piece, bytes] = ['', 0];
     for (const text of lines) {
       const line = forStdout(text);

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fsync, partialNameOf } from '../../base/atomicFile.ts';
@@ -17,7 +16,6 @@ export function stdoutSink(): Sink {
       if (!process.stdout.write(shown)) await once(process.stdout, 'drain');
     },
     commit: () => {},
-    scratchFolder: os.tmpdir(),
   };
 }
 
@@ -69,7 +67,6 @@ export function fileSink(name: string): Sink {
         fsync(path.dirname(file));
       });
     },
-    scratchFolder: isSpecial ? os.tmpdir() : path.dirname(file),
   };
 }
 

@@ -86,6 +86,11 @@ export function cut(text: string, width: number): string {
   return `${kept}~`;
 }
 
+/** @returns a line as it is, or cut to the width of the canvas. */
+export function fit(line: string, { columns }: Canvas): string {
+  return columns === undefined ? line : cut(line, columns);
+}
+
 /** Two columns each in a terminal (Unicode, UAX #11): a venue may name its courts in Chinese, Japanese or Korean. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;

@@ -1,0 +1,143 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { fsync } from './atomicFile.ts';
+import { createPrivateIfMissing, openCarefully } from './privateFile.ts';
+
+/** The files that courtd opens by name. Others, such as an export that root has written, need not be accessible. */
+const FILES = {
+  database: 'courtd.db',
+  /** SQLite makes these three beside the database. */
+  wal: 'courtd.db-wal',
+  shm: 'courtd.db-shm',
+  journal: 'courtd.db-journal',
+  /** Of the one process that writes (directoryLock.ts). */
+  lock: 'courtd.lock',
+  /** What is known of the clock of the box (clockMark.ts). */
+  clock: 'courtd.clock',
+  /** When `serve` made the database (newDatabase.ts). */
+  newNote: 'courtd.new',
+  /** Space for a prune of a full disk (diskReserve.ts). */
+  reserve: 'courtd.reserve',
+  /** When the box was last backed up (lastBackup.ts). */
+  backupNote: 'courtd.backup',
+  /** What of the log somebody has taken note of (checks/log.ts). */
+  logNote: 'courtd.acknowledged',
+  /** How far shipping was (shipNote.ts). */
+  shipNote: 'courtd.ship',
+  /** Bodies of refused requests (refusedBodies.ts), with what SQLite makes beside it. */
+  refused: 'refused.db',
+  refusedWal: 'refused.db-wal',
+  refusedShm: 'refused.db-shm',
+  /** The lock of the one shipper, or its feed. */
+  shipper: 'courtd.shipper',
+} as const;
+
+const SOCKETS = {
+  /** Of the daemon, for commands. */
+  controlSocket: 'control.sock',
+  /** Of the shipper, or its feed, for commands. */
+  shipSocket: 'ship.sock',
+} as const;
+
+const NAMES = { ...FILES, ...SOCKETS };
+
+type OwnFile = keyof typeof FILES;
+
+/** No small file has more. */
+export const SMALL_FILE_BYTES = 16 * 1024;
+
+/** New files inherit the group of the directory. */
+export const SETGID = 0o2000;
+const DIRECTORY_MODE = SETGID | 0o770;
+
+/** The directory of a box's database, and everything that courtd keeps beside it: only this knows their names. */
+export class DataDirectory {
+  /** As the user gave it. */
+  readonly path: string;
+
+  constructor(directory: string) {
+    this.path = directory;
+  }
+
+  /** @returns the data directory that a database lies in. */
+  static of(database: string): DataDirectory {
+    return new DataDirectory(path.dirname(database));
+  }
+
+  /** @returns the path of a file or a socket. */
+  file(name: keyof typeof NAMES): string {
+    return this.at(NAMES[name]);
+  }
+
+  /** @returns the path of another file in it. */
+  at(name: string): string {
+    return path.join(this.path, name);
+  }
+
+  /** @returns the paths of the files that courtd opens by name. */
+  ownFiles(): string[] {
+    return Object.values(FILES).map((name) => this.at(name));
+  }
+
+  /** Never follows a link, or waits for a pipe, that somebody has put there. @returns the descriptor. @throws Node's error. */
+  open(name: OwnFile, flags: number): number {
+    return openCarefully(this.file(name), flags);
+  }
+
+  /**
+   * In a single read, since a file that somebody put there may have no end.
+   * @returns the text of a small file: its first 16 KiB. @throws Node's error.
+   */
+  read(name: OwnFile): string {
+    const fd = this.open(name, fs.constants.O_RDONLY);
+    try {
+      const bytes = Buffer.alloc(SMALL_FILE_BYTES);
+      return bytes.toString('utf8', 0, fs.readSync(fd, bytes));
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  /**
+   * Writes over a small file in place, and creates it where it does not exist: on a full disk there is room for that, as long as
+   * the text always has the same length. @throws Node's error.
+   */
+  overwrite(name: OwnFile, text: string): void {
+    createPrivateIfMissing(this.file(name));
+    const fd = this.open(name, fs.constants.O_WRONLY);
+    try {
+      fs.writeSync(fd, text);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  /** Creates the directory, with its parents, where it does not exist. @throws Node's error. */
+  make(): void {
+    if (fs.existsSync(this.path)) return;
+    makeDirectory(path.resolve(this.path));
+    fs.chmodSync(this.path, DIRECTORY_MODE);
+  }
+
+  /** For sentences. */
+  toString(): string {
+    return this.path;
+  }
+
+  /** For logs, and the default value that help shows. */
+  toJSON(): string {
+    return this.path;
+  }
+}
+
+/**
+ * Creates the parents as well. Node's own recursive mkdir never returns where none can be created, such as in
+ * /proc.
+ */
+function makeDirectory(directory: string): void {
+  const parent = path.dirname(directory);
+  if (!fs.existsSync(parent)) makeDirectory(parent);
+  fs.mkdirSync(directory);
+  // Otherwise a power failure may remove the directory, with everything that was synced in it.
+  fsync(parent);
+}

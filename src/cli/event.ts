@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { OperatorError } from '../base/operatorError.ts';
+import { isoTime } from '../base/units.ts';
+import { eventToJson } from '../protocol/event.ts';
+import type { DataOption } from '../store/open/withDatabase.ts';
+import { json } from './options/optionParsers.ts';
+import { type JsonOption, printData, printPairs, printText } from './terminal/output.ts';
+
+export function addEvent(program: Command): void {
+  const event = program.command('event').description('single events');
+  event
+    .command('show')
+    .description('show every revision of one event')
+    .argument('<session>', 'the session_id')
+    .argument('<event>', 'the event_id')
+    .addOption(json())
+    .addHelpText('after', '\nExample:\n  courtd event show match-17 bounce-0042')
+    .action(async (session, id, _options, command) => show(session, id, command.optsWithGlobals()));
+}
+
+/** `courtd event show S EVENT_ID`: every stored revision. */
+async function show(sessionId: string, eventId: string, options: DataOption & JsonOption): Promise<void> {
+  const { withDatabase } = await import('../store/open/withDatabase.ts');
+  const { Damage } = await import('../store/read/damage.ts');
+  const { findRevisions } = await import('../store/read/eventRevisions.ts');
+  const { sessionId: assertSession } = await import('../store/read/sessions.ts');
+  const damage = new Damage();
+  const revisions = await withDatabase(options, (db) => {
+    assertSession(db, sessionId);
+    return findRevisions(db, sessionId, eventId, damage);
+  });
+  if (revisions.length === 0) {
+    damage.assertNone();
+    throw new OperatorError(
+      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}: "courtd export" shows them.`,
+    );
+  }
+  const current = revisions.at(-1);
+  if (options.json) {
+    // The event as text, because JSON.parse would round numbers that a double cannot hold.
+    const items = revisions.map((event) => {
+      const mark = `"current":${event === current},"received_at":"${isoTime(event.receivedMs)}"`;
+      return `  {${mark},"conflicting_copies":${event.conflictingCopies},"event":${eventToJson(event)}}`;
+    });
+    printData(`[\n${items.join(',\n')}\n]\n`);
+    return damage.assertNone();
+  }
+  for (const event of revisions) {
+    const mark = event === current ? 'current' : 'replaced by a higher revision';
+    printText(`revision ${event.revision} (${mark})\n`);
+    printPairs([
+      ['eot', event.eot],
+      ['type', event.type],
+      ['court', event.courtId],
+      ['venue', event.venueId],
+      ['source', `${event.source}, confidence ${event.confidence}, schema ${event.schemaVersion}`],
+      ['received', isoTime(event.receivedMs) ?? '-'],
+      ['payload', event.payload],
+      ...(event.extra === null ? [] : [['extra', event.extra] as const]),
+      ...(event.conflictingCopies === 0
+        ? []
+        : [['conflicts', `resends with different content, ignored: ${event.conflictingCopies}`] as const]),
+    ]);
+  }
+  damage.assertNone();
+}

@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { askStatus } from '../../control/controlClient.ts';
+import { shipFinding } from '../../fleet/feed/shipFinding.ts';
+import type { Outside } from '../../health/checks/box.ts';
+import { Progress } from '../terminal/output.ts';
+import { knownVariables, variableFault } from './environmentVariables.ts';
+
+/** @returns what the checks of a box need to be told. */
+export function outsideOf(program: Command, data: DataDirectory): Outside {
+  return {
+    variables: {
+      isKnown: (name) => knownVariables(program).includes(name),
+      faultOf: (name, value) => variableFault(program, name, value),
+    },
+    progress: new Progress(),
+    askDaemon: () => askStatus(data),
+    checkShipping: (settings) => shipFinding(data, settings),
+  };
+}

@@ -1,0 +1,144 @@
+import type { AddressInfo } from 'node:net';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
+import { STATUS_PATH } from '../../control/controlClient.ts';
+import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
+import { problemsRoute } from '../../control/problemsRoute.ts';
+import { pruneRoute } from '../../control/pruneRoute.ts';
+import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
+import { shipSettingsOf, viewShip } from '../../fleet/feed/shipStatus.ts';
+import { reportProblems } from '../../health/alert/problemReport.ts';
+import type { DaemonStatus } from '../../health/daemonStatus.ts';
+import type { SourceFindings } from '../../health/facts.ts';
+import { problem } from '../../health/rules.ts';
+import type { ShipView } from '../../health/shipStatus.ts';
+import type { StoreWatch } from '../../health/storeWatch.ts';
+import type { Log } from '../../host/log.ts';
+import type { LogLevel } from '../../host/logLevels.ts';
+import type { SystemdNotifier } from '../../host/systemdNotify.ts';
+import type { TlsCertificate } from '../../host/tlsCertificate.ts';
+import type { PacedRequest } from '../../http/connection/pacedRequest.ts';
+import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
+import type { CourtServer } from '../../http/server.ts';
+import type { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
+import { METRICS_PATH } from '../../metrics/family.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import type { ShippedOf } from '../../store/read/shipLag.ts';
+import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
+import type { Store } from '../../store/store.ts';
+import type { Telemetry, TelemetryReport } from '../../telemetry/telemetry.ts';
+
+/** A daemon that runs, and what it says of itself to commands. */
+
+export interface ServeOptions extends DataOption {
+  readonly host: string;
+  readonly port: number;
+  readonly venue?: string;
+  /** Requests a second from one address; 0: no limit. */
+  readonly rateLimit: number;
+  /** Open connections of one address; 0: no limit. */
+  readonly connectionsPerAddress: number;
+  /** Bytes. */
+  readonly bodyLimit: number;
+  /** Bytes; 0: no warning. */
+  readonly minFree: number;
+  /** Bytes; 0: none is kept. */
+  readonly refusedBytes: number;
+  readonly logLevel: LogLevel;
+  /** When nobody is told that a camera is silent; absent: never. */
+  readonly quiet?: QuietHours;
+  /** PEM files for TLS: both or neither. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  /** Where the metrics are written; absent: nowhere. */
+  readonly metricsFile?: string;
+  /** Names of the options that were set, as flags or environment variables. */
+  readonly given?: readonly string[];
+}
+
+/** What a daemon is started with. */
+export interface Frame {
+  readonly options: ServeOptions;
+  readonly version: string;
+  readonly log: Log;
+  readonly notifier: SystemdNotifier;
+  /** What is to be stopped, in the reverse of the order in which it was started. */
+  readonly parts: AsyncDisposableStack;
+}
+
+export interface Daemon extends Frame {
+  readonly certificate: TlsCertificate | undefined;
+  readonly watch: StoreWatch;
+  readonly store: Store;
+  readonly keeper: RefusedKeeper;
+  readonly telemetry: Telemetry;
+  readonly server: CourtServer;
+}
+
+/** @returns undefined where the database cannot be read now: events come first, and others say so. */
+export function shippingOf(store: Store, data: DataDirectory): Promise<ShipView | undefined> {
+  const readLag = (shippedOf: ShippedOf) => store.shipLag(shippedOf);
+  return viewShip(data, readLag, shipSettingsOf(process.env)).catch(() => undefined);
+}
+
+/** What commands may ask over `control.sock`. */
+export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: AddressInfo) {
+  const { notifier, store, telemetry, server } = daemon;
+  const startedAt = new Date().toISOString();
+  return [
+    jsonRoute(STATUS_PATH, async () => {
+      // `token rotate` asks this: whoever looks at `systemctl status` next sees that there is a token.
+      await notifier.refresh({ status: () => statusLine(daemon) });
+      return daemonStatus(daemon, address, startedAt);
+    }),
+    problemsRoute(async () =>
+      reportProblems(
+        daemon.options.data,
+        daemonStatus(daemon, address, startedAt),
+        await shippingOf(store, daemon.options.data),
+      ),
+    ),
+    jsonRoute(METRICS_PATH, () => metrics.look()),
+    ...rejectionRoutes(telemetry.refusals, daemon.keeper),
+    {
+      method: 'POST',
+      path: EVENTS_PATH,
+      answer: (req, res) => server.serveLocal(req as PacedRequest, res),
+    } satisfies ControlRoute,
+    pruneRoute((selection, on, signal) => {
+      // Those of a type are not known: refused requests hold any.
+      if (selection.type === undefined) telemetry.refusals.forget(selection);
+      return store.prune(selection, on, signal);
+    }),
+  ];
+}
+
+export function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {
+  return {
+    ...telemetry.report(),
+    old_tokens: store.tokens.old,
+    is_quiet_hours: options.quiet !== undefined && isQuiet(options.quiet, new Date()),
+  };
+}
+
+function daemonStatus(daemon: Daemon, { address, port }: AddressInfo, startedAt: string): DaemonStatus {
+  const { options, version, certificate, watch } = daemon;
+  return {
+    version,
+    started_at: startedAt,
+    listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+    tls: certificate !== undefined,
+    certificate: certificate ? { ...certificate.validity, sha256: certificate.fingerprint } : null,
+    venue: options.venue ?? null,
+    is_full: watch.isFull,
+    damage_reports: watch.damageReports,
+    min_free_bytes: options.minFree,
+    ...sourceFindings(daemon),
+  };
+}
+
+/** @returns the line that `systemctl status` shows. */
+export function statusLine({ store, watch }: Daemon): string {
+  const wrong = watch.isFull ? problem('disk_full') : store.tokens.isOpen ? undefined : problem('no_token');
+  return wrong === undefined ? 'listening' : `${wrong.message} ${wrong.advice}`;
+}

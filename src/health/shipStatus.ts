@@ -1,0 +1,31 @@
+export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
+export type ShipState = (typeof SHIP_STATES)[number];
+
+/** `courtd ship status --json`, and `ship` in `courtd status --json`; what is not known is null. */
+export interface ShipStatus {
+  readonly box: string | null;
+  readonly epoch: string | null;
+  /** Without anything secret. */
+  readonly url: string | null;
+  readonly state: ShipState;
+  /** Headquarters has every event up to here, except those that it refused for good. */
+  readonly shipped_seq: number | null;
+  readonly newest_seq: number | null;
+  readonly behind_events: number | null;
+  /** Since the oldest event that is not shipped was received. */
+  readonly behind_s: number | null;
+  readonly last_ack_at: string | null;
+  readonly error: string | null;
+}
+
+/** How far shipping has got, by the latest report and the current database. */
+export interface ShipView extends ShipStatus {
+  readonly running: boolean;
+  /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
+  readonly isSetUp: boolean;
+}
+
+/** @returns the members that JSON output has. */
+export function shipStatusOf({ running: _running, isSetUp: _isSetUp, ...status }: ShipView): ShipStatus {
+  return status;
+}

@@ -1,0 +1,114 @@
+import fs from 'node:fs';
+import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../base/dataDirectory.ts';
+import { OperatorError } from '../base/operatorError.ts';
+import { isoTime } from '../base/units.ts';
+import { hasFailed } from '../host/systemdUnits.ts';
+import { minFreeOf, serviceOf } from '../host/unitSettings.ts';
+import { lastBackupMs } from '../store/backup/lastBackup.ts';
+import { freeBytes } from '../store/directory/diskReserve.ts';
+import { newDatabaseAgeMs } from '../store/directory/newDatabase.ts';
+import { previousDatabases } from '../store/open/previousDatabases.ts';
+import { withDatabase } from '../store/open/withDatabase.ts';
+import { suggestPrune } from '../store/read/pruneSuggestion.ts';
+import { recentSources, summarizeStore } from '../store/read/storeSummary.ts';
+import { withRefused } from '../store/rejections/refusedBodies.ts';
+import { failureKind } from '../store/sqlite/errors.ts';
+import { listTokens, type TokenState, tokenState } from '../store/tokens/tokens.ts';
+import type { LastingProblem } from './finding.ts';
+import { backupProblems } from './problems.ts';
+import { problem } from './rules.ts';
+import type { ShipView } from './shipStatus.ts';
+import type { StoreView } from './status.ts';
+
+/**
+ * @param readShip how far shipping has got.
+ * @param before what it said before: its newest events are not looked through again.
+ * @throws {OperatorError} where it cannot be read.
+ */
+export async function readStoreView(
+  data: DataDirectory,
+  readShip: (db: Database) => Promise<ShipView | undefined>,
+  before?: StoreView,
+): Promise<StoreView> {
+  const units = await askForUnits(data);
+  const nowMs = Date.now();
+  let isDamaged = false;
+  const unlessDamaged = async <Result>(part: () => Result | Promise<Result>): Promise<Result | undefined> => {
+    try {
+      return await part();
+    } catch (error) {
+      if (failureKind(error instanceof OperatorError ? error.cause : error) !== 'damaged') throw error;
+      isDamaged = true;
+      return undefined;
+    }
+  };
+  const read = async (db?: Database): Promise<StoreView> => {
+    const summary = await unlessDamaged(() => db && summarizeStore(db, nowMs));
+    const tokens = await unlessDamaged(() => db && listTokens(db));
+    const states = tokens?.map((token) => tokenState(token, nowMs));
+    const count = (wanted: TokenState) => states?.filter((state) => state === wanted).length ?? null;
+    const recent = before?.recent ?? (await unlessDamaged(() => db && recentSources(db, nowMs))) ?? [];
+    const suggestion = before
+      ? before.room.suggestion
+      : await unlessDamaged(() => db && suggestPrune(db, nowMs));
+    const ship = await unlessDamaged(() => db && readShip(db));
+    const refused = (await withRefused(data, (all) => all.waiting()).catch(() => undefined)) ?? [];
+    const { growthBytesPerDay = 0 } = summary ?? {};
+    const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    const bytes = sizeOf(data.file('database'));
+    const free = freeBytes(data);
+    const backupMs = lastBackupMs(data);
+    return {
+      directory: data.path,
+      store: {
+        events: summary?.events ?? null,
+        sessions: summary?.sessions ?? null,
+        bytes,
+        wal_bytes: sizeOf(data.file('wal')),
+        free_bytes: free,
+        days_left: growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null,
+        last_backup_at: isoTime(backupMs ?? null),
+      },
+      tokens: { active: count('active'), retiring: count('retiring') },
+      isDamaged,
+      newMs: newDatabaseAgeMs(data, nowMs),
+      recent,
+      ship,
+      refused,
+      ...units,
+      room: { suggestion, bytes, previousBytes: previousDatabases(data).bytes },
+      oldestMs: summary?.oldestMs,
+    };
+  };
+  // As `support` prints it, which also reads the journal and writes a file.
+  const view = await unlessDamaged(() => withDatabase({ data }, read));
+  return view ?? (await read());
+}
+
+/**
+ * What the daemon cannot see from its sandbox: how the nightly services of this data directory ended.
+ * @param lastBackupAt as the daemon has it.
+ */
+export async function nightlyProblems(
+  data: DataDirectory,
+  lastBackupAt: string | null,
+): Promise<LastingProblem[]> {
+  const { hasBackupFailed, hasPruneFailed } = await askForUnits(data);
+  const facts = { store: { last_backup_at: lastBackupAt }, oldestMs: undefined, hasBackupFailed };
+  return [...(hasPruneFailed ? [problem('prune_failed')] : []), ...backupProblems(facts, Date.now())];
+}
+
+/** Where courtd.service serves this data directory: how its nightly services ended, and its settings. */
+async function askForUnits(
+  data: DataDirectory,
+): Promise<Pick<StoreView, 'hasBackupFailed' | 'hasPruneFailed' | 'minFreeBytes'>> {
+  const nightly = ['courtd-backup.service', 'courtd-prune.service'];
+  const { others, settings } = await serviceOf(data, ['Result'], ...nightly);
+  const [backup, prune] = others.map(({ Result = 'success' }) => hasFailed(Result));
+  return {
+    hasBackupFailed: backup ?? false,
+    hasPruneFailed: prune ?? false,
+    minFreeBytes: minFreeOf(settings),
+  };
+}

@@ -1,0 +1,85 @@
+import type { DataDirectory } from '../base/dataDirectory.ts';
+import { OperatorError } from '../base/operatorError.ts';
+import type { Log } from '../host/log.ts';
+import { failureKind, sqliteCode } from '../store/sqlite/errors.ts';
+import type { StoreEvents } from '../store/store.ts';
+import { logProblem } from './logProblem.ts';
+import { problem } from './rules.ts';
+
+/** What the daemon's store reports: to the log, and for those who ask later. */
+export class StoreWatch {
+  /** Events are refused until there is room. */
+  isFull = false;
+  /** How often a part of the database was found damaged. */
+  damageReports = 0;
+
+  /** @param data the data directory. @returns what the store calls. After `fatal` the process ends. */
+  events(log: Log, data: DataDirectory): StoreEvents {
+    const { logger } = log;
+    return {
+      full: (error) => {
+        this.isFull = true;
+        logProblem(logger, problem('disk_full'), { code: sqliteCode(error) }, 'error');
+      },
+      walLarge: (bytes) =>
+        logProblem(logger, problem('log_held', data.path, bytes), { wal_mib: mebibytes(bytes) }),
+      walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
+      upgrading: ({ doing, bytes, ...line }) =>
+        logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
+      made: () => logProblem(logger, problem('new_database', data.path, 0), { data }),
+      healed: () => {
+        this.isFull = false;
+        logger.info('there is room on the disk again: events are stored');
+      },
+      damaged: (error) => {
+        this.damageReports++;
+        logProblem(logger, problem('database_damaged'), { code: sqliteCode(error) }, 'error');
+      },
+      unexpected: (err) => logger.error({ err }, BUG),
+      fatal: (error) => die(log, error, reasonOf(error)),
+    };
+  }
+}
+
+const BUG = 'a bug in courtd: please report it';
+
+const UPGRADE_SENTENCES = {
+  copying: 'the database has an older layout: it is copied before it is upgraded',
+  changing: 'the database is being upgraded to the new layout: events are accepted when that is done',
+  done: 'the database is up to date',
+} as const;
+
+/** @returns why the daemon exits, as the operator's log says it. */
+function reasonOf(error: unknown): string {
+  if (error instanceof OperatorError) return error.message;
+  return failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED;
+}
+
+const DISK_FAILED =
+  'the disk failed to read or write, so nothing can be guaranteed any more: check the disk, and start courtd again';
+const DAMAGED =
+  'the database is damaged, or the disk failed, so nothing can be guaranteed any more: check the disk, and start courtd again; ' +
+  'if that does not help, keep a copy of the database and restore a backup';
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / 1024 ** 2);
+}
+
+/** For what nobody has caught. */
+export function dieOfBug(log: Log, error: unknown): void {
+  die(log, error, BUG);
+}
+
+let isDying = false;
+
+/**
+ * Logs why, and exits with status 1. The database is not closed: after a failed write or fsync, nothing that closing would write
+ * can be trusted. Further failures are not logged.
+ */
+function die({ logger, exit }: Log, error: unknown, message: string): void {
+  if (isDying) return;
+  isDying = true;
+  logger.fatal(error instanceof OperatorError ? {} : { err: error, code: sqliteCode(error) }, message);
+  // At the end of the turn: requests in progress are still answered 503.
+  setImmediate(() => exit(1));
+}

@@ -1,0 +1,69 @@
+import { membersOf } from '../base/json.ts';
+import { TOKEN_BYTES } from '../base/limits.ts';
+
+/** What a file that leaves the venue must not hold: tokens, payloads, keys. */
+
+/** 32 bytes as base64url (tokens.ts): a camera may have put its token where an id belongs. */
+const TOKEN = new RegExp(`(?<![\\w-])[\\w-]{${Math.ceil((TOKEN_BYTES * 8) / 6)}}(?![\\w-])`, 'g');
+/** Texts of a log line that are courtd's own, or name a client. */
+const TEXTS = [
+  'level',
+  'time',
+  'msg',
+  'problem',
+  'request_id',
+  'client',
+  'code',
+  'source',
+  'court_id',
+  'signal',
+  'host',
+  'socket',
+];
+/** Sentences that quote what a camera has sent. */
+const QUOTING = /^(refused): .*$/s;
+
+export function withoutTokens(text: string): string {
+  return text.replace(TOKEN, '(removed)');
+}
+
+interface JournalEntry {
+  readonly __REALTIME_TIMESTAMP?: string;
+  readonly SYSLOG_IDENTIFIER?: string;
+  readonly MESSAGE?: unknown;
+}
+
+/**
+ * @param entry a line of `journalctl --output=json`.
+ * @returns it for people, without what may be of an event; undefined where nothing is left.
+ */
+export function logLineWithoutData(entry: string): string | undefined {
+  const {
+    __REALTIME_TIMESTAMP: us,
+    SYSLOG_IDENTIFIER: from = '',
+    MESSAGE: message,
+  } = membersOf(entry) as JournalEntry;
+  if (typeof message !== 'string') return undefined;
+  const at = us === undefined ? '' : `${new Date(Number(us) / 1000).toISOString()} `;
+  if (from === 'systemd') return `${at}systemd: ${message}`;
+  const line = membersOf(message);
+  if (Object.keys(line).length > 0) return `${at}${JSON.stringify(ownFields(line))}`;
+  // Of a crash: where it was, and not what was said.
+  return /^\s+at /.test(message) ? `${at}${message}` : undefined;
+}
+
+/** Numbers, courtd's own words, and of an error its kind and where it was. */
+function ownFields(line: object): object {
+  const fields = Object.entries(line).flatMap(([name, value]): [string, unknown][] => {
+    if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];
+    if (name === 'err') return [[name, placesOf(value)]];
+    if (typeof value !== 'string' || !TEXTS.includes(name)) return [];
+    return [[name, name === 'msg' ? value.replace(QUOTING, '$1') : value]];
+  });
+  return Object.fromEntries(fields);
+}
+
+function placesOf(error: { type?: unknown; stack?: unknown } | null): object {
+  const places = String(error?.stack ?? '').match(/^\s+at .*$/gm) ?? [];
+  return { type: String(error?.type ?? ''), stack: places.map((place) => place.trim()) };
+}

@@ -1,0 +1,84 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { DataDirectory } from '../base/dataDirectory.ts';
+import { MIN_FREE_BYTES } from '../base/limits.ts';
+import { asCaller } from '../base/processIdentity.ts';
+import { bytesOf } from '../base/units.ts';
+import { readVariables, showUnits, type UnitProperties } from './systemdUnits.ts';
+
+export const SERVICE = 'courtd.service';
+const SETTINGS_PROPERTIES = ['EnvironmentFiles', 'Environment'];
+/** Where the unit has its data unless its settings say otherwise (the default of --data). */
+const UNIT_DATA = '/var/lib/courtd';
+
+/** Whom this data directory is served by, as far as it can be told without its daemon. */
+export interface Service {
+  /** Whether this machine has courtd.service, whatever it serves. */
+  readonly isInstalled: boolean;
+  /** courtd.service, where it serves this data directory. */
+  readonly unit: UnitProperties | undefined;
+  /** The other units that were asked for, where it does. */
+  readonly others: readonly UnitProperties[];
+  /** The COURTD_ variables of the unit, where it does; else those of this command. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** @param properties what is to be known of each unit, besides. Never throws. */
+export async function serviceOf(
+  data: DataDirectory,
+  properties: readonly string[] = [],
+  ...others: readonly string[]
+): Promise<Service> {
+  const shown = await showUnits([SERVICE, ...others], [...SETTINGS_PROPERTIES, ...properties]);
+  const settings = shown && settingsOf(shown[0]!);
+  const isServed = settings !== undefined && servesData(settings, data);
+  const [unit, ...rest] = isServed ? shown! : [];
+  return { isInstalled: shown !== undefined, unit, others: rest, settings: isServed ? settings : given() };
+}
+
+/** @returns the COURTD_ variables that courtd.service gives its daemon. */
+function settingsOf(unit: UnitProperties): Record<string, string> {
+  // Quotes around a whole assignment, as systemctl prints one with blanks in it.
+  const own = (unit.Environment ?? '').match(/"[^"]*"|\S+/g) ?? [];
+  const texts = filesOf(unit).map((file) => {
+    try {
+      return asCaller(() => fs.readFileSync(file, 'utf8'));
+    } catch {
+      // The unit goes on without it, too.
+      return '';
+    }
+  });
+  const variables = [...own.map((one) => one.replace(/^"(.*)"$/, '$1')), ...texts].map(readVariables);
+  return given(Object.assign({}, ...variables));
+}
+
+/** Its files: `/etc/courtd/courtd.env (ignore_errors=yes)`, one a line. */
+export function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
+  return EnvironmentFiles.split('\n').flatMap(
+    (line) => /^(\/.*?)(?: \(ignore_errors=\w+\))?$/.exec(line)?.[1] ?? [],
+  );
+}
+
+/** @param settings those of courtd.service. @returns whether this is its data directory. */
+function servesData({ COURTD_DATA = UNIT_DATA }: Record<string, string>, data: DataDirectory): boolean {
+  return realPath(COURTD_DATA) === realPath(data.path);
+}
+
+/** @returns COURTD_MIN_FREE in bytes: its default where it is not set, or wrong, which is the configuration's to tell. */
+export function minFreeOf({ COURTD_MIN_FREE }: Readonly<Record<string, string>>): number {
+  return bytesOf(COURTD_MIN_FREE ?? '') ?? MIN_FREE_BYTES;
+}
+
+/** @returns those that are courtd's, and not empty. */
+export function given(variables = process.env): Record<string, string> {
+  const own = Object.entries(variables).filter(([name, value]) => name.startsWith('COURTD_') && value);
+  return Object.fromEntries(own) as Record<string, string>;
+}
+
+function realPath(name: string): string {
+  try {
+    return asCaller(() => fs.realpathSync(name));
+  } catch {
+    return path.resolve(name);
+  }
+}
