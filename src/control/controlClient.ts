@@ -1,10 +1,15 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import readline from 'node:readline';
-import { type Answer as HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
+import type { DataDirectory } from '../base/dataDirectory.ts';
+import { type HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { checkSocketFile, controlFile } from './controlSocket.ts';
+import type { DaemonStatus } from '../health/daemonStatus.ts';
+import { checkSocketFile } from './controlSocket.ts';
+
+/** Where `DaemonStatus` is asked for. */
+export const STATUS_PATH = '/v1/status';
 
 /** How long the daemon may take to answer: one that waits for its disk answers nothing. */
 const ANSWER_MS = 5_000;
@@ -20,8 +25,8 @@ const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
  * @returns the answer as a value; undefined where no daemon runs.
  * @throws {OperatorError} where the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
  */
-export async function askDaemon<Answer>(directory: string, path: string): Promise<Answer | undefined> {
-  const socketPath = controlFile(directory);
+export async function askDaemon<Answer>(directory: DataDirectory, path: string): Promise<Answer | undefined> {
+  const socketPath = directory.file('controlSocket');
   checkSocketFile(socketPath);
   let answer: HttpAnswer;
   try {
@@ -37,15 +42,20 @@ export async function askDaemon<Answer>(directory: string, path: string): Promis
   }
 }
 
+/** Asks the daemon how it is: see askDaemon. */
+export function askStatus(directory: DataDirectory): Promise<DaemonStatus | undefined> {
+  return askDaemon(directory, STATUS_PATH);
+}
+
 /** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
-function explainFailure(error: unknown, directory: string): false {
+function explainFailure(error: unknown, directory: DataDirectory): false {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof OperatorError) throw error;
   if (NOBODY.includes(code)) return false;
   if (code === 'ETIMEDOUT') throw new DaemonHangs(directory);
-  if (code !== 'EACCES' && code !== 'EPERM') throw notTheDaemon(controlFile(directory));
+  if (code !== 'EACCES' && code !== 'EPERM') throw notTheDaemon(directory.file('controlSocket'));
   throw new OperatorError(
-    `${controlFile(directory)} is not accessible to this user: use sudo, or join the group of the data directory.`,
+    `${directory.file('controlSocket')} is not accessible to this user: use sudo, or join the group of the data directory.`,
   );
 }
 
@@ -56,7 +66,7 @@ function notTheDaemon(socketPath: string): OperatorError {
 }
 
 /** The daemon has no such request. */
-export function unknownAnswer(directory: string, status: number | undefined): OperatorError {
+export function unknownAnswer(directory: DataDirectory, status: number | undefined): OperatorError {
   return new OperatorError(
     `The daemon of ${directory} does not know this (${status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
   );
@@ -69,12 +79,12 @@ export function unknownAnswer(directory: string, status: number | undefined): Op
  * @throws {OperatorError} as `askDaemon`.
  */
 export async function followDaemon<Line>(
-  directory: string,
+  directory: DataDirectory,
   path: string,
   body: unknown,
   onLine: (line: Line) => void,
 ): Promise<'whole' | 'cut' | 'nobody'> {
-  const socketPath = controlFile(directory);
+  const socketPath = directory.file('controlSocket');
   checkSocketFile(socketPath);
   const text = JSON.stringify(body);
   const headers = { 'Content-Length': Buffer.byteLength(text) };
@@ -99,7 +109,7 @@ export async function followDaemon<Line>(
 
 /** It is there, and does not answer. */
 export class DaemonHangs extends OperatorError {
-  constructor(directory: string) {
+  constructor(directory: DataDirectory) {
     super(
       `The daemon of ${directory} runs, but has not answered for ${ANSWER_MS / 1_000} s: its disk may be stalled; look at its log ("journalctl -u courtd").`,
     );

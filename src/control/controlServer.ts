@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REQUEST_TIMEOUT_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { bindPrivately, controlFile, giveToGroup, removeStale } from './controlSocket.ts';
+import { bindPrivately, giveToGroup, removeStale } from './controlSocket.ts';
 
 /** One request that commands may make. Whoever may make one may make all of them. */
 export interface ControlRoute {
@@ -28,7 +29,7 @@ export function jsonRoute<Answer>(
  * daemon against its clients (ARCHITECTURE.md#control-socket).
  */
 export class ControlServer {
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #routes: readonly ControlRoute[];
   readonly #log: Logger;
   readonly #server: Server;
@@ -38,7 +39,7 @@ export class ControlServer {
    * @param requests the class of the requests that the routes get.
    */
   constructor(
-    directory: string,
+    directory: DataDirectory,
     routes: readonly ControlRoute[],
     log: Logger,
     requests: typeof IncomingMessage = http.IncomingMessage,
@@ -52,7 +53,7 @@ export class ControlServer {
 
   /** Resolves once it listens. If the socket cannot be created, that is logged: events are accepted all the same. */
   async listen(): Promise<void> {
-    const file = controlFile(this.#directory);
+    const file = this.#directory.file('controlSocket');
     try {
       removeStale(file);
       const listening = once(this.#server, 'listening');

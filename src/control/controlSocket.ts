@@ -2,11 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '../base/operatorError.ts';
 
-/** The name of the socket through which commands speak to the daemon. */
-export function controlFile(directory: string): string {
-  return path.join(directory, 'control.sock');
-}
-
 /** sun_path (unix(7)) holds 108 bytes, with a zero byte at the end. */
 const PATH_BYTES = 107;
 const SOCKET_MODE = 0o660;

@@ -1,7 +1,10 @@
+import { buffer } from 'node:stream/consumers';
 import { REJECTIONS_KEPT } from '../base/limits.ts';
+import type { RefusedKeeper } from '../store/rejections/refusedKeeper.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
+import type { Age } from '../store/retention/ageRule.ts';
 import type { RefusalBook } from '../telemetry/refusalBook.ts';
-import { type ControlRoute, jsonRoute } from './controlServer.ts';
+import { answerJson, type ControlRoute, jsonRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
 export interface RejectionReport {
@@ -43,10 +46,35 @@ export function wholeOf(rejection: Rejection): WholeRejection {
 
 export const REJECTIONS_PATH = '/v1/rejections';
 export const REJECTION_PATH = '/v1/rejections/show';
+export const DROP_REJECTIONS_PATH = '/v1/rejections/drop';
+export const FLUSH_REFUSED_PATH = '/v1/rejections/flush';
+const AGE_BYTES = 1_024;
 
-/** `GET /v1/rejections?last=N`, the newest first, and `GET /v1/rejections/show?id=ID`: null where there is none. */
-export function rejectionRoutes(rejections: Pick<RefusalBook, 'newest' | 'find'>): ControlRoute[] {
+/**
+ * `GET /v1/rejections?last=N`, the newest first; `GET /v1/rejections/show?id=ID`: null where there is none;
+ * `GET /v1/rejections/flush`: answers when the bodies that were refused so far are on disk; `POST /v1/rejections/drop` with an age:
+ * takes them off the list.
+ */
+export function rejectionRoutes(
+  rejections: Pick<RefusalBook, 'newest' | 'find' | 'forget'>,
+  bodies: Pick<RefusedKeeper, 'flushed'>,
+): ControlRoute[] {
+  const flush = async () => {
+    await bodies.flushed();
+    return {};
+  };
   return [
+    jsonRoute(FLUSH_REFUSED_PATH, flush),
+    {
+      method: 'POST',
+      path: DROP_REJECTIONS_PATH,
+      answer: async (req, res) => {
+        if (!(Number(req.headers['content-length']) <= AGE_BYTES)) return void req.destroy();
+        const age: Age = JSON.parse((await buffer(req)).toString());
+        await bodies.flushed();
+        answerJson(res, { dropped: rejections.forget(age) });
+      },
+    },
     jsonRoute(REJECTIONS_PATH, (query) =>
       rejections.newest(Number(query.get('last') ?? REJECTIONS_KEPT)).map(reportOf),
     ),

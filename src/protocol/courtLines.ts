@@ -8,7 +8,7 @@ export interface Line {
   readonly y2: number;
 }
 
-export interface Court {
+export interface CourtLines {
   readonly width: number;
   readonly length: number;
   /** Inside of the outline; without the net. */
@@ -18,7 +18,7 @@ export interface Court {
 export const across = (y: number, x1: number, x2: number): Line => ({ x1, y1: y, x2, y2: y });
 export const along = (x: number, y1: number, y2: number): Line => ({ x1: x, y1, x2: x, y2 });
 
-export const COURTS: Readonly<Record<CourtName, Court | undefined>> = {
+export const COURTS: Readonly<Record<CourtName, CourtLines | undefined>> = {
   // USA Pickleball, rule 2.A: 20 by 44 ft, non-volley zones of 7 ft.
   pickleball: {
     width: 20,

@@ -23,29 +23,32 @@ import {
  * The strings of the events are slices of the body's text and keep all of it in memory: copy one that outlives the request.
  *
  * @param body decompressed; one JSON object, or an array of at most BATCH_EVENTS objects, in UTF-8 without a byte order mark.
+ * @param listedFaults how many faults of an event that was sent alone are told; LISTED_FAULTS unless it is given.
  * @returns the events in the order of the request; none for an empty array.
  * @throws {Problem} 400 invalid_json, too_deep, too_many_events or invalid_event; 413 body_too_large.
  */
-export function decodeBatch(body: Buffer, rules: EventRules = {}): CourtEvent[] {
+export function decodeBatch(body: Buffer, rules: EventRules = {}, listedFaults?: number): CourtEvent[] {
   if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without one.');
   }
-  return new BatchReader(body, rules).read();
+  return new BatchReader(body, rules, listedFaults).read();
 }
 
 class BatchReader {
   readonly #json: JsonReader;
   readonly #rules: EventRules;
+  readonly #listedFaults: number | undefined;
   readonly #events: CourtEvent[] = [];
   readonly #invalid: InvalidSent[] = [];
   #isArray = false;
   /** The position of the event being read, from 0; -1 before the first. */
   #index = -1;
 
-  constructor(body: Buffer, rules: EventRules) {
+  constructor(body: Buffer, rules: EventRules, listedFaults: number | undefined) {
     this.#json = new JsonReader(body);
     this.#rules = rules;
+    this.#listedFaults = listedFaults;
   }
 
   read(): CourtEvent[] {
@@ -63,7 +66,7 @@ class BatchReader {
     if (first === undefined) return this.#events;
     throw this.#isArray
       ? explainBatch(this.#invalid, count, this.#json, this.#rules)
-      : explainEvent(first.event, this.#json, this.#rules);
+      : explainEvent(first.event, this.#json, this.#rules, this.#listedFaults);
   }
 
   #readBody(): void {

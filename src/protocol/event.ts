@@ -69,5 +69,12 @@ export interface Arrival extends Omit<CourtEvent, 'eotNs'> {
 
 /** @returns a line of `tail --json`, with its line end: the event as in an NDJSON export, with its seq and the time of receipt. */
 export function arrivalToJson(event: Arrival): string {
-  return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}","event":${eventToJson(event)}}\n`;
+  return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}",${EVENT_MEMBER}${eventToJson(event)}}\n`;
+}
+
+const EVENT_MEMBER = '"event":';
+
+/** @returns the line of an event that leaves behind one with a later eot. @param line of `tail --json`, or of `fleet tail`. */
+export function markLate(line: string): string {
+  return line.replace(EVENT_MEMBER, `"late":true,${EVENT_MEMBER}`);
 }

@@ -13,6 +13,14 @@ export interface TooLarge {
   readonly paths: (readonly number[])[];
 }
 
+/** How deep a text may be nested, and how many values it may hold. */
+export interface JsonLimits {
+  readonly depth: number;
+  readonly values: number;
+}
+
+const REQUEST_LIMITS: JsonLimits = { depth: EVENT_DEPTH_LEVELS, values: BODY_VALUES };
+
 /**
  * A pull parser for JSON text: a single pass that checks the grammar (RFC 8259), the depth and the number of values, and builds
  * only the values that its caller reads. JSON.parse is not used: it rounds numbers, and can give members the names of others
@@ -28,9 +36,19 @@ export class JsonReader extends JsonLexer {
   #nameTo = 0;
   #values = 0;
   #depth = 0;
-  #depthMax = EVENT_DEPTH_LEVELS;
+  readonly #valuesMax: number;
+  #depthMax: number;
+  /** Levels around an event: an array of events does not count as one. */
+  #outerLevels = 0;
   /** The path of the current value: see TooLarge. */
   readonly #path: number[] = [];
+
+  /** @param text a string, or valid UTF-8 (not checked). @param limits by default those of a request. */
+  constructor(text: Buffer | string, limits: JsonLimits = REQUEST_LIMITS) {
+    super(text);
+    this.#depthMax = limits.depth;
+    this.#valuesMax = limits.values;
+  }
 
   get isAtEnd(): boolean {
     return this.at >= this.end;
@@ -115,7 +133,15 @@ export class JsonReader extends JsonLexer {
   /** Enters a body's array of events, which does not count as a level: an event in it may be as deep as one sent alone. */
   enterBatch(): boolean {
     this.#depthMax++;
+    this.#outerLevels++;
     return this.enterArray();
+  }
+
+  /** Enters an object that stands around an event, which does not count as a level either. */
+  enterAround(): boolean {
+    this.#depthMax++;
+    this.#outerLevels++;
+    return this.enterObject();
   }
 
   /** Moves from an array to its first element. @returns whether there is one; if not, the reader is behind the array. */
@@ -205,8 +231,7 @@ export class JsonReader extends JsonLexer {
     if (!this.isTooLarge(from, this.at)) return;
     this.tooLarge ??= { total: 0, paths: [] };
     if (++this.tooLarge.total > LISTED_FAULTS) return;
-    const eventDepth = 1 + this.#depthMax - EVENT_DEPTH_LEVELS;
-    this.tooLarge.paths.push(this.#path.slice(eventDepth, this.#depth + 1));
+    this.tooLarge.paths.push(this.#path.slice(1 + this.#outerLevels, this.#depth + 1));
   }
 
   /** @returns the offset of the first byte that is not white space behind the bracket. @throws {JsonError} depth or values. */
@@ -223,7 +248,7 @@ export class JsonReader extends JsonLexer {
   }
 
   #countValue(): void {
-    if (++this.#values > BODY_VALUES) throw new JsonError('values', this.at);
+    if (++this.#values > this.#valuesMax) throw new JsonError('values', this.at);
   }
 }
 

@@ -37,8 +37,13 @@ export function isValidEvent(event: unknown, rules: EventRules): event is WireEv
  * @param event not valid, and sent alone.
  * @returns 400 invalid_event with its faults in `details`.
  */
-export function explainEvent(event: SentEvent, json: JsonReader, rules: EventRules): Problem {
-  const { listed, total } = faultsOf(event, json, rules);
+export function explainEvent(
+  event: SentEvent,
+  json: JsonReader,
+  rules: EventRules,
+  listedMax = LISTED_FAULTS,
+): Problem {
+  const { listed, total } = faultsOf(event, json, rules, listedMax);
   const sentence =
     wrapperSentence(event) ?? `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
   const details_total = total > listed.length ? { details_total: total } : {};
@@ -92,7 +97,12 @@ interface Faults {
   readonly total: number;
 }
 
-function faultsOf({ sent, tooLarge }: SentEvent, json: JsonReader, rules: EventRules): Faults {
+function faultsOf(
+  { sent, tooLarge }: SentEvent,
+  json: JsonReader,
+  rules: EventRules,
+  listedMax = LISTED_FAULTS,
+): Faults {
   const all: Fault[] = [];
   for (const error of findFaults(sent) ? [] : (findFaults.errors ?? [])) {
     // What `then` or `else` has found is told by itself.
@@ -115,7 +125,7 @@ function faultsOf({ sent, tooLarge }: SentEvent, json: JsonReader, rules: EventR
     for (const path of numbers.paths)
       all.push({ path: json.dotted(path), message: 'must be a number that a double can hold' });
   }
-  return { listed: all.slice(0, LISTED_FAULTS), total };
+  return { listed: all.slice(0, listedMax), total };
 }
 
 function sentenceOf(fault: Fault | undefined): string {

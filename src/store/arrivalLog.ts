@@ -1,15 +1,16 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { fsync } from '../base/atomicFile.ts';
-import { FOLLOW_LINGER_MS } from '../base/limits.ts';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { databaseFile } from './directory/dataDirectory.ts';
 import { type Epoch, sharedUpTo } from './layout/epochs.ts';
 import { layoutOf, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { type ArrivalChunk, type ArrivalFilter, ArrivalReader } from './read/arrivalReader.ts';
 import { failureKind } from './sqlite/errors.ts';
 
+/** Milliseconds without an event until `tail --follow` closes the database. */
+const FOLLOW_LINGER_MS = 300;
 /** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
 const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 
@@ -47,7 +48,7 @@ export interface Arrivals extends ArrivalChunk {
  * next, this reader included, recovers it from the WAL as committed. So the WAL is synced after each opening, before any read.
  */
 export class ArrivalLog {
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #filter: ArrivalFilter;
   #open: { readonly db: Database; readonly reader: ArrivalReader; readonly file: string } | undefined;
   #lingering: NodeJS.Timeout | undefined;
@@ -57,7 +58,7 @@ export class ArrivalLog {
   /** The caller knows what was pruned up to this seq. */
   #knownPruned = 0;
 
-  constructor(directory: string, filter: ArrivalFilter = {}) {
+  constructor(directory: DataDirectory, filter: ArrivalFilter = {}) {
     this.#directory = directory;
     this.#filter = filter;
   }
@@ -127,8 +128,8 @@ export class ArrivalLog {
       // The first read: it opens the WAL, and recovers what a killed daemon has left in it.
       layoutOf(db);
       // Closing a descriptor of the WAL is safe: SQLite's locks are on the other two files.
-      fsync(`${databaseFile(this.#directory)}-wal`);
-      fsync(this.#directory);
+      fsync(this.#directory.file('wal'));
+      fsync(this.#directory.path);
       this.#open = { db, reader: new ArrivalReader(db, this.#filter), file };
     } catch (error) {
       db.close();
@@ -160,8 +161,8 @@ export class ArrivalLog {
 }
 
 /** @returns which file the database is; empty if there is none. */
-function identityOf(directory: string): string {
-  const stat = fs.statSync(databaseFile(directory), { throwIfNoEntry: false });
+function identityOf(directory: DataDirectory): string {
+  const stat = fs.statSync(directory.file('database'), { throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.dev}:${stat.ino}`;
 }
 
@@ -170,19 +171,17 @@ function identityOf(directory: string): string {
  * would wake each other for ever. Not to be called while this process has the database open: closing a descriptor of the shared
  * memory would drop SQLite's locks on it.
  */
-function lookOf(directory: string): string {
-  const file = databaseFile(directory);
-  const stat = fs.statSync(file, { throwIfNoEntry: false, bigint: true });
+function lookOf(directory: DataDirectory): string {
+  const stat = fs.statSync(directory.file('database'), { throwIfNoEntry: false, bigint: true });
   if (stat === undefined) return '';
-  return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(`${file}-shm`)}`;
+  return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(directory)}`;
 }
 
 /** @returns the header of the WAL index; empty where the WAL is, or where nobody has the database open. */
-function indexHeader(file: string): string {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+function indexHeader(directory: DataDirectory): string {
   let fd: number | undefined;
   try {
-    fd = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    fd = directory.open('shm', fs.constants.O_RDONLY);
     const header = Buffer.alloc(INDEX_HEADER.bytes);
     fs.readSync(fd, header, 0, header.length, 0);
     return header.readUInt32LE(INDEX_HEADER.framesAt) === 0 ? '' : header.toString('latin1');

@@ -1,11 +1,14 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { BUSY_GIVE_UP_MS, COMMAND_BUSY_MS } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
 import { Problem } from '../protocol/errors.ts';
 import { type Arrival, type CourtEvent, eventToJson } from '../protocol/event.ts';
-import type { ReplacedDatabase } from './backup/replacedDatabase.ts';
-import type { Store } from './store.ts';
+import { ReplacedDatabase } from './backup/replacedDatabase.ts';
+import type { Restored } from './backup/restore.ts';
+import { unattended } from './stoppedStore.ts';
+import { Store } from './store.ts';
 
 /** What has been taken over from a replaced database. */
 export interface Salvaged {
@@ -20,10 +23,36 @@ export interface Salvaged {
 
 /**
  * Stores what can still be read in a replaced database and is not in the backup, as an import of it would.
+ * @param file the replaced database.
  * @param told how many events have been read.
+ * @param failed why the disk has failed: then the process ends.
+ * @returns whether anything of it can be read.
  * @throws {OperatorError} where they cannot be stored: what was stored before stays, and is counted in `salvaged`.
  */
 export async function salvage(
+  file: string,
+  restored: Restored,
+  data: DataDirectory,
+  salvaged: Salvaged,
+  told: (events: number) => void,
+  failed: (why: string) => void,
+): Promise<boolean> {
+  const replaced = ReplacedDatabase.open(file, restored);
+  if (replaced === undefined) return false;
+  try {
+    const store = await Store.openExisting(data, unattended(data, failed));
+    try {
+      await storeAll(replaced, store, salvaged, told);
+    } finally {
+      await store.close();
+    }
+  } finally {
+    replaced.close();
+  }
+  return true;
+}
+
+async function storeAll(
   from: ReplacedDatabase,
   store: Store,
   salvaged: Salvaged,

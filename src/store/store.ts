@@ -1,17 +1,17 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { FULL_RETRY_MS, RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
-import { databaseFile } from './directory/dataDirectory.ts';
 import { DirectoryInUse, lockDirectory } from './directory/directoryLock.ts';
 import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
-import { assertDurable, layoutOf, openDatabase } from './open/openDatabase.ts';
+import { assertDurable, layoutOf, type OpenOptions, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
 import { type Lag, readShipLag, type ShippedOf } from './read/shipLag.ts';
@@ -23,6 +23,12 @@ import {
 } from './rejections/storedRejections.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
 import { type Pruned, type PruneProgress, PruneTally, pruneEvents } from './retention/prune.ts';
+import {
+  readSources,
+  type SourceChanges,
+  type StoredSources,
+  writeSources,
+} from './sources/storedSources.ts';
 import { failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
@@ -53,8 +59,6 @@ export const UNLOGGED = {
 /** Other bounds, for tests and benchmarks. */
 export interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
-  /** For a command: the database exists and is of this layout, and root stays root under the owner that it acts as. */
-  readonly exists?: boolean;
   /** How long to wait for another process to give up the directory, in milliseconds: a command that writes does so soon. */
   readonly waitMs?: number;
 }
@@ -67,7 +71,7 @@ export class Store {
   readonly tokens: TokenVerifier;
   readonly #db: Database;
   readonly #lock: Database;
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #on: StoreEvents;
   readonly #writer: GroupCommit;
   readonly #newest: Statement<[]>;
@@ -82,7 +86,7 @@ export class Store {
   private constructor(
     lock: Database,
     db: Database,
-    directory: string,
+    directory: DataDirectory,
     on: StoreEvents,
     { wal, ...options }: StoreOptions,
   ) {
@@ -94,22 +98,34 @@ export class Store {
     this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), options);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
-    this.#wal = new WalMonitor(this.#writer.checkpoints, databaseFile(directory), { ...on, walOver }, wal);
+    this.#wal = new WalMonitor(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }, wal);
     this.#stops = [
       () => this.#wal.stop(),
-      watchFiles(databaseFile(directory), lock.name, (error) => this.#writer.fail(error)),
+      watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
       markClock(directory),
       keepReserve(directory, () => this.#pruning !== undefined),
     ];
   }
 
   /**
-   * Opens the data directory for writing; creates it where it does not exist.
+   * Opens the data directory for writing; creates it where it does not exist, and upgrades a database of an older layout.
    * @throws {OperatorError} where that fails: the message says why and what to do.
    */
-  static async open(directory: string, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
-    const { exists = false, waitMs = 0 } = options;
-    const make = { create: !exists, check: true, acceptOlder: !exists, staysRoot: exists };
+  static open(directory: DataDirectory, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
+    return Store.#open(directory, on, options, { create: true, acceptOlder: true, check: true });
+  }
+
+  /** As `open`, for a command: there must be a database, and of this layout. */
+  static openExisting(directory: DataDirectory, on: StoreEvents): Promise<Store> {
+    return Store.#open(directory, on, {}, { check: true });
+  }
+
+  static async #open(
+    directory: DataDirectory,
+    on: StoreEvents,
+    { waitMs = 0, ...options }: StoreOptions,
+    make: OpenOptions,
+  ): Promise<Store> {
     let db: Database | undefined;
     try {
       const before = inodeOf(directory);
@@ -124,7 +140,7 @@ export class Store {
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) {
         db.close();
-        await upgradeDatabase(databaseFile(directory), layout, on);
+        await upgradeDatabase(directory.file('database'), layout, on);
         db = openDatabase(directory);
       }
       const full = await recoveryBarrier(db, directory).catch(asFull);
@@ -158,14 +174,24 @@ export class Store {
     return this.#writer.queued;
   }
 
-  /** @returns the stored rejections, the oldest first; none where they cannot be read, since events matter more. */
+  /** @returns the stored rejections, the oldest first; none where they cannot be read. */
   rejections(): Rejection[] {
+    return this.#unlessUnreadable(() => readRejections(this.#db)) ?? [];
+  }
+
+  /** @returns what is stored of the sources; nothing where it cannot be read. */
+  sources(): StoredSources {
+    return this.#unlessUnreadable(() => readSources(this.#db)) ?? { ranMs: 0, sources: [] };
+  }
+
+  /** For what a start can do without: events matter more. */
+  #unlessUnreadable<Part>(read: () => Part): Part | undefined {
     try {
-      return readRejections(this.#db);
+      return read();
     } catch (error) {
       if (failureKind(error) === 'damaged') this.#on.damaged(error);
       else this.#on.unexpected(error);
-      return [];
+      return undefined;
     }
   }
 
@@ -212,6 +238,11 @@ export class Store {
   /** @returns whether they are on disk. */
   writeRejections(changes: RejectionChanges): boolean {
     return this.#writer.aside(() => writeRejections(this.#db, changes));
+  }
+
+  /** @returns whether they are on disk. */
+  writeSources(changes: SourceChanges): boolean {
+    return this.#writer.aside(() => writeSources(this.#db, changes));
   }
 
   /**
@@ -278,7 +309,7 @@ export class Store {
 const LOCK_RETRY_MS = 50;
 
 /** @throws {DirectoryInUse} where another process holds the lock for longer than that. */
-async function lockWithin(directory: string, waitMs: number): Promise<Database> {
+async function lockWithin(directory: DataDirectory, waitMs: number): Promise<Database> {
   const giveUpAt = performance.now() + waitMs;
   for (;;) {
     try {
@@ -291,8 +322,8 @@ async function lockWithin(directory: string, waitMs: number): Promise<Database> 
 }
 
 /** @returns the inode of the database; undefined where there is none. */
-function inodeOf(directory: string): number | undefined {
-  return fs.statSync(databaseFile(directory), { throwIfNoEntry: false })?.ino;
+function inodeOf(directory: DataDirectory): number | undefined {
+  return fs.statSync(directory.file('database'), { throwIfNoEntry: false })?.ino;
 }
 
 /** @throws any error other than a full disk. */

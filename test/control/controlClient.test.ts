@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import t, { type Test } from 'tap';
-import { askDaemon } from '../../src/control/controlClient.ts';
-import { STATUS_PATH } from '../../src/control/daemonStatus.ts';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { askDaemon, STATUS_PATH } from '../../src/control/controlClient.ts';
 import { METRICS_PATH } from '../../src/metrics/family.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { answer } from '../harness/faultyServer.ts';
@@ -50,11 +50,16 @@ function poisoned(value: unknown): unknown {
 t.test('what answers in the place of the daemon says nothing to the terminal but words', async (t) => {
   const real = await Daemon.start(t);
   await real.post('[{}]');
-  const [refused] = (await askDaemon<{ id: string }[]>(real.data, '/v1/rejections?last=50'))!;
+  const [refused] = (await askDaemon<{ id: string }[]>(
+    new DataDirectory(real.data),
+    '/v1/rejections?last=50',
+  ))!;
   const show = `/v1/rejections/show?id=${refused!.id}`;
   const paths = [STATUS_PATH, METRICS_PATH, '/v1/rejections?last=50', show];
   const told = new Map(
-    await Promise.all(paths.map(async (path) => [path, await askDaemon(real.data, path)] as const)),
+    await Promise.all(
+      paths.map(async (path) => [path, await askDaemon(new DataDirectory(real.data), path)] as const),
+    ),
   );
   const box = stoppedBox(t);
   await answering(t, box.data, (socket, path) =>

@@ -3,8 +3,9 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon } from '../../src/control/controlClient.ts';
-import type { DaemonStatus } from '../../src/control/daemonStatus.ts';
+import type { DaemonStatus } from '../../src/health/daemonStatus.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 
@@ -12,7 +13,7 @@ import { event } from '../harness/events.ts';
 
 const socketOf = (data: string) => path.join(data, 'control.sock');
 const GET = 'GET /v1/status HTTP/1.1\r\nHost: courtd\r\n\r\n';
-const ask = (data: string) => askDaemon<DaemonStatus>(data, '/v1/status');
+const ask = (data: string) => askDaemon<DaemonStatus>(new DataDirectory(data), '/v1/status');
 
 t.test(
   'it belongs to the owner and the group of the directory, is closed to others, and is not on the network',
@@ -27,7 +28,7 @@ t.test(
       headers: { Authorization: `Bearer ${daemon.token}` },
     });
     t.equal(overTcp.status, 404);
-    await t.rejects(askDaemon(daemon.data, '/v1/other'), /does not know this \(404\)/);
+    await t.rejects(askDaemon(new DataDirectory(daemon.data), '/v1/other'), /does not know this \(404\)/);
   },
 );
 

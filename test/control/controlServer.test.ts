@@ -3,6 +3,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon } from '../../src/control/controlClient.ts';
 import { answerJson, ControlServer } from '../../src/control/controlServer.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
@@ -13,7 +14,7 @@ async function serve(t: Test) {
   const directory = temporaryFolder(t);
   const asked: string[] = [];
   const server = new ControlServer(
-    directory,
+    new DataDirectory(directory),
     [
       {
         method: 'GET',
@@ -46,6 +47,6 @@ t.test('a path that is no URL is not found', async (t) => {
     const [answer] = await once(say(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`), 'data');
     t.match(String(answer), /^HTTP\/1\.1 40[04] /, target);
   }
-  t.ok(await askDaemon(directory, '/v1/it?id=%ff&id=a?b'));
+  t.ok(await askDaemon(new DataDirectory(directory), '/v1/it?id=%ff&id=a?b'));
   t.equal(asked.length, 1);
 });

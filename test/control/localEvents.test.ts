@@ -1,7 +1,8 @@
 import path from 'node:path';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon } from '../../src/control/controlClient.ts';
-import type { DaemonStatus } from '../../src/control/daemonStatus.ts';
+import type { DaemonStatus } from '../../src/health/daemonStatus.ts';
 import { BoxConnection } from '../../src/vendor/camera/boxConnection.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
@@ -59,7 +60,10 @@ t.test('what is imported is in the log and in the totals, and makes no camera of
   t.match(metrics.stdout, `${total('conflict')} 1\n`);
   t.match(await daemon.logged('first events from this client'), { client: 'import', accepted: 3 });
   t.match(await daemon.logged(/^refused/), { client: 'import', code: 'invalid_event' });
-  const { sources, refusals } = (await askDaemon<DaemonStatus>(daemon.data, '/v1/status'))!;
+  const { sources, refusals } = (await askDaemon<DaemonStatus>(
+    new DataDirectory(daemon.data),
+    '/v1/status',
+  ))!;
   t.match(sources, [{ source: 'camera-1', client: '127.0.0.1', events_last_day: 1 }]);
   t.equal(sources.length, 1);
   t.match(refusals, [{ code: 'unauthorized' }]);

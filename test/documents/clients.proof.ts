@@ -22,6 +22,8 @@ interface Sample {
   readonly call: string;
   readonly instead: string;
   readonly changes: readonly (readonly [string, string])[];
+  /** How it runs as in a camera, with what stands on standard input as seen; its minute is cut to twenty milliseconds. */
+  readonly run: Pick<Sample, 'instead' | 'changes'>;
   readonly waiting: Readonly<Record<string, string>>;
 }
 
@@ -40,9 +42,10 @@ const SAMPLES: readonly Sample[] = [
         'import http.client, json, os, random, re, slow as time',
       ],
     ],
+    run: { instead: 'run(json.loads(sys.stdin.readline()))\n', changes: [['>= 60', '>= 0.02']] },
     waiting: {
       'slow.py':
-        'import sys, time\ndef sleep(s):\n    sys.stderr.write(f"{s}\\n")\n    time.sleep(s / 1000)\n',
+        'import sys, time\nmonotonic = time.monotonic\ndef sleep(s):\n    sys.stderr.write(f"{s}\\n")\n    time.sleep(s / 1000)\n',
     },
   },
   {
@@ -57,6 +60,11 @@ const SAMPLES: readonly Sample[] = [
       ['35_000', '3_000'],
       ['node:timers/promises', './slow.mjs'],
     ],
+    run: {
+      instead:
+        "import { text } from 'node:stream/consumers';\nawait run(JSON.parse(await text(process.stdin)));\n",
+      changes: [['60_000', '20']],
+    },
     waiting: {
       'slow.mjs':
         "import { setTimeout as wait } from 'node:timers/promises';\n" +
@@ -297,6 +305,18 @@ for (const sample of SAMPLES) {
         t.strictSame([...box.stored.values()], batch);
         t.equal(box.bodies.length, 3);
       }
+    });
+
+    t.test('says that it is there while there is nothing to send', async (t) => {
+      const end = { name: 'enough', bytes: problem(400, 'invalid_json', false) };
+      const box = await FaultyServer.start(t, [undefined, undefined, undefined, end]);
+      const seen = request();
+      const camera = { ...sample, ...sample.run, changes: [...sample.changes, ...sample.run.changes] };
+      await send(camera, temporaryFolder(t), box.port, 'x', [seen]);
+      t.strictSame(
+        box.bodies.map((body) => JSON.parse(body)),
+        [seen, [], [], []],
+      );
     });
 
     t.test('goes on through an old token and a restart of courtd, and every event is there', async (t) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { EVENT_TYPES } from '../../src/protocol/eventTypes.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { BIN, cleanEnvironment, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
@@ -39,6 +40,9 @@ async function fill(daemon: Daemon): Promise<void> {
   await daemon.post([event({ session_id: 'match-18' }), event({ session_id: 'match-18' })]);
   const faulty = { ...bounce, event_id: randomUUID(), payload: { x_ft: '12.4', y_ft: 7.85 } };
   await daemon.post([...events(36, of17), faulty]);
+  const percent = { session_id: 'match-18', court_id: 'court-8', source: 'court-8-cam-1', confidence: 97 };
+  const batch = [...events(24, percent), event({ ...percent, confidence: 0.9 })];
+  await daemon.post(batch.map((one) => ({ ...one, event_id: randomUUID() })));
 }
 
 /** A text without what is different each time: numbers, times, tokens, the width of a table. */
@@ -70,7 +74,7 @@ t.test("the commands of the operator's guide say what it shows", async (t) => {
   fs.writeFileSync(path.join(bin, 'sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const env = cleanEnvironment({ COURTD_DATA: data, PATH: `${bin}:${process.env.PATH}`, TZ: 'UTC' });
   // On a box the daemon runs before anybody makes a token, and has made the database.
-  openDatabase(data, { create: true }).close();
+  openDatabase(new DataDirectory(data), { create: true }).close();
   let daemon: Daemon | undefined;
   t.ok(EXAMPLES.length > 12, `${EXAMPLES.length} examples`);
   for (const { command, output } of EXAMPLES) {
@@ -91,4 +95,7 @@ t.test("the commands of the operator's guide say what it shows", async (t) => {
     daemon = await Daemon.run(t, data, stdout.trim());
     await fill(daemon);
   }
+  const mended = fs.readFileSync(path.join(folder, 'mended.ndjson'), 'utf8').split('\n').filter(Boolean);
+  const confidences = mended.map((line) => JSON.parse(line).event.confidence);
+  t.strictSame(confidences, [...Array(24).fill(0.97), 0.9], 'what was valid is as it was');
 });

@@ -1,10 +1,8 @@
-import fs from 'node:fs';
-import path from 'node:path';
-import Database from 'better-sqlite3';
 import t from 'tap';
 import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { storedIds } from '../harness/cameras.ts';
 import { Daemon } from '../harness/daemon.ts';
+import { damagePages } from '../harness/damage.ts';
 import { event, events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
@@ -12,24 +10,8 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 /** A page that an event must be written to is damaged: of an index, or of a table beside the events. */
 
-const PAGE_BYTES = 4096;
 const TOLD =
   'Part of the database is damaged: requests that need it are refused, and what is read of it may be incomplete.';
-
-/** Overwrites pages of a table or an index, with the daemon stopped. @param where of all its leaves, in their order. */
-function damage(data: string, name: string, where: (leaves: number[]) => number[]): void {
-  const file = path.join(data, 'courtd.db');
-  const db = new Database(file, { readonly: true });
-  const leaves = db
-    .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path")
-    .pluck()
-    .all(name);
-  db.close();
-  const fd = fs.openSync(file, 'r+');
-  for (const page of where(leaves))
-    fs.writeSync(fd, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
-  fs.closeSync(fd);
-}
 
 t.test('the list of copies with different content: such a copy is refused, each time', async (t) => {
   const first = await Daemon.start(t);
@@ -37,7 +19,7 @@ t.test('the list of copies with different content: such a copy is refused, each 
   t.equal((await first.post([one, two])).status, 202);
   t.equal((await first.post({ ...one, confidence: 0.5 })).status, 202);
   t.equal(await first.stop(), 0);
-  damage(first.data, 'conflict', (leaves) => leaves);
+  damagePages(first.data, 'conflict', (leaves) => leaves);
   const daemon = await Daemon.run(t, first.data, first.token);
   for (const _ of ['first', 'again']) {
     const answer = await answerOf(daemon.post({ ...two, confidence: 0.5 }));
@@ -64,7 +46,7 @@ t.test('the keys in the file: no more go there, and events are stored, after a s
   committer.sealAll();
   append(5_000, 5_000 + MEMTABLE_KEYS);
   db.close();
-  damage(folder, 'key', (leaves) => leaves.slice(1, -1));
+  damagePages(folder, 'key', (leaves) => leaves.slice(1, -1));
   const first = await Daemon.start(t, [], folder);
   const sent = events(20, { session_id: 'session-2' });
   t.equal((await answerOf(first.post(sent))).body, '{"accepted":20,"duplicates":0}');

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { event, events } from '../harness/events.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -80,49 +80,6 @@ t.test('a text that is no JSON any more, which SQLite does not see, is damage as
   t.equal(daemon.timesLogged(TOLD), 1);
   t.equal(await daemon.stop(), 0);
 });
-
-t.test(
-  'export leaves out an event whose JSON is damaged, names it, fails, and writes all others',
-  async (t) => {
-    const first = await Daemon.start(t);
-    const sent = events(4);
-    const [, payload, extra] = sent.map(({ event_id }) => event_id);
-    t.equal((await first.post(sent)).status, 202);
-    t.equal((await first.post(event({ session_id: 'session-2' }))).status, 202);
-    t.equal(await first.stop(), 0);
-    const db = new Database(path.join(first.data, 'courtd.db'));
-    db.prepare("UPDATE event SET payload = replace(payload, ',', '!') WHERE event_id = ?").run(payload);
-    db.prepare("UPDATE event SET extra = '[]' WHERE event_id = ?").run(extra);
-    db.close();
-    const folder = temporaryFolder(t);
-    const [file, day] = [path.join(folder, 'out'), path.join(folder, 'day/')];
-    const named = [payload, extra].map(
-      (id, i) => `event "${id}" (revision 0, seq ${i + 2}) of session "session-1"`,
-    );
-    const told = `courtd: Damaged in the database, and left out: ${named.join(', ')} (2 events). Make a copy`;
-    const idsIn = (text: string) => sent.filter(({ event_id }) => text.includes(event_id));
-    for (const format of ['csv', 'ndjson']) {
-      const toPipe = await first.command('export', 'session-1', '--format', format);
-      t.equal(toPipe.status, 1);
-      t.ok(toPipe.stderr.startsWith(told), toPipe.stderr);
-      t.strictSame(idsIn(toPipe.stdout), [sent[0], sent[3]], format);
-      const toFile = await first.command('export', 'session-1', '--format', format, '-o', file);
-      t.equal(toFile.status, 1);
-      t.ok(toFile.stderr.includes(told), toFile.stderr);
-      t.equal(fs.readFileSync(file, 'utf8'), toPipe.stdout, 'the file is there, complete');
-      const ofDay = await first.command('export', '--day', '2026-03-14', '--format', format, '-o', day);
-      t.equal(ofDay.status, 1);
-      t.ok(ofDay.stderr.includes(told), ofDay.stderr);
-      t.strictSame(
-        fs
-          .readdirSync(day)
-          .filter((name) => name.endsWith(format))
-          .sort(),
-        [`session-1.${format}`, `session-2.${format}`],
-      );
-    }
-  },
-);
 
 t.test('a counter of arrivals that has gone back: no number is given twice', async (t) => {
   const first = await Daemon.start(t);

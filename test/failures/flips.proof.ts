@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { type CommandResult, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -76,7 +75,7 @@ function flipOf(random: Random, file: Buffer, pages: ReadonlyMap<string, readonl
 
 /** The pages of each table and index. */
 function pagesOf(folder: string): Map<string, number[]> {
-  const db = new Database(databaseFile(folder), { readonly: true });
+  const db = new Database(path.join(folder, 'courtd.db'), { readonly: true });
   const pages = new Map<string, number[]>();
   for (const { name, pageno } of db
     .prepare<[], { name: string; pageno: number }>('SELECT name, pageno FROM dbstat')
@@ -141,7 +140,7 @@ t.test(`${FLIPS} flips (SEED=${SEED}): nothing is silent`, { timeout: 900_000 },
   t.teardown(() => process.setMaxListeners(10));
   const original = box(t);
   const pages = pagesOf(original);
-  const file = fs.readFileSync(databaseFile(original));
+  const file = fs.readFileSync(path.join(original, 'courtd.db'));
   const whole = new Map<string, CommandResult>();
   for (const { name, run } of READINGS) whole.set(name, await run(original));
   for (const [name, { status, stderr }] of whole) t.equal(status, 0, `${name}: ${stderr}`);
@@ -156,9 +155,9 @@ t.test(`${FLIPS} flips (SEED=${SEED}): nothing is silent`, { timeout: 900_000 },
     bytes.copy(damaged, at);
     for (const { name, run } of READINGS) {
       // Afresh: opening a database may write to it.
-      fs.rmSync(`${databaseFile(data)}-wal`, { force: true });
-      fs.rmSync(`${databaseFile(data)}-shm`, { force: true });
-      fs.writeFileSync(databaseFile(data), damaged);
+      fs.rmSync(`${path.join(data, 'courtd.db')}-wal`, { force: true });
+      fs.rmSync(`${path.join(data, 'courtd.db')}-shm`, { force: true });
+      fs.writeFileSync(path.join(data, 'courtd.db'), damaged);
       const result = await run(data);
       const fault = faultOf(result, whole.get(name)!);
       if (fault !== '')

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { eventToJson } from '../../src/protocol/event.ts';
 import { DedupIndex, MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
@@ -54,7 +55,7 @@ t.test(`kill -9, ${KILLS} times, under load: what was acknowledged is there, onc
 t.test('it starts on a million events, and knows all of them', async (t) => {
   const data = temporaryFolder(t);
   const rotated = await courtd(['token', 'rotate', '--data', data]);
-  const db = openDatabase(data);
+  const db = openDatabase(new DataDirectory(data));
   db.pragma('synchronous = OFF');
   const events = 1_000_000;
   db.exec(`

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
 import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
@@ -81,7 +82,7 @@ t.test('above its limit the log takes no more, until the reader has gone', async
   const folder = temporaryFolder(t);
   const { on, told } = recorder();
   const wal = { warnBytes: MIB, maxBytes: 3 * MIB, checkMs: 10 };
-  const store = await Store.open(folder, on, { wal });
+  const store = await Store.open(new DataDirectory(folder), on, { wal });
   t.teardown(() => store.close());
   const stopReading = startReading(t, folder);
   const one = court(event());

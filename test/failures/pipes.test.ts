@@ -3,8 +3,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { FILES_CHECK_MS } from '../../src/base/limits.ts';
-import { readPrivate } from '../../src/base/privateFile.ts';
 import { Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 
@@ -30,14 +30,16 @@ t.test('in the place of the reserve, beside a daemon: it serves on, and stops wh
   t.equal(await daemon.stop(), 0);
 });
 
-const MARK = pathToFileURL(path.resolve(import.meta.dirname, '../../src/store/directory/clockMark.ts'));
+const SRC = pathToFileURL(path.resolve(import.meta.dirname, '../../src'));
 
 /** In a process of its own, which can be ended while it waits. @returns what it read. */
 async function lookAtClock(folder: string): Promise<unknown> {
   const program = `
-    import { markClock, readMark } from ${JSON.stringify(MARK)};
-    markClock(${JSON.stringify(folder)})();
-    process.stdout.write(JSON.stringify(readMark(${JSON.stringify(folder)}) ?? null));`;
+    import { DataDirectory } from '${SRC}/base/dataDirectory.ts';
+    import { markClock, readMark } from '${SRC}/store/directory/clockMark.ts';
+    const directory = new DataDirectory(${JSON.stringify(folder)});
+    markClock(directory)();
+    process.stdout.write(JSON.stringify(readMark(directory) ?? null));`;
   const { status, stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
     timeout: ANSWER_MS,
   });
@@ -58,17 +60,16 @@ t.test('a mark of the clock with more behind it than courtd writes is one all th
 });
 
 t.test('of a small file that somebody has made endless, only the beginning is read', async (t) => {
-  const folder = temporaryFolder(t);
+  const directory = new DataDirectory(temporaryFolder(t));
   const beginning = 'x'.repeat(16 * 1024);
-  const huge = path.join(folder, 'huge');
-  fs.writeFileSync(huge, `${beginning}more`);
-  t.equal(readPrivate(huge), beginning);
+  fs.writeFileSync(directory.file('shipNote'), `${beginning}more`);
+  t.equal(directory.read('shipNote'), beginning);
 
-  const pipe = path.join(folder, 'pipe');
+  const pipe = directory.file('backupNote');
   await putPipe(pipe);
   // As long as it is open, there is no end of the file.
   const writer = fs.openSync(pipe, fs.constants.O_RDWR);
   t.teardown(() => fs.closeSync(writer));
   fs.writeSync(writer, `${beginning}more`);
-  t.equal(readPrivate(pipe), beginning);
+  t.equal(directory.read('backupNote'), beginning);
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import { type FuzzBody, fuzzBody, PLAIN_BODY, renderBody } from './body.ts';
 import { type FuzzHead, fuzzHead, manner, PLAIN_HEAD, renderRequest } from './head.ts';
+import type { Rendered } from './packing.ts';
 import type { Script } from './play.ts';
 
 /** One connection with one or several requests. All of it is data, to be shrunk. */
@@ -63,4 +64,26 @@ export const PLAIN: FuzzRequest = { head: PLAIN_HEAD, body: PLAIN_BODY, waits: f
 export function carried(token: string, unique: string): { bytes: Buffer; body: Buffer } {
   const { sent: body } = renderBody(PLAIN_BODY, `carried-${unique}`);
   return { bytes: renderRequest(PLAIN_HEAD, token, false, body), body };
+}
+
+/** @returns one request, as it is sent, and what its body is. */
+export function rendered(
+  { head, body, isCarrier }: FuzzRequest,
+  token: string,
+  unique: string,
+): { readonly bytes: Buffer; readonly content: Rendered } {
+  const sent = isCarrier ? carried(token, unique).bytes : undefined;
+  const content = sent === undefined ? renderBody(body, unique) : { sent, decoded: sent };
+  const isPacked = !isCarrier && body.packing !== 'none';
+  return { content, bytes: renderRequest(head, token, isPacked, content.sent) };
+}
+
+/** @returns the case, for one who does not look at what becomes of it. */
+export function scriptOf(fuzzed: FuzzCase, token: string, unique: string): Script {
+  const requests = [...fuzzed.requests, ...Array.from({ length: fuzzed.behind }, () => PLAIN)];
+  const parts = requests.map((one, i) => ({
+    waits: one.waits,
+    bytes: rendered(one, token, `${unique}-${i}`).bytes,
+  }));
+  return { ...fuzzed, parts };
 }

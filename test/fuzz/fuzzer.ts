@@ -5,9 +5,8 @@ import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { Daemon } from '../harness/daemon.ts';
 import { keyOf } from '../harness/events.ts';
-import { renderBody } from './body.ts';
-import { carried, type FuzzCase, type FuzzRequest, PLAIN } from './case.ts';
-import { answerToHead, isAmbiguous, isFramed, isLast, isPlain, renderRequest } from './head.ts';
+import { carried, type FuzzCase, type FuzzRequest, PLAIN, rendered } from './case.ts';
+import { answerToHead, isAmbiguous, isFramed, isLast, isPlain } from './head.ts';
 import { Ledger } from './ledger.ts';
 import { FUZZ_BODY_LIMIT_BYTES, type Rendered } from './packing.ts';
 import { type FuzzAnswer, type Played, play, quoted } from './play.ts';
@@ -83,14 +82,11 @@ export class Fuzzer {
     await this.#ledger.compare(this.#daemon);
   }
 
-  #expect({ head, body, isCarrier }: FuzzRequest, unique: string): Expected {
-    const { token } = this.#daemon;
-    const sent = isCarrier ? carried(token, unique).bytes : undefined;
-    const rendered = sent === undefined ? renderBody(body, unique) : { sent, decoded: sent };
-    const isPacked = !isCarrier && body.packing !== 'none';
-    const own = expect(rendered);
-    const answer = isAmbiguous(head) ? undefined : (answerToHead(head) ?? own.answer);
-    return { ...own, answer, bytes: renderRequest(head, token, isPacked, rendered.sent) };
+  #expect(request: FuzzRequest, unique: string): Expected {
+    const { content, bytes } = rendered(request, this.#daemon.token, unique);
+    const own = expect(content);
+    const { head } = request;
+    return { ...own, answer: isAmbiguous(head) ? undefined : (answerToHead(head) ?? own.answer), bytes };
   }
 
   /** Behind a request that does not end where it was meant to, what the body of one carries may be a request. */

@@ -1,10 +1,11 @@
+import path from 'node:path';
 import Database from 'better-sqlite3';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { type KeyHash, keyHash } from '../../src/store/dedup/keyHash.ts';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { checksumOf, nsOf, originChecksum } from '../../src/store/layout/checksum.ts';
 import { type EventRow, SELECT_EVENT } from '../../src/store/layout/storedEvent.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
@@ -30,7 +31,7 @@ export function unbindable(event: CourtEvent): CourtEvent {
 
 /** @returns an open database in a folder that goes away, closed after the test if it was not before. */
 export function scratch(t: Cleanup, folder = temporaryFolder(t)): { folder: string; db: Database.Database } {
-  const db = openDatabase(folder, { create: true });
+  const db = openDatabase(new DataDirectory(folder), { create: true });
   t.teardown(() => db.close());
   return { folder, db };
 }
@@ -54,7 +55,7 @@ export function stoppedBox(t: Cleanup, count = 20, overrides: Record<string, unk
  * file's header: closing that descriptor would drop the locks of the first one.
  */
 export function otherConnection(t: Cleanup, folder: string): Database.Database {
-  const db = new Database(databaseFile(folder), { timeout: 0 });
+  const db = new Database(path.join(folder, 'courtd.db'), { timeout: 0 });
   t.teardown(() => db.close());
   return db;
 }

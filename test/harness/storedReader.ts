@@ -1,7 +1,7 @@
+import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { eventToJson } from '../../src/protocol/event.ts';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
 import { HAS_BOUNDS } from '../../src/store/read/sessionBounds.ts';
 import { keyOf } from './events.ts';
@@ -31,7 +31,7 @@ export class StoredReader {
 
   /** On a connection of its own, while the store has its own. */
   read(data: string): Stored {
-    const db = new Database(databaseFile(data), { readonly: true });
+    const db = new Database(path.join(data, 'courtd.db'), { readonly: true });
     try {
       const pages = db.pragma('integrity_check', { simple: true }) as string;
       const integrity = countsAreRight(db) ? pages : 'a session has counted wrongly';

@@ -1,6 +1,10 @@
+import fc from 'fast-check';
+import { fuzzCase, scriptOf } from '../fuzz/case.ts';
+import { play } from '../fuzz/play.ts';
+import { LARGE_BODIES, type LargeBody, type LargeKind } from '../harness/largeBodies.ts';
 import { addresses, Crowd } from './crowd.ts';
 import { openLoop } from './open-loop.ts';
-import { Batches, head, LARGE_BODIES, type LargeKind } from './requests.ts';
+import { Batches, head } from './requests.ts';
 import { notFound, STRANGERS, unread } from './strangers.ts';
 import { type Attack, count, type Wire } from './wire.ts';
 
@@ -8,6 +12,8 @@ import { type Attack, count, type Wire } from './wire.ts';
 
 const RETRY_MS = 1_000;
 const KIB = 1024;
+const CHURN_CASES = 1_000;
+const CHURN_LANES = 100;
 
 /** Half of them have said nothing yet, half have sent something good before. */
 const idle: Attack = (target, tally) => {
@@ -56,15 +62,24 @@ const vanishing: Attack = (target, tally) => {
   return new Crowd(target, tally, { size: 100, addresses: addresses(8), againMs: 50 }, { open }).gather();
 };
 
-/** Two hundred senders of the largest bodies there are, which wait a second when they are told to. */
-function large(kinds: readonly LargeKind[], more: readonly string[] = []): Attack {
+/** Two hundred senders of large bodies, each made once and sent by all, which wait a second when they are told to. */
+function large(...kinds: readonly LargeKind[]): Attack {
   return (target, tally) => {
-    const bodies = kinds.map((kind) => LARGE_BODIES[kind]());
+    const bodies = kinds.map((kind) => {
+      const { body, headers = {} }: LargeBody = LARGE_BODIES[kind];
+      const bytes = body();
+      return [
+        head(
+          target,
+          bytes.length,
+          Object.entries(headers).map((header) => header.join(': ')),
+        ),
+        bytes,
+      ] as const;
+    });
     const ask = (wire: Wire, index: number) => {
-      const body = bodies[index % bodies.length]!;
       wire.owed++;
-      wire.socket.write(head(target, body.length, more));
-      wire.socket.write(body);
+      for (const part of bodies[index % bodies.length]!) wire.socket.write(part);
     };
     const answered = (wire: Wire, status: number, index: number) => {
       setTimeout(() => ask(wire, index), status === 202 ? 0 : RETRY_MS);
@@ -109,53 +124,39 @@ const saturation = asAnswered('peak', 64, addresses(4));
 const overload: Attack = (target, tally, { perSecond = 1_000 }) =>
   openLoop(target, tally, { perSecond, addresses: addresses(4) });
 
-/** Every way to come and go. */
-const churn: Attack = (target, tally) => {
-  const batches = new Batches(target, 'churn', 5);
-  const ways: readonly ((wire: Wire, good: Buffer) => void)[] = [
-    ({ socket }) => socket.destroy(),
-    ({ socket }) => socket.resetAndDestroy(),
-    ({ socket }) => socket.end('POST /v1/ev'),
-    ({ socket }, good) => socket.end(good),
-    ({ socket }, good) => socket.write(good, () => socket.resetAndDestroy()),
-    ({ socket }, good) => socket.write(good.subarray(0, -100), () => socket.resetAndDestroy()),
-    ({ socket }, good) => socket.end(good.subarray(0, -1)),
-    ({ socket }) => socket.end(head({ ...target, token: 'wrong' }, 1_000)),
-    ({ socket }) => socket.write(head(target, 99_000_000), () => socket.destroy()),
-    ({ socket }) => socket.end('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'),
-    ({ socket }) => socket.end(Buffer.alloc(40 * KIB, 'A')),
-    ({ socket }, good) => socket.end(Buffer.concat([good, good, good.subarray(0, 50)])),
-  ];
-  const open = (wire: Wire, index: number) => {
-    const way = (index + (tally.connections ?? 0)) % ways.length;
-    count(tally, 'connections');
-    ways[way]!(wire, batches.next());
-    setTimeout(() => wire.socket.destroy(), 2_000);
+/** Every way to come and go: what the fuzzer can think of, on a hundred connections at a time. */
+const churn: Attack = async ({ port, token }, tally) => {
+  const scripts = fc.sample(fuzzCase, CHURN_CASES).map((fuzzed) => scriptOf(fuzzed, token, 'churn'));
+  const comeAndGo = async (from: number) => {
+    for (let i = from; ; i++) {
+      const { answers } = await play(port, scripts[i % scripts.length]!);
+      count(tally, 'connections');
+      for (const { status } of answers) count(tally, status);
+    }
   };
-  return new Crowd(target, tally, { size: 100, addresses: addresses(8), againMs: 20 }, { open }).gather();
+  for (let lane = 0; lane < CHURN_LANES; lane++) void comeAndGo(lane * (CHURN_CASES / CHURN_LANES));
 };
 
 /** Requests to a path that is not there, by somebody with a token who takes no answer. */
 const unreadNotFound: Attack = (target, tally) => unread(target, tally, notFound(target));
-
-const GZIP = ['Content-Encoding: gzip'];
 
 export const ATTACKS: Readonly<Record<string, Attack>> = {
   idle,
   'slow-headers': slowHeaders,
   'slow-bodies': slowBodies,
   vanishing,
-  'large-numbers': large(['numbers']),
-  'large-digits': large(['digits']),
-  'large-objects': large(['objects']),
-  'large-invalid': large(['invalid', 'broken']),
-  'gzip-bombs': large(['bomb', 'packed'], GZIP),
+  'large-numbers': large('numbers'),
+  'large-digits': large('digits'),
+  'large-many': large('many'),
+  'large-objects': large('objects'),
+  'large-invalid': large('invalid', 'broken'),
+  'gzip-bombs': large('bomb', 'packed'),
   'tiny-chunks': tinyChunks,
   greedy,
   saturation,
   overload,
   churn,
   ...STRANGERS,
-  'large-strangers': (target, tally, order) => large(['numbers'])({ ...target, token: '' }, tally, order),
+  'large-strangers': (target, tally, order) => large('numbers')({ ...target, token: '' }, tally, order),
   'unread-404': unreadNotFound,
 };

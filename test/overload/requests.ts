@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
-import { event, eventText } from '../harness/events.ts';
+import { event } from '../harness/events.ts';
 import type { Target } from './wire.ts';
 
-/** What is sent: good requests, and large ones of every kind. */
+/** What is sent: good requests. Large ones of every kind: harness/largeBodies.ts. */
 
 const ID_BYTES = 12;
 /** As vendors do it: a session has 50,000 events. */
 const SESSION_EVENTS = 50_000;
-const MIB = 1024 ** 2;
-const LARGE_BYTES = 8 * MIB - 1024;
 
 /** @returns a head that announces a body, or one in chunks of which nobody knows how many come. */
 export function head(target: Target, bodyBytes: number | 'chunked', more: readonly string[] = []): Buffer {
@@ -58,51 +55,4 @@ export class Batches {
     this.#sent += this.#events;
     return bytes;
   }
-}
-
-/** Bodies of about eight MiB. Each is made once and sent by all, so that the senders need no memory of their own. */
-export const LARGE_BODIES = {
-  /** Valid: one event with as many short numbers as fit. */
-  numbers: () => single(Array.from({ length: LARGE_BYTES / 4 }, () => '0.5').join(',')),
-  /** Valid: five hundred events with many numbers each, of more digits than a double holds. */
-  digits: () => {
-    const numbers = Array.from({ length: 800 }, (_, i) => `${i}.12345678901234567`)
-      .join(',')
-      .slice(0, 16_000);
-    const payload = numbers.slice(0, numbers.lastIndexOf(','));
-    return Buffer.from(`[${Array.from({ length: 500 }, () => text(payload)).join(',')}]`);
-  },
-  /** Valid, and the most memory for its size: empty objects. */
-  objects: () => single(Array.from({ length: LARGE_BYTES / 3 }, () => '{}').join(',')),
-  /** Invalid at its very end. */
-  invalid: () => {
-    const event = text(Array.from({ length: 4_000 }, () => '0.5').join(','));
-    return Buffer.from(
-      `[${Array.from({ length: 499 }, () => event).join(',')},${event.replace('0.97', '97')}]`,
-    );
-  },
-  /** Not JSON, from its very end. */
-  broken: () =>
-    Buffer.from(
-      `${single(
-        '1'
-          .repeat(LARGE_BYTES / 2)
-          .split('')
-          .join(','),
-      ).toString()}]`,
-    ),
-  /** More than fits, of what is nothing when packed. */
-  bomb: () => gzipSync(Buffer.alloc(1024 * MIB, ' '), { level: 9 }),
-  /** As much as may be, of what is nothing when packed. */
-  packed: () => gzipSync(LARGE_BODIES.numbers(), { level: 9 }),
-} as const;
-
-export type LargeKind = keyof typeof LARGE_BODIES;
-
-function single(numbers: string): Buffer {
-  return Buffer.from(text(numbers));
-}
-
-function text(list: string): string {
-  return eventText({ payload: `{"list":[${list}]}` }, { session_id: 'large' });
 }

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
+import path from 'node:path';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import { compareStored, type Fault, tell } from '../harness/compareStored.ts';
 import type { History, Sent } from '../harness/history.ts';
@@ -54,7 +54,7 @@ export class Check {
   async #look(data: string, cut: number, byDaemon: boolean): Promise<Finding> {
     const answered = this.#history.answered(cut);
     const tokens = this.#history.shownTokens(cut);
-    if (!fs.existsSync(databaseFile(data)) && tokens.length + answered.length > 0) {
+    if (!fs.existsSync(path.join(data, 'courtd.db')) && tokens.length + answered.length > 0) {
       return nothing('lost', 'the whole database');
     }
     let opened: Opened;

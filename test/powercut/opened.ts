@@ -1,3 +1,4 @@
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Store } from '../../src/store/store.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -32,7 +33,7 @@ export async function openDaemon(data: string, token: string): Promise<Opened> {
 
 /** Opens the store in this process, on the way that courtd takes when it starts: ten times as fast. */
 export async function openStore(data: string): Promise<Opened> {
-  const store = await Store.open(data, UNWATCHED);
+  const store = await Store.open(new DataDirectory(data), UNWATCHED);
   return {
     append: (body) => store.append(decodeBatch(Buffer.from(body))),
     accepts: async (token) => store.tokens.accepts(token, '127.0.0.1'),

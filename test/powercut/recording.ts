@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { BATCH_EVENTS } from '../../src/base/limits.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
@@ -99,7 +99,7 @@ export async function record(
   senders.token = await rotate();
   const pruning = pruneUntil(running, data, history, () => log.length());
   await senders.sent(0.45);
-  const other = new Database(databaseFile(data), { readonly: true });
+  const other = new Database(path.join(data, 'courtd.db'), { readonly: true });
   other.prepare('SELECT count(*) FROM event').get();
   daemon = await restart(daemon);
   senders.target = targetOf(daemon);
@@ -126,7 +126,7 @@ async function storeBefore(
 ): Promise<void> {
   if (count === 0) return;
   const { folder, unmount } = workshop.mount(image, 'before-mount');
-  const store = await Store.open(dataIn(folder), UNWATCHED);
+  const store = await Store.open(new DataDirectory(dataIn(folder)), UNWATCHED);
   for (let left = count; left > 0; left -= BATCH_EVENTS) {
     const session = `session-${left > count / 2 ? 0 : 1}`;
     const sent = history.add(traffic.fresh(Math.min(left, BATCH_EVENTS), session));

@@ -1,12 +1,13 @@
+import path from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import t from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { REVISION_MAX } from '../../src/base/limits.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { keyHash } from '../../src/store/dedup/keyHash.ts';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
-import { lostBounds } from '../../src/store/read/sessionBounds.ts';
+import { HAS_BOUNDS, lostBounds } from '../../src/store/read/sessionBounds.ts';
 import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.ts';
 import { listSessions, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
 import { unusedNames } from '../../src/store/retention/unusedNames.ts';
@@ -67,11 +68,11 @@ class Pair {
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.#db = openDatabase(folder, { create: true });
+    this.#db = openDatabase(new DataDirectory(folder), { create: true });
     this.#db.pragma('synchronous = OFF');
     this.#db.prepare('UPDATE flushed SET secret = ?').run(SECRET);
     this.#committer = new Committer(this.#db);
-    this.#other = new Database(databaseFile(folder));
+    this.#other = new Database(path.join(folder, 'courtd.db'));
   }
 
   do(step: Step): void {
@@ -82,9 +83,9 @@ class Pair {
       this.#committer.appender.keys.flushStep();
     if (step.is === 'start') {
       this.close();
-      this.#db = openDatabase(this.#folder);
+      this.#db = openDatabase(new DataDirectory(this.#folder));
       this.#committer = new Committer(this.#db);
-      this.#other = new Database(databaseFile(this.#folder));
+      this.#other = new Database(path.join(this.#folder, 'courtd.db'));
     }
   }
 
@@ -128,6 +129,8 @@ class Pair {
       forgetNames();
     }
     for (const note of stepsOf(lostBounds(this.#db))) step(note);
+    const lost = `SELECT count(*) FROM session s WHERE events > 0 AND NOT ${HAS_BOUNDS}`;
+    if (this.#db.prepare(lost).pluck().get() !== 0) throw new Error('the first and the last are not noted');
   }
 
   /** @throws where the store does not hold exactly that, each event once. */

@@ -1,7 +1,8 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -12,20 +13,20 @@ t.test(
   async (t) => {
     const [{ folder, db }, restored] = [scratch(t), scratch(t)];
     for (const each of [db, restored.db]) each.close();
-    const file = databaseFile(folder);
+    const file = path.join(folder, 'courtd.db');
     const { openSync } = fs;
     t.teardown(() => Object.assign(fs, { openSync }));
     // The last moment: the database is open, and the lock that a restore holds is about to be taken.
     fs.openSync = (...args) => {
-      if (String(args[0]).endsWith('courtd.lock') && fs.existsSync(databaseFile(restored.folder))) {
+      if (String(args[0]).endsWith('courtd.lock') && fs.existsSync(path.join(restored.folder, 'courtd.db'))) {
         for (const companion of ['-wal', '-shm']) fs.rmSync(file + companion, { force: true });
-        fs.renameSync(databaseFile(restored.folder), file);
+        fs.renameSync(path.join(restored.folder, 'courtd.db'), file);
       }
       return openSync(...args);
     };
     const { on, told } = recorder();
-    const store = await Store.open(folder, on);
-    t.notOk(fs.existsSync(databaseFile(restored.folder)), 'it has been replaced');
+    const store = await Store.open(new DataDirectory(folder), on);
+    t.notOk(fs.existsSync(path.join(restored.folder, 'courtd.db')), 'it has been replaced');
     t.match(await store.append(court(event())), { accepted: 1 });
     await store.close();
     t.strictSame(told, []);
@@ -38,13 +39,13 @@ t.test(
 t.test('a table of rejections that is damaged keeps no event from being stored', async (t) => {
   const folder = temporaryFolder(t);
   const { on, told } = recorder();
-  await (await Store.open(folder, on)).close();
-  const db = new Database(databaseFile(folder));
+  await (await Store.open(new DataDirectory(folder), on)).close();
+  const db = new Database(path.join(folder, 'courtd.db'));
   db.exec(
     `INSERT INTO rejection (turn, id, at_ms, client, status, code, error) VALUES (1, '', ${2 ** 60}, '', 400, '', '')`,
   );
   db.close();
-  const store = await Store.open(folder, on);
+  const store = await Store.open(new DataDirectory(folder), on);
   t.strictSame(store.rejections(), []);
   t.ok(told.includes('damaged'));
   t.match(await store.append(court(event())), { accepted: 1 });

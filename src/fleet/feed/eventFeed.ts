@@ -1,6 +1,7 @@
 import { OperatorError } from '../../base/operatorError.ts';
+import type { ShipStatus } from '../../health/shipStatus.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
-import type { ShipReport, ShipStatus } from './shipNote.ts';
+import type { ShipReport } from './shipNote.ts';
 
 export interface LogState {
   /** The current one is the last. */

@@ -1,8 +1,8 @@
-import { type Answer, requestAnswer } from '../../base/httpAnswer.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { type HttpAnswer, requestAnswer } from '../../base/httpAnswer.ts';
 import { membersOf } from '../../base/json.ts';
 import { http } from '../../base/nodeHttp.ts';
 import { type BoxStatus, type EventFeed, FeedUnavailable, type LogState, type Piece } from './eventFeed.ts';
-import { shipSocket } from './feedServer.ts';
 import { boundedReport, isReport, type ShipReport } from './shipNote.ts';
 
 /** Longer than the feed waits for a database that is locked. */
@@ -49,7 +49,7 @@ export class FeedClient implements EventFeed {
     this.#agent.destroy();
   }
 
-  async #ask(path: string, body?: string): Promise<Answer> {
+  async #ask(path: string, body?: string): Promise<HttpAnswer> {
     const method = body === undefined ? 'GET' : 'POST';
     const options = { socketPath: this.#socket, path, method, agent: this.#agent, timeout: FEED_MS };
     const answer = await requestAnswer(options, body).catch((error) => {
@@ -61,8 +61,13 @@ export class FeedClient implements EventFeed {
 }
 
 /** @returns the latest report of the shipper of a data directory, or of its feed; undefined where none is running. */
-export async function askReport(directory: string): Promise<ShipReport | undefined> {
-  const options = { socketPath: shipSocket(directory), path: '/v1/report', agent: false, timeout: REPORT_MS };
+export async function askReport(directory: DataDirectory): Promise<ShipReport | undefined> {
+  const options = {
+    socketPath: directory.file('shipSocket'),
+    path: '/v1/report',
+    agent: false,
+    timeout: REPORT_MS,
+  };
   const answer = await requestAnswer(options, undefined, REPORT_LIMITS).catch(() => undefined);
   if (answer?.status !== 200) return undefined;
   const report: unknown = membersOf(answer.body);

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import path from 'node:path';
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { http } from '../../base/nodeHttp.ts';
 import { OperatorError } from '../../base/operatorError.ts';
@@ -12,11 +12,6 @@ import { CHUNK_LIMITS, FeedUnavailable } from './eventFeed.ts';
 import type { LocalFeed } from './localFeed.ts';
 import { isReport, REPORT_BYTES } from './shipNote.ts';
 
-/** The socket on which commands of this box ask for the shipper's progress. */
-export function shipSocket(directory: string): string {
-  return path.join(directory, 'ship.sock');
-}
-
 /**
  * Serves a feed over unix sockets, as HTTP: on `ship.sock` of the data directory, and on one that systemd passes.
  *
@@ -26,14 +21,14 @@ export function shipSocket(directory: string): string {
  * - `POST /v1/report`: takes a ShipReport. `GET /v1/report`: the latest.
  */
 export class FeedServer {
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #feed: LocalFeed;
   readonly #lock: Database;
   readonly #servers: Server[] = [];
   /** The time of the last request of a shipper, by performance.now. */
   askedAt = performance.now();
 
-  private constructor(directory: string, feed: LocalFeed, lock: Database) {
+  private constructor(directory: DataDirectory, feed: LocalFeed, lock: Database) {
     this.#directory = directory;
     this.#feed = feed;
     this.#lock = lock;
@@ -43,9 +38,9 @@ export class FeedServer {
    * The feed has been read from: root is the owner of the directory by now.
    * @throws {OperatorError} where the events of this directory are being shipped already.
    */
-  static async start(directory: string, feed: LocalFeed, fd?: number): Promise<FeedServer> {
+  static async start(directory: DataDirectory, feed: LocalFeed, fd?: number): Promise<FeedServer> {
     const server = new FeedServer(directory, feed, lockShipper(directory));
-    const file = shipSocket(directory);
+    const file = directory.file('shipSocket');
     try {
       removeStale(file);
       await server.#listen((own) => bindPrivately(file, (place) => own.listen({ path: place })));
@@ -64,7 +59,7 @@ export class FeedServer {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     }
-    fs.rmSync(shipSocket(this.#directory), { force: true });
+    fs.rmSync(this.#directory.file('shipSocket'), { force: true });
     this.#lock.close();
   }
 

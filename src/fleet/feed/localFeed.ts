@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
@@ -25,7 +26,7 @@ const STATUS_BYTES = 4 * 1024 ** 2;
 
 /** The feed of a data directory, in the process that has it open. */
 export class LocalFeed implements EventFeed {
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #log: ArrivalLog;
   readonly #notes: NoteKeeper;
   /** The last piece, if nothing followed it: the database is opened again only when there may be something new. */
@@ -33,7 +34,7 @@ export class LocalFeed implements EventFeed {
 
   #asking: Promise<BoxStatus | undefined> | undefined;
 
-  constructor(directory: string) {
+  constructor(directory: DataDirectory) {
     this.#directory = directory;
     this.#log = new ArrivalLog(directory);
     this.#notes = new NoteKeeper(directory);
@@ -91,7 +92,7 @@ export class LocalFeed implements EventFeed {
   }
 
   async #askStatus(): Promise<BoxStatus | undefined> {
-    const args = [MAIN, 'status', '--json', '--data', this.#directory];
+    const args = [MAIN, 'status', '--json', '--data', this.#directory.path];
     const options = { timeout: STATUS_MS, maxBuffer: STATUS_BYTES, killSignal: 'SIGKILL' } as const;
     const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error) => error);
     const { problems, ship } = membersOf(stdout) as Partial<BoxStatus>;

@@ -1,12 +1,9 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import { createPartial, partialNameOf, publish, removePartial } from '../../base/atomicFile.ts';
+import { type DataDirectory, SMALL_FILE_BYTES } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
-import { readPrivate, SMALL_FILE_BYTES } from '../../base/privateFile.ts';
+import { SHIP_STATES, type ShipState } from '../../health/shipStatus.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
-
-export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
-export type ShipState = (typeof SHIP_STATES)[number];
 
 /** How far a shipper is. */
 export interface ShipReport {
@@ -38,14 +35,10 @@ const WRITE_MS = 60_000;
 /** A shipper that has not reported for this long has ended: it reports every second. */
 const SILENT_MS = 15_000;
 
-export function noteFile(directory: string): string {
-  return path.join(directory, 'courtd.ship');
-}
-
 /** @returns the latest note; undefined without one, or where it cannot be read. */
-export function readNote(directory: string): ShipReport | undefined {
+export function readNote(directory: DataDirectory): ShipReport | undefined {
   try {
-    const note: unknown = membersOf(readPrivate(noteFile(directory)));
+    const note: unknown = membersOf(directory.read('shipNote'));
     return isReport(note) ? note : undefined;
   } catch {
     return undefined;
@@ -98,14 +91,14 @@ export function boundedReport(report: ShipReport): ShipReport {
 
 /** Keeps the latest report, and notes it in the data directory now and then. */
 export class NoteKeeper {
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   #latest: ShipReport | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #written: string;
   #writtenAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(directory: string) {
+  constructor(directory: DataDirectory) {
     this.#directory = directory;
     this.#latest = readNote(directory);
     this.#written = JSON.stringify(this.#latest ?? null);
@@ -129,34 +122,18 @@ export class NoteKeeper {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    const file = this.#directory.file('shipNote');
     const text = JSON.stringify(this.#latest ?? null);
     if (text === this.#written || this.#latest === undefined) return;
     try {
-      const partial = createPartial(noteFile(this.#directory));
+      const partial = createPartial(file);
       fs.writeFileSync(partial, `${text}\n`);
-      publish(partial, noteFile(this.#directory));
+      publish(partial, file);
       this.#written = text;
     } catch {
       // The next report tries again.
-      removePartial(partialNameOf(noteFile(this.#directory)));
+      removePartial(partialNameOf(file));
     }
     this.#writtenAt = performance.now();
   }
-}
-
-/** `courtd ship status --json`, and `ship` in `courtd status --json`; what is not known is null. */
-export interface ShipStatus {
-  readonly box: string | null;
-  readonly epoch: string | null;
-  /** Without anything secret. */
-  readonly url: string | null;
-  readonly state: ShipState;
-  /** Headquarters has every event up to here, except those that it refused for good. */
-  readonly shipped_seq: number | null;
-  readonly newest_seq: number | null;
-  readonly behind_events: number | null;
-  /** Since the oldest event that is not shipped was received. */
-  readonly behind_s: number | null;
-  readonly last_ack_at: string | null;
-  readonly error: string | null;
 }

@@ -1,17 +1,11 @@
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import type { ShipState, ShipView } from '../../health/shipStatus.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import { type Lag, readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
 import { askReport } from './feedClient.ts';
-import type { ShipStatus } from './shipNote.ts';
-import { knownShipped, readNote, type ShipReport, type ShipState } from './shipNote.ts';
-
-/** How far shipping has got, by the latest report and the current database. */
-export interface ShipView extends ShipStatus {
-  readonly running: boolean;
-  /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
-  readonly isSetUp: boolean;
-}
+import { knownShipped, readNote, type ShipReport } from './shipNote.ts';
 
 /** Of the command, or of the daemon. */
 interface Settings {
@@ -19,17 +13,27 @@ interface Settings {
   readonly box?: string | undefined;
 }
 
+/** @returns the settings of a command that has no options for them. */
+export function shipSettingsOf(env: NodeJS.ProcessEnv): Settings {
+  return { url: env.COURTD_SHIP_URL, box: env.COURTD_SHIP_BOX };
+}
+
 /**
  * Current, also without a running shipper: then the latest note counts.
  * @param settings of this command; the shipper's own count for more.
  */
-export function readShipView(directory: string, db: Database, settings: Settings): Promise<ShipView> {
+export function readShipView(directory: DataDirectory, db: Database, settings: Settings): Promise<ShipView> {
   return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf), settings);
+}
+
+/** The same, by the COURTD_SHIP_ variables of this process. */
+export function readOwnShipView(directory: DataDirectory, db: Database): Promise<ShipView> {
+  return readShipView(directory, db, shipSettingsOf(process.env));
 }
 
 /** The same, where the database is open already. @param readLag reads what readShipLag gives. */
 export async function viewShip(
-  directory: string,
+  directory: DataDirectory,
   readLag: (shippedOf: ShippedOf) => Lag,
   settings: Settings,
 ): Promise<ShipView> {
@@ -72,9 +76,4 @@ function stateOf(
 
 function behindSeconds(oldestMs: number | undefined): number {
   return oldestMs === undefined ? 0 : Math.max(0, Math.round((Date.now() - oldestMs) / 1_000));
-}
-
-/** @returns the members that JSON output has. */
-export function shipStatusOf({ running: _running, isSetUp: _isSetUp, ...status }: ShipView): ShipStatus {
-  return status;
 }

@@ -30,7 +30,7 @@ export interface BoxRow {
 /** A status comes once a minute: two of them are missing, with some margin. */
 const SILENT_MS = 150_000;
 
-interface Log {
+interface BoxLog {
   epoch: string;
   last: number;
   atMs: number;
@@ -46,7 +46,7 @@ interface Told {
  * @returns every box that has ever shipped or reported anything, the worst first.
  */
 export async function readBoxes(nc: NatsConnection): Promise<BoxRow[]> {
-  const logs = new Map<string, Log>();
+  const logs = new Map<string, BoxLog>();
   for await (const message of readStream(nc, { stream: STREAM, last: true, headersOnly: true })) {
     const { box, epoch } = sourceOf(message.subject);
     const head = chunkHead(message.headers);
@@ -65,7 +65,7 @@ export async function readBoxes(nc: NatsConnection): Promise<BoxRow[]> {
 }
 
 /** The status is that of `courtd ship status --json` with `problems`; or that of `courtd status --json`, which has it in `ship`. */
-export function rowOf(box: string, log: Log | undefined, told: Told | undefined, nowMs: number): BoxRow {
+export function rowOf(box: string, log: BoxLog | undefined, told: Told | undefined, nowMs: number): BoxRow {
   const status = told?.status ?? {};
   const ship = (status.ship ?? status) as Record<string, unknown>;
   const newest = number(ship.newest_seq);

@@ -9,7 +9,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
 import { codeOf, NO_STREAM, Retries } from './retries.ts';
 
-export interface ReadOptions {
+export interface ReadStreamOptions {
   readonly stream: string;
   /** Only these subjects. */
   readonly filter?: string | undefined;
@@ -35,7 +35,7 @@ const STALLED_MS = 60_000;
  * elections are passed over; no message is left out or given twice.
  * @throws {OperatorError} where there is no such stream, or its servers stop answering.
  */
-export async function* readStream(nc: NatsConnection, options: ReadOptions): AsyncGenerator<JsMsg> {
+export async function* readStream(nc: NatsConnection, options: ReadStreamOptions): AsyncGenerator<JsMsg> {
   const { stream, filter, after = 0, last = false, headersOnly = false, follow = false } = options;
   const retries = new Retries();
   const lastSeq = await retries.until(() => lastSeqOf(nc, stream, filter));

@@ -11,7 +11,7 @@ import { codeOf, NO_STREAM } from './retries.ts';
 
 /** How the streams of a fleet must be configured. */
 
-type Settings = Pick<
+type StreamSettings = Pick<
   StreamConfig,
   | 'storage'
   | 'retention'
@@ -30,7 +30,7 @@ export interface StreamPlan {
   readonly name: string;
   readonly subjects: readonly string[];
   readonly description: string;
-  readonly settings: Settings;
+  readonly settings: StreamSettings;
 }
 
 /** What is kept has no limit, and nothing is removed from it: a full disk refuses new events, and boxes wait. */

@@ -7,7 +7,7 @@
  * - unready: the servers are there, and nothing behind them. silent: no answer in time.
  * - away: anything else; the code says what.
  */
-export type Fault =
+export type NatsFault =
   | 'credentials'
   | 'permissions'
   | 'name'
@@ -21,14 +21,14 @@ export type Fault =
 const UNTRUSTED = /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET_ISSUER)|^CERT_/;
 
 /** @returns what an error of the system, of Node's TLS or of NATS's library means, and the system's or TLS's code; '' without one. */
-export function faultOf(error: unknown): { fault: Fault; code: string } {
+export function faultOf(error: unknown): { fault: NatsFault; code: string } {
   const chain: NodeJS.ErrnoException[] = [];
   // Libraries put the system's error into theirs.
   for (let one = error; one instanceof Error; one = one.cause) chain.push(one);
   const code = chain.map(({ code }) => code).find((code) => typeof code === 'string') ?? '';
   const text = chain.map(({ message }) => message).join(' ');
   const isNamed = (pattern: RegExp) => chain.some(({ name }) => pattern.test(name));
-  const faults: readonly [Fault, boolean][] = [
+  const faults: readonly [NatsFault, boolean][] = [
     [
       'credentials',
       isNamed(/^(Authorization|UserAuthentication)/) || /authorization|authentication/i.test(text),

@@ -2,7 +2,7 @@ import { UsageError } from '../../base/operatorError.ts';
 import { SecretFile } from '../../base/secretFile.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
 import { parseServers, shownUrl } from '../nats/address.ts';
-import type { Sink } from './sink/sink.ts';
+import type { ChunkSink } from './sink/sink.ts';
 
 /** Where to ship to, as the settings say it. */
 export interface ShipSettings {
@@ -14,17 +14,12 @@ export interface ShipSettings {
   readonly ca?: string | undefined;
 }
 
-/** @returns the settings of a command that has no options for them. */
-export function shipSettingsOf(env: NodeJS.ProcessEnv): ShipSettings {
-  return { url: env.COURTD_SHIP_URL, box: env.COURTD_SHIP_BOX };
-}
-
 /** A place to ship to, before it is connected to. */
 export interface Destination {
   readonly box: string;
   /** Without a name and password: for reports. */
   readonly url: string;
-  makeSink(feed: EventFeed): Sink;
+  makeSink(feed: EventFeed): ChunkSink;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { pause } from '../../base/pause.ts';
 import { courtdVersion } from '../../base/version.ts';
+import type { ShipState } from '../../health/shipStatus.ts';
 import {
   CHUNK_LIMITS,
   type EventFeed,
@@ -7,11 +8,11 @@ import {
   type LogState,
   type Piece,
 } from '../feed/eventFeed.ts';
-import { boundedReport, type ShipReport, type ShipState } from '../feed/shipNote.ts';
+import { boundedReport, type ShipReport } from '../feed/shipNote.ts';
 import { eventOf } from '../log/chunk.ts';
 import { Backoff } from './backoff.ts';
 import { readChunk } from './readChunk.ts';
-import { type Sink, SinkError, type SinkErrorKind } from './sink/sink.ts';
+import { type ChunkSink, SinkError, type SinkErrorKind } from './sink/sink.ts';
 import type { Cursor } from './sink/startCursor.ts';
 
 /** How often the feed is told how far it is, at least: a shipper that it has not heard from counts as ended (shipNote.ts). */
@@ -46,7 +47,7 @@ export interface ShipperOptions {
 /** Carries events from a feed to a sink: one chunk at a time, each behind the one that was acknowledged before. */
 export class Shipper {
   readonly #feed: EventFeed;
-  readonly #sink: Sink;
+  readonly #sink: ChunkSink;
   readonly #options: ShipperOptions;
   readonly #backoff = new Backoff();
   /** Events of a chunk: fewer, while one that headquarters does not take is looked for. */
@@ -59,7 +60,7 @@ export class Shipper {
   #statusAt = Number.NEGATIVE_INFINITY;
   #telling: Promise<void> = Promise.resolve();
 
-  constructor(feed: EventFeed, sink: Sink, options: ShipperOptions) {
+  constructor(feed: EventFeed, sink: ChunkSink, options: ShipperOptions) {
     this.#feed = feed;
     this.#sink = sink;
     this.#options = options;

@@ -1,12 +1,12 @@
 import { zstdCompressSync } from 'node:zlib';
-import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter as RowGroups } from 'hyparquet-writer';
 import type { Sink } from '../../base/sink.ts';
+import { isoTime } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from '../../protocol/eventTypes.ts';
 import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
-import type { ReadEvent } from '../../store/read/sessionReader.ts';
+import type { AsOf, ReadEvent } from '../../store/read/sessionReader.ts';
 import { type ColumnName, DICTIONARY, dictionaryEntries } from './columns.ts';
 import type { EventWriter } from './eventWriter.ts';
 
@@ -74,6 +74,8 @@ const VALUES_OF = NAMES.map((name) => TYPED[name].valueOf);
 export class ParquetWriter implements EventWriter {
   readonly #sink: Sink;
   readonly #bytes = new ByteWriter();
+  /** Written at the end. */
+  readonly #metadata = [{ key: 'courtd.columns', value: JSON.stringify(dictionaryEntries()) }];
   readonly #groups: RowGroups;
   #columns = emptyColumns();
   #events = 0;
@@ -86,7 +88,7 @@ export class ParquetWriter implements EventWriter {
       schema: [{ name: 'root', num_children: NAMES.length }, ...NAMES.map(schemaOf)],
       codec: 'ZSTD',
       compressors: { ZSTD: (data) => zstdCompressSync(data) },
-      kvMetadata: [{ key: 'courtd.columns', value: JSON.stringify(dictionaryEntries()) }],
+      kvMetadata: this.#metadata,
       // As Parquet wants it.
       createdBy: `courtd version ${courtdVersion()}`,
     });
@@ -102,7 +104,8 @@ export class ParquetWriter implements EventWriter {
     }
   }
 
-  async end(): Promise<void> {
+  async end({ seq, ms }: AsOf): Promise<void> {
+    this.#metadata.push({ key: 'courtd.as_of', value: JSON.stringify({ seq, made_at: isoTime(ms) }) });
     if (this.#events > 0) await this.#endGroup();
     this.#groups.finish();
     await this.#flush();
@@ -127,6 +130,8 @@ export class ParquetWriter implements EventWriter {
 function emptyColumns(): Value[][] {
   return NAMES.map(() => []);
 }
+
+type SchemaElement = ConstructorParameters<typeof RowGroups>[0]['schema'][number];
 
 function schemaOf(name: ColumnName): SchemaElement {
   const { type, isOptional } = TYPED[name];

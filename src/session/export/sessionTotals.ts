@@ -27,7 +27,7 @@ export class SessionTotals {
   #events = 0;
   #first: Time | undefined;
   #last: Time | undefined;
-  readonly #bounces = { in: 0, out: 0 };
+  readonly #bounces = { in: 0, out: 0, preliminary: 0 };
   #fastest: number | undefined;
 
   add(event: ReadEvent, payload: PayloadColumns): void {
@@ -40,6 +40,7 @@ export class SessionTotals {
     if (event.type === 'BALL_BOUNCE' && payload.is_in !== undefined) {
       this.#bounces[payload.is_in ? 'in' : 'out']++;
     }
+    if (event.type === 'BALL_BOUNCE' && event.revision === 0) this.#bounces.preliminary++;
     if (event.type === 'BALL_SPEED' && payload.kmh !== undefined) {
       this.#fastest = Math.max(this.#fastest ?? payload.kmh, payload.kmh);
     }
@@ -63,6 +64,7 @@ export class SessionTotals {
       [],
       ['Bounces in', this.#bounces.in],
       ['Bounces out', this.#bounces.out],
+      ['Bounces preliminary', this.#bounces.preliminary, 'those whose revision is 0'],
       ['Highest speed, km/h', this.#fastest],
       [],
       ...this.#courts.entries([OTHERS]).map(([name, { events }]) => ['Events of court', events, name]),

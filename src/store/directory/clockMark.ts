@@ -1,6 +1,8 @@
-import path from 'node:path';
-import { CLOCK_MS, EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
-import { overwritePrivate, readPrivate } from '../../base/privateFile.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
+
+/** How often the daemon records the time, and the difference between two records that counts as a jump of the clock. */
+const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
 
 /**
  * What the daemon has recorded about the clock of the box. Milliseconds since 1970-01-01T00:00:00Z by that
@@ -32,35 +34,31 @@ export function hasJustJumped(mark: ClockMark | undefined, nowMs: number): boole
 }
 
 /**
- * A file of its own, of constant length and overwritten in place. It must be writable on a full disk, where
+ * The mark is a file of its own, of constant length and overwritten in place. It must be writable on a full disk, where
  * retention is needed most; and it describes the box, while a database may come from another one (a restore).
  */
-function markFile(directory: string): string {
-  return path.join(directory, 'courtd.clock');
-}
-
 const MARK = /^(\d{15}) (\d{15})\n/;
 
 /** @returns undefined where there is no readable mark. */
-export function readMark(directory: string): ClockMark | undefined {
+export function readMark(directory: DataDirectory): ClockMark | undefined {
   try {
-    const [, last, since] = MARK.exec(readPrivate(markFile(directory))) ?? [];
+    const [, last, since] = MARK.exec(directory.read('clock')) ?? [];
     return last === undefined ? undefined : { lastMs: Number(last), steadySinceMs: Number(since) };
   } catch {
     return undefined;
   }
 }
 
-function writeMark(directory: string, { lastMs, steadySinceMs }: ClockMark): void {
+function writeMark(directory: DataDirectory, { lastMs, steadySinceMs }: ClockMark): void {
   const [last, since] = [lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0'));
-  overwritePrivate(markFile(directory), `${last} ${since}\n`);
+  directory.overwrite('clock', `${last} ${since}\n`);
 }
 
 /**
  * Records the clock now, and every hour from now on.
  * @returns a function that stops it.
  */
-export function markClock(directory: string): () => void {
+export function markClock(directory: DataDirectory): () => void {
   const mark = () => {
     const nowMs = Date.now();
     // The clock was never set: its time must not be compared with another one.

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import Database from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
@@ -13,26 +13,26 @@ export class DirectoryInUse extends OperatorError {}
  * @returns the lock; it is held until it is closed or the process ends.
  * @throws {DirectoryInUse} where another daemon holds it.
  */
-export function lockDirectory(directory: string): Database.Database {
+export function lockDirectory(directory: DataDirectory): Database.Database {
   return lockFile(
-    path.join(directory, 'courtd.lock'),
+    directory.file('lock'),
     `Another "courtd serve" uses ${directory}, or a "courtd prune", "import" or "restore" that found none: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
       'runs it), or name another directory with --data.',
   );
 }
 
 /** Whether a daemon uses the directory. */
-export function isServed(directory: string): boolean {
-  return isTaken(path.join(directory, 'courtd.lock'));
+export function isServed(directory: DataDirectory): boolean {
+  return isTaken(directory.file('lock'));
 }
 
 /**
  * One shipper at a time, or its feed: with two, nobody could say how far shipping is.
  * @see lockDirectory
  */
-export function lockShipper(directory: string): Database.Database {
+export function lockShipper(directory: DataDirectory): Database.Database {
   return lockFile(
-    path.join(directory, 'courtd.shipper'),
+    directory.file('shipper'),
     `Events of ${directory} are being shipped already: stop that first ("sudo systemctl stop courtd-ship courtd-feed.socket ` +
       'courtd-feed" where systemd runs it). "courtd ship status" shows how far it is.',
   );

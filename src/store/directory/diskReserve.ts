@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
-import path from 'node:path';
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { FILES_CHECK_MS, RESERVE_BYTES } from '../../base/limits.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { failureKind } from '../sqlite/errors.ts';
@@ -17,27 +17,25 @@ import type { WalState } from '../wal/checkpointer.ts';
 /** What `withReserve` releases at a time: the shared memory file (32 KiB) and a few pages. */
 const SLICE_BYTES = 128 * 1024;
 
-const { O_WRONLY, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
-
-const reserveFile = (directory: string) => path.join(directory, 'courtd.reserve');
+const { O_WRONLY, O_APPEND } = fs.constants;
 
 /**
  * @returns the size of the reserve; undefined where there is none. A symbolic link does not count: root must
  * not follow what a member of the group has put there.
  */
-function reserveSize(directory: string): number | undefined {
-  const stat = fs.lstatSync(reserveFile(directory), { throwIfNoEntry: false });
+function reserveSize(directory: DataDirectory): number | undefined {
+  const stat = fs.lstatSync(directory.file('reserve'), { throwIfNoEntry: false });
   return stat?.isFile() ? stat.size : undefined;
 }
 
 /** @returns the size of the reserve; 0 where there is none. */
-export function reservedBytes(directory: string): number {
+export function reservedBytes(directory: DataDirectory): number {
   return reserveSize(directory) ?? 0;
 }
 
 /** @returns the free space of the file system, for users other than root. */
-export function freeBytes(directory: string): number {
-  const { bavail, bsize } = fs.statfsSync(directory);
+export function freeBytes(directory: DataDirectory): number {
+  const { bavail, bsize } = fs.statfsSync(directory.path);
   return bavail * bsize;
 }
 
@@ -46,7 +44,7 @@ export function freeBytes(directory: string): number {
  * because a prune that was interrupted leaves a disk that is still full.
  * @returns whether it is complete.
  */
-export function fillReserve(directory: string): boolean {
+export function fillReserve(directory: DataDirectory): boolean {
   const size = reserveSize(directory);
   const missing = RESERVE_BYTES - (size ?? 0);
   if (missing <= 0) return true;
@@ -54,7 +52,7 @@ export function fillReserve(directory: string): boolean {
   const bytes = size === undefined ? missing : Math.min(missing, free);
   if (bytes === 0 || (size === undefined && free < 2 * RESERVE_BYTES)) return false;
   try {
-    createPrivateIfMissing(reserveFile(directory));
+    createPrivateIfMissing(directory.file('reserve'));
     // Random bytes: zeros take no space where the file system compresses.
     return withReserveFile(directory, O_APPEND, (fd) => fs.writeSync(fd, randomBytes(bytes)) >= missing);
   } catch {
@@ -62,9 +60,12 @@ export function fillReserve(directory: string): boolean {
   }
 }
 
-/** Opening a pipe that somebody has put there would block. */
-function withReserveFile<Result>(directory: string, flags: number, work: (fd: number) => Result): Result {
-  const fd = fs.openSync(reserveFile(directory), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | flags);
+function withReserveFile<Result>(
+  directory: DataDirectory,
+  flags: number,
+  work: (fd: number) => Result,
+): Result {
+  const fd = directory.open('reserve', O_WRONLY | flags);
   try {
     return work(fd);
   } finally {
@@ -77,7 +78,7 @@ function withReserveFile<Result>(directory: string, flags: number, work: (fd: nu
  * @param bytes how much of it.
  * @returns whether there was any.
  */
-export function releaseReserve(directory: string, bytes = RESERVE_BYTES): boolean {
+export function releaseReserve(directory: DataDirectory, bytes = RESERVE_BYTES): boolean {
   const size = reservedBytes(directory);
   if (size === 0) return false;
   withReserveFile(directory, 0, (fd) => fs.ftruncateSync(fd, Math.max(0, size - bytes)));
@@ -89,7 +90,7 @@ export function releaseReserve(directory: string, bytes = RESERVE_BYTES): boolea
  * @param isNeeded whether a prune is using what was released.
  * @returns a function that stops it.
  */
-export function keepReserve(directory: string, isNeeded: () => boolean): () => void {
+export function keepReserve(directory: DataDirectory, isNeeded: () => boolean): () => void {
   const check = () => {
     try {
       if (!isNeeded()) fillReserve(directory);
@@ -106,7 +107,7 @@ export function keepReserve(directory: string, isNeeded: () => boolean): () => v
  * Runs what needs only a few pages, and releases a slice of the reserve for it as long as the disk is full.
  * @throws what `work` throws.
  */
-export function withReserve<Result>(directory: string, work: () => Result): Result {
+export function withReserve<Result>(directory: DataDirectory, work: () => Result): Result {
   for (;;) {
     try {
       return work();
@@ -122,7 +123,7 @@ export function withReserve<Result>(directory: string, work: () => Result): Resu
  * reserve is released for that moment: truncating the WAL frees more than the file has grown by.
  * @throws {SqliteError} where there is still no space.
  */
-export function truncateWal(db: Database, directory: string): WalState {
+export function truncateWal(db: Database, directory: DataDirectory): WalState {
   const truncate = () => (db.pragma('wal_checkpoint(TRUNCATE)') as [WalState])[0];
   try {
     return truncate();

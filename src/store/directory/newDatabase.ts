@@ -1,23 +1,20 @@
 import fs from 'node:fs';
-import path from 'node:path';
-import { overwritePrivate, readPrivate } from '../../base/privateFile.ts';
-import { databaseFile } from './dataDirectory.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 
 /** How long a database that `serve` has made is called new: an unmounted disk must not look like a box that has nothing to do. */
 const NEW_MS = 86_400_000;
 
 /** What courtd keeps beside a database, once it has one. Not what a command makes that only looks whether there is one. */
-const BESIDE =
-  /^courtd\.(lock|clock|reserve|reserve\.given-up|backup|ship|db-wal|db\.replaced-.*|db\.layout-.*)$/;
+const BESIDE = /^courtd\.(lock|clock|reserve|backup|ship|db-wal|db\.replaced-.*|db\.layout-.*)$/;
 
 /** @returns the names of files that lie in a directory only beside a database, or where there was one. */
-export function filesBesideDatabase(directory: string): string[] {
+export function filesBesideDatabase(directory: DataDirectory): string[] {
   const isLeft = (name: string) =>
     BESIDE.test(name) &&
     // SQLite makes an empty WAL before there is anything in the database.
-    (name !== 'courtd.db-wal' || fs.statSync(path.join(directory, name)).size > 0);
+    (name !== 'courtd.db-wal' || fs.statSync(directory.at(name)).size > 0);
   try {
-    return fs.readdirSync(directory).filter(isLeft).sort();
+    return fs.readdirSync(directory.path).filter(isLeft).sort();
   } catch {
     // Whoever opens a file there says why it cannot be.
     return [];
@@ -25,31 +22,31 @@ export function filesBesideDatabase(directory: string): string[] {
 }
 
 /** Whether a directory has no database, or an empty file in its place. */
-export function lacksDatabase(directory: string): boolean {
-  return (fs.statSync(databaseFile(directory), { throwIfNoEntry: false })?.size ?? 0) === 0;
+export function lacksDatabase(directory: DataDirectory): boolean {
+  return (fs.statSync(directory.file('database'), { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** When `serve` made the database. A file of its own: it belongs to the directory, while a database may come from another one. */
-const noteFile = (directory: string) => path.join(directory, 'courtd.new');
-
-/** The database exists: failing to note that it is new is no failure. */
-export function noteNewDatabase(directory: string, ms: number): void {
+/**
+ * Notes when `serve` made the database, in a file of its own: it belongs to the directory, while a database may come from another
+ * one. The database exists: failing to note that it is new is no failure.
+ */
+export function noteNewDatabase(directory: DataDirectory, ms: number): void {
   try {
-    overwritePrivate(noteFile(directory), `${new Date(ms).toISOString()}\n`);
+    directory.overwrite('newNote', `${new Date(ms).toISOString()}\n`);
   } catch {
     // The log has said it.
   }
 }
 
 /** For a restored database. */
-export function forgetNewDatabase(directory: string): void {
-  fs.rmSync(noteFile(directory), { force: true });
+export function forgetNewDatabase(directory: DataDirectory): void {
+  fs.rmSync(directory.file('newNote'), { force: true });
 }
 
 /** @returns for how long there has been a new database, in milliseconds; undefined where it is none, or no longer new. */
-export function newDatabaseAgeMs(directory: string, nowMs: number): number | undefined {
+export function newDatabaseAgeMs(directory: DataDirectory, nowMs: number): number | undefined {
   try {
-    const ageMs = nowMs - Date.parse(readPrivate(noteFile(directory)).trim());
+    const ageMs = nowMs - Date.parse(directory.read('newNote').trim());
     return ageMs >= 0 && ageMs < NEW_MS ? ageMs : undefined;
   } catch {
     return undefined;

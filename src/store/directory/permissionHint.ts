@@ -1,13 +1,14 @@
 import fs from 'node:fs';
 import os from 'node:os';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { isActing } from '../../base/processIdentity.ts';
 
 /**
  * @param denied the data directory, or a file in it, that this user may not access.
  * @returns what to do about it: the end of a sentence.
  */
-export function permissionHint(denied: string, directory: string): string {
-  if (denied !== directory) {
+export function permissionHint(denied: string, directory: DataDirectory): string {
+  if (denied !== directory.path) {
     return `give it the owner and group of its directory ("sudo chown --reference=${directory} ${denied} && sudo chmod 660 ${denied}")`;
   }
   if (!isActing()) return howToGetAccess(directory);
@@ -15,9 +16,9 @@ export function permissionHint(denied: string, directory: string): string {
 }
 
 /** With sudo, or as a member of the group. */
-function howToGetAccess(directory: string): string {
+function howToGetAccess(directory: DataDirectory): string {
   try {
-    const [group] = entryOf('/etc/group', fs.statSync(directory).gid) ?? [];
+    const [group] = entryOf('/etc/group', fs.statSync(directory.path).gid) ?? [];
     const { username } = os.userInfo();
     // Membership in root's group grants more than this access.
     if (group === undefined || group === 'root') return 'use sudo';

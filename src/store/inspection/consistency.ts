@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { readKeyHash } from '../dedup/keyHash.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
 import { openDatabase } from '../open/openDatabase.ts';
@@ -27,7 +28,7 @@ export interface Consistency {
   readonly pruned: number;
 }
 
-export type Told = (done: number, of: number) => void;
+export type OnProgress = (done: number, of: number) => void;
 
 /** Rows of one read, which takes a few milliseconds: the WAL is not pinned for longer. */
 const CHUNK_ROWS = 1_000;
@@ -35,7 +36,7 @@ const CHUNK_ROWS = 1_000;
 type Faults = { -readonly [Name in keyof Consistency]: number };
 
 /** Reads all events and all keys, CHUNK_ROWS at a time, beside a running daemon and a prune. */
-export async function checkConsistency(directory: string, told: Told): Promise<Consistency> {
+export async function checkConsistency(directory: DataDirectory, told: OnProgress): Promise<Consistency> {
   const db = openDatabase(directory);
   try {
     return await new Inspection(db).run(told);
@@ -76,7 +77,7 @@ class Inspection {
     this.#left = new Map(this.#counted);
   }
 
-  async run(told: Told): Promise<Consistency> {
+  async run(told: OnProgress): Promise<Consistency> {
     const counted = this.#counted.values().reduce((sum, events) => sum + events, 0);
     // Each event is read once, and its key once.
     const tell = () => told(this.#faults.events + this.#faults.keys, 2 * counted);

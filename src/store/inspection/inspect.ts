@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process';
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { databaseFile } from '../directory/dataDirectory.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
-import type { Consistency, Told } from './consistency.ts';
+import type { Consistency, OnProgress } from './consistency.ts';
 import type { QuickLook } from './quickLook.ts';
 
 export type { Consistency, QuickLook };
@@ -22,7 +22,7 @@ export interface Inspections {
 }
 
 /** A message of the process: its progress, its result, or why it failed. */
-export type Answer =
+export type InspectMessage =
   | { readonly done: number; readonly of: number }
   | { readonly result: unknown }
   | { readonly failed: string };
@@ -31,7 +31,7 @@ export interface InspectOptions {
   /** Time after which it is killed. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  readonly told?: Told;
+  readonly told?: OnProgress;
 }
 
 /** How much the WAL may grow during a read: well below WAL_WARN_BYTES (limits.ts). */
@@ -46,13 +46,13 @@ const LOG_LOOK_MS = 200;
  */
 export async function inspect<Name extends keyof Inspections>(
   name: Name,
-  directory: string,
+  directory: DataDirectory,
   { timeoutMs, signal, told = () => {} }: InspectOptions = {},
 ): Promise<Inspections[Name] | undefined> {
   const before = logBytes(directory);
   // As root, if courtd was started by root: the process becomes the owner of the directory for good.
   const child = asCaller(() =>
-    fork(fileURLToPath(workerFile('inspectProcess', import.meta.url)), [name, directory], {
+    fork(fileURLToPath(workerFile('inspectProcess', import.meta.url)), [name, directory.path], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       killSignal: 'SIGKILL',
       ...(signal !== undefined && { signal }),
@@ -67,7 +67,7 @@ export async function inspect<Name extends keyof Inspections>(
   }, LOG_LOOK_MS);
   try {
     return await new Promise((resolve, reject) => {
-      child.on('message', (answer: Answer) => {
+      child.on('message', (answer: InspectMessage) => {
         if ('done' in answer) told(answer.done, answer.of);
         else if ('failed' in answer) reject(new OperatorError(answer.failed));
         else resolve(answer.result as Inspections[Name]);
@@ -76,7 +76,7 @@ export async function inspect<Name extends keyof Inspections>(
       if (timeoutMs !== undefined) {
         // While the disk hangs, not even a killed process ends: so this does not wait for it.
         timer = setTimeout(
-          () => reject(new OperatorError(`${databaseFile(directory)} ${TOO_SLOW}`)),
+          () => reject(new OperatorError(`${directory.file('database')} ${TOO_SLOW}`)),
           timeoutMs,
         );
       }
@@ -95,6 +95,6 @@ export async function inspect<Name extends keyof Inspections>(
 const TOO_SLOW =
   'could not be read in time: the disk hangs, or another program holds the database. Look at the log of the kernel ("sudo dmesg").';
 
-function logBytes(directory: string): number {
-  return fs.statSync(`${databaseFile(directory)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+function logBytes(directory: DataDirectory): number {
+  return fs.statSync(directory.file('wal'), { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -1,16 +1,18 @@
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { becomeOwner } from '../../base/processIdentity.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { openDatabase } from '../open/openDatabase.ts';
 import { explain } from '../open/openErrors.ts';
-import { checkConsistency, type Told } from './consistency.ts';
-import type { Answer, Inspections } from './inspect.ts';
+import { checkConsistency, type OnProgress } from './consistency.ts';
+import type { Inspections, InspectMessage } from './inspect.ts';
 import { quickLook } from './quickLook.ts';
 
 /** The process of inspect.ts. */
 
 const TELL_MS = 200;
 
-type Work = { readonly [Name in keyof Inspections]: (directory: string, told: Told) => unknown };
+type Work = { readonly [Name in keyof Inspections]: (directory: DataDirectory, told: OnProgress) => unknown };
 
 const WORK: Work = {
   quick: quickLook,
@@ -18,7 +20,7 @@ const WORK: Work = {
   consistency: checkConsistency,
 };
 
-function checkIntegrity(directory: string): number {
+function checkIntegrity(directory: DataDirectory): number {
   const db = openDatabase(directory);
   try {
     const lines = db.pragma('integrity_check') as { integrity_check: string }[];
@@ -28,7 +30,7 @@ function checkIntegrity(directory: string): number {
   }
 }
 
-function say(answer: Answer): Promise<void> {
+function say(answer: InspectMessage): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(answer, () => resolve());
   });
@@ -37,9 +39,11 @@ function say(answer: Answer): Promise<void> {
 // The caller is gone.
 process.once('disconnect', () => process.exit(1));
 yieldToIngest();
-const [name = '', directory = ''] = process.argv.slice(2);
+const [name = '', data = ''] = process.argv.slice(2);
+const directory = new DataDirectory(data);
+becomeOwner(data);
 let toldAt = performance.now();
-const told: Told = (done, of) => {
+const told: OnProgress = (done, of) => {
   if (performance.now() - toldAt < TELL_MS) return;
   toldAt = performance.now();
   void say({ done, of });

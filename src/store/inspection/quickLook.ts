@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isServed } from '../directory/directoryLock.ts';
 import { type EventRow, SELECT_EVENT, toStoredEvent } from '../layout/storedEvent.ts';
@@ -22,7 +23,7 @@ export interface QuickLook extends EventCounts {
  * Checks the header, the layout, the small tables and the newest events.
  * @throws {OperatorError} and SQLite's errors, where one of them is damaged.
  */
-export function quickLook(directory: string): QuickLook {
+export function quickLook(directory: DataDirectory): QuickLook {
   const isRunning = isServed(directory);
   const db = openDatabase(directory, { check: true });
   try {

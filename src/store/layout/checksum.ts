@@ -82,9 +82,8 @@ function sum(
 ): number {
   const { sessionId, eventId, revision, eot, confidence, payload, extra } = event;
   doubles[0] = seq;
-  // SQLite keeps -0 as 0.
-  doubles[1] = revision + 0;
-  doubles[2] = confidence + 0;
+  doubles[1] = revision;
+  doubles[2] = confidence;
   doubles[3] = receivedMs;
   doubles[5] = seqStep;
   return crc32(`${sessionId}\n${eventId}\n${eot}\n${payload}\n${extra}`, mixed(origin)) | 0;

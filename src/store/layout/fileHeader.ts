@@ -4,7 +4,7 @@ import { APPLICATION_ID } from './schema.ts';
 const HEADER_BYTES = 100;
 
 /** What the header of a database file says (SQLite file format, section 1.3). */
-export interface Header {
+export interface FileHeader {
   /** The file has no contents: the power failed just after it was created. */
   readonly isEmpty: boolean;
   readonly isOurs: boolean;
@@ -17,7 +17,7 @@ export interface Header {
  * (../../ARCHITECTURE.md#who-may-open-the-file).
  * @throws the system's error where the file cannot be read.
  */
-export function readHeader(file: string): Header {
+export function readHeader(file: string): FileHeader {
   const fd = fs.openSync(file, 'r');
   try {
     return headerOf(fd);
@@ -27,7 +27,7 @@ export function readHeader(file: string): Header {
 }
 
 /** @param fd an open file, read from its start. */
-export function headerOf(fd: number): Header {
+export function headerOf(fd: number): FileHeader {
   const bytes = Buffer.alloc(HEADER_BYTES);
   const isBlank = fs.readSync(fd, bytes, 0, HEADER_BYTES, 0) === 0;
   const isSqlite = bytes.toString('latin1', 0, 16) === 'SQLite format 3\0';

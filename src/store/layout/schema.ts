@@ -120,6 +120,22 @@ const LAYOUT = `
     body_bytes INTEGER                      -- of all that was read
   ) STRICT;
 
+  CREATE TABLE source (                     -- what outlives the daemon of its sources (storedSources.ts)
+    court       TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    client      TEXT    NOT NULL,           -- the address that it last sent from
+    is_expected INTEGER NOT NULL,           -- 1: to be missed when neither events nor empty arrays come from there
+    known_at    INTEGER NOT NULL,           -- when it was first and last heard, in milliseconds of running_time
+    heard_at    INTEGER NOT NULL,
+    pauses      TEXT    NOT NULL,           -- its long pauses, as a JSON array of [ended_at, milliseconds]
+    PRIMARY KEY (court, name)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE running_time (               -- one row
+    ms INTEGER NOT NULL                     -- for how long daemons have run on this database
+  ) STRICT;
+  INSERT INTO running_time VALUES (0);
+
   CREATE TABLE token (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
     hash           BLOB    NOT NULL UNIQUE, -- SHA-256 of the token; the token is not stored

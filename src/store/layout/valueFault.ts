@@ -68,6 +68,8 @@ const VALUES: readonly Rule[] = [
   { table: 'conflict', isRight: `${seq('copies')} AND ${time('last_ms')}` },
   { table: 'conflict_copy', isRight: `${seq('turn')} AND (event IS NULL OR is_object(event))` },
   { table: 'rejection', isRight: `${seq('turn')} AND ${time('at_ms')}` },
+  { table: 'source', isRight: `${time('known_at')} AND ${time('heard_at')} AND json_valid(pauses)` },
+  { table: 'running_time', isRight: time('ms'), rows: '= 1' },
 ];
 
 /** @returns what is wrong in the tables that every event needs, as the end of a sentence; undefined where nothing is. */

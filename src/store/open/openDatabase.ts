@@ -1,11 +1,11 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import Database from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
-import { databaseFile, enterDirectory, makeDataDirectory } from '../directory/dataDirectory.ts';
 import { withReserve } from '../directory/diskReserve.ts';
+import { enterDirectory } from '../directory/enterDirectory.ts';
 import { lacksDatabase } from '../directory/newDatabase.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
@@ -27,11 +27,6 @@ export interface OpenOptions {
    * can be read.
    */
   readonly check?: boolean;
-  /**
-   * Root has something to read or write elsewhere, and stays root under the owner that it acts as: `backup`,
-   * `export -o`, and `support`, which reads the journal.
-   */
-  readonly staysRoot?: boolean;
   /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
   readonly acceptOlder?: boolean;
   /** How long SQLite may wait for a lock, in milliseconds: the event loop is blocked meanwhile. */
@@ -43,22 +38,16 @@ export interface OpenOptions {
  * @throws {OperatorError} where the file is missing, foreign, newer, damaged or not accessible.
  */
 export function openDatabase(
-  directory: string,
-  {
-    create = false,
-    check = false,
-    acceptOlder = false,
-    staysRoot = false,
-    busyMs = COMMAND_BUSY_MS,
-  }: OpenOptions = {},
+  directory: DataDirectory,
+  { create = false, check = false, acceptOlder = false, busyMs = COMMAND_BUSY_MS }: OpenOptions = {},
 ): Database.Database {
-  const file = databaseFile(directory);
+  const file = directory.file('database');
   try {
-    enterDirectory(directory, staysRoot);
+    enterDirectory(directory);
     if (create) {
       const lost = lacksDatabase(directory) ? lostDatabase(directory) : undefined;
       if (lost !== undefined) throw lost;
-      makeDataDirectory(directory);
+      directory.make();
       createPrivateIfMissing(file);
     }
     refuseForeign(file, directory);
@@ -82,7 +71,7 @@ export function openDatabase(
  * Reads the header before SQLite opens the file, because SQLite creates and changes files beside a foreign
  * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
  */
-function refuseForeign(file: string, directory: string): void {
+function refuseForeign(file: string, directory: DataDirectory): void {
   if (!exists(file)) throw noDatabase(directory);
   const header = readHeader(file);
   if (header.isEmpty) return;
@@ -106,7 +95,7 @@ function refuseDamaged(file: string): void {
     // The power failed while the database was being created.
     if (layoutOf(db) === 0) return;
     const fault = startFault(db);
-    if (fault !== undefined) throw unsound(path.dirname(file), fault);
+    if (fault !== undefined) throw unsound(DataDirectory.of(file), fault);
   } finally {
     db.close();
   }
@@ -129,7 +118,7 @@ function exists(file: string): boolean {
 
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
-  const copy = newestPreMigrationCopy(path.dirname(file));
+  const copy = newestPreMigrationCopy(DataDirectory.of(file));
   const alternative =
     copy === undefined
       ? 'or restore a backup that this version made'

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { databaseFile } from '../directory/dataDirectory.ts';
 import { filesBesideDatabase } from '../directory/newDatabase.ts';
 import { permissionHint } from '../directory/permissionHint.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
@@ -9,16 +9,16 @@ import { sqliteCode } from '../sqlite/errors.ts';
  * @returns an OperatorError for a foreseen failure to open or write a data directory, with the failure as its
  * cause; other errors unchanged.
  */
-export function explain(error: unknown, directory: string): unknown {
+export function explain(error: unknown, directory: DataDirectory): unknown {
   if (error instanceof OperatorError) return error;
-  const { code: own = '', path: named = directory } = error as NodeJS.ErrnoException;
+  const { code: own = '', path: named = directory.path } = error as NodeJS.ErrnoException;
   const ownCode = isSchemaDamaged(error) ? 'SQLITE_CORRUPT' : (sqliteCode(error) ?? own);
   const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : ownCode;
   if (/^(ENOSPC|SQLITE_CANTOPEN)/.test(code) && hasNoInode(directory)) {
     const sentence = `The disk of ${directory} has no room for another file ("df -i"): remove some, and try again.`;
     return new OperatorError(sentence, { cause: error });
   }
-  const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory;
+  const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory.path;
   const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
 }
@@ -31,7 +31,7 @@ function isSchemaDamaged(error: unknown): boolean {
 }
 
 /** @returns what a command says that works on what is there. */
-export function noDatabase(directory: string): OperatorError {
+export function noDatabase(directory: DataDirectory): OperatorError {
   return (
     lostDatabase(directory) ??
     new OperatorError(
@@ -44,7 +44,7 @@ export function noDatabase(directory: string): OperatorError {
  * A new database in its place would hide that a disk is not mounted, or that somebody has moved the other one away.
  * @returns why none is made there; undefined where nothing lies there that belongs to one.
  */
-export function lostDatabase(directory: string): OperatorError | undefined {
+export function lostDatabase(directory: DataDirectory): OperatorError | undefined {
   const left = filesBesideDatabase(directory);
   if (left.length === 0) return undefined;
   return new OperatorError(
@@ -55,7 +55,7 @@ export function lostDatabase(directory: string): OperatorError | undefined {
 }
 
 /** @param fault the end of a sentence about the database (startFault.ts). */
-export function unsound(directory: string, fault: string): OperatorError {
+export function unsound(directory: DataDirectory, fault: string): OperatorError {
   const isDamage = fault.startsWith('is damaged');
   const advice = isDamage ? 'make a copy of it, then' : 'remove that with a SQLite shell, or';
   return new OperatorError(
@@ -67,9 +67,9 @@ export function unsound(directory: string, fault: string): OperatorError {
  * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined where access is
  * granted.
  */
-function accessError(directory: string, mode: number): string | undefined {
+function accessError(directory: DataDirectory, mode: number): string | undefined {
   try {
-    fs.accessSync(directory, mode);
+    fs.accessSync(directory.path, mode);
     return undefined;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code;
@@ -77,16 +77,16 @@ function accessError(directory: string, mode: number): string | undefined {
 }
 
 /** SQLite says CANTOPEN of the files that it cannot make beside the database. Some file systems have no count: 0 of 0 are free. */
-function hasNoInode(directory: string): boolean {
+function hasNoInode(directory: DataDirectory): boolean {
   try {
-    const { files, ffree } = fs.statfsSync(directory);
+    const { files, ffree } = fs.statfsSync(directory.path);
     return files > 0 && ffree === 0;
   } catch {
     return false;
   }
 }
 
-type Sentence = (directory: string, code: string, denied: string) => string;
+type Sentence = (directory: DataDirectory, code: string, denied: string) => string;
 
 const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
@@ -98,7 +98,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^EISDIR/,
     (directory) =>
-      `${databaseFile(directory)} is a directory, not a database: name another data directory with --data.`,
+      `${directory.file('database')} is a directory, not a database: name another data directory with --data.`,
   ],
   [/^ENOENT/, (directory) => `${directory} cannot be created: name another directory with --data.`],
   [

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { databaseFile } from '../directory/dataDirectory.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
 
 /** Earlier databases in the data directory, which the daemon never reads again. */
@@ -22,7 +22,7 @@ export interface PreviousFile {
  * @returns the databases that restores have replaced (restore.ts), and the copies that upgrades have made
  * (upgradeDatabase.ts).
  */
-export function previousDatabases(directory: string): PreviousDatabases {
+export function previousDatabases(directory: DataDirectory): PreviousDatabases {
   const files = previousFiles(directory);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return { names: files.map(({ name }) => name).filter((name) => !COMPANION.test(name)), bytes };
@@ -31,14 +31,14 @@ export function previousDatabases(directory: string): PreviousDatabases {
 const COMPANION = /-(wal|shm|journal)$/;
 
 /** @returns all of their files. */
-export function previousFiles(directory: string): PreviousFile[] {
-  const prefix = `${path.basename(databaseFile(directory))}.`;
+export function previousFiles(directory: DataDirectory): PreviousFile[] {
+  const prefix = `${path.basename(directory.file('database'))}.`;
   const names = fs
-    .readdirSync(directory)
+    .readdirSync(directory.path)
     .filter((name) => name.startsWith(prefix) && /^(replaced|layout)-/.test(name.slice(prefix.length)));
   const files = names.flatMap((name) => {
     // Of a symbolic link the link itself: it may lead to itself, which is an error.
-    const stat = fs.lstatSync(path.join(directory, name), { throwIfNoEntry: false });
+    const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });
     return stat === undefined || stat.isDirectory() ? [] : [{ name, bytes: stat.size, ms: stat.mtimeMs }];
   });
   const whole = Map.groupBy(files, ({ name }) => name.replace(COMPANION, ''));
@@ -62,12 +62,12 @@ export function preMigrationCopyOf(file: string, version: number): string {
 }
 
 /** @returns the newest such copy that this version can read. */
-export function newestPreMigrationCopy(directory: string): string | undefined {
+export function newestPreMigrationCopy(directory: DataDirectory): string | undefined {
   const versions = fs
-    .readdirSync(directory)
+    .readdirSync(directory.path)
     .map((name) => Number(/^courtd\.db\.layout-(\d{1,6})$/.exec(name)?.[1]))
     .filter((version) => version <= SCHEMA_VERSION);
   return versions.length === 0
     ? undefined
-    : preMigrationCopyOf(databaseFile(directory), Math.max(...versions));
+    : preMigrationCopyOf(directory.file('database'), Math.max(...versions));
 }

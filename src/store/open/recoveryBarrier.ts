@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { fsync } from '../../base/atomicFile.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { START_BARRIER_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { databaseFile } from '../directory/dataDirectory.ts';
 import { truncateWal } from '../directory/diskReserve.ts';
 
 const RETRY_MS = 100;
@@ -15,8 +15,8 @@ const RETRY_MS = 100;
  * @throws {OperatorError} where another program keeps reading the WAL for START_BARRIER_MS.
  * @throws {SqliteError} and the system's errors, a full disk among them.
  */
-export async function recoveryBarrier(db: Database, directory: string): Promise<void> {
-  const file = databaseFile(directory);
+export async function recoveryBarrier(db: Database, directory: DataDirectory): Promise<void> {
+  const file = directory.file('database');
   const giveUpAt = performance.now() + START_BARRIER_MS;
   while (!isCheckpointed(db, directory)) {
     if (performance.now() > giveUpAt) {
@@ -26,12 +26,12 @@ export async function recoveryBarrier(db: Database, directory: string): Promise<
     }
     await sleep(RETRY_MS);
   }
-  fsync(`${file}-wal`);
-  fsync(directory);
+  fsync(directory.file('wal'));
+  fsync(directory.path);
 }
 
 /** A reader may keep the WAL from being truncated: it is enough that all of it is in the database file. */
-function isCheckpointed(db: Database, directory: string): boolean {
+function isCheckpointed(db: Database, directory: DataDirectory): boolean {
   const { busy, log, checkpointed } = truncateWal(db, directory);
   return busy === 0 || (log === checkpointed && log >= 0);
 }

@@ -1,11 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { ARRIVALS_SCAN_ROWS, READ_CHUNK_BYTES } from '../../base/limits.ts';
+import { READ_CHUNK_BYTES } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 import { unlessDamaged } from './readableRows.ts';
 
+/** Rows that `tail` scans in one transaction for those that pass its filter: a few milliseconds. */
+export const ARRIVALS_SCAN_ROWS = 20_000;
 /** Page cache, in KiB: the file is read once, from start to end. */
 const READ_CACHE_KIB = 2_000;
 

@@ -3,7 +3,7 @@ import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '..
 import { Damage } from './damage.ts';
 
 /** An event that was sent again with different content. */
-export interface Conflict {
+export interface StoredConflict {
   /** The one that is stored. */
   readonly stored: StoredEvent;
   /** The latest different version, as JSON text; null where it was too large to keep. */
@@ -30,7 +30,7 @@ interface CopyRow {
  * @yields the conflicts whose other copy is kept, the newest first; each batch is a read of its own.
  * @param damage takes the events that are damaged, and left out; without it, they are an error at the end.
  */
-export function* readConflicts(db: Database, session?: number, damage?: Damage): Generator<Conflict[]> {
+export function* readConflicts(db: Database, session?: number, damage?: Damage): Generator<StoredConflict[]> {
   const broken = damage ?? new Damage();
   const copies = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
     SELECT o.seq, o.turn, o.event AS other, c.copies AS times, c.last_ms AS lastMs
@@ -52,7 +52,7 @@ export function* readConflicts(db: Database, session?: number, damage?: Damage):
     return { found, last: rows.at(-1)?.turn };
   });
   for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined; ) {
-    const { found, last }: { found: Conflict[]; last: number | undefined } = read(before);
+    const { found, last }: { found: StoredConflict[]; last: number | undefined } = read(before);
     if (found.length > 0) yield found;
     before = last;
   }

@@ -33,8 +33,8 @@ export interface SortOptions {
 export type OnRevised = (eventId: string, revision: number, isKeyed: boolean) => void;
 
 /**
- * Finds the events of a session and sorts them by eot, then by arrival, in 16 bytes an event and some working
- * memory: an index in that order would cost ingest an eighth of its rate
+ * Finds the events of a session and sorts them by eot, then by arrival, in 32 bytes an event, of which 8 are
+ * kept: an index in that order would cost ingest an eighth of its rate
  * (../../ARCHITECTURE.md#readers-sort). The table `key` leads to most events; the few after `flushed` are
  * scanned, and all of them where the keys lead to fewer events than the session counts. Many short reads, so that none pins the
  * WAL for long. The result has the events that were stored when it began, less those that were pruned meanwhile and those on a
@@ -78,9 +78,9 @@ class SessionRows {
   readonly #session: number;
   readonly #lastSeq: number;
   readonly #onRevised: OnRevised;
-  readonly #some: Statement<unknown[], Row>;
-  readonly #one: Statement<[number, number], Row>;
-  readonly #range: Statement<[number, number, number], Row>;
+  readonly #some: Statement<unknown[], OrderRow>;
+  readonly #one: Statement<[number, number], OrderRow>;
+  readonly #range: Statement<[number, number, number], OrderRow>;
   readonly #next: Statement<[number, number], number>;
 
   constructor(db: Database, session: number, lastSeq: number, onRevised: OnRevised, columns: string) {
@@ -88,7 +88,7 @@ class SessionRows {
     this.#lastSeq = lastSeq;
     this.#onRevised = onRevised;
     const select = (where: string) =>
-      db.prepare<unknown[], Row>(`SELECT ${columns} FROM event WHERE ${where} AND session = ?`).raw();
+      db.prepare<unknown[], OrderRow>(`SELECT ${columns} FROM event WHERE ${where} AND session = ?`).raw();
     this.#some = select(`seq IN ${placeholders(SORT_READ_ROWS)}`);
     this.#one = select('seq = ?');
     this.#range = select('seq > ? AND seq <= ?');
@@ -106,7 +106,7 @@ class SessionRows {
     const wanted = seqs.subarray(0, distinct(seqs));
     // Reuses the array: never more rows have been added than seqs have been read.
     const sorter = new Sorter(wanted);
-    const add = (rows: readonly Row[]) => {
+    const add = (rows: readonly OrderRow[]) => {
       for (const [seq, , , revision, eventId] of rows) {
         // Damage turns a text into bytes: whoever reads the event then leaves it out.
         if (revision > 0 && typeof eventId === 'string') this.#onRevised(eventId, revision, seq <= after);
@@ -184,7 +184,7 @@ function flushedSeqs(db: Database, session: number, upTo: number): Float64Array 
 }
 
 /** The eot in two columns, because a JavaScript number cannot hold its nanoseconds; the event_id only of a revised event. */
-type Row = readonly [seq: number, high: number, low: number, revision: number, eventId: string];
+type OrderRow = readonly [seq: number, high: number, low: number, revision: number, eventId: string];
 
 function rowOf(db: Database, clockOffsets: ClockOffsets): string {
   const origins = db.prepare<[], { id: number; source: string }>('SELECT id, source FROM origin');
@@ -196,89 +196,64 @@ function rowOf(db: Database, clockOffsets: ClockOffsets): string {
   return `seq, ${eot} >> 32, ${eot} & 4294967295, revision, iif(revision > 0, event_id, NULL)`;
 }
 
-/** Seqs and eots in parallel typed arrays, which the garbage collector does not scan. */
-class Columns {
-  seqs: Float64Array;
-  highs: Int32Array;
-  lows: Uint32Array;
-
-  constructor(seqs: Float64Array) {
-    this.seqs = seqs;
-    this.highs = new Int32Array(seqs.length);
-    this.lows = new Uint32Array(seqs.length);
-  }
-
-  get capacity(): number {
-    return this.seqs.length;
-  }
-
-  grow(length: number): void {
-    this.seqs = copyInto(this.seqs, new Float64Array(length));
-    this.highs = copyInto(this.highs, new Int32Array(length));
-    this.lows = copyInto(this.lows, new Uint32Array(length));
-  }
-
-  set(to: number, seq: number, high: number, low: number): void {
-    this.seqs[to] = seq;
-    this.highs[to] = high;
-    this.lows[to] = low;
-  }
-
-  copy(to: number, from: Columns, at: number): void {
-    this.set(to, from.seqs[at]!, from.highs[at]!, from.lows[at]!);
-  }
-
-  isAfter(i: number, other: Columns, j: number): boolean {
-    const [high, otherHigh] = [this.highs[i]!, other.highs[j]!];
-    if (high !== otherHigh) return high > otherHigh;
-    const [low, otherLow] = [this.lows[i]!, other.lows[j]!];
-    if (low !== otherLow) return low > otherLow;
-    return this.seqs[i]! > other.seqs[j]!;
-  }
-}
-
-/**
- * A merge sort: events arrive nearly in order, and runs that are in order already are only compared, not
- * copied.
- */
+/** Sorts by eot, then by seq: seqs and eots are in parallel typed arrays, which the garbage collector does not scan. */
 class Sorter {
-  readonly #rows: Columns;
+  #seqs: Float64Array;
+  #highs: Int32Array;
+  #lows: Uint32Array;
   #length = 0;
-  /** The left run of a merge, from its first row that is out of place. */
-  readonly #left = new Columns(new Float64Array(0));
 
   /** @param room is overwritten. */
   constructor(room: Float64Array) {
-    this.#rows = new Columns(room);
+    this.#seqs = room;
+    this.#highs = new Int32Array(room.length);
+    this.#lows = new Uint32Array(room.length);
   }
 
-  add(rows: readonly Row[]): void {
+  add(rows: readonly OrderRow[]): void {
     const needed = this.#length + rows.length;
-    if (needed > this.#rows.capacity) this.#rows.grow(Math.ceil(needed * 1.25));
-    for (const [seq, high, low] of rows) this.#rows.set(this.#length++, seq, high, low);
+    if (needed > this.#seqs.length) this.#grow(Math.ceil(needed * 1.25));
+    for (const [seq, high, low] of rows) {
+      this.#seqs[this.#length] = seq;
+      this.#highs[this.#length] = high;
+      this.#lows[this.#length++] = low;
+    }
   }
 
+  /** A merge sort: that of JavaScript would need 16 bytes an event in V8's heap, which is bounded. */
   sorted(): Float64Array {
+    let order = new Uint32Array(this.#length).map((_, i) => i);
+    let merged = new Uint32Array(this.#length);
     for (let width = 1; width < this.#length; width *= 2) {
-      for (let from = 0; from + width < this.#length; from += 2 * width) {
-        this.#merge(from, from + width, Math.min(from + 2 * width, this.#length));
-      }
+      for (let from = 0; from < this.#length; from += 2 * width) this.#merge(order, merged, from, width);
+      [order, merged] = [merged, order];
     }
-    return this.#rows.seqs.subarray(0, this.#length);
+    const sorted = new Float64Array(this.#length);
+    for (let i = 0; i < sorted.length; i++) sorted[i] = this.#seqs[order[i]!]!;
+    return sorted;
   }
 
-  #merge(from: number, middle: number, to: number): void {
-    const [rows, left] = [this.#rows, this.#left];
-    if (!rows.isAfter(middle - 1, rows, middle)) return;
-    let at = from;
-    while (!rows.isAfter(at, rows, middle)) at++;
-    const length = middle - at;
-    if (length > left.capacity) left.grow(Math.max(length, 2 * left.capacity));
-    for (let i = 0; i < length; i++) left.copy(i, rows, at + i);
-    for (let i = 0, j = middle; i < length; at++) {
-      if (j < to && left.isAfter(i, rows, j)) rows.copy(at, rows, j++);
-      else rows.copy(at, left, i++);
+  /** Merges two runs of places, each of `width`, the last one shorter. */
+  #merge(order: Uint32Array, to: Uint32Array, from: number, width: number): void {
+    const [middle, end] = [from + width, Math.min(from + 2 * width, this.#length)];
+    let [left, right] = [from, middle];
+    for (let at = from; at < end; at++) {
+      const isRight = left >= middle || (right < end && this.#isAfter(order[left]!, order[right]!));
+      to[at] = isRight ? order[right++]! : order[left++]!;
     }
+  }
+
+  #isAfter(a: number, b: number): boolean {
+    const [high, otherHigh] = [this.#highs[a]!, this.#highs[b]!];
+    if (high !== otherHigh) return high > otherHigh;
+    const [low, otherLow] = [this.#lows[a]!, this.#lows[b]!];
+    return low !== otherLow ? low > otherLow : this.#seqs[a]! > this.#seqs[b]!;
+  }
+
+  #grow(length: number): void {
+    this.#seqs = copyInto(this.#seqs, new Float64Array(length));
+    this.#highs = copyInto(this.#highs, new Int32Array(length));
+    this.#lows = copyInto(this.#lows, new Uint32Array(length));
   }
 }
 

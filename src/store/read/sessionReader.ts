@@ -1,14 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
-import { type EotHalves, isIntact, msOf, nsOf } from '../layout/checksum.ts';
-import { type Origin, OriginReader } from '../layout/origins.ts';
-import { INLINE_TEXTS, type Texts, textReader } from '../layout/storedEvent.ts';
+import { msOf, nsOf } from '../layout/checksum.ts';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
+import { ArrivalDecoder, type ArrivalRow, type DecodedEvent, eventColumns } from './arrivalRow.ts';
 import { CurrentRevisions } from './currentRevisions.ts';
 import { Damage } from './damage.ts';
 import { type ClockOffsets, countLeft, sortByEot } from './eotOrder.ts';
-import { readableRows, unlessDamaged } from './readableRows.ts';
+import { readableRows } from './readableRows.ts';
 
 /** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
@@ -30,36 +29,12 @@ export interface EventFilter {
 }
 
 /** An event as readers get it. */
-export interface ReadEvent extends Arrival {
-  /** The id of its names: events of one origin share type, court, venue, source and schema version. */
-  readonly origin: number;
+export interface ReadEvent extends Arrival, Pick<DecodedEvent, 'origin'> {
   /** Milliseconds since 1970-01-01T00:00:00Z; `eot` has the nanoseconds. */
   readonly eotMs: number;
   /** Whether this is the highest revision of its event that was stored when the read began. */
   readonly current: boolean;
 }
-
-/** The columns of CHUNK. */
-type Row = readonly [
-  seq: number,
-  eventId: string,
-  revision: number,
-  eot: string,
-  eotHigh: number,
-  eotLow: number,
-  origin: number,
-  confidence: number,
-  receivedMs: number,
-  seqStep: number,
-  checksum: number,
-  payload: string | null,
-  extra: string | null,
-];
-
-/** Names by their id: with a text column for each name reading took a third longer. */
-const COLUMNS = `
-  e.seq, e.event_id, e.revision, e.eot, e.eot_ns >> 32, e.eot_ns & 4294967295, e.origin, e.confidence, e.received_ms, e.seq_step, e.checksum,
-  ${INLINE_TEXTS}`;
 
 /** Which events to read, and how. */
 export interface ReadOptions extends EventFilter {
@@ -70,6 +45,16 @@ export interface ReadOptions extends EventFilter {
   readonly damage?: Damage | undefined;
   /** Sources whose events come where a right clock would have put them; their eot stays as it was sent. */
   readonly clockOffsets?: ClockOffsets | undefined;
+  /** Called before the first chunk. */
+  readonly onBegin?: (asOf: AsOf) => void;
+}
+
+/** What a read has: of what the box received later, nothing. */
+export interface AsOf {
+  /** The last one of the box, of any session; 0: none. */
+  readonly seq: number;
+  /** When the read began: milliseconds since 1970-01-01T00:00:00Z. */
+  readonly ms: number;
 }
 
 /** Some events of a session. */
@@ -82,7 +67,7 @@ export interface SessionChunk {
 
 /**
  * Reads a session by eot, then by arrival: the events that were stored when the read began, less those that
- * are pruned meanwhile. Needs 16 bytes an event for the order (eotOrder.ts), and reads a chunk of events at a
+ * are pruned meanwhile. Needs 32 bytes an event for the order (eotOrder.ts), and reads a chunk of events at a
  * time, so that the WAL is never pinned for long.
  *
  * Every event of the session is verified, whatever the filter: a damaged one may be of any court and time. What does not match its
@@ -94,7 +79,7 @@ export interface SessionChunk {
 export function* readSession(
   db: Database,
   session: number,
-  { damage, clockOffsets, ...filter }: ReadOptions = {},
+  { damage, clockOffsets, onBegin, ...filter }: ReadOptions = {},
 ): Generator<SessionChunk> {
   // The file is read once, from start to end.
   db.pragma(`cache_size = -${READ_CACHE_KIB}`);
@@ -102,9 +87,11 @@ export function* readSession(
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
   const sessionId = name.get(session) ?? '';
   const latest = new CurrentRevisions(db, session);
+  const ms = Date.now();
   const order = sortByEot(db, session, { onRevised: (...event) => latest.add(...event), clockOffsets });
   latest.complete(order);
   const { seqs, counted, lastSeq } = order;
+  onBegin?.({ seq: lastSeq, ms });
   const rows = new RowReader(db, sessionId, found);
   const readChunk = db.transaction((from: number) => {
     const chunk = rows.read(seqs, from);
@@ -136,19 +123,17 @@ export function* readSession(
 class RowReader {
   readonly #sessionId: string;
   readonly #damage: Damage;
-  readonly #origins: OriginReader;
-  readonly #find: Statement<number[], Row>;
-  readonly #findOne: Statement<[number], Row>;
-  readonly #textsOf: ReturnType<typeof textReader>;
+  readonly #decoder: ArrivalDecoder;
+  readonly #find: Statement<number[], ArrivalRow>;
+  readonly #findOne: Statement<[number], ArrivalRow>;
 
   constructor(db: Database, sessionId: string, damage: Damage) {
     this.#sessionId = sessionId;
     this.#damage = damage;
-    this.#origins = new OriginReader(db);
-    const select = (where: string) => `SELECT ${COLUMNS} FROM event e WHERE e.seq ${where}`;
-    this.#find = db.prepare<number[], Row>(select(`IN ${placeholders(READ_CHUNK_ROWS)}`)).raw();
-    this.#findOne = db.prepare<[number], Row>(select('= ?')).raw();
-    this.#textsOf = textReader(db);
+    this.#decoder = new ArrivalDecoder(db);
+    const select = (where: string) => `SELECT ${eventColumns('NULL')} FROM event e WHERE e.seq ${where}`;
+    this.#find = db.prepare<number[], ArrivalRow>(select(`IN ${placeholders(READ_CHUNK_ROWS)}`)).raw();
+    this.#findOne = db.prepare<[number], ArrivalRow>(select('= ?')).raw();
   }
 
   /** @returns the intact events from a place in the order on, the place of the next one, and how many rows were found. */
@@ -166,54 +151,17 @@ class RowReader {
       const row = bySeq.get(seqs[next++]!);
       if (row === undefined) continue;
       rows++;
-      const event = this.#event(row);
+      const event = this.#decoder.event(row, this.#damage, this.#sessionId);
       if (event === undefined) continue;
-      events.push(event);
+      events.push({ ...event, eotMs: msOf(event.eotHigh, event.eotLow), current: true });
       bytes += event.payload.length + (event.extra?.length ?? 0);
     }
     return { events, next, rows };
   }
-
-  #event(row: Row): Draft | undefined {
-    const origin = unlessDamaged(() => this.#origins.find(row[6]), undefined);
-    const texts = unlessDamaged(() => this.#textsOf(row[0], row[11], row[12]), undefined);
-    if (origin !== undefined && texts !== undefined) {
-      const event = toReadEvent(row, texts, this.#sessionId, origin);
-      if (isIntact(event, origin.checksum, row[10])) return event;
-    }
-    this.#damage.event({ seq: row[0], sessionId: this.#sessionId, eventId: row[1], revision: row[2] });
-    return undefined;
-  }
 }
 
 /** An event before `current` is known. */
-type Draft = Omit<ReadEvent, 'current'> & EotHalves & { readonly seqStep: number; current: boolean };
-
-function toReadEvent(row: Row, { payload, extra }: Texts, sessionId: string, origin: Origin): Draft {
-  const [eotHigh, eotLow] = [row[4], row[5]];
-  return {
-    seq: row[0],
-    sessionId,
-    eventId: row[1],
-    revision: row[2],
-    eot: row[3],
-    eotHigh,
-    eotLow,
-    eotMs: msOf(eotHigh, eotLow),
-    origin: row[6],
-    type: origin.type,
-    courtId: origin.courtId,
-    venueId: origin.venueId,
-    confidence: row[7],
-    source: origin.source,
-    schemaVersion: origin.schemaVersion,
-    receivedMs: row[8],
-    seqStep: row[9],
-    payload,
-    extra,
-    current: true,
-  };
-}
+type Draft = DecodedEvent & { readonly eotMs: number; current: boolean };
 
 function passes(event: Draft, filter: EventFilter): boolean {
   const { type, court, fromNs, toNs, receivedFromMs, receivedToMs, currentOnly } = filter;

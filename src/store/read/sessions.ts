@@ -29,14 +29,14 @@ export interface SessionSummary extends SessionLine {
   readonly by_revision: Readonly<Record<string, number>>;
   /** Distinct events: the highest revision of each. */
   readonly current_events: number;
-  readonly lateness: Lateness;
+  readonly lateness: SessionLateness;
 }
 
 /**
  * How long after its eot an event was received, in seconds; negative where the camera's clock is ahead of the
  * box's.
  */
-export interface Lateness {
+export interface SessionLateness {
   readonly min_s: number | null;
   readonly mean_s: number | null;
   readonly max_s: number | null;

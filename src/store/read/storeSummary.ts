@@ -23,7 +23,7 @@ export interface StoreSummary extends EventCounts {
   readonly growthBytesPerDay: number | undefined;
 }
 
-interface Row {
+interface Receipt {
   readonly seq: number;
   readonly ms: number;
 }
@@ -37,11 +37,11 @@ export function countEvents(db: Database): EventCounts {
 /** How much is stored, and how fast that grows: from the times of receipt of a few dozen events. */
 export function summarizeStore(db: Database, nowMs: number): StoreSummary {
   const { events, sessions } = countEvents(db);
-  const at = db.prepare<[number], Row>(
+  const at = db.prepare<[number], Receipt>(
     'SELECT seq, received_ms AS ms FROM event WHERE seq >= ? ORDER BY seq LIMIT 1',
   );
   const newest = db
-    .prepare<[], Row>('SELECT seq, received_ms AS ms FROM event ORDER BY seq DESC LIMIT 1')
+    .prepare<[], Receipt>('SELECT seq, received_ms AS ms FROM event ORDER BY seq DESC LIMIT 1')
     .get();
   const oldest = at.get(0);
   if (oldest === undefined || newest === undefined) {
@@ -64,7 +64,7 @@ export function summarizeStore(db: Database, nowMs: number): StoreSummary {
 
 /** @returns the first seq whose event was received at this time or later, by binary search: seqs and times grow together. */
 function firstSince(
-  at: { get(seq: number): Row | undefined },
+  at: { get(seq: number): Receipt | undefined },
   oldest: number,
   newest: number,
   ms: number,

@@ -29,7 +29,7 @@ export interface ExpiredEvent {
   readonly session: number;
 }
 
-interface Row extends ExpiredEvent {
+interface AgedEvent extends ExpiredEvent {
   readonly receivedMs: number;
   readonly origin: number;
   readonly revision: number;
@@ -56,9 +56,9 @@ export class ExpiredEvents {
   readonly #origins: ReadonlySet<number> | undefined;
   readonly #revisions: SupersededRevisions;
   readonly #summarize: Statement<[number], Summary>;
-  readonly #read: Statement<[number, number], Row>;
-  readonly #readOne: Statement<[number], Row>;
-  readonly #selectNextPlausible: Statement<[number, number, number], Pick<Row, 'seq' | 'receivedMs'>>;
+  readonly #read: Statement<[number, number], AgedEvent>;
+  readonly #readOne: Statement<[number], AgedEvent>;
+  readonly #selectNextPlausible: Statement<[number, number, number], Pick<AgedEvent, 'seq' | 'receivedMs'>>;
   /**
    * Lower revisions that have been yielded: two higher ones may lead to the same one, and it may be old
    * itself.
@@ -116,29 +116,29 @@ export class ExpiredEvents {
   }
 
   /** @param rows consecutive events, in order of arrival. */
-  #expiredAmong(rows: readonly Row[]): Row[] {
+  #expiredAmong(rows: readonly AgedEvent[]): AgedEvent[] {
     const isOld = this.#areOld(rows, this.#selection.beforeMs);
     return rows.filter(({ origin }, i) => isOld[i] && (this.#origins?.has(origin) ?? true));
   }
 
-  #areOld(rows: readonly Row[], beforeMs: number): boolean[] {
+  #areOld(rows: readonly AgedEvent[], beforeMs: number): boolean[] {
     const last = rows.at(-1)!;
     const nextMs = isPlausible(last.receivedMs, this.#selection) ? undefined : this.#plausibleAfter(last.seq);
     const times = rows.map(({ receivedMs }) => receivedMs);
     return expiredAmong(times, nextMs, { ...this.#selection, beforeMs });
   }
 
-  #isHeld(row: Row): boolean {
+  #isHeld(row: AgedEvent): boolean {
     const { hold } = this.#selection;
     return hold !== undefined && row.seq > hold.afterSeq && !this.#areOld([row], hold.beforeMs)[0];
   }
 
-  #take(superseded: readonly Row[]): readonly Row[] {
+  #take(superseded: readonly AgedEvent[]): readonly AgedEvent[] {
     for (const { seq } of superseded) this.#alreadyFound.add(seq);
     return superseded;
   }
 
-  #supersededBy({ seq, session, eventId, revision }: Row): Row[] {
+  #supersededBy({ seq, session, eventId, revision }: AgedEvent): AgedEvent[] {
     if (eventId === null) return [];
     const lower = this.#revisions
       .below({ session, eventId, revision })

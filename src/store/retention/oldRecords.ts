@@ -1,6 +1,6 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { type PreviousFile, previousFiles } from '../open/previousDatabases.ts';
 import { expiredAmong } from './ageRule.ts';
 import type { PruneSelection } from './expiredEvents.ts';
@@ -41,11 +41,11 @@ export function findOldRecords(db: Database, selection: PruneSelection): OldReco
   return {
     conflictCopies,
     rejections: old(rejections.all()).map(({ turn }) => turn),
-    databases: previousFiles(path.dirname(db.name)).filter((file) => old([file]).length > 0),
+    databases: previousFiles(DataDirectory.of(db.name)).filter((file) => old([file]).length > 0),
   };
 }
 
 /** Files of a database that nothing refers to any more. @throws Node's error. */
-export function removeDatabases(directory: string, { databases }: OldRecords): void {
-  for (const { name } of databases) fs.rmSync(path.join(directory, name), { force: true });
+export function removeDatabases(directory: DataDirectory, { databases }: OldRecords): void {
+  for (const { name } of databases) fs.rmSync(directory.at(name), { force: true });
 }

@@ -1,5 +1,5 @@
-import path from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
 import { DanglingKeys } from './danglingKeys.ts';
 import { ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
@@ -142,7 +142,7 @@ class Pruner {
   /** First of all: on a full disk, an earlier database is room at once. */
   async deleteOldRecords(selection: PruneSelection): Promise<void> {
     const records = findOldRecords(this.#db, selection);
-    removeDatabases(path.dirname(this.#db.name), records);
+    removeDatabases(DataDirectory.of(this.#db.name), records);
     this.tally.bytes += records.databases.reduce((sum, { bytes }) => sum + bytes, 0);
     await this.#deleteTurns('conflict_copy', records.conflictCopies);
     await this.#deleteTurns('rejection', records.rejections);

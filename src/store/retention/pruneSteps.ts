@@ -1,6 +1,6 @@
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { fillReserve, releaseReserve } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
@@ -37,7 +37,7 @@ export interface StepWriter {
   forgetNames(): void;
   /** Runs the checkpoint that is due. */
   maintain(): void;
-  /** Truncates the WAL, unless a reader needs it or the disk has no room even for that. @throws {SqliteError} */
+  /** Truncates the WAL, unless a reader needs it or the disk has no room even for that. */
   truncateWal(): void;
   /** Refuses events, as on a full disk, or takes them again: what a prune frees is for its own commits. */
   holdForPrune(isHeld: boolean): void;
@@ -46,7 +46,7 @@ export interface StepWriter {
 /** Runs transactions of a few milliseconds beside ingest: with pauses, waiting for long readers, and on a full disk. */
 export class PruneSteps {
   readonly #db: Database;
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #writer: StepWriter;
   readonly #onWait: () => void;
   readonly #signal: AbortSignal | undefined;
@@ -58,7 +58,7 @@ export class PruneSteps {
    */
   constructor(db: Database, writer: StepWriter, onWait: () => void, signal?: AbortSignal) {
     this.#db = db;
-    this.#directory = path.dirname(db.name);
+    this.#directory = DataDirectory.of(db.name);
     this.#writer = writer;
     this.#onWait = onWait;
     this.#signal = signal;

@@ -3,7 +3,7 @@ import { UNFLUSHED } from '../dedup/dedupIndex.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 
 /** A revision of an event. */
-export interface Revision {
+export interface EventRevision {
   readonly session: number;
   readonly eventId: string;
   readonly revision: number;
@@ -35,7 +35,7 @@ export class SupersededRevisions {
   }
 
   /** @returns the seqs of all lower revisions of the same event. */
-  below({ session, eventId, revision }: Revision): number[] {
+  below({ session, eventId, revision }: EventRevision): number[] {
     // Before the keys: what is flushed meanwhile is then found twice rather than not at all.
     this.#unflushed ??= this.#readUnflushed();
     const unflushed = this.#unflushed.get(`${session} ${eventId}`) ?? [];

@@ -1,13 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { removeLeftovers } from '../../base/atomicFile.ts';
-import { UPGRADE_ROOM_PERCENT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { copyDatabase } from '../backup/onlineBackup.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
 import { preMigrationCopyOf } from '../open/previousDatabases.ts';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 
+/** Disk space that an upgrade needs, in percent of the database: the copy, the write-ahead log (34 for small events), and growth (18). */
+const UPGRADE_ROOM_PERCENT = 170;
 /** How often the progress of an upgrade is logged. */
 const PROGRESS_LOG_MS = 5_000;
 

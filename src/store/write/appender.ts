@@ -5,7 +5,7 @@ import type { KeyEntry } from '../dedup/memtable.ts';
 import { checksumOf } from '../layout/checksum.ts';
 import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
 import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
-import { Arbiter } from './arbiter.ts';
+import { Arbiter, type CameraNames } from './arbiter.ts';
 import { ConflictCopies } from './conflictCopies.ts';
 import { NameInterner } from './nameInterner.ts';
 import { SessionCounters } from './sessionCounters.ts';
@@ -30,11 +30,18 @@ export interface Counts {
 /** The duplicates of a request, and those of them that are in conflict, as sent. */
 export interface Copies {
   readonly all: CourtEvent[];
-  readonly inConflict: CourtEvent[];
+  readonly inConflict: Conflict[];
+}
+
+export interface Conflict {
+  /** As sent. */
+  readonly event: CourtEvent;
+  /** Whose event is stored under its id; undefined where it is the same camera's. */
+  readonly other: CameraNames | undefined;
 }
 
 /** The events of one request. */
-export interface Arrival {
+export interface ReceivedBatch {
   readonly events: readonly CourtEvent[];
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly receivedMs: number;
@@ -116,7 +123,7 @@ export class Appender {
    * @returns the counts of each request, in the same order.
    * @throws {SqliteError} where the transaction must be rolled back.
    */
-  append(arrivals: readonly Arrival[]): Counts[] {
+  append(arrivals: readonly ReceivedBatch[]): Counts[] {
     const counts = arrivals.map(({ events }): Candidate['counts'] => ({
       accepted: events.length,
       duplicates: 0,
@@ -156,8 +163,9 @@ export class Appender {
     this.#sessions.addDuplicate(session);
     if (this.#arbiter.isSame(first, candidate)) return;
     counts.conflicts++;
-    counts.copies.inConflict.push(candidate.event);
-    const isShared = !this.#arbiter.isOfSameCamera(first, candidate);
+    const other = this.#arbiter.otherCamera(first, candidate);
+    counts.copies.inConflict.push({ event: candidate.event, other });
+    const isShared = other !== undefined;
     // The log names the first shared id, if there is one, rather than the first conflict.
     if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
       counts.firstConflict = candidate.event;

@@ -23,6 +23,8 @@ interface Head {
   readonly extraBytes: number | null;
 }
 
+export type CameraNames = Pick<CourtEvent, 'courtId' | 'source'>;
+
 /** An event that has arrived, with the ids of its interned names. */
 interface Arrived {
   readonly session: number;
@@ -37,7 +39,7 @@ interface Arrived {
 export class Arbiter {
   readonly #head: Statement<[number], Head>;
   readonly #texts: Statement<[number], Pick<CourtEvent, 'payload' | 'extra'>>;
-  readonly #camera: Statement<[number], Pick<CourtEvent, 'courtId' | 'source'>>;
+  readonly #camera: Statement<[number], CameraNames>;
 
   constructor(db: Database.Database) {
     this.#head = db.prepare(`
@@ -62,13 +64,14 @@ export class Arbiter {
   }
 
   /**
-   * @returns whether two events have court and source in common; if not, two cameras share an event_id. True
-   * where the names are missing.
+   * @returns the camera of the stored event where that is another one: the two share an event_id. Undefined where court and source
+   * are the same, or the names are missing.
    */
-  isOfSameCamera(stored: Head, { origin, event }: Arrived): boolean {
-    if (stored.origin === origin) return true;
+  otherCamera(stored: Head, { origin, event }: Arrived): CameraNames | undefined {
+    if (stored.origin === origin) return undefined;
     const camera = this.#camera.get(stored.origin);
-    return camera === undefined || (camera.courtId === event.courtId && camera.source === event.source);
+    const isSame = camera?.courtId === event.courtId && camera.source === event.source;
+    return isSame ? undefined : camera;
   }
 
   /**

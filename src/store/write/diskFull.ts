@@ -1,5 +1,8 @@
-import { FULL_QUIET_MS, FULL_RETRY_MS } from '../../base/limits.ts';
+import { FULL_RETRY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+
+/** Milliseconds without a failure before the log says that there is room again: on an almost full disk, small requests still fit. */
+const FULL_QUIET_MS = 5_000;
 
 /** What the daemon logs about a full disk. */
 export interface DiskFullEvents {

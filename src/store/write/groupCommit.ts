@@ -1,21 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Transaction } from 'better-sqlite3';
-import {
-  BUSY_GIVE_UP_MS,
-  BUSY_RETRY_MS,
-  DAMAGE_LOG_MS,
-  MEMTABLE_KEYS_MAX,
-  QUEUED_REQUESTS,
-} from '../../base/limits.ts';
+import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, MEMTABLE_KEYS_MAX, QUEUED_REQUESTS } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { unsynced } from '../sqlite/unsynced.ts';
 import type { Checkpointer } from '../wal/checkpointer.ts';
-import { Appender, type Arrival, type Counts } from './appender.ts';
+import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
 import { CommitMeter } from './commitMeter.ts';
 import { DiskFull, type DiskFullEvents, type DiskFullOptions } from './diskFull.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
+
+/** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
+export const DAMAGE_LOG_MS = 60_000;
 
 /**
  * Events in one commit. Bounds how long the requests of a group wait for each other. As many as a turn parses
@@ -47,7 +44,7 @@ export interface GroupCommitOptions extends DiskFullOptions {
 }
 
 /** A request that waits for its commit. */
-interface PendingRequest extends Arrival {
+interface QueuedRequest extends ReceivedBatch {
   /** Milliseconds of the monotonic clock. */
   readonly queuedAt: number;
   /** Whether it has waited for a locked database already. */
@@ -76,9 +73,9 @@ export class GroupCommit {
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
   readonly #memtableKeysMax: number;
-  readonly #commitGroup: Transaction<(group: PendingRequest[]) => Counts[]>;
+  readonly #commitGroup: Transaction<(group: QueuedRequest[]) => Counts[]>;
   readonly #commitAside: Transaction<(write: () => void) => void>;
-  #queue: PendingRequest[] = [];
+  #queue: QueuedRequest[] = [];
   /** How many requests at the head of the queue are to be committed one by one. */
   #soloCommits = 0;
   #isScheduled = false;
@@ -202,19 +199,9 @@ export class GroupCommit {
     this.#appender.forgetNames();
   }
 
-  /**
-   * Checkpoints the WAL and truncates it, unless a reader needs it or the disk has no room even for that.
-   * @throws {SqliteError} After a fatal one every request is refused.
-   */
+  /** See MaintenanceSteps. */
   truncateWal(): void {
-    try {
-      this.#db.pragma('wal_checkpoint(TRUNCATE)');
-    } catch (error) {
-      const kind = failureKind(error);
-      if (kind === 'full' || kind === 'busy') return;
-      if (kind === 'fatal') this.fail(error);
-      throw error;
-    }
+    this.#maintenance.truncateWal();
   }
 
   /** Refuses events, as on a full disk, while a prune uses the reserve. */
@@ -271,7 +258,7 @@ export class GroupCommit {
     if (this.#queue.length > 0 || this.#isMaintenanceDue) this.#schedule();
   }
 
-  #takeGroup(): PendingRequest[] {
+  #takeGroup(): QueuedRequest[] {
     if (this.#soloCommits > 0) {
       this.#soloCommits--;
       return this.#queue.splice(0, 1);
@@ -285,7 +272,7 @@ export class GroupCommit {
     return this.#queue.splice(0, end);
   }
 
-  #commit(group: PendingRequest[]): void {
+  #commit(group: QueuedRequest[]): void {
     let counts: Counts[];
     this.meter.begin();
     try {
@@ -301,14 +288,14 @@ export class GroupCommit {
     for (const [i, request] of group.entries()) request.resolve(counts[i]!);
   }
 
-  #appendAll(group: PendingRequest[]): Counts[] {
+  #appendAll(group: QueuedRequest[]): Counts[] {
     const counts = this.#appender.append(group);
     this.#beforeCommit();
     this.meter.filled();
     return counts;
   }
 
-  #groupFailed(group: PendingRequest[], error: unknown): void {
+  #groupFailed(group: QueuedRequest[], error: unknown): void {
     switch (failureKind(error)) {
       case 'busy':
         return this.#retryLater([...group, ...this.#queue]);
@@ -325,7 +312,7 @@ export class GroupCommit {
     }
   }
 
-  #failedAlone(group: readonly PendingRequest[], error: unknown): void {
+  #failedAlone(group: readonly QueuedRequest[], error: unknown): void {
     if (failureKind(error) !== 'damaged') {
       this.#on.unexpected(error);
       return rejectAll(group, error);
@@ -345,10 +332,9 @@ export class GroupCommit {
    * locked is retried at least once, however late: the event loop may have been busy, and the lock released
    * long ago.
    */
-  #retryLater(waiting: PendingRequest[]): void {
+  #retryLater(waiting: QueuedRequest[]): void {
     const now = performance.now();
-    const isLate = ({ queuedAt, isRetried }: PendingRequest) =>
-      isRetried && now - queuedAt >= BUSY_GIVE_UP_MS;
+    const isLate = ({ queuedAt, isRetried }: QueuedRequest) => isRetried && now - queuedAt >= BUSY_GIVE_UP_MS;
     rejectAll(waiting.filter(isLate), unavailable('busy'));
     this.#queue = waiting.filter((request) => !isLate(request));
     for (const request of this.#queue) request.isRetried = true;
@@ -360,7 +346,7 @@ export class GroupCommit {
   }
 
   /** Call it after an I/O error, wherever it occurred: no request is answered 202 any more. */
-  fail(error: unknown, group: readonly PendingRequest[] = []): void {
+  fail(error: unknown, group: readonly QueuedRequest[] = []): void {
     if (this.#isFailed) return;
     this.#isFailed = true;
     rejectAll([...group, ...this.#queue.splice(0)], unavailable('failed'));
@@ -368,6 +354,6 @@ export class GroupCommit {
   }
 }
 
-function rejectAll(requests: Iterable<PendingRequest>, reason: unknown): void {
+function rejectAll(requests: Iterable<QueuedRequest>, reason: unknown): void {
   for (const request of requests) request.reject(reason);
 }

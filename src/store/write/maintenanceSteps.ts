@@ -1,5 +1,5 @@
-import path from 'node:path';
 import type { Database, Statement } from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { BUSY_RETRY_MS } from '../../base/limits.ts';
 import type { DedupIndex } from '../dedup/dedupIndex.ts';
 import { freeBytes, reservedBytes, truncateWal } from '../directory/diskReserve.ts';
@@ -22,7 +22,7 @@ export interface MaintenanceEvents {
 export class MaintenanceSteps {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
-  readonly #directory: string;
+  readonly #directory: DataDirectory;
   readonly #keys: DedupIndex;
   readonly #noopWrite: Statement<[]>;
   readonly #on: MaintenanceEvents;
@@ -31,7 +31,7 @@ export class MaintenanceSteps {
   constructor(db: Database, keys: DedupIndex, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;
-    this.#directory = path.dirname(db.name);
+    this.#directory = DataDirectory.of(db.name);
     this.#noopWrite = db.prepare('UPDATE flushed SET up_to_seq = up_to_seq');
     this.#keys = keys;
     this.#on = on;
@@ -72,6 +72,18 @@ export class MaintenanceSteps {
     }
   }
 
+  /**
+   * Truncates the WAL, unless a reader needs it or the disk has no room even for that. On a full disk this keeps it no longer than
+   * what the reserve is sized for.
+   */
+  truncateWal(): void {
+    try {
+      truncateWal(this.#db, this.#directory);
+    } catch (error) {
+      if (['fatal', 'damaged'].includes(failureKind(error))) this.#on.fatal(error);
+    }
+  }
+
   get #isFlushDue(): boolean {
     return this.#keys.isFlushDue && performance.now() >= this.#notBefore;
   }
@@ -80,16 +92,7 @@ export class MaintenanceSteps {
   #failed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'fatal' || kind === 'damaged') this.#on.fatal(error);
-    if (kind === 'full' && reservedBytes(this.#directory) > 0) this.#truncateWal();
+    if (kind === 'full' && reservedBytes(this.#directory) > 0) this.truncateWal();
     if (kind === 'unexpected') this.#on.unexpected(error);
-  }
-
-  /** Keeps the WAL on a full disk no longer than what the reserve is sized for. */
-  #truncateWal(): void {
-    try {
-      truncateWal(this.#db, this.#directory);
-    } catch (error) {
-      if (['fatal', 'damaged'].includes(failureKind(error))) this.#on.fatal(error);
-    }
   }
 }

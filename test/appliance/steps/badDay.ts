@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Status } from '../../../src/cli/status/statusJson.ts';
 import type { RejectionReport } from '../../../src/control/rejectionRoutes.ts';
+import type { AlertMessage } from '../../../src/health/alert/alertMessage.ts';
 import type { CheckResult, StatusProblem } from '../../../src/health/finding.ts';
+import type { Status } from '../../../src/health/status.ts';
 import type { Box } from '../box.ts';
 import { Playing } from '../playing.ts';
 import { Venue } from '../venue.ts';
@@ -15,6 +16,9 @@ const METRICS = '/run/courtd/courtd.prom';
 /** No disk is mounted there. */
 const BACKUPS = '/media/backups';
 const FILLER = `${DATA}/film.mkv`;
+const ALERT = '/etc/systemd/system/courtd-alert.service';
+/** What courtd-alert.service may write to. */
+const TOLD = '/var/lib/courtd-alert';
 const LOOK_MS = 500;
 const LARGE_BYTES = 200_000;
 const CLOCK_MS = -252_000;
@@ -118,21 +122,9 @@ export async function badDay(
     }
     while (!(await operator.isWell(4))) await sleep(LOOK_MS);
     heardFrom = performance.now();
-    return 'four cameras send, and "courtd status" finds nothing but that the database is new';
-  });
-
-  await walk.step('a clock is wrong', async () => {
+    // It takes two minutes to tell a clock from a backlog.
     join(5, 2, { clockMs: CLOCK_MS });
-    const { message } = await operator.finds(
-      'clock_off',
-      /The clock of camera-5 on court-2 is 4 min \d+ s behind\./,
-    );
-    const { message: own } = await operator.check('clock');
-    const last = await box.must(...AS_MEMBER, 'tail', '--source', 'camera-5', '--json');
-    const { received_at, event } = JSON.parse(last.split('\n').at(-1)!);
-    const lateMs = Date.parse(received_at) - Date.parse(event.eot);
-    expect(lateMs >= -CLOCK_MS, `its last event came ${lateMs} ms after its time`);
-    return `${message} Of the box: ${own}`;
+    return 'four cameras send, and "courtd status" finds nothing but that the database is new';
   });
 
   await walk.step('a token is wrong', async () => {
@@ -167,6 +159,40 @@ export async function badDay(
     const dead = sources.filter(({ state }) => state === 'silent').map(({ source }) => source);
     expect(dead.join() === 'camera-2', `silent are: ${dead.join()}`);
     return `${message} ${advice}`;
+  });
+
+  await walk.step('a clock is wrong', async () => {
+    const { message } = await operator.finds(
+      'clock_off',
+      /The clock of camera-5 on court-2 is 4 min \d+ s behind\./,
+    );
+    const { message: own } = await operator.check('clock');
+    const last = await box.must(...AS_MEMBER, 'tail', '--source', 'camera-5', '--json');
+    const { received_at, event } = JSON.parse(last.split('\n').at(-1)!);
+    const lateMs = Date.parse(received_at) - Date.parse(event.eot);
+    expect(lateMs >= -CLOCK_MS, `its last event came ${lateMs} ms after its time`);
+    return `${message} Of the box: ${own}`;
+  });
+
+  await walk.step('somebody is told', async () => {
+    const hook = `tee -a ${TOLD}/messages && ls -A ${DATA} > ${TOLD}/seen`;
+    await box.must('sh', '-c', `printf 'COURTD_ALERT_COMMAND=${hook}\\n' >> ${SETTINGS}`);
+    // One look at a time, in the sandbox of the unit.
+    const once = 'Type=oneshot\\nRestart=no\\nExecStart=\\nExecStart=/usr/bin/courtd alert --once';
+    await box.must('mkdir', '-p', `${ALERT}.d`);
+    await box.must('sh', '-c', `printf '[Service]\\n${once}\\n' > ${ALERT}.d/once.conf`);
+    await box.must('systemctl', 'daemon-reload');
+    for (const _look of [1, 2]) await box.must('systemctl', 'start', 'courtd-alert.service');
+    const text = await box.must('cat', `${TOLD}/messages`);
+    const message = JSON.parse(text) as AlertMessage;
+    const told = message.new.map(({ code }) => code);
+    const isTold = ['source_silent', 'token_refused', 'clock_off', 'backup_failed'].every((code) =>
+      told.includes(code),
+    );
+    expect(isTold, `told are: ${told.join()}`);
+    const seen = await box.must('cat', `${TOLD}/seen`);
+    expect(seen === 'control.sock', `of the data directory it sees: ${seen}`);
+    return `one message of two looks, from a sandbox that sees ${seen} alone: ${message.text.split('\n')[1]}`;
   });
 
   await walk.step('another user reads the metrics', async () => {

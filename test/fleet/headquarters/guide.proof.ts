@@ -3,13 +3,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { makePair } from '../../harness/certificates.ts';
 import { BIN, courtd, start, temporaryFolder } from '../../harness/daemon.ts';
 import { blocks } from '../../harness/documents.ts';
 import { type NatsPlace, NatsServers } from '../../harness/nats.ts';
-import { Authority } from '../../harness/natsCredentials.ts';
+import { permissionsOf } from '../../harness/natsCredentials.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { SimulatedBox } from '../../harness/simulatedBox.ts';
 
@@ -56,6 +56,8 @@ async function lastSeqOf(nc: NatsConnection): Promise<string | undefined> {
 
 /** What a box must be able to do, and every way to look at or harm another that it must not have. */
 async function holdsTo(t: Test, nc: NatsConnection): Promise<void> {
+  const [publish, subscribe] = ALLOWED;
+  t.strictSame(permissionsOf(BOX), { publish, subscribe }, 'as in credentials files');
   const box = new SimulatedBox(nc, BOX);
   await box.ship(3);
   await box.ship(2);
@@ -143,51 +145,6 @@ t.test("three servers of the guide's configuration keep what they acknowledge", 
     },
   );
 });
-
-t.test(
-  'credentials files: issued with the permissions of the guide, revoked, and renewed',
-  { skip },
-  async (t) => {
-    const authority = new Authority();
-    const servers = await NatsServers.start(t, { config: authority.configuration });
-    const [server] = servers.servers;
-    const folder = temporaryFolder(t);
-    const file = (name: string, creds: string) => {
-      fs.writeFileSync(path.join(folder, name), creds);
-      return path.join(folder, name);
-    };
-    const hq = file('hq.creds', authority.issue('hq').creds);
-    t.match(await courtd(['fleet', 'init', servers.url, '--creds', hq]), { status: 0 });
-
-    const [publish, subscribe] = ALLOWED;
-    const open = (creds: string) =>
-      connect({
-        servers: `127.0.0.1:${server!.port}`,
-        authenticator: credsAuthenticator(Buffer.from(creds)),
-        inboxPrefix: INBOX,
-        reconnect: false,
-      });
-    const first = authority.issue(BOX, { publish, subscribe });
-    const nc = await open(first.creds);
-    await holdsTo(t, nc);
-
-    authority.revoke(first.user);
-    fs.writeFileSync(
-      server!.configuration,
-      authority.renewed(fs.readFileSync(server!.configuration, 'utf8')),
-    );
-    await server!.reload();
-    t.match(await nc.closed(), { message: /Revoked/ }, 'who is connected is cut off');
-    await t.rejects(open(first.creds), { name: 'AuthorizationError' });
-
-    const renewed = await open(authority.issue(BOX, { publish, subscribe }).creds);
-    t.teardown(() => renewed.close());
-    t.equal(await lastSeqOf(renewed), '5', 'it goes on where it was');
-    const tail = await courtd(['fleet', 'tail', servers.url, '--creds', hq]);
-    t.equal(tail.stdout.split('\n').length - 1, 5, tail.stderr);
-    t.match(await courtd(['fleet', 'tail', servers.url]), { status: 1, stderr: /refuses this user/ });
-  },
-);
 
 t.test('who follows the log and is refused, at once or later, is told so', { skip }, async (t) => {
   const users = (password: string) => `authorization { users: [{ user: hq, password: ${password} }] }`;

@@ -4,6 +4,7 @@ import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { makeStreams } from '../../../src/fleet/headquarters/init.ts';
 import { eventOf } from '../../../src/fleet/log/chunk.ts';
 import { connectTo } from '../../../src/fleet/nats/connect.ts';
@@ -76,7 +77,7 @@ function cameraLine(seq: number, box: number): string {
 /** @returns the data directory of a box that has so many events, the lines of `tail` above. */
 function databaseWith(count: number): string {
   const data = temporaryFolder(endings);
-  const db = openDatabase(data, { create: true });
+  const db = openDatabase(new DataDirectory(data), { create: true });
   const committer = new Committer(db);
   for (let seq = 1; seq <= count; seq += chunk) {
     const lines = Array.from({ length: Math.min(chunk, count - seq + 1) }, (_, i) => cameraLine(seq + i, 1));

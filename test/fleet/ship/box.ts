@@ -1,6 +1,7 @@
+import path from 'node:path';
 import Database from 'better-sqlite3';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import {
   BIN,
@@ -28,7 +29,7 @@ export class Box {
 
   /** Stores events without a daemon. */
   put(...events: WireEvent[]): void {
-    const db = openDatabase(this.data, { create: true });
+    const db = openDatabase(new DataDirectory(this.data), { create: true });
     try {
       if (events.length > 0) new Committer(db).append(...court(...events));
     } finally {
@@ -38,7 +39,7 @@ export class Box {
 
   /** Runs SQL on its database. */
   sql(text: string): void {
-    const db = new Database(databaseFile(this.data), { timeout: 5_000 });
+    const db = new Database(path.join(this.data, 'courtd.db'), { timeout: 5_000 });
     db.exec(text);
     db.close();
   }

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import t from 'tap';
-import { FeedServer, shipSocket } from '../../../src/fleet/feed/feedServer.ts';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { FeedServer } from '../../../src/fleet/feed/feedServer.ts';
 import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { events } from '../../harness/events.ts';
@@ -13,9 +14,9 @@ t.test(
   async (t) => {
     const box = new Box(t, temporaryFolder(t), {});
     box.put(...events(501));
-    const feed = new LocalFeed(box.data);
+    const feed = new LocalFeed(new DataDirectory(box.data));
     await feed.state();
-    const server = await FeedServer.start(box.data, feed);
+    const server = await FeedServer.start(new DataDirectory(box.data), feed);
     t.teardown(async () => {
       await server.close();
       await feed.close();
@@ -23,7 +24,12 @@ t.test(
     const ask = (target: string, body?: string) =>
       new Promise<[status: number | undefined, text: string]>((resolve, reject) => {
         const method = body === undefined ? 'GET' : 'POST';
-        const options = { socketPath: shipSocket(box.data), path: target, method, agent: false };
+        const options = {
+          socketPath: new DataDirectory(box.data).file('shipSocket'),
+          path: target,
+          method,
+          agent: false,
+        };
         const request = http.request(options, async (response) =>
           resolve([response.statusCode, Buffer.concat(await response.toArray()).toString()]),
         );

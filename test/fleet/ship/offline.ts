@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { BIN, type Cleanup, courtd, Daemon, start, temporaryFolder } from '../../harness/daemon.ts';
 import { Endings } from '../../harness/endings.ts';
@@ -103,7 +104,7 @@ export async function offlineForWeeks(t: Cleanup, options: OfflineOptions): Prom
 /** @param type of every other event. @param clock of the box, by the share of the events that has come. */
 function put(box: Box, count: number, type: string, clock: (share: number) => number): void {
   let done = 0;
-  const db = openDatabase(box.data);
+  const db = openDatabase(new DataDirectory(box.data));
   const committer = new Committer(db, () => clock(done / count));
   try {
     while (done < count) {
@@ -125,7 +126,7 @@ async function prune({ data, env }: Box, more: Record<string, string> = {}): Pro
 }
 
 function countOf({ data }: Box): number {
-  const db = openDatabase(data);
+  const db = openDatabase(new DataDirectory(data));
   try {
     return db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()!;
   } finally {

@@ -3,14 +3,15 @@ import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import t, { type Test } from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { CHUNK_LIMITS } from '../../../src/fleet/feed/eventFeed.ts';
 import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
-import { noteFile, readNote, type ShipReport } from '../../../src/fleet/feed/shipNote.ts';
+import { readNote, type ShipReport } from '../../../src/fleet/feed/shipNote.ts';
 import { eventOf, seqOf } from '../../../src/fleet/log/chunk.ts';
 import { readChunk } from '../../../src/fleet/ship/readChunk.ts';
 import { Shipper } from '../../../src/fleet/ship/shipper.ts';
 import { type Chunk, chunkOf, messageOf } from '../../../src/fleet/ship/sink/chunk.ts';
-import { type Sink, SinkError } from '../../../src/fleet/ship/sink/sink.ts';
+import { type ChunkSink, SinkError } from '../../../src/fleet/ship/sink/sink.ts';
 import { type Cursor, hasChunk } from '../../../src/fleet/ship/sink/startCursor.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { courtd, temporaryFolder } from '../../harness/daemon.ts';
@@ -18,7 +19,7 @@ import { event, events } from '../../harness/events.ts';
 import { Box } from './box.ts';
 
 /** Headquarters in this process: it takes what `refuses` does not name. */
-class MemorySink implements Sink {
+class MemorySink implements ChunkSink {
   readonly chunks: Chunk[] = [];
   epoch = '';
   refuses: (chunk: Chunk, tries: number) => SinkError | undefined = () => undefined;
@@ -52,7 +53,7 @@ class MemorySink implements Sink {
 function boxWith(t: Test, ...stored: WireEvent[]) {
   const box = new Box(t, temporaryFolder(t), {});
   box.put(...stored);
-  const feed = new LocalFeed(box.data);
+  const feed = new LocalFeed(new DataDirectory(box.data));
   // What it tells headquarters of the box takes a process of its own.
   feed.status = async () => undefined;
   t.teardown(() => feed.close());
@@ -155,16 +156,6 @@ t.test('a damaged event is not shipped, which is said, and the rest goes on', as
   t.strictSame(sink.chunks.flatMap(seqs), [1, 3, 5]);
 });
 
-t.test('the box is not asked how it is where headquarters does not want to know', async (t) => {
-  const { feed } = boxWith(t, event());
-  let asked = 0;
-  feed.status = async () => void asked++ as undefined;
-  const courtd = new MemorySink();
-  courtd.tellStatus = async () => {};
-  t.match((await shipOnce(feed, courtd)).report, { state: 'current' });
-  t.equal(asked, 0);
-});
-
 t.test('a chunk as a message, and back; what is damaged is none', async (t) => {
   const { feed } = boxWith(t, event({ note: '"event":' }), event());
   const piece = await feed.next(0, CHUNK_LIMITS.events);
@@ -236,7 +227,7 @@ t.test('what headquarters never takes is found by halving, told, and left out', 
     sink.chunks.every(({ after }, i) => after === (sink.chunks[i - 1]?.last ?? 0)),
     'the chain has no hole',
   );
-  t.match(readNote(box.data), { shipped_seq: 20, running: false, state: 'current' });
+  t.match(readNote(new DataDirectory(box.data)), { shipped_seq: 20, running: false, state: 'current' });
 });
 
 t.test('what headquarters never took stays named, also by the next shipper of the same log', async (t) => {
@@ -245,7 +236,7 @@ t.test('what headquarters never took stays named, also by the next shipper of th
   sink.refuses = (chunk) => (seqs(chunk).includes(2) ? new SinkError('poison', 'never.') : undefined);
   await shipOnce(feed, sink);
   await feed.close();
-  const next = new LocalFeed(box.data);
+  const next = new LocalFeed(new DataDirectory(box.data));
   t.teardown(() => next.close());
   const named =
     /^seq 2 .* is not shipped: never. Only this box has it, and a prune treats it like what is shipped/;
@@ -266,78 +257,18 @@ t.test('whatever headquarters says, and however long the URL is, the report can 
         : new SinkError('fenced', character.repeat(20_000));
     const { report } = await shipOnce(feed, sink, url);
     t.match(report, { state: 'fenced', shipped_seq: 1 });
-    t.match(readNote(box.data), { state: 'fenced', shipped_seq: 1, left_out: /^seq 1 / }, character);
+    t.match(
+      readNote(new DataDirectory(box.data)),
+      { state: 'fenced', shipped_seq: 1, left_out: /^seq 1 / },
+      character,
+    );
     t.equal((await box.command('ship', 'epoch', '--new')).status, 0);
   }
 });
 
-t.test('whatever is not an acknowledgement is answered by asking where to go on', async (t) => {
-  const { feed } = boxWith(t, ...events(3));
-  const sink = new MemorySink();
-  // It is stored, and its acknowledgement is lost.
-  sink.refuses = (chunk, tries) => {
-    if (tries > 0) return undefined;
-    sink.chunks.push(chunk);
-    return new SinkError('connecting', 'the line is down.');
-  };
-  const { report, reports } = await shipOnce(feed, sink);
-  t.match(report, { state: 'current', shipped_seq: 3 });
-  t.strictSame(sink.chunks.flatMap(seqs), [1, 2, 3]);
-  t.match(
-    reports.map(({ state }) => state),
-    ['connecting', 'current'],
-  );
-});
-
-t.test(
-  'while headquarters cannot be reached, that is the state until it has acknowledged something',
-  async (t) => {
-    const { feed } = boxWith(t, ...events(CHUNK_LIMITS.events + 1));
-    const sink = new MemorySink();
-    sink.refuses = (_chunk, tries) =>
-      tries < 2 ? new SinkError('connecting', 'the line is down.') : undefined;
-    const { reports } = await shipOnce(feed, sink);
-    t.strictSame(
-      reports.map(({ state, shipped_seq }) => [state, shipped_seq]),
-      [
-        ['behind', 0],
-        ['connecting', 0],
-        ['behind', CHUNK_LIMITS.events],
-        ['current', CHUNK_LIMITS.events + 1],
-      ],
-    );
-  },
-);
-
-t.test('headquarters that goes on expecting another message is told of, and asked again', async (t) => {
-  const { feed } = boxWith(t, ...events(3));
-  const sink = new MemorySink();
-  sink.refuses = (_chunk, tries) => (tries < 2 ? new SinkError('moved', 'one is late.') : undefined);
-  const { reports } = await shipOnce(feed, sink);
-  t.strictSame(
-    reports.map(({ state, error }) => [state, error]),
-    [
-      ['behind', 'one is late.'],
-      ['current', null],
-    ],
-  );
-});
-
-t.test('who is fenced stops, and stays so until there is a new epoch', async (t) => {
-  const { box, feed } = boxWith(t, ...events(3));
-  const sink = new MemorySink();
-  sink.refuses = () => new SinkError('fenced', 'another box.');
-  t.match((await shipOnce(feed, sink)).report, { state: 'fenced', error: 'another box.', running: false });
-  sink.refuses = () => undefined;
-  t.match((await shipOnce(feed, sink)).report, { state: 'fenced', running: false });
-  t.strictSame(sink.chunks, [], 'it asks nobody');
-  box.sql("INSERT INTO epoch (name, from_seq) VALUES ('next', 3)");
-  t.match((await shipOnce(feed, sink)).report, { state: 'current', epoch: 'next', shipped_seq: 3 });
-});
-
 t.test('a note that cannot be written leaves nothing behind', async (t) => {
   const { box, feed } = boxWith(t, event());
-  fs.mkdirSync(path.join(noteFile(box.data), 'in the way'), { recursive: true });
+  fs.mkdirSync(path.join(box.data, 'courtd.ship', 'in the way'), { recursive: true });
   t.match((await shipOnce(feed, new MemorySink())).report, { state: 'current', shipped_seq: 1 });
   t.strictSame(
     fs.readdirSync(box.data).filter((name) => name.endsWith('.partial')),

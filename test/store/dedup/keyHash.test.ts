@@ -21,31 +21,3 @@ t.test('the hash is HalfSipHash-1-3 of the UTF-16 units', (t) => {
   }
   t.end();
 });
-
-t.test(
-  'ids that differ in one unit, in length or in nothing but order have other hashes, and so has another secret',
-  (t) => {
-    const hash = keyHash(SECRET);
-    const ids = [
-      '',
-      'a',
-      'b',
-      'ab',
-      'ba',
-      'aa',
-      'aaa',
-      'é',
-      'e\u0301',
-      '\u{1f3f8}',
-      'a'.repeat(127),
-      'a'.repeat(128),
-      'a'.repeat(256),
-    ];
-    t.equal(new Set(ids.map(hash)).size, ids.length);
-    for (const id of ids) {
-      t.ok(Number.isInteger(hash(id)) && hash(id) === (hash(id) | 0));
-      t.not(keyHash(Buffer.alloc(8))(id), hash(id));
-    }
-    t.end();
-  },
-);

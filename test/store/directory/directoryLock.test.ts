@@ -1,15 +1,16 @@
 import t from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { isServed, lockDirectory } from '../../../src/store/directory/directoryLock.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
 t.test('a directory has one daemon, which waits out whoever only looks whether there is one', (t) => {
   const folder = temporaryFolder(t);
-  t.equal(isServed(folder), false);
-  const lock = lockDirectory(folder);
-  t.equal(isServed(folder), true);
-  t.throws(() => lockDirectory(folder), { message: /^Another "courtd serve" uses / });
+  t.equal(isServed(new DataDirectory(folder)), false);
+  const lock = lockDirectory(new DataDirectory(folder));
+  t.equal(isServed(new DataDirectory(folder)), true);
+  t.throws(() => lockDirectory(new DataDirectory(folder)), { message: /^Another "courtd serve" uses / });
   t.ok((lock.pragma('busy_timeout', { simple: true }) as number) >= 100);
   lock.close();
-  t.equal(isServed(folder), false);
+  t.equal(isServed(new DataDirectory(folder)), false);
   t.end();
 });

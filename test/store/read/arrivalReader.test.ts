@@ -1,7 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import { ARRIVALS_SCAN_ROWS, READ_CHUNK_BYTES } from '../../../src/base/limits.ts';
-import { type ArrivalFilter, ArrivalReader } from '../../../src/store/read/arrivalReader.ts';
+import { READ_CHUNK_BYTES } from '../../../src/base/limits.ts';
+import {
+  ARRIVALS_SCAN_ROWS,
+  type ArrivalFilter,
+  ArrivalReader,
+} from '../../../src/store/read/arrivalReader.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, scratch, unbindable } from '../../harness/scratchStore.ts';
 

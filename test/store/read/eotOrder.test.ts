@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import fc from 'fast-check';
 import t from 'tap';
 import { READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
@@ -9,15 +8,7 @@ import { lostBounds } from '../../../src/store/read/sessionBounds.ts';
 import { type EventFilter, readSession } from '../../../src/store/read/sessionReader.ts';
 import { listSessions, sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
-import { numRuns } from '../../harness/numRuns.ts';
-import {
-  Committer,
-  court,
-  otherConnection,
-  scratch,
-  stepsOf,
-  unbindable,
-} from '../../harness/scratchStore.ts';
+import { Committer, court, otherConnection, scratch, stepsOf } from '../../harness/scratchStore.ts';
 import { countsAreRight } from '../../harness/storedReader.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
@@ -98,27 +89,6 @@ t.test('ten thousand events in any order, and interleaved with other sessions', 
   t.end();
 });
 
-t.test('whatever eots come in whatever order', (t) => {
-  const eots = fc.array(fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 2n }), fc.bigInt(-2n, 2n)), {
-    maxLength: 99,
-  });
-  const property = fc.property(eots, fc.nat(99), (eots, flushed) => {
-    const { db } = scratch(t);
-    const store = new Committer(db);
-    const sent = [...eots, 0n].map((eotNs) => at(eotNs));
-    const early = sent.slice(0, flushed);
-    if (early.length > 0) store.append(...early);
-    store.sealAll();
-    if (early.length < sent.length) store.append(...sent.slice(flushed));
-    const ids = read(db);
-    const isRight = ids.join() === inOrder(sent).join() && countsAreRight(db);
-    db.close();
-    return isRight;
-  });
-  fc.assert(property, numRuns(60));
-  t.end();
-});
-
 t.test('what comes, and is flushed, while a session is read is left out, and nothing is read twice', (t) => {
   const { folder, db } = scratch(t);
   const store = new Committer(db);
@@ -188,59 +158,6 @@ t.test('a prune takes events while a session is read: the reader goes on behind 
   t.strictSame(rest, inOrder(kept), 'what is left');
   t.strictSame(read(look), inOrder(kept));
 });
-
-t.test(
-  'a session tells its events, the first and the last, also after prunes, and after one that was cut short',
-  async (t) => {
-    const { folder, db } = scratch(t);
-    const store = new Committer(db);
-    const look = otherConnection(t, folder);
-    const sent = [5, 3, 9, 3, 9, 1, 12].map((ns) => at(BigInt(ns)));
-    const line = (events: number, first: number, last: number) => ({
-      session_id: 's',
-      events,
-      first_eot: String(first),
-      last_eot: String(last),
-    });
-    const told = () => [...listSessions(look)].flat();
-    store.append(...sent.slice(0, 2));
-    t.match(told(), [line(2, 3, 5)]);
-    t.throws(() => store.append(at(0n), at(99n), unbindable(SAMPLE!)));
-    t.match(told(), [line(2, 3, 5)], 'not what was rolled back');
-    store.append({ ...sent[2]!, type: HIT }, sent[3]!);
-    store.append({ ...sent[4]!, eot: 'the later one of two' }, { ...sent[5]!, type: HIT });
-    t.match(told(), [{ ...line(6, 1, 9), last_eot: 'the later one of two' }]);
-    store.append({ ...sent[6]!, type: HIT });
-    store.append(sent[3]!, sent[3]!);
-    t.match(told(), [{ ...line(7, 1, 12), duplicates: 2 }]);
-    const hits = { ...BEFORE_ALL, type: HIT };
-    const cut = store.prune(hits, () => {
-      throw new Error('power cut');
-    });
-    await t.rejects(cut, /power cut/);
-    const left = { ...line(4, 3, 9), last_eot: 'the later one of two' };
-    t.match(told(), [left], 'the first and the last are gone, and not noted yet');
-    t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
-      events: 4,
-      first_ns: 1,
-      last_ns: 12,
-    });
-    await store.prune(hits);
-    t.match(told(), [left]);
-    t.match(db.prepare('SELECT events, first_ns, last_ns FROM session').get(), {
-      events: 4,
-      first_ns: 3,
-      last_ns: 9,
-    });
-    t.ok(countsAreRight(db));
-    await store.prune(BEFORE_ALL);
-    t.strictSame(told(), []);
-    t.throws(() => sessionId(db, 's'), /There is no session/);
-    store.append(at(6n));
-    t.match(told(), [line(1, 6, 6)], 'it begins anew');
-    t.ok(countsAreRight(db));
-  },
-);
 
 t.test('events that come while the first and the last are looked for count, too', async (t) => {
   const { db } = scratch(t);

@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import fc from 'fast-check';
 import t from 'tap';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS, REVISION_MAX } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
@@ -8,7 +7,6 @@ import { INLINE_TEXT_BYTES } from '../../../src/store/layout/storedEvent.ts';
 import { type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
-import { numRuns } from '../../harness/numRuns.ts';
 import { Committer, collidingIds, court, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
@@ -69,35 +67,6 @@ t.test('the highest revision is the current one, however far away it is, and flu
   const chunks = chunksOf(db);
   t.ok(chunks.length > 9, `${chunks.length} chunks`);
   t.strictSame(marks(chunks.flat()), expected(sent));
-  t.end();
-});
-
-t.test('whatever revisions come, in whatever order, and whenever keys are flushed', (t) => {
-  const revision = fc.constantFrom(0, 1, 2, 2 ** 32, 2 ** 32 + 1, 1_773_500_966_535, REVISION_MAX);
-  const action = fc.oneof(
-    { weight: 9, arbitrary: fc.record({ id: fc.nat(4), revision, late: fc.nat(2_000) }) },
-    { weight: 1, arbitrary: fc.constant('flush' as const) },
-  );
-  const property = fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
-    const { db } = scratch(t);
-    const committer = new Committer(db);
-    const sent = new Map<string, CourtEvent>();
-    for (const each of actions) {
-      if (each === 'flush') {
-        committer.sealAll();
-        continue;
-      }
-      const { id, revision, late } = each;
-      const eotNs = SAMPLE!.eotNs + BigInt(late);
-      const next = { ...SAMPLE!, eventId: `e${id}`, revision, eotNs };
-      committer.append(next);
-      if (!sent.has(`${id} ${revision}`)) sent.set(`${id} ${revision}`, next);
-    }
-    const read = sent.size === 0 ? [] : chunksOf(db).flat();
-    db.close();
-    return JSON.stringify(marks(read)) === JSON.stringify(expected([...sent.values()]));
-  });
-  fc.assert(property, numRuns(60));
   t.end();
 });
 

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS } from '../../../src/base/limits.ts';
 import { hasJustJumped, markClock, nextMark, readMark } from '../../../src/store/directory/clockMark.ts';
 import { expiredAmong } from '../../../src/store/retention/ageRule.ts';
@@ -77,8 +78,8 @@ t.test('a clock that was never set is not recorded, and so nothing is a jump fro
     [day(9), { lastMs: day(9), steadySinceMs: 0 }],
   ] as const) {
     Date.now = () => ms;
-    markClock(folder)();
-    t.strictSame(readMark(folder), mark);
+    markClock(new DataDirectory(folder))();
+    t.strictSame(readMark(new DataDirectory(folder)), mark);
   }
   t.end();
 });

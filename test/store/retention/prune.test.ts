@@ -1,9 +1,9 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { REVISION_MAX } from '../../../src/base/limits.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
 import { PRUNE_READ_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
@@ -225,7 +225,7 @@ t.test('everything is given back, and numbering goes on', async (t) => {
   t.ok(bytes > 300 * 4096);
   t.equal(db.pragma('freelist_count', { simple: true }), 0);
   t.ok(pages() <= empty + 2, `${pages()} pages, ${empty} at first`);
-  t.equal(fs.statSync(databaseFile(folder)).size, 4096 * pages(), 'and the file is as small');
+  t.equal(fs.statSync(path.join(folder, 'courtd.db')).size, 4096 * pages(), 'and the file is as small');
   committer.append(...court(event()));
   t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 2_002);
 });

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { ORIGINS_BEFORE_PRUNE } from '../../../src/store/retention/unusedNames.ts';
@@ -52,7 +53,7 @@ t.test(
   async (t) => {
     const folder = temporaryFolder(t);
     const { on, told } = recorder();
-    const store = await Store.open(folder, on);
+    const store = await Store.open(new DataDirectory(folder), on);
     t.teardown(() => store.close());
     const other = otherConnection(t, folder);
     const hits = court(...timestamps(ORIGINS_BEFORE_PRUNE, { type: 'BALL_HIT' }));

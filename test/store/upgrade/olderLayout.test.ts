@@ -1,7 +1,7 @@
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { countConflicts, readConflicts } from '../../../src/store/read/conflicts.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -32,14 +32,14 @@ t.test(
       bodyBytes: 2,
     };
     const sent = court(...events(20), event({ revision: 2 ** 53 - 1 }));
-    const first = await Store.open(folder, recorder().on);
+    const first = await Store.open(new DataDirectory(folder), recorder().on);
     await first.append(sent);
     await first.append([{ ...sent[0]!, confidence: 0.5 }]);
     t.ok(first.writeRejections({ added: [rejection], gone: [] }));
     await first.close();
 
     const { on, told } = recorder();
-    const store = await upgraded.open(folder, on);
+    const store = await upgraded.open(new DataDirectory(folder), on);
     t.ok(told.includes('upgrading'));
     t.match(store.rejections(), [rejection]);
     t.match(await store.append(sent), { accepted: 0, duplicates: sent.length, conflicts: 0 });
@@ -47,7 +47,7 @@ t.test(
     t.match(await store.append(court(event())), { accepted: 1 });
     await store.close();
 
-    const db = new Database(databaseFile(folder), { readonly: true });
+    const db = new Database(path.join(folder, 'courtd.db'), { readonly: true });
     t.teardown(() => db.close());
     t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION + 1);
     t.match(keyState(db), { events: sent.length + 1, unknown: 0, astray: 0 });

@@ -2,11 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { migrate, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
+import { SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { BIN, type Cleanup, courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import { makeNewer } from '../../harness/newerCourtd.ts';
-import { scratch } from '../../harness/scratchStore.ts';
 import { SmallDisk, withoutMount } from '../../harness/smallDisk.ts';
 
 /** A courtd with one more migration than this one. */
@@ -157,14 +156,4 @@ t.test('no room for the copy: nothing is changed, and it says so', { skip: witho
   t.strictSame(layout(path.join(disk.data, 'courtd.db')), [SCHEMA_VERSION, 500]);
   t.notOk(fs.readdirSync(disk.data).some((name) => name.includes('layout') || name.includes('partial')));
   t.equal((await run(BIN, ['session', 'list', '--data', disk.data])).status, 0);
-});
-
-t.test('a migration that fails changes nothing', (t) => {
-  const { db } = scratch(t);
-  const steps = [...Array(SCHEMA_VERSION).fill(''), 'CREATE TABLE more (x)', 'CREATE TABLE more (x)'];
-  t.throws(() => db.transaction(() => migrate(db, steps)).immediate(), /more already exists/);
-  t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
-  db.transaction(() => migrate(db, steps.slice(0, -1))).immediate();
-  t.equal(db.pragma('user_version', { simple: true }), NEW_LAYOUT);
-  t.end();
 });

@@ -5,7 +5,6 @@ import { mock } from 'node:test';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { OperatorError } from '../../../src/base/operatorError.ts';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { type UpgradeStep, upgradeDatabase } from '../../../src/store/upgrade/upgradeDatabase.ts';
 import { setClock, stopClock } from '../../harness/clock.ts';
@@ -23,7 +22,7 @@ function make(t: Test) {
   const { folder, db } = scratch(t);
   new Committer(db).append(...court(event()));
   db.close();
-  const file = databaseFile(folder);
+  const file = path.join(folder, 'courtd.db');
   const steps: UpgradeStep[] = [];
   const upgrade = (on: (step: UpgradeStep) => void = () => {}) =>
     upgradeDatabase(file, SCHEMA_VERSION, {

@@ -1,9 +1,10 @@
 import fs from 'node:fs';
 import module from 'node:module';
+import path from 'node:path';
 import worker from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { Store } from '../../../src/store/store.ts';
 import { Checkpointer, type WalState } from '../../../src/store/wal/checkpointer.ts';
 import { stopClock } from '../../harness/clock.ts';
@@ -110,7 +111,7 @@ t.test('how long a checkpoint takes depends on what is left to copy, and not on 
   checkpoints.step();
   t.equal(left(), 0, 'in this thread');
   checkpoints.truncate();
-  t.equal(fs.statSync(`${databaseFile(folder)}-wal`).size, 0);
+  t.equal(fs.statSync(`${path.join(folder, 'courtd.db')}-wal`).size, 0);
   t.end();
 });
 
@@ -132,7 +133,7 @@ t.test('one that fails is told, in a worker and here, and followed by a pause', 
   const { folder, db, checkpoints, failures } = make(t);
   const pass = stopClock(t);
   fillWal(db, LONG);
-  const file = databaseFile(folder);
+  const file = path.join(folder, 'courtd.db');
   fs.renameSync(file, `${file}.away`);
   checkpoints.step();
   await checkpoints.idle();
@@ -166,7 +167,7 @@ t.test('a store that closes waits for the worker', async (t) => {
   });
   const folder = temporaryFolder(t);
   const { on, told } = recorder();
-  const store = await Store.open(folder, on);
+  const store = await Store.open(new DataDirectory(folder), on);
   const other = otherConnection(t, folder);
   other.pragma('wal_autocheckpoint = 0');
   fillWal(other, LONG);

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
-import { databaseFile } from '../../../src/store/directory/dataDirectory.ts';
 import { Checkpointer } from '../../../src/store/wal/checkpointer.ts';
 import { WalMonitor } from '../../../src/store/wal/walMonitor.ts';
 import { fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
@@ -24,13 +24,13 @@ function make(t: Test) {
     walSmall: (bytes: number) => told.push(bytes <= MIB ? 'small' : 'wrong'),
     walOver: (isOver: boolean) => told.push(isOver ? 'over' : 'under'),
   };
-  const monitor = new WalMonitor(checkpoints, databaseFile(folder), on, {
+  const monitor = new WalMonitor(checkpoints, path.join(folder, 'courtd.db'), on, {
     warnBytes: MIB,
     maxBytes: 2 * MIB,
   });
   const fill = (mib: number) => fillWal(db, mib * FRAMES_PER_MIB);
   const pass = () => mock.timers.tick(CHECK_MS);
-  const walBytes = () => fs.statSync(`${databaseFile(folder)}-wal`).size;
+  const walBytes = () => fs.statSync(`${path.join(folder, 'courtd.db')}-wal`).size;
   return { folder, checkpoints, monitor, told, fill, pass, walBytes };
 }
 
@@ -64,14 +64,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('what is too much to be copied at once is copied first', async (t) => {
-  const { checkpoints, fill, pass, told, walBytes } = make(t);
-  fill(17);
-  pass();
-  t.strictSame(told, ['large', 'over']);
-  await checkpoints.idle();
-  pass();
-  t.strictSame(told, ['large', 'over', 'small', 'under']);
-  t.equal(walBytes(), 0);
-});

@@ -1,11 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { SqliteError } from 'better-sqlite3';
 import t from 'tap';
-import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, DAMAGE_LOG_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
-import { GroupCommit, type GroupCommitOptions } from '../../../src/store/write/groupCommit.ts';
+import { DAMAGE_LOG_MS, GroupCommit, type GroupCommitOptions } from '../../../src/store/write/groupCommit.ts';
 import { MAINTENANCE_RETRY_MS } from '../../../src/store/write/maintenanceSteps.ts';
 import { setClock, stopClock } from '../../harness/clock.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
@@ -81,7 +82,7 @@ t.test(
       await setTimeout(5 * BUSY_RETRY_MS);
       other.exec('ROLLBACK');
     };
-    const store = await Store.open(folder, { ...recorder().on, unexpected: lock });
+    const store = await Store.open(new DataDirectory(folder), { ...recorder().on, unexpected: lock });
     t.teardown(() => store.close());
     const other = otherConnection(t, folder);
     const good = court(...events(4));
@@ -100,30 +101,6 @@ t.test(
     );
   },
 );
-
-t.test('a full disk refuses the whole group, keeps nothing of it, and is told once', async (t) => {
-  const { writer, told, db, count } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 0 });
-  await writer.append(one());
-  const limit = db.pragma('max_page_count', { simple: true });
-  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
-  const group = [one({ session_id: 'new' }), court(...events(500)), one({ court_id: 'new' })];
-  const full = ['storage_full', 503, '5'];
-  for (const _ of ['first', 'second']) {
-    const answers = await Promise.all(group.map((request) => refusal(writer.append(request))));
-    t.strictSame(answers, [full, full, full]);
-    t.equal(count(), 1);
-  }
-  t.strictSame(told, ['full']);
-  db.pragma(`max_page_count = ${limit}`);
-  const answers = await Promise.all(group.map((request) => writer.append(request)));
-  t.strictSame(answers, [stored(1), stored(500), stored(1)]);
-  t.strictSame(told, ['full', 'healed']);
-  t.equal(count(), 503);
-  t.equal(
-    db.prepare("SELECT count(*) FROM events WHERE session_id = 'new' OR court_id = 'new'").pluck().get(),
-    2,
-  );
-});
 
 t.test('an almost full disk, where small requests fit and large ones do not, is told once', async (t) => {
   const { writer, told, db } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 60_000 });
@@ -171,42 +148,11 @@ t.test('a full disk is not tried again at once: nothing is written for a request
 async function makeStore(t: Cleanup) {
   const folder = temporaryFolder(t);
   const { on, told } = recorder();
-  const store = await Store.open(folder, on);
+  const store = await Store.open(new DataDirectory(folder), on);
   t.teardown(() => store.close());
   const other = otherConnection(t, folder);
   return { store, told, lock: () => other.exec('BEGIN IMMEDIATE'), release: () => other.exec('ROLLBACK') };
 }
-
-t.test('a database that another program locks for a moment is waited for', async (t) => {
-  const { store, told, lock, release } = await makeStore(t);
-  stopClock(t);
-  lock();
-  const waiting = [one(), one()].map((request) => store.append(request));
-  await setTimeout(BUSY_GIVE_UP_MS / 3);
-  const late = store.append(one());
-  release();
-  t.strictSame(await Promise.all([...waiting, late]), [stored(1), stored(1), stored(1)]);
-  t.strictSame(told, []);
-});
-
-t.test('one that stays locked is refused in the end, the event loop runs on, and it heals', async (t) => {
-  const { store, told, lock, release } = await makeStore(t);
-  const sent = one();
-  lock();
-  // Time passes only while the event loop turns.
-  const pass = stopClock(t);
-  let turns = 0;
-  const clock = setInterval(() => {
-    turns++;
-    pass(BUSY_RETRY_MS);
-  }, 1);
-  t.strictSame(await refusal(store.append(sent)), ['storage_busy', 503, '1']);
-  clearInterval(clock);
-  t.ok(turns >= BUSY_GIVE_UP_MS / BUSY_RETRY_MS, `${turns} turns`);
-  release();
-  t.strictSame(await store.append(sent), stored(1));
-  t.strictSame(told, []);
-});
 
 t.test(
   'who has waited 250 ms while the event loop was busy is tried once more: the lock has gone',
@@ -282,15 +228,6 @@ t.test(
     t.strictSame(answer, stored(1));
   },
 );
-
-t.test('a closed store refuses what comes, and has answered what came before', async (t) => {
-  const { store } = await makeStore(t);
-  const before = store.append(one());
-  const closed = store.close();
-  t.strictSame(await refusal(store.append(one())), ['shutting_down', 503, '2']);
-  t.strictSame(await before, stored(1));
-  await closed;
-});
 
 t.test(
   'where commits are no longer synced after a step of a prune, nothing is stored any more',

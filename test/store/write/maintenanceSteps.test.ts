@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BUSY_RETRY_MS } from '../../../src/base/limits.ts';
 import type { DedupIndex } from '../../../src/store/dedup/dedupIndex.ts';
 import { fillReserve } from '../../../src/store/directory/diskReserve.ts';
@@ -69,7 +70,7 @@ t.test(
   async (t) => {
     for (const hasReserve of [true, false]) {
       const { folder, db, steps } = failing(t, sqlite('SQLITE_FULL'));
-      if (hasReserve) t.equal(fillReserve(folder), true);
+      if (hasReserve) t.equal(fillReserve(new DataDirectory(folder)), true);
       db.exec('CREATE TABLE more (x)');
       t.ok(walBytes(db) > 0);
       steps.step();

@@ -1,4 +1,4 @@
-import { type Fault, faultOf } from '../../nats/fault.ts';
+import { faultOf, type NatsFault } from '../../nats/fault.ts';
 import { SinkError, type SinkErrorKind } from './sink.ts';
 
 const NETWORK: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const IF_NEVER = `${GOES_ON} If it never got through: is that address in IPAddre
 const DROPPED = ['ETIMEDOUT', 'EPERM', 'EACCES'];
 
 /** Where it is nothing that somebody has to put right on this box. */
-const KINDS: Partial<Record<Fault, SinkErrorKind>> = {
+const KINDS: Partial<Record<NatsFault, SinkErrorKind>> = {
   unready: 'waiting',
   silent: 'connecting',
   away: 'connecting',
@@ -32,7 +32,7 @@ export function connectionError(error: unknown, where: string): SinkError {
   return new SinkError(KINDS[fault] ?? 'refused', sentenceOf(fault, code, error as Error, where));
 }
 
-function sentenceOf(fault: Fault, code: string, { message }: Error, where: string): string {
+function sentenceOf(fault: NatsFault, code: string, { message }: Error, where: string): string {
   const hq = `Headquarters (${where})`;
   switch (fault) {
     case 'credentials':

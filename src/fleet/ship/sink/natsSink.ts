@@ -12,7 +12,7 @@ import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
 import { type Chunk, chunkOf, messageOf } from './chunk.ts';
 import { connectionError } from './connectionError.ts';
 import { connectToNats, type NatsTarget } from './natsConnection.ts';
-import { type Sink, SinkError } from './sink.ts';
+import { type ChunkSink, SinkError } from './sink.ts';
 import { type Cursor, Fenced, hasChunk, type LastChunk, startCursor } from './startCursor.ts';
 
 /** A server that keeps what it acknowledges syncs its disk first, and a leader may have to be elected. */
@@ -34,7 +34,7 @@ interface Link {
  * cursor's state is its sequence): of a late original and its resend one is refused, however late. So there is no state here that
  * matters, and no time after which it could be forgotten.
  */
-export class NatsSink implements Sink {
+export class NatsSink implements ChunkSink {
   readonly #target: NatsTarget;
   readonly #feed: EventFeed;
   #link: Link | undefined;

@@ -1,7 +1,7 @@
 import type { Chunk } from './chunk.ts';
 import type { Cursor } from './startCursor.ts';
 
-export interface Sink {
+export interface ChunkSink {
   /**
    * Asks headquarters up to where it has the log; connects first where there is no connection.
    * @throws {SinkError}

@@ -1,52 +1,25 @@
 import fs from 'node:fs';
-import path from 'node:path';
-import { fsync } from '../../base/atomicFile.ts';
+import { type DataDirectory, SETGID } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { actAsOwner, becomeOwner, isSharedByRoot } from '../../base/processIdentity.ts';
+import { isSharedByRoot } from '../../base/processIdentity.ts';
 import { isMember } from './permissionHint.ts';
 
-/** New files inherit the group of the directory. */
-const SETGID = 0o2000;
-const DIRECTORY_MODE = SETGID | 0o770;
 /**
- * The files that courtd opens by name. Others, such as an export that root has written, need not be
- * accessible.
- */
-const OWN_FILES = [
-  'courtd.db',
-  'courtd.db-wal',
-  'courtd.db-shm',
-  'courtd.db-journal',
-  'courtd.lock',
-  'courtd.clock',
-  'courtd.new',
-  'courtd.reserve',
-  'courtd.ship',
-  'courtd.shipper',
-];
-
-/** @returns the path of the database in a data directory. */
-export function databaseFile(directory: string): string {
-  return path.join(directory, 'courtd.db');
-}
-
-/**
- * Call it before anything else in a data directory. Root becomes the owner of the directory, and nothing is
+ * Call it before anything else in a data directory, and after root has become its owner (processIdentity.ts): nothing is
  * opened or created there that the daemon could not open, or that is a link elsewhere.
- * @param staysRoot root changes its effective ids only (processIdentity.ts).
  * @throws {OperatorError} and the system's errors; nothing has been changed then.
  */
-export function enterDirectory(directory: string, staysRoot = false): void {
-  const stat = fs.statSync(directory, { throwIfNoEntry: false });
+export function enterDirectory(directory: DataDirectory): void {
+  const stat = fs.statSync(directory.path, { throwIfNoEntry: false });
   if (process.getuid?.() === 0 && stat !== undefined && isSharedByRoot(stat)) {
     throw new OperatorError(
       `${directory} belongs to root, and other users may write to it, so a symbolic link in it could make root write anywhere: give it to ` +
         `the user that courtd runs as ("sudo chown courtd ${directory}"), or let nobody else write to it ("sudo chmod go-w ${directory}").`,
     );
   }
-  if (staysRoot) actAsOwner(directory);
-  else becomeOwner(directory);
   if (stat?.isDirectory() !== true) return;
+  if (process.geteuid?.() === 0 && stat.uid !== 0)
+    throw new Error(`root has not become the owner of ${directory}`);
   refuseInaccessible(directory);
   refuseForeignGroup(directory, stat);
 }
@@ -55,11 +28,10 @@ export function enterDirectory(directory: string, staysRoot = false): void {
  * SQLite opens a file even where it may not write to it, and creates others beside it.
  * @throws the system's error, with the path that is not accessible.
  */
-function refuseInaccessible(directory: string): void {
+function refuseInaccessible(directory: DataDirectory): void {
   const { R_OK, W_OK, X_OK } = fs.constants;
-  fs.accessSync(directory, R_OK | W_OK | X_OK);
-  for (const name of OWN_FILES) {
-    const file = path.join(directory, name);
+  fs.accessSync(directory.path, R_OK | W_OK | X_OK);
+  for (const file of directory.ownFiles()) {
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
     if (stat?.isSymbolicLink()) {
       throw new OperatorError(
@@ -82,7 +54,7 @@ function refuseInaccessible(directory: string): void {
 }
 
 /** The daemon, the owner of the directory, can open the files of a group member through the group alone. */
-function refuseForeignGroup(directory: string, { uid, gid, mode }: fs.Stats): void {
+function refuseForeignGroup(directory: DataDirectory, { uid, gid, mode }: fs.Stats): void {
   const own = process.getuid?.();
   if (own === undefined || own === 0 || own === uid || uid === 0) return;
   if (process.getegid!() !== gid && (mode & SETGID) === 0) {
@@ -97,26 +69,4 @@ function refuseForeignGroup(directory: string, { uid, gid, mode }: fs.Stats): vo
         `group: use sudo, or give the directory a group of its owner.`,
     );
   }
-}
-
-/**
- * Creates the data directory, with its parents, where it does not exist.
- * @throws the system's error.
- */
-export function makeDataDirectory(directory: string): void {
-  if (fs.existsSync(directory)) return;
-  makeDirectory(path.resolve(directory));
-  fs.chmodSync(directory, DIRECTORY_MODE);
-}
-
-/**
- * Creates the parents as well. Node's own recursive mkdir never returns where none can be created, such as in
- * /proc.
- */
-function makeDirectory(directory: string): void {
-  const parent = path.dirname(directory);
-  if (!fs.existsSync(parent)) makeDirectory(parent);
-  fs.mkdirSync(directory);
-  // Otherwise a power failure may remove the directory, with everything that was synced in it.
-  fsync(parent);
 }

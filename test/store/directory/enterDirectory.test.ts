@@ -1,20 +1,19 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import t from 'tap';
-import { enterDirectory } from '../../../src/store/directory/dataDirectory.ts';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { enterDirectory } from '../../../src/store/directory/enterDirectory.ts';
 import { isMember } from '../../../src/store/directory/permissionHint.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
 t.test('a link or a pipe is refused in the place of every file that courtd opens by name', (t) => {
-  const folder = temporaryFolder(t);
-  const beside = ['db', 'db-wal', 'db-shm', 'db-journal', 'lock', 'clock', 'reserve'];
-  for (const name of beside.map((suffix) => path.join(folder, `courtd.${suffix}`))) {
+  const directory = new DataDirectory(temporaryFolder(t));
+  for (const name of directory.ownFiles()) {
     fs.symlinkSync('/etc/hostname', name);
-    t.throws(() => enterDirectory(folder), { message: `${name} is a symbolic link` });
+    t.throws(() => enterDirectory(directory), { message: `${name} is a symbolic link` });
     fs.rmSync(name);
   }
-  fs.symlinkSync('/etc/hostname', path.join(folder, 'export.csv'));
-  enterDirectory(folder);
+  fs.symlinkSync('/etc/hostname', directory.at('export.csv'));
+  enterDirectory(directory);
   t.end();
 });
 

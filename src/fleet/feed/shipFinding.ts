@@ -1,0 +1,38 @@
+import { boxNameFault } from '../../base/boxName.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { type Finding, fail, ok } from '../../health/finding.ts';
+import { shipProblems } from '../../health/problems.ts';
+import { withDatabase } from '../../store/open/withDatabase.ts';
+import { parseServers } from '../nats/address.ts';
+import { readNote } from './shipNote.ts';
+import { readShipView, shipSettingsOf } from './shipStatus.ts';
+
+/** @param settings the COURTD_ variables that a shipper has. @returns what `courtd check` finds of shipping. */
+export async function shipFinding(
+  data: DataDirectory,
+  settings: Readonly<Record<string, string>>,
+): Promise<Finding> {
+  const { url, box } = shipSettingsOf(settings);
+  const wrong = url === undefined ? undefined : wrongSettings(url, box);
+  if (wrong !== undefined) return wrong;
+  if (url === undefined && readNote(data) === undefined)
+    return ok('Nothing is shipped from here: COURTD_SHIP_URL is not set.');
+  const read = (db: Parameters<typeof readShipView>[1]) => readShipView(data, db, { url, box });
+  const view = await withDatabase({ data }, read);
+  const { shipped_seq } = view;
+  const upTo = shipped_seq === null ? 'nothing has been shipped yet' : `shipped up to seq ${shipped_seq}`;
+  return shipProblems(view)[0] ?? ok(`Events are shipped to ${view.url}: ${upTo}.`);
+}
+
+function wrongSettings(url: string, box = ''): Finding | undefined {
+  const restart = 'then "sudo systemctl restart courtd-ship".';
+  try {
+    parseServers(url);
+  } catch (error) {
+    return fail(`COURTD_SHIP_URL is wrong. ${(error as Error).message}`, `Correct it, ${restart}`);
+  }
+  const fault = boxNameFault(box);
+  if (fault === undefined) return undefined;
+  const message = 'COURTD_SHIP_BOX is not the name of a box, and nothing is shipped without one.';
+  return fail(message, `${fault} Set it, ${restart}`);
+}
