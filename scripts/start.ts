@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { isIPv6 } from 'node:net';
 import path from 'node:path';
+import type { DataDirectory } from '../src/base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../src/base/limits.ts';
+import { becomeOwner } from '../src/base/processIdentity.ts';
 import { makeProgram, runProgram } from '../src/cli/program.ts';
-import { type ServeOptions, serve } from '../src/cli/serve/serve.ts';
+import type { ServeOptions } from '../src/cli/serve/daemon.ts';
+import { serve } from '../src/cli/serve/serve.ts';
 import { lockDirectory } from '../src/store/directory/directoryLock.ts';
 import { openDatabase } from '../src/store/open/openDatabase.ts';
 import { hashOf, matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens.ts';
@@ -30,6 +33,7 @@ const ownData = process.env.COURTD_DATA ? [] : ['--data', path.resolve(import.me
 await runProgram(program, ['serve', ...ownData, ...process.argv.slice(2)]);
 
 async function start(options: ServeOptions): Promise<void> {
+  becomeOwner(options.data.path);
   const token = prepare(options.data);
   const port = await serve(options);
   const headers = `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json'`;
@@ -47,12 +51,12 @@ function quoted(text: string): string {
 }
 
 /** Creates the database where there is none. @returns a valid token. @throws {OperatorError} where a daemon already runs. */
-function prepare(data: string): string {
+function prepare(data: DataDirectory): string {
   const db = openDatabase(data, { create: true });
   try {
     const lock = lockDirectory(data);
     try {
-      const file = path.join(data, TOKEN_FILE);
+      const file = data.at(TOKEN_FILE);
       const known = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
       const endsMs = matchToken(tokenHashes(db), hashOf(known))?.expires_ms;
       if (endsMs === null || Number(endsMs) > Date.now()) return known;

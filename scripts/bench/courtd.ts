@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { Child } from './child.ts';
 import type { Contender, Running, Target } from './contender.ts';
 import { heldInSQLite } from './peers/stored.ts';
@@ -67,7 +66,7 @@ async function start(directory: string, run: () => Child): Promise<Running> {
     child,
     target: await courtTarget(child, token),
     stored: () => stored(directory),
-    ids: heldInSQLite(databaseFile(directory)).ids,
+    ids: heldInSQLite(path.join(directory, 'courtd.db')).ids,
   };
 }
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import path from 'node:path';
 import { say } from '../../src/cli/terminal/output.ts';
-import { databaseFile } from '../../src/store/directory/dataDirectory.ts';
 import { atLeast, atMost, type Verdict } from './bars.ts';
 import { Child } from './child.ts';
 import { command } from './courtd.ts';
@@ -32,7 +32,7 @@ export const exports: Section = {
         const child = command('export', session, '--data', directory, '-o', '/dev/null');
         peaks.push(await child.peakOfItsLife());
       });
-      if (hasShell) shares.push((await timed(() => shell(databaseFile(directory)))) / ours);
+      if (hasShell) shares.push((await timed(() => shell(path.join(directory, 'courtd.db')))) / ours);
     }
     const verdicts: Verdict[] = [];
     if (hasShell)

@@ -1,3 +1,4 @@
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { Store } from '../../src/store/store.ts';
@@ -9,7 +10,7 @@ const AT_ONCE = 4;
 
 /** Stores events through the store itself, without HTTP, because there are millions. @returns how many were stored. */
 export async function seed(directory: string, requests: Iterable<CourtEvent[]>): Promise<number> {
-  const store = await Store.open(directory, UNWATCHED);
+  const store = await Store.open(new DataDirectory(directory), UNWATCHED);
   let stored = 0;
   let waiting: Promise<{ accepted: number }>[] = [];
   const settle = async () => {
@@ -27,7 +28,7 @@ export async function seed(directory: string, requests: Iterable<CourtEvent[]>):
 
 /** Flushes all keys from memory to the file, as courtd does over time, so that the file reaches its final size. */
 export function sealAll(directory: string): void {
-  const db = openDatabase(directory);
+  const db = openDatabase(new DataDirectory(directory));
   try {
     const { keys } = new Appender(db);
     while (keys.count > 0) keys.flushStep();

@@ -3,10 +3,11 @@
 _courtd() {
   local current=${COMP_WORDS[COMP_CWORD]} words='' commands='' options='' option='' word i
   # The options that take a value; each takes one in every command that has it.
-  local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
+  local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --quiet --refused-bytes --log-level
     --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
-    -o --output --keep --older-than --after --session --source --court-lines --y-from
-    --url --creds --ca --monitor --box --feed --ship-hold --token --courts --sport --rate --seed --for '
+    -o --output --keep --older-than --after --order --window --session --source --code --since --court-lines --y-from
+    --url --creds --ca --monitor --box --feed --ship-hold --token --courts --sport --rate --seed --for --camera
+    --command --ping --state '
   COMPREPLY=()
 
   # words: the command and its arguments; option: the option whose value is being typed.
@@ -25,25 +26,29 @@ _courtd() {
 
   case $option in
     '') ;;
-    --data) _courtd_files -d ;;
+    --data | --state) _courtd_files -d ;;
     --tls-cert | --tls-key | --metrics-file | --creds | --ca | --feed | -o | --output) _courtd_files -f ;;
     --court-lines) _courtd_words 'pickleball badminton tennis padel none' ;;
     --y-from) _courtd_words 'base net' ;;
     --sport) _courtd_words 'pickleball badminton tennis padel' ;;
     --format) _courtd_words 'csv ndjson xlsx parquet' ;;
+    --order) _courtd_words 'arrival eot' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
     --type) _courtd_words 'BALL_BOUNCE BALL_HIT BALL_SPEED PLAYER_POSITION PLAYER_IDENTITY' ;;
   esac
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
+    ' ') commands='serve status alert token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
     ' serve '*)
-      options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --log-level
+      options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --quiet --refused-bytes --log-level
         --tls-cert --tls-key --metrics-file'
       ;;
-    ' status '*) options='--json --watch' ;;
-    ' rejections ') commands='show' options='--last --json' ;;
+    ' alert '*) options='--url --command --ping --state --once' ;;
+    ' status '*) options='--json --watch --brief' ;;
+    ' rejections ') commands='show export drop' options='--last --json' ;;
+    ' rejections export '*) options='--source --code --since -o --output' ;;
+    ' rejections drop '*) options='--older-than --all --yes' ;;
     ' rejections show '* | ' conflicts '*) options='--json' ;;
     ' token ') commands='rotate list revoke' ;;
     ' token rotate '*) options='--grace' ;;
@@ -57,18 +62,18 @@ _courtd() {
         -o --output --describe --json'
       ;;
     ' report '*) options='--court-lines --y-from -o --output' ;;
-    ' backup '*) options='--keep --json' ;;
+    ' backup '*) options='--keep --with-refused --json' ;;
     ' support '* | ' openapi '*) options='-o --output' ;;
     ' simulate '*) options='--url --token --courts --sport --rate --seed --for --clean --print' ;;
-    ' conformance '*) options='--host --port -o --output' ;;
-    ' check '*) options='--full --json' ;;
+    ' conformance '*) options='--host --port --camera --restart -o --output' ;;
+    ' check '*) options='--full --alert --acknowledge --json' ;;
     ' fleet ') commands='init check status retire tail' ;;
     ' fleet init '*) options='--creds --ca' ;;
     ' fleet check '*) options='--creds --ca --monitor --json' ;;
     ' fleet status '*) options='--creds --ca --json' ;;
     ' fleet retire '*) options='--creds --ca --box' ;;
-    ' fleet tail '*) options='--creds --ca --box --after --follow --json' ;;
-    ' tail '*) options='--follow --after --session --type --court --source --json' ;;
+    ' fleet tail '*) options='--creds --ca --box --after --follow --order --window --json' ;;
+    ' tail '*) options='--follow --after --session --type --court --source --order --window --json' ;;
     ' import '*) options='--dry-run --json' ;;
     ' prune '*) options='--older-than --type --ship-hold --dry-run --yes --json' ;;
     ' ship ') commands='status epoch feed' options='--url --box --creds --ca --feed --once --json' ;;

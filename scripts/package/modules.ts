@@ -35,22 +35,11 @@ function machineOf(file: string): number {
 
 /** Needed only to compile, never at run time. */
 const UNUSED_PACKAGES = ['node-addon-api'];
-/** CommonJS and browser duplicates of the modules that courtd imports, and a package's own command with what only that needs. */
-const UNUSED_PATHS = [
-  '@sinclair/typebox/build/cjs',
-  '@observablehq/plot/dist',
-  'd3-dsv/bin',
-  'd3-dsv/node_modules',
-  'htmlparser2/dist/commonjs',
-  'linkedom/cjs',
-  'linkedom/worker.js',
-  'pino/bin.js',
-];
+/** CommonJS duplicates of the modules that courtd imports, and a package's own command. */
+const UNUSED_PATHS = ['@sinclair/typebox/build/cjs', 'pino/bin.js'];
 /** Unused in every package. */
 const UNUSED_NAMES =
   /^(\..*|tests?|docs?|examples?|benchmarks?|bench|eslint\.config\.js|.*\.test\.[cm]?js|.*\.min\.m?js)$/;
-/** D3 has each module twice: for import as .mjs, and for a page as .js. */
-const D3_FOR_PAGES = /^d3\b.*\/dist\/[\w-]+\.js$/;
 const USED_FILES = /\.([cm]?js|json|node)$/;
 
 /** Links what the program loads and nothing else: no sources, typings, source maps, documents, other platforms. */
@@ -83,7 +72,7 @@ function usedOf(name: string, node: string): IsUsed {
   }
   return (inside, isFolder) => {
     if (UNUSED_NAMES.test(path.basename(inside))) return false;
-    if (UNUSED_PATHS.includes(`${name}/${inside}`) || D3_FOR_PAGES.test(`${name}/${inside}`)) return false;
+    if (UNUSED_PATHS.includes(`${name}/${inside}`)) return false;
     return isFolder || USED_FILES.test(inside);
   };
 }

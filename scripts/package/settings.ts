@@ -56,12 +56,26 @@ const SHIP = `
 #COURTD_SHIP_HOLD=30d
 `;
 
+/** The variables of systemd/courtd-alert.service. */
+const ALERT = `
+# Who is told when something is wrong with the box, and when it is well again; off until one of these is set, and "sudo systemctl edit
+# courtd-alert" says which addresses it may reach: see "Being told" in the operator's guide. Then: sudo systemctl restart courtd-alert
+# An address to which each message is posted as JSON, such as the webhook of a chat.
+#COURTD_ALERT_URL=
+
+# A command of /bin/sh that gets each message on its standard input.
+#COURTD_ALERT_COMMAND=
+
+# An address that is fetched every 5 min while the box is well: whoever watches it knows when the box is gone.
+#COURTD_PING_URL=
+`;
+
 /** /etc/courtd/courtd.env: every variable that `courtd serve`, the timers and the shipper read, commented out, with its default. */
 export function settingsOf(program: Command): string {
   const commands = commandsOf(program);
   const serve = commands.filter(({ path }) => path.length === 0 || path.join() === 'serve');
   const options = serve.flatMap((command) => command.options.filter((option) => option.envVar));
-  return `${HEAD}${options.map(setting).join('')}${TIMERS}${SHIP}`;
+  return `${HEAD}${options.map(setting).join('')}${TIMERS}${SHIP}${ALERT}`;
 }
 
 function setting(option: Option): string {

@@ -1,3 +1,4 @@
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BODY_BYTES } from '../../../src/base/limits.ts';
 import { makeLog } from '../../../src/host/log.ts';
 import { AccessLog } from '../../../src/http/accessLog.ts';
@@ -9,7 +10,7 @@ import { UNWATCHED } from '../unwatchedStore.ts';
 import { announce } from './announce.ts';
 
 /** courtd's own modules with a commit for each request, and nothing else changed. argv: the data directory. */
-const store = await Store.open(process.argv[2]!, UNWATCHED, { groupEvents: 1 });
+const store = await Store.open(new DataDirectory(process.argv[2]!), UNWATCHED, { groupEvents: 1 });
 const log = makeLog('info').logger;
 const telemetry = new Telemetry();
 const accessLog = new AccessLog(log, telemetry.refusals.byCode);
