@@ -103,7 +103,11 @@ export class Store {
       () => this.#wal.stop(),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
       markClock(directory),
-      keepReserve(directory, () => this.#pruning !== undefined),
+      keepReserve(
+        directory,
+        () => this.#pruning !== undefined,
+        () => this.#writer.truncateWal(),
+      ),
     ];
   }
 

@@ -88,12 +88,19 @@ export function releaseReserve(directory: DataDirectory, bytes = RESERVE_BYTES):
 /**
  * Keeps the reserve whole, from now on.
  * @param isNeeded whether a prune is using what was released.
+ * @param truncateWal is called where the WAL may have taken the space: a reader may have kept it that long.
  * @returns a function that stops it.
  */
-export function keepReserve(directory: DataDirectory, isNeeded: () => boolean): () => void {
+export function keepReserve(
+  directory: DataDirectory,
+  isNeeded: () => boolean,
+  truncateWal: () => void,
+): () => void {
   const check = () => {
     try {
-      if (!isNeeded()) fillReserve(directory);
+      if (isNeeded() || fillReserve(directory) || reserveSize(directory) === undefined) return;
+      truncateWal();
+      fillReserve(directory);
     } catch {
       // The directory is not accessible: whoever writes to it will report that.
     }

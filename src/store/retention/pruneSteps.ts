@@ -149,9 +149,13 @@ export class PruneSteps {
     if (this.#isDiskFull && fillReserve(this.#directory)) this.#setDiskFull(false);
   }
 
-  /** Call it at the end, however that came about. */
+  /**
+   * Call it at the end, however that came about. Where the prune was ended in the middle, its deletes are in a WAL of some
+   * mebibytes: as long as that is not truncated, the reserve cannot be whole, and events fill what the next prune needs.
+   */
   end(): void {
     if (!this.#isDiskFull) return;
+    this.#writer.truncateWal();
     fillReserve(this.#directory);
     this.#setDiskFull(false);
   }
