@@ -41,7 +41,7 @@ export interface IngestContext {
   /** Stores events. Resolves once they are on disk; rejects with a Problem where they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
   /** Keeps the body of a request that was refused for its content; absent: none is kept. */
-  keepRefused?(refused: RefusedRequest & { readonly body: Buffer }): void;
+  keepRefused?(refused: RefusedRequest & { readonly body: Buffer; readonly receivedMs: number }): void;
 }
 
 const NO_EVENTS: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
@@ -115,8 +115,9 @@ export class IngestHandler {
     this.#context.accessLog.rejected(info, refused);
     // An import tells whoever runs it, who still has the file; and `courtd check` is no camera.
     if (connection.isLocal || (req !== undefined && isOwnCheck(req))) return;
-    this.#context.telemetry.refused(refused);
-    if (body !== undefined && isForContent(problem)) this.#context.keepRefused?.({ ...refused, body });
+    const receivedMs = this.#context.telemetry.refused(refused);
+    if (body !== undefined && isForContent(problem))
+      this.#context.keepRefused?.({ ...refused, body, receivedMs });
   }
 
   /**

@@ -94,10 +94,12 @@ export class Telemetry {
     this.totals.accepted(events, copies);
   }
 
-  refused(request: RefusedRequest): void {
+  /** @returns when that was, by the box's clock: the list and what is kept of the body have the same age. */
+  refused(request: RefusedRequest): number {
     const { at, wall } = this.#now();
     this.refusals.add(request, wall, at);
     this.#sources.refused(request, at);
+    return wall;
   }
 
   /** @param code Node's; undefined where the client just closed the connection. */

@@ -200,10 +200,10 @@ function makeServer(
     accessLog,
     telemetry,
     append: (events) => store.append(events),
-    keepRefused: ({ id, client, problem, camera, body, token }) =>
+    keepRefused: ({ id, client, problem, camera, body, token, receivedMs }) =>
       keeper.keep({
         requestId: id,
-        receivedMs: Date.now(),
+        receivedMs,
         code: problem.code,
         sender: camera.source ?? client,
         bytes: body,
