@@ -4,7 +4,7 @@ import { type ChunkHead, sha256Of } from '../nats/fleetLog.ts';
 /** The data of a chunk: events as `courtd tail --json` prints them, a line each, gzipped. */
 
 /** Unpacked, at most: one event always fits, and may be as large as a request. */
-const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
+export const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
 const LINE_SEQ = /^\{"seq":(\d{1,15}),/;
 const EVENT = '"event":';
 

@@ -1,0 +1,136 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { membersOf } from '../../base/json.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import type { Epoch } from '../../store/layout/epochs.ts';
+import type { Token, TokenState } from '../../store/tokens/tokens.ts';
+
+/**
+ * Where a copy has what:
+ *
+ *     ROOT/BOX/EPOCH/AFTER.ndjson.gz   the log of the box; AFTER is the last seq before the file's first event, 0 without one
+ *     ROOT/BOX/box.json                BoxFile: whose log it is
+ *
+ * It is a contract, like that of fleet/nats/fleetLog.ts: names and meaning stay.
+ */
+
+export const BOX_FILE = 'box.json';
+const FILE = /^(\d{1,15})\.ndjson\.gz$/;
+const EPOCH = /^[A-Za-z0-9]+$/;
+
+/** `box.json`: what of a box is not in its log. */
+export interface BoxFile {
+  readonly box: string;
+  /** As the settings have it; null: any. */
+  readonly venue: string | null;
+  /** The current one. */
+  readonly epoch: string;
+  readonly epochs: readonly Epoch[];
+  /** Of courtd. */
+  readonly version: string;
+  /** Null where the shipper was not given them. */
+  readonly tokens: readonly CopiedToken[] | null;
+}
+
+/** A token as the database has it, but for its last use. */
+export interface CopiedToken extends Pick<Token, 'id' | 'created_ms' | 'expires_ms' | 'revoked_ms'> {
+  /** SHA-256 of the token, in hex. */
+  readonly hash: string;
+  /** When this was written. */
+  readonly state: TokenState;
+}
+
+export interface CopyFile {
+  readonly path: string;
+  readonly after: number;
+}
+
+/** What a copy has of an epoch. */
+export interface CopiedEpoch {
+  readonly name: string;
+  /** In their order. */
+  readonly files: readonly CopyFile[];
+  /** Where a later epoch begins: what this one has behind is not in the log any more. Infinite where there is no later one. */
+  readonly upTo: number;
+}
+
+export interface Copy {
+  /** In their order; none without a file. */
+  readonly epochs: readonly CopiedEpoch[];
+  readonly box: BoxFile | undefined;
+}
+
+export function fileNameOf(after: number): string {
+  return `${after}.ndjson.gz`;
+}
+
+/**
+ * @param places folders of a box (ROOT/BOX) or of an epoch, or files of one.
+ * @throws {OperatorError} where one is none of these.
+ */
+export async function findCopy(places: readonly string[]): Promise<Copy> {
+  const files = new Map<string, CopyFile[]>();
+  let box: BoxFile | undefined;
+  for (const place of places) {
+    const found = await filesIn(path.resolve(place));
+    if (found.length === 0) throw new OperatorError(`${place} is no copy of a box, and no file of one.`);
+    for (const { epoch, file, folder } of found) {
+      files.set(epoch, [...(files.get(epoch) ?? []), file]);
+      box ??= await readBoxFile(folder);
+    }
+  }
+  const rankOf = (name: string) => box?.epochs.findIndex((one) => one.name === name) ?? -1;
+  const sorted = [...files].map(([name, all]) => ({
+    name,
+    files: all.toSorted((a, b) => a.after - b.after),
+  }));
+  sorted.sort((a, b) => rankOf(a.name) - rankOf(b.name) || a.files[0]!.after - b.files[0]!.after);
+  const epochs = sorted.map((one, i) => {
+    const rank = rankOf(one.name);
+    const later = rank < 0 ? [] : box!.epochs.slice(rank + 1).map(({ fromSeq }) => fromSeq);
+    const begun = sorted.slice(i + 1).map(({ files }) => files[0]!.after);
+    return { ...one, upTo: Math.min(...later, ...begun) };
+  });
+  return { epochs, box };
+}
+
+/** @param folder ROOT/BOX. @returns undefined where there is none, or it is none of courtd's. */
+export async function readBoxFile(folder: string): Promise<BoxFile | undefined> {
+  const text = await fs.readFile(path.join(folder, BOX_FILE), 'utf8').catch(() => '');
+  const { box, epochs } = membersOf(text);
+  return typeof box === 'string' && Array.isArray(epochs) ? (JSON.parse(text) as BoxFile) : undefined;
+}
+
+/** @param folder ROOT/BOX/EPOCH. @returns in their order. @throws Node's error. */
+export async function filesOf(folder: string): Promise<CopyFile[]> {
+  const all = (await fs.readdir(folder)).map((name) => ({
+    path: path.join(folder, name),
+    match: FILE.exec(name),
+  }));
+  const files = all.filter(({ match }) => match !== null);
+  return files
+    .map(({ path, match }) => ({ path, after: Number(match![1]) }))
+    .sort((a, b) => a.after - b.after);
+}
+
+/** @param folder ROOT/BOX. @returns the names of the folders that may be epochs. @throws Node's error. */
+export async function epochsIn(folder: string): Promise<string[]> {
+  const entries = await fs.readdir(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory() && EPOCH.test(entry.name)).map(({ name }) => name);
+}
+
+/** @returns each file with the name of its epoch, and ROOT/BOX. */
+async function filesIn(place: string): Promise<{ epoch: string; file: CopyFile; folder: string }[]> {
+  const found = (file: CopyFile) => {
+    const epoch = path.dirname(file.path);
+    return { epoch: path.basename(epoch), file, folder: path.dirname(epoch) };
+  };
+  const [, after] = FILE.exec(path.basename(place)) ?? [];
+  if (after !== undefined) return [found({ path: place, after: Number(after) })];
+  try {
+    const folders = [place, ...(await epochsIn(place)).map((name) => path.join(place, name))];
+    return (await Promise.all(folders.map(filesOf))).flat().map(found);
+  } catch (error) {
+    throw new OperatorError(`Cannot read ${place}: ${(error as Error).message}.`);
+  }
+}

@@ -1,0 +1,166 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { type CopiedEpoch, findCopy } from '../../../src/fleet/copy/copyFiles.ts';
+import { packMember, readParts } from '../../../src/fleet/copy/members.ts';
+import { type CopiedChunk, readEpoch } from '../../../src/fleet/copy/readCopy.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+
+const line = (seq: number) =>
+  `{"seq":${seq},"received_at":"2026-11-23T10:00:00.000Z","event":{"seq":${seq}}}\n`;
+const linesOf = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => line(from + i));
+const member = (from: number, to: number) => packMember(linesOf(from, to).join(''));
+
+/** ROOT/BOX with these files: their bytes by EPOCH/NAME. */
+function boxFolder(t: Test, files: Record<string, Uint8Array>): string {
+  const folder = path.join(temporaryFolder(t), 'venue-7');
+  for (const [name, bytes] of Object.entries(files)) {
+    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), bytes);
+  }
+  return folder;
+}
+
+async function read(epoch: CopiedEpoch) {
+  const torn: string[] = [];
+  const chunks: CopiedChunk[] = [];
+  for await (const chunk of readEpoch(epoch, (sentence) => torn.push(sentence))) chunks.push(chunk);
+  const seqs = chunks.map(({ after, last }) => [after, last]);
+  const holes = chunks.flatMap(({ hole }) => hole ?? []);
+  return { seqs, holes, torn, lines: chunks.flatMap(({ lines }) => lines) };
+}
+
+t.test('a file that ends anywhere gives every whole member, and the rest as a torn tail', async (t) => {
+  const [one, two] = [await member(1, 3), await member(4, 4)];
+  const file = path.join(temporaryFolder(t), '0.ndjson.gz');
+  const wrong: number[] = [];
+  const whole = Buffer.concat([one, two]);
+  for (let size = 0; size <= whole.length; size++) {
+    fs.writeFileSync(file, whole.subarray(0, size));
+    const parts = await Array.fromAsync(readParts(file), ({ from, to, lines }) => [from, to, lines?.length]);
+    const expected = [
+      ...(size >= one.length ? [[0, one.length, 3]] : size > 0 ? [[0, size, undefined]] : []),
+      ...(size === whole.length
+        ? [[one.length, size, 1]]
+        : size > one.length
+          ? [[one.length, size, undefined]]
+          : []),
+    ];
+    if (JSON.stringify(parts) !== JSON.stringify(expected)) wrong.push(size);
+  }
+  t.strictSame(wrong, []);
+});
+
+t.test('a changed byte anywhere costs the member that it is in, and no other', async (t) => {
+  const members = [await member(1, 3), await member(4, 4), await member(5, 9)];
+  const whole = Buffer.concat(members);
+  const from = members[0]!.length;
+  const file = path.join(temporaryFolder(t), '0.ndjson.gz');
+  const wrong: number[] = [];
+  // Byte 8 and 9 of a header say how hard zlib has tried, and on which system.
+  for (let at = from; at < from + members[1]!.length; at++) {
+    if (at - from === 8 || at - from === 9) continue;
+    const bytes = Buffer.from(whole);
+    bytes[at]! ^= 0x55;
+    fs.writeFileSync(file, bytes);
+    const parts = await Array.fromAsync(readParts(file), ({ lines }) => lines?.length ?? 0);
+    if (JSON.stringify(parts) !== '[3,0,5]') wrong.push(at - from);
+  }
+  t.strictSame(wrong, []);
+});
+
+t.test('a large chunk, and what is no log, are read in pieces', async (t) => {
+  const noise = Array.from({ length: 400_000 }, (_, i) => ((i * 2654435761) % 2 ** 32).toString(36)).join('');
+  const large = `{"seq":1,"event":{"a":"${noise}"}}\n`;
+  const bytes = [await packMember(large), Buffer.alloc(3_000_001, 0x1f), await member(2, 4)];
+  const file = path.join(temporaryFolder(t), '0.ndjson.gz');
+  fs.writeFileSync(file, Buffer.concat(bytes));
+  t.strictSame(
+    await Array.fromAsync(readParts(file), ({ from, to }) => to - from),
+    bytes.map(({ length }) => length),
+  );
+  const [first] = await Array.fromAsync(readParts(file));
+  t.strictSame(first!.lines, [large]);
+  t.strictSame(first!.data, bytes[0]);
+});
+
+t.test('a copy is read file by file, by the number in its name, and a torn tail is told', async (t) => {
+  const tail = (await member(1_002, 1_002)).subarray(0, 30);
+  const folder = boxFolder(t, {
+    'e1/1000.ndjson.gz': Buffer.concat([await member(1_001, 1_001), tail]),
+    'e1/0.ndjson.gz': Buffer.concat([await member(3, 7), await member(8, 8)]),
+    'e1/8.ndjson.gz': await member(9, 1_000),
+    'e1/notes.txt': Buffer.from('not ours'),
+  });
+  const { epochs } = await findCopy([folder]);
+  t.match(epochs, [{ name: 'e1', upTo: Number.POSITIVE_INFINITY }]);
+  const { seqs, lines, holes, torn } = await read(epochs[0]!);
+  t.strictSame(seqs, [
+    [0, 7],
+    [7, 8],
+    [8, 1_000],
+    [1_000, 1_001],
+  ]);
+  t.strictSame(lines, linesOf(3, 1_001));
+  t.strictSame(holes, []);
+  t.match(torn, [/1000.ndjson.gz is damaged from byte \d+ to \d+: that is left out/]);
+});
+
+t.test('what is missing or damaged in the middle is named with the chunk behind it', async (t) => {
+  const spoilt = await member(3, 4);
+  spoilt[20]! ^= 1;
+  const first = Buffer.concat([await member(1, 2), spoilt, await member(5, 6)]);
+  const whole = {
+    'e1/0.ndjson.gz': first,
+    'e1/6.ndjson.gz': await member(7, 8),
+    'e1/8.ndjson.gz': await member(9, 9),
+  };
+  const { epochs } = await findCopy([boxFolder(t, whole)]);
+  t.match((await read(epochs[0]!)).holes, [/0.ndjson.gz is damaged from byte \d+ to \d+/]);
+  const { 'e1/6.ndjson.gz': _lost, ...rest } = whole;
+  const { epochs: lacking } = await findCopy([boxFolder(t, rest)]);
+  t.match(await read(lacking[0]!), { holes: [/damaged/, /A file is missing before .*e1.8.ndjson.gz/] });
+  const twice = boxFolder(t, { 'e1/0.ndjson.gz': await member(1, 5), 'e1/3.ndjson.gz': await member(4, 6) });
+  t.match(await read((await findCopy([twice])).epochs[0]!), {
+    holes: [/begins behind seq 3, and .* reaches seq 5/],
+  });
+});
+
+t.test('epochs stand in the order of box.json, and count up to where the next begins', async (t) => {
+  const files = {
+    'zz/0.ndjson.gz': await member(1, 9),
+    'aa/5.ndjson.gz': await member(6, 7),
+    'mm/4.ndjson.gz': await member(5, 5),
+  };
+  const named = ({ name, upTo }: CopiedEpoch) => [name, upTo];
+  const folder = boxFolder(t, files);
+  t.strictSame((await findCopy([folder])).epochs.map(named), [
+    ['zz', 4],
+    ['mm', 5],
+    ['aa', Number.POSITIVE_INFINITY],
+  ]);
+  const epochs = [
+    { name: 'zz', fromSeq: 0 },
+    { name: 'aa', fromSeq: 5 },
+    { name: 'mm', fromSeq: 4 },
+    { name: 'new', fromSeq: 5 },
+  ];
+  fs.writeFileSync(path.join(folder, 'box.json'), JSON.stringify({ box: 'venue-7', epochs, tokens: [] }));
+  const { epochs: found, box } = await findCopy([folder]);
+  t.strictSame(found.map(named), [
+    ['zz', 4],
+    ['aa', 4],
+    ['mm', 5],
+  ]);
+  t.match(box, { box: 'venue-7', epochs });
+  t.strictSame(
+    (await findCopy([path.join(folder, 'aa/5.ndjson.gz')])).epochs.map(({ name }) => name),
+    ['aa'],
+  );
+  t.strictSame(
+    (await findCopy([path.join(folder, 'zz')])).epochs.map(({ files }) => files.length),
+    [1],
+  );
+  for (const none of [temporaryFolder(t), path.join(folder, 'none')])
+    t.match(await findCopy([none]).catch(({ message }) => message), none);
+});
