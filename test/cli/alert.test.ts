@@ -4,8 +4,11 @@ import http, { type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { AlertMessage } from '../../src/health/alert/alertMessage.ts';
+import { ToldFile } from '../../src/cli/alert/toldFile.ts';
+import { type AlertMessage, testMessage } from '../../src/health/alert/alertMessage.ts';
+import { targetsOf } from '../../src/health/alert/alertTargets.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
 import { BIN, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -19,6 +22,7 @@ interface Received {
   readonly method: string;
   readonly url: string;
   readonly type: string | undefined;
+  readonly authorization: string | undefined;
   readonly body: string;
 }
 
@@ -42,7 +46,8 @@ class Hook {
     const hook = new Hook();
     const server = http.createServer(async (req: IncomingMessage, res) => {
       const { method = '', url = '', headers } = req;
-      const received = { method, url, type: headers['content-type'], body: await text(req) };
+      const { 'content-type': type, authorization } = headers;
+      const received = { method, url, type, authorization, body: await text(req) };
       hook.received.push(received);
       hook.#hears();
       res.writeHead(hook.status(received), hook.headers).end('x'.repeat(100_000));
@@ -129,6 +134,64 @@ t.test('a command that fails, an address that leads nowhere, a state that cannot
   const file = path.join(folder, 'file');
   fs.writeFileSync(file, '');
   t.match(await run('--state', file, '--command', 'true'), { status: 1, stderr: /courtd: .*file/ });
+});
+
+t.test('a redirection has told nobody; a name and a password in the address are sent', async (t) => {
+  const hook = await Hook.start(t);
+  hook.status = ({ url }) => (url === '/old' ? 302 : 200);
+  hook.headers = { Location: '/login' };
+  const { data } = stoppedBox(t);
+  const run = (url: string) =>
+    courtd(['alert', '--once', '--data', data, '--state', temporaryFolder(t), '--url', url]);
+  t.match(await run(`${hook.url}/old`), { status: 1, stderr: /it answered 302, which leads elsewhere/ });
+  t.match(await run(hook.url.replace('//', '//me:p%40ss@')), { status: 0 });
+  t.match(hook.received, [
+    { method: 'POST', url: '/old', authorization: undefined },
+    { method: 'POST', url: '/', authorization: `Basic ${btoa('me:p@ss')}` },
+  ]);
+  t.match(await run('http://me:%zz@127.0.0.1:1/'), { status: 1, stderr: /it cannot be reached/ });
+  t.match(await run('http://127.0.0.1:6667/'), { status: 1, stderr: /\(bad port\)/ });
+});
+
+t.test('a state that is damaged, or cannot be kept, keeps nobody from being told', async (t) => {
+  const hook = await Hook.start(t);
+  const { data } = stoppedBox(t);
+  const folder = temporaryFolder(t);
+  const run = (state: string) =>
+    courtd(['alert', '--once', '--data', data, '--state', state, '--url', hook.url]);
+  const damaged = ['null', '{"url":null}', '{"url":{"problems":[null]}}', '{"url":{"problems":5}}', '\0\0'];
+  for (const told of damaged) {
+    fs.writeFileSync(path.join(folder, 'told.json'), told);
+    t.match(await run(folder), { status: 0, stderr: /has been told: 1 new/ }, told);
+  }
+  // Nobody can make a file there.
+  t.match(await run('/proc/self'), {
+    status: 1,
+    stderr: /Cannot write to \/proc\/self\/told\.json[\s\S]*has been told: 1 new/,
+  });
+  t.equal(hook.received.length, damaged.length + 1);
+});
+
+t.test('what could not be kept is kept as soon as that is possible', async (t) => {
+  const folder = path.join(temporaryFolder(t), 'state');
+  const file = new ToldFile(path.join(folder, 'told.json'));
+  const told = { url: { problems: [], due: { new: [], solved: [] }, at: 1 } };
+  file.keep(told);
+  t.notOk(file.isKept);
+  fs.mkdirSync(folder);
+  file.keep();
+  t.ok(file.isKept);
+  t.strictSame(file.read(), told);
+});
+
+t.test('a command that hangs ends with all that it has started', async (t) => {
+  const file = path.join(temporaryFolder(t), 'pid');
+  const [target] = targetsOf({ command: `sh -c 'echo $$ > ${file}; exec sleep 1000' | cat` }, 500);
+  t.equal(await target!.send(testMessage('venue-7', 0)), 'it did not end within 0.5 s');
+  const pid = Number(fs.readFileSync(file, 'utf8'));
+  const isThere = () => fs.existsSync(`/proc/${pid}/exe`);
+  // Init collects it, when it comes to that.
+  while (isThere()) await sleep(10);
 });
 
 t.test(

@@ -79,7 +79,7 @@ class Box {
     if (this.isStopped) return { unanswered: problem('daemon_stopped') };
     return {
       state: this.problems.length === 0 ? 'ok' : 'attention',
-      started_at: new Date(this.startedAt).toISOString(),
+      up_s: (START + this.#ms - this.startedAt) / 1_000,
       last_backup_at: null,
       is_quiet_hours: this.isQuiet,
       problems: this.problems,
@@ -161,6 +161,32 @@ t.test(
   },
 );
 
+t.test('what is back before anybody was told that it was over is as it was told', async (t) => {
+  const box = new Box();
+  box.problems = [silent('camera-1')];
+  await box.pass(100);
+  box.problems = [];
+  await box.pass(100);
+  box.problems = [silent('camera-1')];
+  await box.pass(900);
+  t.strictSame(box.news, ['+source_silent camera-1 -']);
+});
+
+t.test('a message that had to wait says how it is when it leaves', async (t) => {
+  const box = new Box();
+  box.isDead = true;
+  box.problems = [silent('camera-1')];
+  await box.pass(120);
+  box.problems = [silent('camera-1', 7_200)];
+  await box.pass(20);
+  box.isDead = false;
+  await box.pass(600);
+  t.match(
+    box.messages.map(({ text }) => text),
+    [/silent for 2 h/],
+  );
+});
+
 t.test('a restart tells nothing twice', async (t) => {
   const box = new Box();
   box.problems = [silent('camera-1')];
@@ -226,4 +252,19 @@ t.test('a text names ten problems of each kind, and how many more there are', as
   t.equal(message!.new.length, 14);
   t.equal(message!.text.split('\n').length, 12);
   t.match(message!.text, /\nAnd 4 more problems: "courtd status" on the box\.$/);
+});
+
+t.test('a text is never longer than ntfy takes, whatever the names', async (t) => {
+  for (const name of ['camera', '\u{1F3BE}'.repeat(256)]) {
+    const box = new Box();
+    box.problems = Array.from({ length: 14 }, (_, i) => silent(`${name}-${i}`));
+    await box.once();
+    box.problems = Array.from({ length: 14 }, (_, i) => silent(`${name}-new-${i}`));
+    await box.once();
+    for (const { text } of box.messages) {
+      t.ok(Buffer.byteLength(text) <= 4_096, `${Buffer.byteLength(text)} bytes`);
+      t.match(text, /\nAnd \d+ more problems/);
+      t.notMatch(text, /\ufffd/);
+    }
+  }
 });

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { createPartial, publish } from '../../base/atomicFile.ts';
+import { explainWriteErrors } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
@@ -8,7 +8,7 @@ import { abortOnSignal } from '../../base/signals.ts';
 import { DaemonHangs } from '../../control/controlClient.ts';
 import { askProblems } from '../../control/problemsRoute.ts';
 import type { Look } from '../../health/alert/alertBook.ts';
-import { Alerter, type Moment, type ToldByTarget } from '../../health/alert/alerter.ts';
+import { Alerter, type Moment } from '../../health/alert/alerter.ts';
 import { type AlertSettings, ping, targetsOf } from '../../health/alert/alertTargets.ts';
 import { boxName } from '../../health/alert/testAlert.ts';
 import type { LastingProblem } from '../../health/finding.ts';
@@ -16,6 +16,7 @@ import { problem } from '../../health/rules.ts';
 import { nightlyProblems } from '../../health/storeView.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { say } from '../terminal/output.ts';
+import { ToldFile } from './toldFile.ts';
 
 export interface AlertOptions extends DataOption, AlertSettings {
   /** A directory. */
@@ -38,49 +39,52 @@ export async function alert(options: AlertOptions): Promise<void> {
     );
   }
   if (directory === undefined) throw new UsageError('Say where to keep what has been told: --state DIR.');
-  fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const file = path.join(directory, 'told.json');
+  explainWriteErrors(directory, () => fs.mkdirSync(directory, { recursive: true, mode: 0o700 }));
+  const file = new ToldFile(path.join(directory, 'told.json'));
   const alerter = new Alerter({
     box: boxName(process.env),
     targets,
-    told: readTold(file),
-    keep: (told) => keep(file, told),
+    told: file.read(),
+    keep: (told) => file.keep(told),
     say: (sentence) => say(`courtd: ${sentence}`),
     isOnce,
   });
   const pinger = new Pinger(options.ping);
   if (isOnce) {
     const isTaken = await once(options.data, alerter, pinger);
-    process.exitCode = isTaken ? 0 : 1;
+    process.exitCode = isTaken && file.isKept ? 0 : 1;
   } else {
-    await watch(options.data, alerter, pinger);
+    await watch(options.data, alerter, pinger, file);
   }
 }
 
 async function once(data: DataDirectory, alerter: Alerter, pinger: Pinger): Promise<boolean> {
-  const look = await lookAt(data);
+  const look = await lookAt(data, sayChanges());
   if (look !== null) alerter.look(look, now());
   const isTaken = await alerter.deliver(now());
   return (await pinger.ping(look, now())) && isTaken && look !== null;
 }
 
-async function watch(data: DataDirectory, alerter: Alerter, pinger: Pinger): Promise<void> {
+async function watch(data: DataDirectory, alerter: Alerter, pinger: Pinger, file: ToldFile): Promise<void> {
   const ending = abortOnSignal();
+  const sayFault = sayChanges();
   for (let nextMs = 0; !ending.aborted; await pause(TICK_MS, ending)) {
     if (now().ms >= nextMs) {
       nextMs = now().ms + LOOK_MS;
-      const look = await lookAt(data);
+      const look = await lookAt(data, sayFault);
       if (look !== null) alerter.look(look, now());
       await pinger.ping(look, now());
+      file.keep();
     }
     await alerter.deliver(now());
   }
 }
 
 /** @returns null where nothing can be said of the box now. */
-async function lookAt(data: DataDirectory): Promise<Look | null> {
+async function lookAt(data: DataDirectory, sayFault: (fault?: string) => void): Promise<Look | null> {
   try {
     const report = await askProblems(data);
+    sayFault();
     if (report === undefined) return { unanswered: problem('daemon_stopped') };
     if (report === null) return null;
     return {
@@ -90,9 +94,18 @@ async function lookAt(data: DataDirectory): Promise<Look | null> {
   } catch (error) {
     if (error instanceof DaemonHangs) return { unanswered: problem('daemon_hangs', error.message) };
     if (!(error instanceof OperatorError)) throw error;
-    say(`courtd: ${error.message}`);
+    sayFault(error.message);
     return null;
   }
+}
+
+/** @returns says a fault where it is not the one of the look before. */
+function sayChanges(): (fault?: string) => void {
+  let last: string | undefined;
+  return (fault) => {
+    if (fault !== undefined && fault !== last) say(`courtd: ${fault}`);
+    last = fault;
+  };
 }
 
 /** @param nightly seen from here; a backup that failed says more than one that is old. */
@@ -132,28 +145,4 @@ class Pinger {
 
 function now(): Moment {
   return { ms: performance.now(), atMs: Date.now() };
-}
-
-/** @throws {OperatorError} where it cannot be read. What is no JSON was cut by nobody of ours: all is told again. */
-function readTold(file: string): ToldByTarget {
-  let text: string;
-  try {
-    text = fs.readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return {};
-    throw new OperatorError(`${file} cannot be read (${code}): give a directory of your own with --state.`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
-}
-
-/** @throws {OperatorError} where it cannot be written. */
-function keep(file: string, told: ToldByTarget): void {
-  const partial = createPartial(file);
-  fs.writeFileSync(partial, JSON.stringify(told));
-  publish(partial, file);
 }

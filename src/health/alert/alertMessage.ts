@@ -15,20 +15,22 @@ export interface AlertMessage {
   readonly solved: readonly StatusProblem[];
 }
 
-/** Of each kind, in the text: a venue whose switch dies has fifty, and a chat takes some thousand characters. */
+/** Of each kind, in the text: a venue whose switch dies has fifty. */
 const SENTENCES = 10;
+/** ntfy refuses a text of more than 4,096 bytes, and so would for ever. The new ones have advice as well. */
+const [NEW_BYTES, SOLVED_BYTES] = [2_600, 1_200];
 
 /** @param at since 1970-01-01T00:00:00Z, in milliseconds. */
 export function alertMessage(box: string, state: Status['state'], change: Change, at: number): AlertMessage {
   const lines = [
-    ...some(change.new, ({ message, advice }) => `${message} ${advice}`),
-    ...some(change.solved, ({ message }) => `Solved: ${message}`),
+    ...some(change.new, NEW_BYTES, ({ message, advice }) => `${message} ${advice}`),
+    ...some(change.solved, SOLVED_BYTES, ({ message }) => `Solved: ${message}`),
   ];
   return {
     box,
     at: new Date(at).toISOString(),
     state,
-    text: visible(box) + lines.map((line) => `\n${visible(line)}`).join(''),
+    text: [visible(box), ...lines].join('\n'),
     new: change.new.map(asPrinted),
     solved: change.solved.map(asPrinted),
   };
@@ -40,9 +42,20 @@ export function testMessage(box: string, at: number): AlertMessage {
   return { ...message, text: `${message.text}\nThis is a test of courtd's alert: nothing is wrong.` };
 }
 
-function some(problems: readonly LastingProblem[], sentence: (problem: LastingProblem) => string): string[] {
-  const rest = problems.length - SENTENCES;
-  const lines = problems.slice(0, SENTENCES).map(sentence);
+/** @param bytes for all of the lines; one that has more by itself is cut. */
+function some(
+  problems: readonly LastingProblem[],
+  bytes: number,
+  sentence: (problem: LastingProblem) => string,
+): string[] {
+  const lines: string[] = [];
+  for (const problem of problems.slice(0, SENTENCES)) {
+    const line = Buffer.from(visible(sentence(problem))).subarray(0, bytes);
+    if (Buffer.byteLength(lines.join('\n')) + line.length >= bytes && lines.length > 0) break;
+    // A character that was cut in the middle is left out.
+    lines.push(new TextDecoder().decode(line, { stream: true }));
+  }
+  const rest = problems.length - lines.length;
   return rest > 0 ? [...lines, `And ${counted(rest, 'more problem')}: "courtd status" on the box.`] : lines;
 }
 

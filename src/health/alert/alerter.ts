@@ -55,13 +55,14 @@ export class Alerter {
     this.#listeners = options.targets.map((target) => new Listener(target, options.told[target.name]));
   }
 
-  look(look: Look, { ms, atMs }: Moment): void {
+  look(look: Look, { ms }: Moment): void {
     const isAnswered = !('unanswered' in look);
     this.#state = isAnswered ? look.state : look.unanswered.code === 'daemon_stopped' ? 'stopped' : 'failing';
-    const upMs = isAnswered ? atMs - Date.parse(look.started_at) : 0;
+    const upMs = isAnswered ? look.up_s * 1_000 : 0;
+    const found = isAnswered ? look.problems : [look.unanswered];
     const known = this.#listeners.flatMap((listener) => [...listener.known.values()]);
     this.#book.look(look, known, ms, upMs);
-    const hasChanged = this.#listeners.map((one) => one.note(this.#book.changeSince(one.known, ms)));
+    const hasChanged = this.#listeners.map((one) => one.note(this.#book.changeSince(one.known, ms), found));
     if (hasChanged.some(Boolean)) this.#keep();
   }
 
@@ -127,12 +128,18 @@ class Listener {
     return { problems: [...this.known.values()], due: this.news, at: this.#takenAtMs };
   }
 
-  /** @returns whether there is anything in it. */
-  note(change: Change): boolean {
+  /**
+   * What is back before anybody was told that it is solved is as it was told.
+   * @param found what there is now: a message that waits says how it is when it leaves.
+   * @returns whether there is anything in the change.
+   */
+  note(change: Change, found: readonly LastingProblem[]): boolean {
     for (const problem of change.new) {
-      this.known.set(keyOf(problem), problem);
-      this.#new.set(keyOf(problem), problem);
+      const key = keyOf(problem);
+      this.known.set(key, problem);
+      if (!this.#solved.delete(key)) this.#new.set(key, problem);
     }
+    for (const problem of found) if (this.#new.has(keyOf(problem))) this.#new.set(keyOf(problem), problem);
     for (const problem of change.solved) {
       this.known.delete(keyOf(problem));
       this.#solved.set(keyOf(problem), problem);

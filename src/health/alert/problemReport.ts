@@ -10,7 +10,8 @@ import { type StoreView, stateOf } from '../status.ts';
 /** How a box is, as its daemon finds it, for those who may not read the data directory. */
 export interface ProblemReport {
   readonly state: 'ok' | 'attention' | 'failing';
-  readonly started_at: string;
+  /** For how long its daemon runs, by a clock that nobody sets. */
+  readonly up_s: number;
   readonly last_backup_at: string | null;
   /** Nobody is to be told now that a camera is silent, nor that it is no more. */
   readonly is_quiet_hours: boolean;
@@ -30,9 +31,10 @@ export async function reportProblems(
   const view = await readInThread(data);
   if (view === undefined) return null;
   const problems = findProblems({ daemon, hangs: undefined, store: { ...view, ship } }, Date.now());
-  const { started_at, is_quiet_hours } = daemon;
+  const up_s = Math.floor(performance.now() / 1_000);
+  const { is_quiet_hours } = daemon;
   const { last_backup_at } = view.store;
-  return { state: stateOf(problems), started_at, last_backup_at, is_quiet_hours, problems };
+  return { state: stateOf(problems), up_s, last_backup_at, is_quiet_hours, problems };
 }
 
 async function readInThread(data: DataDirectory): Promise<StoreView | undefined> {
