@@ -161,7 +161,7 @@ async function missingAfter(
 /** @returns the last seq of each box, and how many places of their chains are not whole. */
 async function readLog(nc: NatsConnection): Promise<{ held: Map<string, number>; breaks: number }> {
   const held = new Map<string, number>();
-  const chains = new Chains();
+  const chains = new Chains(false);
   let breaks = 0;
   for await (const { subject, seq, headers, data } of readStream(nc, { stream: 'FLEET' })) {
     const head = chunkHead(headers);

@@ -16,6 +16,7 @@ import {
   REPLICAS,
   STATUS,
   type StreamPlan,
+  undeletable,
 } from './streams.ts';
 
 /** Before it, compare-and-set was not serial in a cluster: two chunks could get the same place in the chain. */
@@ -172,7 +173,10 @@ function shape(plan: StreamPlan, info: Found): Finding {
   if ('fault' in info) return fail(info.fault, info.advice);
   const found = differences(plan, info);
   const isAsync = info.config.persist_mode === 'async';
-  if (found.length === 0 && !isAsync) return ok(`${plan.name} is as it should be.`);
+  if (found.length === 0 && !isAsync) {
+    const remark = undeletable(info);
+    return remark ? warn(remark.message, remark.advice) : ok(`${plan.name} is as it should be.`);
+  }
   const advice = `Set it with NATS's own program ("nats stream edit ${plan.name}"), and run this again.`;
   const words = [inWords(found), ...(isAsync ? ['persist_mode is async'] : [])].filter(Boolean).join(', ');
   const losing = plan === LOG && (isAsync || found.some((one) => isLosing(one, found)));
@@ -234,14 +238,15 @@ async function chains(
   progress: (chunks: number) => void,
 ): Promise<Finding[]> {
   if ('fault' in log) return [fail('There is no log that could be read.', log.advice)];
-  const chains = new Chains();
-  const breaks: Break[] = [];
-  let count = 0;
+  const chains = new Chains(undeletable(log) === undefined);
+  const told: Finding[] = [];
+  const counts = { ok: 0, warn: 0, fail: 0 };
   try {
     for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM })) {
-      const found = chains.add(sourceOf(subject), seq, chunkHead(headers), data);
-      count += found.length;
-      if (breaks.length < BREAKS_TOLD) breaks.push(...found);
+      for (const one of chains.add(sourceOf(subject), seq, chunkHead(headers), data)) {
+        const finding = breakFinding(one);
+        if (++counts[finding.level] <= BREAKS_TOLD) told.push(finding);
+      }
       progress(chains.chunks);
     }
   } catch (error) {
@@ -256,17 +261,24 @@ async function chains(
     ),
   );
   const size = `${boxes} ${boxes === 1 ? 'box' : 'boxes'}, ${chunks} chunks, ${events} events`;
-  if (count === 0) return [ok(`The chain of every box is whole: ${size}.`), ...doubles];
-  const told = breaks
-    .slice(0, BREAKS_TOLD)
-    .map(({ box, epoch, at, what }) =>
-      fail(
-        `The chain of the box ${box} is broken at message ${at} (epoch ${epoch}): ${what}.`,
-        `Messages were deleted, or the servers' files were restored or damaged. The box has these events until it prunes them: keep them there ("courtd tail --json" on ${box}).`,
-      ),
+  if (told.length === 0) return [ok(`The chain of every box is whole: ${size}.`), ...doubles];
+  const [broken, missing] = [counts.fail - BREAKS_TOLD, counts.warn - BREAKS_TOLD];
+  const advice = 'Start with the first one of each box.';
+  if (missing > 0) doubles.push(warn(`${missing} more places have lost chunks. In all: ${size}.`, advice));
+  if (broken > 0) doubles.push(fail(`${broken} more places are broken. In all: ${size}.`, advice));
+  return [...told, ...doubles];
+}
+
+function breakFinding({ box, epoch, at, what, missing }: Break): Finding {
+  if (missing !== undefined) {
+    const { from, to } = missing;
+    return warn(
+      `Of the box ${box} seq ${from} to ${to} are missing (epoch ${epoch}, before message ${at}): they were here, and were deleted.`,
+      `That is no fault of the box. If nobody here deleted them, look after the servers' disks; the box has these events until it prunes them ("courtd tail --json --after ${from - 1}" on ${box}).`,
     );
-  const more = count - told.length;
-  if (more <= 0) return [...told, ...doubles];
-  const rest = `${more} more places are broken. In all: ${size}.`;
-  return [...told, ...doubles, fail(rest, 'Start with the first one of each box.')];
+  }
+  return fail(
+    `The chain of the box ${box} is broken at message ${at} (epoch ${epoch}): ${what}.`,
+    `Messages were lost, or the servers' files were restored or damaged. The box has these events until it prunes them: keep them there ("courtd tail --json" on ${box}).`,
+  );
 }

@@ -1,8 +1,16 @@
-import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
 import { codeOf, NO_PEERS, NOT_CLUSTERED, Retries } from './retries.ts';
-import { differences, findStream, inWords, PLANS, REPLICAS, type StreamPlan } from './streams.ts';
+import {
+  differences,
+  findStream,
+  inWords,
+  PLANS,
+  REPLICAS,
+  type StreamPlan,
+  undeletable,
+} from './streams.ts';
 
 /** What was done with a stream. */
 export interface MadeStream {
@@ -17,7 +25,7 @@ const TWO_SERVERS_MS = 10_000;
 /**
  * Creates the streams that do not exist: with three replicas where there are three servers, else one. Run again it
  * changes nothing, except that a stream made on one server gets its replicas once there are three.
- * @param tell called once, where it has to wait.
+ * @param tell called once where it has to wait, and where the log is one of which nothing can be deleted.
  * @throws {OperatorError} where a stream exists with other settings, or the servers do not agree in time.
  * @throws {PermissionViolationError} where this user may not create streams.
  */
@@ -33,17 +41,19 @@ export async function makeStreams(
   const made: MadeStream[] = [];
   for (const [i, plan] of PLANS.entries()) {
     const known = Math.max(servers, nc.info?.connect_urls?.length ?? 0);
-    made.push(await makeStream(jsm, plan, found[i], known, retries));
+    made.push(await makeStream(jsm, plan, found[i]?.config.num_replicas, known, retries));
+    const remark = found[i] && undeletable(found[i]);
+    if (remark !== undefined) tell(`${remark.message} ${remark.advice}`);
   }
   return made;
 }
 
-/** @returns the replicas of the stream; undefined where it does not exist. */
-async function refuseOther(jsm: JetStreamManager, plan: StreamPlan): Promise<number | undefined> {
+/** @returns the stream; undefined where it does not exist. @throws {OperatorError} where it is another one. */
+async function refuseOther(jsm: JetStreamManager, plan: StreamPlan): Promise<StreamInfo | undefined> {
   const info = await findStream(jsm, plan);
   if (info === undefined) return undefined;
   const found = differences(plan, info);
-  if (found.length === 0) return info.config.num_replicas;
+  if (found.length === 0) return info;
   throw new OperatorError(
     `There is already a stream ${plan.name} with other settings: ${inWords(found)}. It was not changed. Change it with ` +
       `NATS's own program ("nats stream edit ${plan.name}"), or create the fleet's streams in another account.`,

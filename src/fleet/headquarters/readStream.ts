@@ -7,6 +7,7 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
+import { STATUS_SUBJECTS, STREAM, SUBJECTS } from '../nats/fleetLog.ts';
 import { codeOf, NO_STREAM, Retries } from './retries.ts';
 
 export interface ReadStreamOptions {
@@ -49,9 +50,11 @@ export async function* readStream(nc: NatsConnection, options: ReadStreamOptions
   };
   const consumer = await retries.until(() => jetstream(nc).consumers.get(stream, wanted));
   const messages = await consumer.consume({ max_messages: AHEAD, idle_heartbeat: HEARTBEAT_MS });
+  let seen = after;
   try {
     for await (const message of unlessStalled(messages, follow)) {
       yield message;
+      seen = message.seq;
       // Not when nothing is pending: the server that reads may be behind the others, as after a start.
       if (!follow && message.seq >= lastSeq) return;
     }
@@ -59,14 +62,17 @@ export async function* readStream(nc: NatsConnection, options: ReadStreamOptions
     messages.stop();
     await consumer.delete().catch(() => false);
   }
-  throw new OperatorError(LOST);
+  // What was the last message may have been deleted since.
+  if ((await retries.until(() => lastSeqOf(nc, stream, filter))) > seen) throw new OperatorError(LOST);
 }
 
 const LOST =
   'The servers stopped answering before everything was read. Check that they are running, and try again.';
 
 /** @returns the number of the last message, as the leader has it; 0: there is none. */
-async function lastSeqOf(nc: NatsConnection, stream: string, filter = '>'): Promise<number> {
+async function lastSeqOf(nc: NatsConnection, stream: string, subjects: string | undefined): Promise<number> {
+  // With ">" nats-server 2.15 finds none where the stream's last message was deleted.
+  const filter = subjects ?? (stream === STREAM ? SUBJECTS : STATUS_SUBJECTS);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   try {
     return (await jsm.streams.getMessage(stream, { last_by_subj: filter }))?.seq ?? 0;
@@ -79,7 +85,7 @@ async function lastSeqOf(nc: NatsConnection, stream: string, filter = '>'): Prom
 async function* unlessStalled(messages: ConsumerMessages, follow: boolean): AsyncGenerator<JsMsg> {
   const iterator = messages[Symbol.asyncIterator]();
   for (;;) {
-    const timer = follow ? undefined : setTimeout(() => messages.stop(new OperatorError(LOST)), STALLED_MS);
+    const timer = follow ? undefined : setTimeout(() => messages.stop(), STALLED_MS);
     const { done, value } = await iterator.next();
     clearTimeout(timer);
     if (done) return;

@@ -20,7 +20,6 @@ type StreamSettings = Pick<
   | 'max_msgs'
   | 'max_bytes'
   | 'max_msgs_per_subject'
-  | 'deny_delete'
   | 'deny_purge'
   | 'allow_direct'
   | 'allow_rollup_hdrs'
@@ -33,7 +32,10 @@ export interface StreamPlan {
   readonly settings: StreamSettings;
 }
 
-/** What is kept has no limit, and nothing is removed from it: a full disk refuses new events, and boxes wait. */
+/**
+ * What is kept has no limit, and nothing is removed from it: a full disk refuses new events, and boxes wait. Without `deny_delete`,
+ * which NATS lets nobody lift: whoever runs headquarters can delete a message (design 8).
+ */
 export const LOG: StreamPlan = {
   name: STREAM,
   subjects: [SUBJECTS],
@@ -46,7 +48,6 @@ export const LOG: StreamPlan = {
     max_msgs: -1,
     max_bytes: -1,
     max_msgs_per_subject: -1,
-    deny_delete: true,
     deny_purge: true,
     allow_direct: true,
     allow_rollup_hdrs: false,
@@ -62,12 +63,21 @@ export const STATUS: StreamPlan = {
     ...LOG.settings,
     discard: DiscardPolicy.Old,
     max_msgs_per_subject: 1,
-    deny_delete: false,
     deny_purge: false,
   },
 };
 
 export const PLANS: readonly StreamPlan[] = [LOG, STATUS];
+
+/** @returns the sentence for a log of an earlier `fleet init`, and what to do; undefined where its messages can be deleted. */
+export function undeletable({ config }: StreamInfo): { message: string; advice: string } | undefined {
+  if (config.name !== STREAM || !config.deny_delete) return undefined;
+  return {
+    message: `${STREAM} was made by an earlier "courtd fleet init", with deny_delete, which NATS lets nobody lift: no message can be deleted from it, such as for a player who is to be erased.`,
+    advice:
+      'All else works as before. Where messages must be deleted, make the streams in another account and have the boxes ship there: each sends all that it still has.',
+  };
+}
 
 /** @returns the stream as it is; undefined where there is none. */
 export async function findStream(jsm: JetStreamManager, plan: StreamPlan): Promise<StreamInfo | undefined> {

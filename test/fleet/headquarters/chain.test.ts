@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Chains } from '../../../src/fleet/headquarters/chain.ts';
+import { type Break, Chains } from '../../../src/fleet/headquarters/chain.ts';
 import { type ChunkHead, chunkHead, SHA256 } from '../../../src/fleet/nats/fleetLog.ts';
 import { arrivalLine, type Chunk, chunkOf } from '../../harness/simulatedBox.ts';
 
@@ -17,10 +17,15 @@ type Sent = readonly [from: string, chunk: Chunk, head?: ChunkHead];
 
 /** @returns what is wrong with each of the messages, in the order of the stream. */
 function faults(...messages: readonly Sent[]): string[] {
-  const chains = new Chains();
-  return messages.flatMap(([from, chunk, head = chunk], i) => {
+  return breaks(messages.map((message, i) => [i + 1, ...message])).map(({ at, what }) => `${at}: ${what}`);
+}
+
+/** The same with the number that each message has in the stream. */
+function breaks(messages: readonly (readonly [at: number, ...Sent])[], canDelete = true): Break[] {
+  const chains = new Chains(canDelete);
+  return messages.flatMap(([at, from, chunk, head = chunk]) => {
     const [box, epoch] = from.split('.') as [string, string];
-    return chains.add({ box, epoch }, i + 1, head, chunk.data).map(({ at, what }) => `${at}: ${what}`);
+    return chains.add({ box, epoch }, at, head, chunk.data);
   });
 }
 
@@ -44,7 +49,7 @@ t.test(
 
 t.test('two machines of one name are found, and no box that was replaced', async (t) => {
   const doublesOf = (...messages: readonly Sent[]) => {
-    const chains = new Chains();
+    const chains = new Chains(true);
     for (const [from, chunk] of messages) {
       const [box, epoch] = from.split('.') as [string, string];
       chains.add({ box, epoch }, 1, chunk, chunk.data);
@@ -110,8 +115,44 @@ t.test('every break of a chain is found', async (t) => {
     [[['a.1', { ...all(0, 5), last: 0 }]], /^1: it ends with seq 0, and begins after seq 0/],
   ];
   for (const [messages, fault] of broken) t.match(faults(...messages)[0], fault);
-  const [noHead] = new Chains().add({ box: 'a', epoch: '1' }, 1, undefined, all(0, 1).data);
+  const [noHead] = new Chains(true).add({ box: 'a', epoch: '1' }, 1, undefined, all(0, 1).data);
   t.match(noHead, { box: 'a', at: 1, what: 'it does not have the headers of a chunk' });
+});
+
+t.test('a chunk that was deleted is missing, and no break, where the stream gave its number', async (t) => {
+  const missing = (...messages: Parameters<typeof breaks>[0]) =>
+    breaks(messages).map(({ missing }) => missing);
+  t.strictSame(
+    missing([1, 'a.1', all(0, 5)], [2, 'b.1', all(0, 3)], [5, 'a.1', all(9, 10)], [6, 'b.1', all(3, 4)]),
+    [{ from: 6, to: 9 }],
+    'two chunks in a row; a box that lacks nothing is not named',
+  );
+  t.strictSame(missing([3, 'a.1', all(7, 9)]), [{ from: 1, to: 7 }], 'the first of a box');
+  t.strictSame(
+    missing([1, 'a.1', all(0, 5)], [3, 'a.2', all(8, 9)]),
+    [{ from: 6, to: 8 }],
+    'the first of an epoch',
+  );
+  const left = [
+    [1, 'a.1', all(0, 5)],
+    [3, 'b.1', all(0, 3)],
+    [4, 'a.1', all(5, 6)],
+  ] as const;
+  t.strictSame(missing(...left), [], 'the last chunk of a box, which it has sent again');
+  t.strictSame(
+    missing(...left, [5, 'a.1', all(7, 8)]),
+    [undefined],
+    'no number is gone since its last message',
+  );
+  t.strictSame(missing([1, 'a.1', all(0, 5)], [3, 'a.1', all(4, 6)]), [undefined], 'what is there twice');
+  const [lost] = breaks(
+    [
+      [1, 'a.1', all(0, 5)],
+      [3, 'a.1', all(6, 7)],
+    ],
+    false,
+  );
+  t.match(lost, { at: 3, what: /^it begins after seq 6/, missing: undefined }, 'nobody can have deleted it');
 });
 
 t.test('headers that are not those of a chunk are none', async (t) => {

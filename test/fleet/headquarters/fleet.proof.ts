@@ -66,7 +66,7 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
       storage: 'file',
       discard: 'new',
       max_age: 0,
-      deny_delete: true,
+      deny_delete: false,
       deny_purge: true,
       allow_direct: true,
       num_replicas: 1,
@@ -231,6 +231,36 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
     ]);
   });
 
+  await t.test('a chunk that headquarters deleted is missing by name, and no fault of its box', async (t) => {
+    const jsm = await jetstreamManager(nc);
+    const d = new SimulatedBox(nc, 'venue-d');
+    for (const count of [10, 5, 3, 4]) await d.ship(count);
+    const { last_seq: newest } = (await jsm.streams.info('FLEET')).state;
+    // The stream's last message as well: its box has not sent it again yet.
+    for (const at of [newest - 2, newest]) await jsm.streams.deleteMessage('FLEET', at);
+    const { status, results } = await check(servers);
+    t.equal(status, 0);
+    t.match(
+      bad(results).filter(({ message }) => /venue-d/.test(message)),
+      [
+        {
+          name: 'chain',
+          level: 'warn',
+          message: /^Of the box venue-d seq 11 to 15 are missing \(epoch e1, before message \d+\)/,
+          advice: /no fault of the box.*--after 10/,
+        },
+      ],
+    );
+    const seqs = (await tail('--box', 'venue-d')).map(({ seq }) => seq);
+    t.strictSame(seqs, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 18]);
+    t.equal((await tail()).at(-1).seq, 18, 'without --box, too');
+    const { stdout } = await courtd(['fleet', 'status', url, '--json']);
+    t.match(
+      JSON.parse(stdout).find(({ box }: { box: string }) => box === 'venue-d'),
+      { shipped_seq: 18 },
+    );
+  });
+
   await t.test('a broken chain is named with its box and place', async (t) => {
     const c = new SimulatedBox(nc, 'venue-c');
     await c.ship(10);
@@ -273,6 +303,28 @@ t.test(
     );
   },
 );
+
+t.test('a log of which nothing can be deleted is used, and said to be one', { skip }, async (t) => {
+  const servers = await NatsServers.start(t);
+  const nc = await connected(t, servers);
+  const jsm = await jetstreamManager(nc);
+  t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
+  await jsm.streams.update('FLEET', { deny_delete: true });
+  t.match(await courtd(['fleet', 'init', servers.url]), {
+    status: 0,
+    stdout: /^FLEET: was there, 1 copy\n/,
+    stderr: /^courtd: FLEET was made by an earlier .*deny_delete.*another account/,
+  });
+  const box = new SimulatedBox(nc, 'venue-a');
+  await box.ship(3);
+  await t.rejects(jsm.streams.deleteMessage('FLEET', 1), /message delete not permitted/);
+  const { status, results } = await check(servers);
+  t.equal(status, 0);
+  t.match(
+    bad(results).map(({ name, level, message }) => `${name} ${level} ${message}`),
+    [/^replicas /, /^stream warn FLEET was made by an earlier/],
+  );
+});
 
 t.test('a stream of another shape is left as it is, and named with its differences', { skip }, async (t) => {
   const servers = await NatsServers.start(t, { syncInterval: '"2m"' });

@@ -70,6 +70,7 @@ async function holdsTo(t: Test, nc: NatsConnection): Promise<void> {
     '$JS.API.DIRECT.GET.FLEET.court.v1.venue-18.e1',
     '$JS.API.DIRECT.GET.FLEET',
     '$JS.API.STREAM.MSG.GET.FLEET',
+    '$JS.API.STREAM.MSG.DELETE.FLEET',
     '$JS.API.STREAM.INFO.FLEET',
     '$JS.API.STREAM.PURGE.FLEET',
     '$JS.API.STREAM.DELETE.FLEET',

@@ -21,7 +21,6 @@ const FLEET = {
   discard: 'new',
   max_age: 0,
   allow_direct: true,
-  deny_delete: true,
   deny_purge: true,
   duplicate_window: 100_000_000,
 };
