@@ -42,6 +42,8 @@ export interface Exchange {
   named: readonly string[];
   /** What the box itself found wrong with its events. */
   faults: readonly Fault[];
+  /** Why the box itself refused it, in a sentence. */
+  refusal?: string | undefined;
   fault?: InjectedFault;
   /** Absent where there was no whole answer. */
   status?: number;

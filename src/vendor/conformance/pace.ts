@@ -1,6 +1,6 @@
 import { counted } from '../../base/units.ts';
 import type { Exchange } from './exchange.ts';
-import { endOf, failIf, type Judgement, notSeen, passIf, type Traffic } from './traffic.ts';
+import { endOf, failIf, type History, type Judgement, notSeen, passIf, type Traffic } from './traffic.ts';
 
 /** How fast, how often and over how many connections a camera sends. */
 
@@ -44,13 +44,17 @@ const GROWN_S = 3.5;
 /** Judged by 503 without Retry-After alone: after a lost connection, trying once more at once is common and harmless. */
 export function backsOff(traffic: Traffic): Judgement {
   const busy = traffic.exchanges.filter(({ fault }) => fault === 'busy');
-  const runs = [...Map.groupBy(busy, ({ events }) => traffic.historyOf(events[0]!)).values()].map(
-    (refused) => {
-      const exchange = refused.at(-1)!;
-      const next = traffic.next({ event: exchange.events[0]!, exchange });
-      return next === undefined ? refused : [...refused, next.exchange];
-    },
-  );
+  // By the first event of the first request: it may come again behind others.
+  const refusedWith = new Map<History, Exchange[]>();
+  for (const one of busy) {
+    const histories = one.events.map((event) => traffic.historyOf(event));
+    const known = histories.find((history) => refusedWith.has(history)) ?? histories[0]!;
+    refusedWith.set(known, [...(refusedWith.get(known) ?? []), one]);
+  }
+  const runs = [...refusedWith].map(([[first], refused]) => {
+    const next = traffic.next({ event: first!.event, exchange: refused.at(-1)! });
+    return next === undefined ? refused : [...refused, next.exchange];
+  });
   const judged = runs
     .filter((run) => run.length > 1 && !run.some((one, i) => i > 0 && traffic.wasOff(run[i - 1]!, one)))
     .map((run) => ({ run, waits: run.slice(1).map((one, i) => waitS(run[i]!, one)) }));

@@ -16,7 +16,10 @@ const EVENTS_MAX = 200_000;
 /** Names in a query that stand before a token. */
 const TOKEN_NAMES = /token|auth|bearer|secret|key/i;
 
-type ProblemBody = Pick<ProblemMembers, 'invalid' | 'details'> & { readonly code?: string };
+type ProblemBody = Pick<ProblemMembers, 'invalid' | 'details'> & {
+  readonly code?: string;
+  readonly error: string;
+};
 
 /** A request that has no answer yet. */
 interface PendingRequest {
@@ -95,6 +98,11 @@ export class Recorder {
    */
   read(request: PendingRequest | undefined, answer?: Answer): ReadRequest | undefined {
     if (request?.exchange === undefined) return undefined;
+    // A HEAD has no body, and checks tell of invalid events.
+    if (answer !== undefined && answer.status >= 400 && answer.body !== '') {
+      const { code, error }: ProblemBody = JSON.parse(answer.body);
+      if (code !== 'invalid_event') request.exchange.refusal = error;
+    }
     if (request.exchange.digest === undefined && request.body !== undefined)
       this.#read(request.exchange, request.body, answer);
     return request as ReadRequest;

@@ -111,7 +111,7 @@ const SILENT_MS = 60_000;
 
 export function survives401(traffic: Traffic): Judgement {
   const refused = traffic.exchanges.filter(({ status, events }) => status === 401 && events.length > 0);
-  const lasts = new Map(traffic.exchanges.map((one) => [one.events[0]?.source, one]));
+  const lasts = new Map(traffic.exchanges.flatMap((one) => one.events.map(({ source }) => [source, one])));
   const silent = refused.filter(
     (one) =>
       lasts.get(one.events[0]!.source) === one &&

@@ -1,6 +1,7 @@
 import { shortName } from '../../base/html.ts';
 import { counted, span } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
+import { visible } from '../../base/visibleText.ts';
 import type { Recording } from './exchange.ts';
 
 /** Names of sources that a sentence lists. */
@@ -24,11 +25,21 @@ export function testedSentences(
   const sent = `${counted(new Set(events.map(({ key }) => key)).size, 'event')} in ${counted(exchanges.length, 'request')}`;
   // Only an empty array is stored without an event.
   const empty = exchanges.filter(({ status, events }) => status === 202 && events.length === 0).length;
+  const refused = Map.groupBy(
+    exchanges.filter(({ refusal }) => refusal !== undefined),
+    ({ status }) => status,
+  );
   return [
     `Tested: ${camera ?? 'a camera that was not named (--camera)'}.`,
     `By courtd ${courtdVersion()}, for ${lasted} until ${new Date(endedMs).toISOString().slice(0, 19)}Z, with ${sent}${from}.`,
-    empty === 0
-      ? 'Note: no sign of life (an empty array) came. A check needs none; a venue is told sooner of a silent camera that sends one a minute.'
-      : `Note: ${counted(empty, 'sign')} of life (empty arrays) came.`,
+    exchanges.length === 0
+      ? 'Nothing came: look at the address and the port that the camera was given.'
+      : empty === 0
+        ? 'Note: no sign of life (an empty array) came. A check needs none; a venue is told sooner of a silent camera that sends one a minute.'
+        : `Note: ${counted(empty, 'sign')} of life (empty arrays) came.`,
+    ...[...refused].map(
+      ([status, all]) =>
+        `Refused, and not on purpose: ${counted(all.length, 'request')}, with ${status}. ${visible(all[0]!.refusal!)}`,
+    ),
   ];
 }

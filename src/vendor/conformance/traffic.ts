@@ -41,6 +41,7 @@ const WAIT_TOLERANCE = { factor: 1.5, ms: 2_000 } as const;
 /** After this many other requests, a camera has given up on an event that it did not send again. */
 const WENT_ON_REQUESTS = 10;
 const LONGEST_WAIT_S = 30;
+const UNAUTHORIZED_MS = 36_000;
 
 /** A recording, indexed for its judges. */
 export class Traffic {
@@ -118,8 +119,10 @@ export class Traffic {
   /** When an event that has no answer that settles it must have come again. */
   #dueAt(history: History): number {
     const { exchange } = history.at(-1)!;
-    const waitMs = (exchange.toldS ?? Math.min(2 ** (history.length - 1), LONGEST_WAIT_S)) * 1000;
-    return endOf(exchange) + waitMs * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
+    const { status, toldS = Math.min(2 ** (history.length - 1), LONGEST_WAIT_S) } = exchange;
+    // After a 401 some wait half a minute, and a little more, whatever this box says: a real one tells them to.
+    const waitMs = Math.max(toldS * 1000 * WAIT_TOLERANCE.factor, status === 401 ? UNAUTHORIZED_MS : 0);
+    return endOf(exchange) + waitMs + WAIT_TOLERANCE.ms;
   }
 
   /** Whether it was due to be sent again while its camera went on with others. A camera that was switched off did not go on. */

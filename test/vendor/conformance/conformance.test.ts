@@ -65,6 +65,7 @@ t.test(
       'Tested: Acme <C>, 3.2.',
       /^By courtd \d+\.\d+\.\d+, for \d s until \S+Z, with 2 events in 4 requests from camera-1\.$/,
       'Note: 1 sign of life (empty arrays) came.',
+      /^Refused, and not on purpose: 1 request, with 401\. The token is not/,
       '',
       /^not seen +same_event_id /,
     ]);

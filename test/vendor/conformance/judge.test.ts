@@ -295,6 +295,16 @@ t.test("what is the box's doing, or bad luck, fails nobody", (t) => {
       [0.5, { events: ['b', 'c'], connection: 2 }],
       [4.5, { events: ['a'] }],
     ],
+    'half a minute after a 401, while another connection sends': [
+      ...later(-60),
+      [0, { events: ['a'], status: 401, more: { toldS: 4 } }],
+      ...Array.from({ length: 30 }, (_, i): Line => [i + 1, { events: [`b${i}`, `c${i}`], connection: 2 }]),
+      [34, { events: ['a'] }],
+    ],
+    'a gateway that sends after a 401 for one source first, and then for another': [
+      [0, { events: ['a'], status: 401, more: { toldS: 4 } }],
+      [5, { events: ['b', 'a'], source: 'other' }],
+    ],
     'a correction of what is still on the way': [
       [0, { events: ['a'], status: 503 }],
       [1, { events: ['a+1'] }],
@@ -335,6 +345,23 @@ t.test('an eot without an offset fails, and a clock that is ahead', (t) => {
   const ahead = Array.from({ length: 6 }, (_, i): Line => [i, { events: [`e${i}`], aheadS: 30 }]);
   t.match(said('true_eot', ahead), { verdict: 'fail', message: /^The clock of cam is 29\.8 s ahead/ });
   t.match(said('true_eot', ahead.slice(0, 4)), { verdict: 'not seen' });
+  t.end();
+});
+
+t.test('a 401 that half a minute has not passed since is no loss', (t) => {
+  const others = Array.from({ length: 30 }, (_, i): Line => [i + 1, { events: [`b${i}`, `c${i}`] }]);
+  t.strictSame(failing([[0, { events: ['a'], status: 401, more: { toldS: 4 } }], ...others]), []);
+  t.end();
+});
+
+t.test('what backs off may come again behind newer events', (t) => {
+  const told: Line[] = [
+    [0, { events: ['a', 'b'], status: 503, more: busy }],
+    [1, { events: ['c', 'a', 'b'], status: 503, more: busy }],
+    [3, { events: ['d', 'c', 'a', 'b'], status: 503, more: busy }],
+    [7, { events: ['e', 'd', 'c', 'a', 'b'] }],
+  ];
+  t.match(said('backs_off', told), { verdict: 'pass', message: /1\.0 s, 2\.0 s, 4\.0 s/ });
   t.end();
 });
 
