@@ -46,10 +46,11 @@ const TIMERS = `
 const SHIP = `
 # Where events are shipped to, off until set: the NATS servers of headquarters, nats:// or tls://, several with commas between. Secrets
 # lie in /etc/courtd/ship.creds and /etc/courtd/ship.ca, and "sudo systemctl edit courtd-ship" says which addresses it may reach:
-# see "Shipping to headquarters" in the operator's guide. Then: sudo systemctl restart courtd-ship
+# see "Shipping to headquarters" in the operator's guide. Or a directory for a second copy, such as file:///media/copy: see COPY.md.
+# Then: sudo systemctl restart courtd-ship
 #COURTD_SHIP_URL=
 
-# The name of this box at headquarters, which no other has: 1 to 32 of a to z, 0 to 9 and "-".
+# The name of this box there, which no other has: 1 to 32 of a to z, 0 to 9 and "-".
 #COURTD_SHIP_BOX=
 
 # How long retention spares events that are not shipped yet.

@@ -72,4 +72,4 @@ export interface BackupFacts {
 }
 
 /** How far shipping has got. */
-export type ShipFacts = Pick<ShipView, 'isSetUp' | 'running' | 'state' | 'error' | 'behind_s'>;
+export type ShipFacts = Pick<ShipView, 'url' | 'isSetUp' | 'running' | 'state' | 'error' | 'behind_s'>;

@@ -79,14 +79,19 @@ export function certificateProblems(
 }
 
 /** A slow link, or a night without one, is not a problem: it catches up by itself. */
-export function shipProblems({ isSetUp, running, state, error, behind_s }: ShipFacts): LastingProblem[] {
+export function shipProblems(ship: ShipFacts): LastingProblem[] {
+  const { url, isSetUp, running, state, error, behind_s } = ship;
   if (!isSetUp) return [];
-  const sentence = error ?? 'Headquarters gets no events from this box.';
+  const sentence = error ?? 'No events of this box are shipped.';
   if (state === 'fenced') return [problem('ship_fenced', sentence)];
   if (state === 'refused') return [problem('ship_refused', sentence)];
   const behindS = behind_s ?? 0;
   if (!running && behindS > THRESHOLDS.ship_stopped_s) return [problem('ship_stopped', behindS)];
-  return behindS > THRESHOLDS.ship_behind_s ? [problem('ship_behind', behindS, error)] : [];
+  // A copy is on the box itself: what keeps it from being written does not pass like a line that is down.
+  const isCopy = url?.startsWith('file:') === true;
+  const isBehind = behindS > (isCopy ? THRESHOLDS.copy_behind_s : THRESHOLDS.ship_behind_s);
+  const isKept = isCopy && state !== 'current' && error !== null;
+  return isBehind || isKept ? [problem('ship_behind', behindS, error, isCopy)] : [];
 }
 
 /** A box that has not had events for so long has nothing that is so long without a copy. */

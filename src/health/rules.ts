@@ -180,10 +180,12 @@ export const RULES = {
       `No shipper runs: events of the last ${span(behindS)} have not been shipped.`,
       'Start it: "sudo systemctl start courtd-ship", and look at "journalctl -u courtd-ship".',
     ),
-  ship_behind: (behindS: number, error: string | null) =>
+  ship_behind: (behindS: number, error: string | null, isCopy: boolean) =>
     warn(
-      `Headquarters is ${span(behindS)} behind. ${error ?? ''}`.trimEnd(),
-      'Check the link to headquarters; the box keeps its events.',
+      `${isCopy ? 'The copy' : 'Headquarters'} is ${span(behindS)} behind. ${error ?? ''}`.trimEnd(),
+      isCopy
+        ? 'Look at its stick or its disk; the box keeps its events, and the copy goes on by itself.'
+        : 'Check the link to headquarters; the box keeps its events.',
     ),
 };
 

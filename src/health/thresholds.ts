@@ -28,6 +28,8 @@ export const THRESHOLDS = {
    * work: the box keeps its events, and catches up by itself.
    */
   ship_behind_s: 6 * HOUR_S,
+  /** The same of a copy in a directory, which is seconds behind when all is well. */
+  copy_behind_s: 60,
   /** The same while no shipper runs, which does not mend itself: a restart takes less. */
   ship_stopped_s: 300,
   /** Seconds for which a refusal is said: a vendor's test, or a camera that has been mended, is none that lasts. */

@@ -52,7 +52,15 @@ function box(
       hasBackupFailed: false,
       oldestMs: NOW - 100 * DAY_S * 1_000,
       refused: [],
-      ship: { isSetUp: true, running: true, state: 'current', error: null, behind_s: 0, ...ship },
+      ship: {
+        url: 'nats://hq',
+        isSetUp: true,
+        running: true,
+        state: 'current',
+        error: null,
+        behind_s: 0,
+        ...ship,
+      },
       ...facts,
     },
   };
@@ -182,6 +190,16 @@ const CASES: readonly (readonly [code: keyof typeof RULES, wrong: BoxFacts, righ
     'ship_behind',
     box({}, { ship: { behind_s: 6 * HOUR_S + 1 } }),
     box({}, { ship: { behind_s: 6 * HOUR_S } }),
+  ],
+  [
+    'ship_behind',
+    box({}, { ship: { url: 'file:///media/copy', behind_s: 61 } }),
+    box({}, { ship: { url: 'file:///media/copy', behind_s: 60 } }),
+  ],
+  [
+    'ship_behind',
+    box({}, { ship: { url: 'file:///media/copy', state: 'connecting', error: 'No stick.' } }),
+    box({}, { ship: { state: 'connecting', error: 'No line.' } }),
   ],
 ];
 

@@ -3,9 +3,10 @@ import { json, notEmpty, parseBox } from '../options/optionParsers.ts';
 
 const HELP = `
 What is shipped stays on this box as well. Several servers are separated by
-commas.
+commas. A directory gets a copy of the log: COPY.md is its guide.
 
 Examples:
+  courtd ship --url file:///media/copy --box venue-7
   courtd ship --url tls://hq.example --box venue-7 --creds ship.creds --once
   courtd ship status`;
 
@@ -13,8 +14,10 @@ Examples:
 export function addShip(program: Command): void {
   const ship = program
     .command('ship')
-    .description('ship events onward to headquarters, in the order of arrival, each once')
-    .addOption(setting('url', 'url', 'the NATS servers of headquarters: nats:// or tls://'))
+    .description('ship events onward to headquarters, or to a directory, in the order of arrival, each once')
+    .addOption(
+      setting('url', 'url', 'the NATS servers of headquarters, nats:// or tls://, or a directory, file://'),
+    )
     .addOption(
       setting('box', 'name', 'the name of this box there: 1 to 32 of a to z, 0 to 9 and "-"').argParser(
         parseBox,

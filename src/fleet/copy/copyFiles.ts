@@ -1,9 +1,10 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { membersOf } from '../../base/json.ts';
-import { OperatorError } from '../../base/operatorError.ts';
+import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
-import type { Token, TokenState } from '../../store/tokens/tokens.ts';
+import type { CopiedToken } from '../../store/tokens/tokens.ts';
 
 /**
  * Where a copy has what:
@@ -32,14 +33,6 @@ export interface BoxFile {
   readonly tokens: readonly CopiedToken[] | null;
 }
 
-/** A token as the database has it, but for its last use. */
-export interface CopiedToken extends Pick<Token, 'id' | 'created_ms' | 'expires_ms' | 'revoked_ms'> {
-  /** SHA-256 of the token, in hex. */
-  readonly hash: string;
-  /** When this was written. */
-  readonly state: TokenState;
-}
-
 export interface CopyFile {
   readonly path: string;
   readonly after: number;
@@ -58,6 +51,16 @@ export interface Copy {
   /** In their order; none without a file. */
   readonly epochs: readonly CopiedEpoch[];
   readonly box: BoxFile | undefined;
+}
+
+/** @returns the directory that a URL names; undefined where it is another URL. @throws {UsageError} where it is file:, and names none. */
+export function directoryOf(url: string): string | undefined {
+  if (!/^file:/i.test(url)) return undefined;
+  try {
+    return path.resolve(fileURLToPath(url));
+  } catch {
+    throw new UsageError(`"${url}" names no directory of this machine: give it as file:///media/copy.`);
+  }
 }
 
 export function fileNameOf(after: number): string {
@@ -89,7 +92,8 @@ export async function findCopy(places: readonly string[]): Promise<Copy> {
     const rank = rankOf(one.name);
     const later = rank < 0 ? [] : box!.epochs.slice(rank + 1).map(({ fromSeq }) => fromSeq);
     const begun = sorted.slice(i + 1).map(({ files }) => files[0]!.after);
-    return { ...one, upTo: Math.min(...later, ...begun) };
+    // What box.json does not know was begun by a backup that another one has replaced.
+    return { ...one, upTo: box !== undefined && rank < 0 ? 0 : Math.min(...later, ...begun) };
   });
   return { epochs, box };
 }

@@ -1,6 +1,7 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import type { ShipStatus } from '../../health/shipStatus.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
+import type { CopiedToken } from '../../store/tokens/tokens.ts';
 import type { ShipReport } from './shipNote.ts';
 
 export interface LogState {
@@ -28,6 +29,16 @@ export interface Piece {
   readonly damage?: string;
 }
 
+/** What a copy of the box has beside its log. */
+export interface BoxIdentity {
+  /** The only one that it takes events of, as the settings have it; null: any. */
+  readonly venue: string | null;
+  /** No event with a lower one is stored; 0: not known. */
+  readonly oldestSeq: number;
+  /** Null where they are not given out: they are for a copy, and not for a shipper that has the network. */
+  readonly tokens: readonly CopiedToken[] | null;
+}
+
 /** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */
 export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
 
@@ -39,6 +50,8 @@ export interface EventFeed {
   next(after: number, most: number): Promise<Piece>;
   /** Never fails: a report that is lost is followed by another. */
   report(report: ShipReport): Promise<void>;
+  /** @throws {FeedUnavailable} */
+  identity(): Promise<BoxIdentity>;
   /** What `courtd status --json` says; undefined where that is unknown. */
   status(): Promise<BoxStatus | undefined>;
   close(): Promise<void>;

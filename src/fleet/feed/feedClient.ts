@@ -2,7 +2,14 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { type HttpAnswer, requestAnswer } from '../../base/httpAnswer.ts';
 import { membersOf } from '../../base/json.ts';
 import { http } from '../../base/nodeHttp.ts';
-import { type BoxStatus, type EventFeed, FeedUnavailable, type LogState, type Piece } from './eventFeed.ts';
+import {
+  type BoxIdentity,
+  type BoxStatus,
+  type EventFeed,
+  FeedUnavailable,
+  type LogState,
+  type Piece,
+} from './eventFeed.ts';
 import { boundedReport, isReport, type ShipReport } from './shipNote.ts';
 
 /** Longer than the feed waits for a database that is locked. */
@@ -34,6 +41,10 @@ export class FeedClient implements EventFeed {
       isLast: headers['courtd-is-last'] === 'true',
       ...(damage !== undefined && { damage: decodeURIComponent(`${damage}`) }),
     };
+  }
+
+  async identity(): Promise<BoxIdentity> {
+    return JSON.parse((await this.#ask('/v1/identity')).body);
   }
 
   async report(report: ShipReport): Promise<void> {

@@ -8,7 +8,8 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { answerJson, targetOf } from '../../control/controlServer.ts';
 import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
 import { lockShipper } from '../../store/directory/directoryLock.ts';
-import { CHUNK_LIMITS, FeedUnavailable } from './eventFeed.ts';
+import { directoryOf } from '../copy/copyFiles.ts';
+import { type BoxIdentity, CHUNK_LIMITS, FeedUnavailable } from './eventFeed.ts';
 import type { LocalFeed } from './localFeed.ts';
 import { isReport, REPORT_BYTES } from './shipNote.ts';
 
@@ -17,6 +18,7 @@ import { isReport, REPORT_BYTES } from './shipNote.ts';
  *
  * - `GET /v1/state`: what EventFeed.state gives.
  * - `GET /v1/events?after=SEQ&events=N`: the lines of EventFeed.next; the rest of the piece is in the headers.
+ * - `GET /v1/identity`: what EventFeed.identity gives; tokens only where this process is set to copy into a directory.
  * - `GET /v1/status`: problems and shipping, of `courtd status`.
  * - `POST /v1/report`: takes a ShipReport. `GET /v1/report`: the latest.
  */
@@ -83,6 +85,8 @@ export class FeedServer {
           return answerJson(res, this.#feed.latest ?? null);
         case 'GET /v1/state':
           return answerJson(res, await this.#feed.state());
+        case 'GET /v1/identity':
+          return answerJson(res, await this.#identity());
         case 'GET /v1/status':
           return answerJson(res, (await this.#feed.status()) ?? null);
         case 'GET /v1/events':
@@ -96,6 +100,12 @@ export class FeedServer {
       const message = error instanceof OperatorError ? error.message : 'Something went wrong in the feed.';
       answerJson(res, { error: message }, error instanceof FeedUnavailable ? 503 : 500);
     }
+  }
+
+  async #identity(): Promise<BoxIdentity> {
+    const identity = await this.#feed.identity();
+    const isCopied = directoryOf(process.env.COURTD_SHIP_URL ?? '') !== undefined;
+    return isCopied ? identity : { ...identity, tokens: null };
   }
 
   async #answerEvents(res: ServerResponse, query: URLSearchParams): Promise<void> {

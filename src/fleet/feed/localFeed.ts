@@ -2,12 +2,18 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
+import { withDatabase } from '../../store/open/withDatabase.ts';
+import { oldestSeq } from '../../store/read/shipLag.ts';
+import { tokensToCopy } from '../../store/tokens/tokens.ts';
 import {
+  type BoxIdentity,
   type BoxStatus,
   CHUNK_LIMITS,
   type EventFeed,
@@ -77,6 +83,17 @@ export class LocalFeed implements EventFeed {
     const last = events[lines.length - 1]?.seq ?? after;
     const piece = { epoch, lines, last, isLast: isAll };
     return damage === '' ? piece : { ...piece, damage: damage.slice(0, DAMAGE_CHARS) };
+  }
+
+  async identity(): Promise<BoxIdentity> {
+    const read = (db: Database) => ({
+      venue: process.env.COURTD_VENUE || null,
+      oldestSeq: oldestSeq(db),
+      tokens: tokensToCopy(db, Date.now()),
+    });
+    return withDatabase({ data: this.#directory }, read).catch((error) => {
+      throw error instanceof OperatorError ? new FeedUnavailable(error.message) : error;
+    });
   }
 
   async report(report: ShipReport): Promise<void> {

@@ -1,8 +1,10 @@
+import fs from 'node:fs/promises';
 import { boxNameFault } from '../../base/boxName.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { type Finding, fail, ok } from '../../health/finding.ts';
+import { type Finding, fail, ok, warn } from '../../health/finding.ts';
 import { shipProblems } from '../../health/problems.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
+import { directoryOf } from '../copy/copyFiles.ts';
 import { parseServers } from '../nats/address.ts';
 import { readNote } from './shipNote.ts';
 import { readShipView, shipSettingsOf } from './shipStatus.ts';
@@ -21,13 +23,27 @@ export async function shipFinding(
   const view = await withDatabase({ data }, read);
   const { shipped_seq } = view;
   const upTo = shipped_seq === null ? 'nothing has been shipped yet' : `shipped up to seq ${shipped_seq}`;
-  return shipProblems(view)[0] ?? ok(`Events are shipped to ${view.url}: ${upTo}.`);
+  const root = directoryOf(url ?? view.url ?? '');
+  const place = root === undefined ? undefined : await copyFault(root, data);
+  return shipProblems(view)[0] ?? place ?? ok(`Events are shipped to ${view.url}: ${upTo}.`);
+}
+
+/** Whether there may be a copy that outlives the disk of the box; whether it can be written, its shipper says. */
+async function copyFault(root: string, data: DataDirectory): Promise<Finding | undefined> {
+  const advice = 'Plug its stick in, or mount it, and look again: no command is needed.';
+  const [place, own] = await Promise.all(
+    [root, data.path].map((each) => fs.stat(each).catch(() => undefined)),
+  );
+  if (place?.isDirectory() !== true)
+    return fail(`There is no directory ${root}, where the copy goes.`, advice);
+  if (place.dev !== own?.dev) return undefined;
+  return warn(`The copy in ${root} is on the disk of the database: when that fails, both are lost.`, advice);
 }
 
 function wrongSettings(url: string, box = ''): Finding | undefined {
   const restart = 'then "sudo systemctl restart courtd-ship".';
   try {
-    parseServers(url);
+    if (directoryOf(url) === undefined) parseServers(url);
   } catch (error) {
     return fail(`COURTD_SHIP_URL is wrong. ${(error as Error).message}`, `Correct it, ${restart}`);
   }

@@ -1,5 +1,6 @@
 import { UsageError } from '../../base/operatorError.ts';
 import { SecretFile } from '../../base/secretFile.ts';
+import { directoryOf } from '../copy/copyFiles.ts';
 import type { EventFeed } from '../feed/eventFeed.ts';
 import { parseServers, shownUrl } from '../nats/address.ts';
 import type { ChunkSink } from './sink/sink.ts';
@@ -30,17 +31,22 @@ export interface Destination {
 export async function destinationOf({ url, box, creds, ca }: ShipSettings): Promise<Destination> {
   if (url === undefined) {
     throw new UsageError(
-      'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as tls://hq.example.org.',
+      'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as tls://hq.example.org or file:///media/copy.',
     );
   }
-  const servers = parseServers(url);
+  const root = directoryOf(url);
+  const servers = root === undefined ? parseServers(url) : undefined;
   const shown = shownUrl(url);
   const secret = new SecretFile(creds, 'the credentials');
   const authority = new SecretFile(ca, 'the CA certificate');
   if (box === undefined) {
     throw new UsageError(
-      'Set COURTD_SHIP_BOX (or --box) to the name of this box at headquarters: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
+      'Set COURTD_SHIP_BOX (or --box) to the name of this box: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
     );
+  }
+  if (servers === undefined) {
+    const { DirectorySink } = await import('./sink/directorySink.ts');
+    return { box, url: shown, makeSink: (feed) => new DirectorySink({ root: root!, box, url: shown }, feed) };
   }
   const { NatsSink } = await import('./sink/natsSink.ts');
   const target = { servers, box, name: shown, creds: secret, ca: authority };

@@ -56,6 +56,8 @@ export class Shipper {
   /** Events up to here are shipped, or were refused for good: of the cursor's epoch. */
   #leftOut = 0;
   #report: ShipReport;
+  /** Of the cursor. */
+  #note: string | null = null;
   #askedAt = 0;
   #statusAt = Number.NEGATIVE_INFINITY;
   #telling: Promise<void> = Promise.resolve();
@@ -103,7 +105,7 @@ export class Shipper {
     if (report?.url !== own.url || report.box !== own.box) return;
     const { epoch, shipped_seq, last_ack_at, state, error, left_out } = report;
     this.#report = { ...this.#report, epoch, shipped_seq, last_ack_at, left_out: left_out ?? null };
-    if (state !== 'fenced' || epoch !== epochs.at(-1)!.name) return;
+    if (state !== 'fenced' || this.#sink.isSwappable || epoch !== epochs.at(-1)!.name) return;
     this.#report = { ...this.#report, state, error, running: false };
     this.#options.onReport(this.#report, true);
   }
@@ -152,12 +154,13 @@ export class Shipper {
       this.#split(piece, error);
       return false;
     }
-    await this.#acknowledged(piece);
+    await this.#acknowledged(this.#cursor.seq, piece.isLast);
     return false;
   }
 
   async #resume(): Promise<Cursor> {
     const cursor = await this.#sink.readCursor();
+    this.#note = cursor.note ?? this.#note;
     this.#askedAt = performance.now();
     if (cursor.epoch !== this.#report.epoch) {
       this.#leftOut = 0;
@@ -171,7 +174,7 @@ export class Shipper {
     return cursor;
   }
 
-  async #acknowledged({ last, isLast }: Piece): Promise<void> {
+  async #acknowledged(last: number, isLast: boolean): Promise<void> {
     this.#backoff.reset();
     this.#askedAt = performance.now();
     this.#most = Math.min(CHUNK_LIMITS.events, this.#most * 2);
@@ -229,7 +232,8 @@ export class Shipper {
   }
 
   #tell(state: ShipState, problem: string | null, isAck = false): void {
-    const error = problem ?? this.#report.left_out;
+    if (state === 'current') this.#note = null;
+    const error = problem ?? this.#note ?? this.#report.left_out;
     const isNew = state !== this.#report.state || error !== this.#report.error;
     this.#report = { ...this.#report, state, error };
     if (isNew || isAck) this.#options.onReport(this.#report, isNew);

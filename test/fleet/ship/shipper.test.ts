@@ -20,6 +20,7 @@ import { Box } from './box.ts';
 
 /** Headquarters in this process: it takes what `refuses` does not name. */
 class MemorySink implements ChunkSink {
+  readonly isSwappable = false;
   readonly chunks: Chunk[] = [];
   epoch = '';
   refuses: (chunk: Chunk, tries: number) => SinkError | undefined = () => undefined;

@@ -35,6 +35,7 @@ interface Link {
  * matters, and no time after which it could be forgotten.
  */
 export class NatsSink implements ChunkSink {
+  readonly isSwappable = false;
   readonly #target: NatsTarget;
   readonly #feed: EventFeed;
   #link: Link | undefined;

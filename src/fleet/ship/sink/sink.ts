@@ -2,14 +2,16 @@ import type { Chunk } from './chunk.ts';
 import type { Cursor } from './startCursor.ts';
 
 export interface ChunkSink {
+  /** Whether another place may be there the next time, under the same name: then being fenced is not for good. */
+  readonly isSwappable: boolean;
   /**
    * Asks headquarters up to where it has the log; connects first where there is no connection.
    * @throws {SinkError}
    */
   readCursor(): Promise<Cursor>;
   /**
-   * Sends a chunk that goes on behind the cursor.
-   * @returns the cursor behind it, once it is acknowledged.
+   * Sends a chunk that goes on behind the cursor; a sink may read what follows from the feed, and send it as well.
+   * @returns the cursor behind all of it, once it is acknowledged.
    * @throws {SinkError} where it is not: it may have been stored all the same, so ask where to go on.
    */
   send(chunk: Chunk, cursor: Cursor): Promise<Cursor>;

@@ -10,6 +10,8 @@ export interface Cursor {
   readonly seq: number;
   /** What the sink wants to see again with the next chunk; undefined where it has nothing of the epoch. */
   readonly state: unknown;
+  /** What the operator should know of where it stands, until the sink has caught up, in a sentence; absent: nothing. */
+  readonly note?: string;
 }
 
 /** The last chunk of an epoch at headquarters; `chunk` is undefined where what is there is none of courtd's. */

@@ -1,0 +1,216 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { reasonOf } from '../../../base/operatorError.ts';
+import { courtdVersion } from '../../../base/version.ts';
+import { type BoxFile, epochsIn, fileNameOf, readBoxFile } from '../../copy/copyFiles.ts';
+import {
+  append,
+  type CopyEnd,
+  dayOf,
+  FILE_BYTES,
+  FileMoved,
+  findEnd,
+  makeFolder,
+  removeOld,
+  settle,
+  writeBoxFile,
+} from '../../copy/copyWriter.ts';
+import { packMember } from '../../copy/members.ts';
+import { CHUNK_LIMITS, type EventFeed, type LogState } from '../../feed/eventFeed.ts';
+import { knownShipped } from '../../feed/shipNote.ts';
+import type { Chunk } from './chunk.ts';
+import { type ChunkSink, SinkError, type SinkErrorKind } from './sink.ts';
+import { type Cursor, Fenced, hasChunk, startCursor } from './startCursor.ts';
+
+/** How often the directory is looked at, and what is beside the log kept current. */
+const LOOK_MS = 5_000;
+/** Chunks that are synced together, at most: a stick may take half a second for each sync. */
+const CHUNKS_AT_ONCE = 20;
+
+export interface CopyTarget {
+  /** An existing directory. */
+  readonly root: string;
+  readonly box: string;
+  /** The same, as it is reported. */
+  readonly url: string;
+}
+
+/**
+ * A directory: a stick, a network mount, another disk (fleet/copy). Its last file says where to go on, so there is no state here
+ * that matters. It may go away at any moment, and come back as another one.
+ */
+export class DirectorySink implements ChunkSink {
+  readonly isSwappable = true;
+  readonly #target: CopyTarget;
+  readonly #folder: string;
+  readonly #feed: EventFeed;
+  /** Of each epoch that was looked at; settled. */
+  #ends = new Map<string, CopyEnd | undefined>();
+  /** What has been removed by. */
+  #oldestSeq = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(target: CopyTarget, feed: EventFeed) {
+    this.#target = target;
+    this.#folder = path.join(target.root, target.box);
+    this.#feed = feed;
+  }
+
+  async readCursor(): Promise<Cursor> {
+    const state = await this.#feed.state();
+    return this.#explained(() => this.#look(state));
+  }
+
+  async send(first: Chunk, cursor: Cursor): Promise<Cursor> {
+    const { epoch } = cursor;
+    const day = dayOf(first.lines[0]!);
+    const chunks = [first];
+    while (!chunks.at(-1)!.isLast && chunks.length < CHUNKS_AT_ONCE) {
+      const { last: after } = chunks.at(-1)!;
+      const piece = await this.#feed.next(after, CHUNK_LIMITS.events);
+      const isOther = piece.epoch !== epoch || piece.lines.length === 0 || dayOf(piece.lines[0]!) !== day;
+      // Of damage the shipper tells.
+      if (isOther || piece.damage !== undefined) break;
+      chunks.push({ ...piece, after });
+    }
+    const members: Buffer[] = [];
+    for (const { lines } of chunks) members.push(await packMember(lines.join('')));
+    const data = Buffer.concat(members);
+    const end = cursor.state as CopyEnd | undefined;
+    const goesOn = end !== undefined && end.day === day && end.bytes + data.length <= FILE_BYTES;
+    const place = goesOn ? end : path.join(this.#folder, epoch, fileNameOf(cursor.seq));
+    const chunk = chunks.at(-1)!;
+    const state = await this.#explained(async () => ({ ...(await append(place, data)), day, chunk }));
+    this.#ends.set(epoch, state);
+    if (!this.isOpen()) {
+      const log = await this.#feed.state();
+      await this.#explained(() => this.#tend(log));
+    }
+    return { epoch, seq: chunk.last, state };
+  }
+
+  /** Nobody is there. */
+  async tellStatus(): Promise<void> {}
+
+  isOpen(): boolean {
+    return performance.now() - this.#lookedAt < LOOK_MS;
+  }
+
+  async close(): Promise<void> {}
+
+  async #look(state: LogState): Promise<Cursor> {
+    const { epochs, report } = state;
+    const { box, url } = this.#target;
+    const epoch = epochs.at(-1)!.name;
+    const isOwn = report?.url === url && report.box === box;
+    const known = isOwn ? (knownShipped(report, epochs) ?? 0) : 0;
+    await this.#enter(known);
+    await this.#checkOwner(epochs.map(({ name }) => name));
+    const folderOf = (name: string) => path.join(this.#folder, name);
+    const found = new Map<string, CopyEnd | undefined>();
+    const lastOf = async (name: string) => {
+      const end = await findEnd(folderOf(name), this.#ends.get(name)).catch(unlessMissing);
+      found.set(name, end);
+      return end && { state: end, chunk: end.chunk };
+    };
+    const cursor = await startCursor(epochs, lastOf, (chunk) => hasChunk(this.#feed, chunk));
+    await this.#tend(state);
+    await makeFolder(folderOf(epoch));
+    for (const name of new Set([...found.keys(), epoch])) {
+      const end = found.get(name);
+      if (end === undefined || end !== this.#ends.get(name))
+        await settle(folderOf(name), end).catch(unlessMissing);
+    }
+    this.#ends = found;
+    if (cursor.seq >= known) return cursor;
+    const note = `The copy in ${this.#folder} reaches seq ${cursor.seq}, and seq ${known} had been copied: it is another one than before, or an older one. It is brought up to date.`;
+    return { ...cursor, note };
+  }
+
+  /** @param known up to which seq there was a copy here. */
+  async #enter(known: number): Promise<void> {
+    const { root, box } = this.#target;
+    const { dev } = await fs.stat(root);
+    const isThere = (await fs.stat(this.#folder).catch(unlessMissing)) !== undefined;
+    if (isThere) return;
+    // The stick is not mounted: what is there is the directory that it is to be mounted on, on the disk of the box.
+    if (known > 0 && (await fs.stat(path.join(root, '..'))).dev === dev) {
+      throw new SinkError(
+        'connecting',
+        `The copy that was in ${root} is not there, and nothing is mounted there: plug its stick in, or mount it. To begin a new copy in this directory make ${box} in it ("sudo install -d -m 0700 -o courtd-ship ${this.#folder}").`,
+      );
+    }
+    await makeFolder(this.#folder);
+  }
+
+  /** Nothing is changed where another box has written, or a clone of this one. */
+  async #checkOwner(own: readonly string[]): Promise<void> {
+    const file = await readBoxFile(this.#folder);
+    const there = [...(file?.epochs ?? []).map(({ name }) => name), ...(await epochsIn(this.#folder))];
+    const foreign = there.filter((name) => !own.includes(name));
+    // Where a backup was restored twice, the second knows nothing of the epoch between; but its own is not there yet.
+    const isBranch = there.some((name) => own.includes(name)) && !there.includes(own.at(-1)!);
+    const isOurs = foreign.length === 0 || file?.epoch === own.at(-1) || isBranch;
+    if (isOurs && (file?.box ?? this.#target.box) === this.#target.box) return;
+    throw new SinkError(
+      'fenced',
+      `${this.#folder} is the copy of another box (epoch ${foreign[0]}), or of a clone of this one: nothing in it is changed. Plug this box's own stick in, and it goes on; or give this box another name (COURTD_SHIP_BOX).`,
+    );
+  }
+
+  /** What is beside the log. */
+  async #tend({ epochs }: LogState): Promise<void> {
+    const { venue, oldestSeq, tokens } = await this.#feed.identity();
+    const epoch = epochs.at(-1)!.name;
+    const { box } = this.#target;
+    const file: BoxFile = { box, venue, epoch, epochs, version: courtdVersion(), tokens };
+    await writeBoxFile(this.#folder, file);
+    if (oldestSeq > this.#oldestSeq) await removeOld(this.#folder, epoch, oldestSeq);
+    this.#oldestSeq = oldestSeq;
+    this.#lookedAt = performance.now();
+  }
+
+  async #explained<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Fenced) throw this.#fenced();
+      if (error instanceof FileMoved)
+        throw new SinkError('moved', `Somebody else writes to ${this.#folder} as well.`);
+      const { syscall, code = '' } = error as NodeJS.ErrnoException;
+      throw syscall === undefined
+        ? error
+        : this.#failed(error as NodeJS.ErrnoException, KINDS[code] ?? 'connecting');
+    }
+  }
+
+  #fenced(): SinkError {
+    return new SinkError(
+      'fenced',
+      `${this.#folder} has events that this box does not have: it is the copy of a clone of this box, or the database was put back without "courtd restore". Nothing in it is changed. Plug this box's own stick in, and it goes on; or, where this is its own, "sudo courtd ship epoch --new" goes on behind what both have.`,
+    );
+  }
+
+  #failed(error: NodeJS.ErrnoException, kind: SinkErrorKind): SinkError {
+    const { root } = this.#target;
+    const advice = {
+      refused: `The user of the shipper must be able to write there, and so must its unit ("ReadWritePaths=${root}" in "systemctl edit courtd-ship"); a stick that is read-only may be broken.`,
+      waiting: 'Make room there, or plug a larger one in: that gets a full copy.',
+      connecting: 'Is the stick plugged in, and mounted? Once it is there, the copy goes on by itself.',
+    };
+    const what = advice[kind as keyof typeof advice];
+    return new SinkError(kind, `The copy in ${root} cannot be written: ${reasonOf(error)}. ${what}`);
+  }
+}
+
+const KINDS: Readonly<Record<string, SinkErrorKind>> = {
+  EROFS: 'refused',
+  EACCES: 'refused',
+  EPERM: 'refused',
+  ENOSPC: 'waiting',
+  EDQUOT: 'waiting',
+};
+
+function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

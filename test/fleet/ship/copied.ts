@@ -1,0 +1,71 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import type { EventFeed } from '../../../src/fleet/feed/eventFeed.ts';
+import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
+import { DirectorySink } from '../../../src/fleet/ship/sink/directorySink.ts';
+import type { Cursor } from '../../../src/fleet/ship/sink/startCursor.ts';
+import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
+import { Box } from './box.ts';
+
+/** A box that copies its events into a directory, and what is there, read by none of courtd's code. */
+export class CopyingBox extends Box {
+  readonly root: string;
+
+  constructor(t: Cleanup, root = temporaryFolder(t), data = temporaryFolder(t)) {
+    super(t, data, { COURTD_SHIP_URL: `file://${root}`, COURTD_SHIP_BOX: 'venue-7' });
+    this.root = root;
+  }
+
+  get copy(): string {
+    return path.join(this.root, 'venue-7');
+  }
+
+  get boxFile() {
+    return JSON.parse(fs.readFileSync(path.join(this.copy, 'box.json'), 'utf8'));
+  }
+
+  /** The files of the copy, epoch by epoch as box.json has them, by their number. */
+  get files(): string[] {
+    const numberOf = (file: string) => Number(path.basename(file).split('.')[0]);
+    return this.boxFile.epochs.flatMap(({ name }: { name: string }) => {
+      const folder = path.join(this.copy, name);
+      const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+      return names.map((file) => path.join(folder, file)).sort((a, b) => numberOf(a) - numberOf(b));
+    });
+  }
+
+  /** What "zcat" of all of them prints. */
+  get copied(): string {
+    return this.files.map((file) => gunzipSync(fs.readFileSync(file)).toString()).join('');
+  }
+
+  async stored(): Promise<string> {
+    return (await this.lines()).join('');
+  }
+}
+
+/** A shipper in this process, which sends chunks as they are asked for. */
+export class Courier {
+  readonly feed: EventFeed;
+  readonly sink: DirectorySink;
+
+  constructor(t: Cleanup, { root, data }: CopyingBox, feed?: EventFeed) {
+    const target = { root, box: 'venue-7', url: `file://${root}` };
+    this.feed = feed ?? new LocalFeed(new DataDirectory(data));
+    this.sink = new DirectorySink(target, this.feed);
+    t.teardown(() => this.feed.close());
+  }
+
+  /** @param most events of a chunk. @returns the cursor, once everything is copied. */
+  async run(most = 500): Promise<Cursor> {
+    let cursor = await this.sink.readCursor();
+    for (;;) {
+      const piece = await this.feed.next(cursor.seq, most);
+      if (piece.lines.length === 0) return cursor;
+      // The sink is not to read on by itself.
+      cursor = await this.sink.send({ ...piece, after: cursor.seq, isLast: true }, cursor);
+    }
+  }
+}
