@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { CHECK_AGENT } from '../base/httpAnswer.ts';
 import { BODY_QUEUE_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
-import { freeMemory } from '../base/ownMemory.ts';
+import { freeBuffer, freeMemory } from '../base/ownMemory.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
 import { Problem, type ProblemCode } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
@@ -78,6 +78,7 @@ export class IngestHandler {
       if (error instanceof ClientDisconnected) return this.#context.accessLog.aborted(info);
       const problem = this.#toProblem(error, info);
       this.#recordRejection(connection, info, problem, req);
+      req.dropBody();
       // After an error, a client that sent Expect may omit the body; the next request would be taken for it (RFC 9110, 10.1.1).
       const mayOmitBody = req.headers.expect !== undefined;
       connection.respond(problemResponse(problem, info.id), mayOmitBody || mustClose(connection, problem));
@@ -240,9 +241,10 @@ function mustClose(connection: Connection, { code }: Problem): boolean {
   return code === 'unauthorized' || !connection.isAuthenticated;
 }
 
-/** Frees a large body, which has its memory for itself. */
+/** Frees a body that nobody needs any more. A large one has its memory for itself; a small one may be a part of what was read at once. */
 function freeBody(body: Buffer): void {
   if (body.length > SMALL_BODY_BYTES) freeMemory(body.buffer);
+  else freeBuffer(body);
 }
 
 function isOwnCheck({ headers, socket }: IncomingMessage): boolean {

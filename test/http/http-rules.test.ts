@@ -261,6 +261,12 @@ t.test('gzip is bounded on both sides', async (t) => {
   const bomb = gzipSync(Buffer.alloc(3_000_000, ' '));
   t.ok(bomb.length < LIMIT, 'the bomb is small');
   tooLarge(t, await ask(t, { headers, body: bomb }), 'a bomb');
+  bomb.writeUInt32LE(1, bomb.length - 4);
+  tooLarge(t, await ask(t, { headers, body: bomb }), 'a bomb that says it is one byte');
+  const small = gzipSync(body());
+  small.writeUInt32LE(3_000_000, small.length - 4);
+  const answer = await ask(t, { headers, body: small });
+  checkProblem(t, answer, 400, 'invalid_encoding', 'a small body that says it is a bomb');
 });
 
 t.test('gzip that is garbage, cut off or followed by something else is 400', async (t) => {

@@ -94,6 +94,7 @@ async function ask(handler: IngestHandler, body: Buffer, more: Record<string, st
     method: 'POST',
     httpVersion: '1.1',
     countChunk: () => {},
+    dropBody: () => {},
     readInto(sink: BodySink) {
       sink.add(body);
       sink.end();

@@ -29,7 +29,7 @@ export function readBody(
     const body = new GrowingBuffer(Number(req.headers['content-length'] ?? 0));
     const fail = (reason: Error, lastBytes?: Buffer) => {
       req.discardBody();
-      if (body.sizeBytes > 0) onPart(body.contents());
+      if (body.sizeBytes > 0) onPart(body.part());
       else if (lastBytes !== undefined) onPart(lastBytes);
       reject(reason);
     };
@@ -80,6 +80,13 @@ class GrowingBuffer {
 
   contents(): Buffer {
     return this.#bytes?.subarray(0, this.sizeBytes) ?? Buffer.alloc(0);
+  }
+
+  /** What has arrived of a body that ends here: nothing more is allocated than that, so that it can be freed (ownMemory.ts). */
+  part(): Buffer {
+    const bytes = this.contents();
+    const isCut = this.#bytes !== undefined && this.sizeBytes < this.#bytes.length;
+    return isCut ? Buffer.from((bytes.buffer as ArrayBuffer).transfer(this.sizeBytes)) : bytes;
   }
 
   #reallocate(bytes: Buffer, minBytes: number): Buffer {

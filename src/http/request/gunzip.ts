@@ -1,10 +1,13 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { freeBuffer } from '../../base/ownMemory.ts';
 import { Problem } from '../../protocol/errors.ts';
 import { bodyTooLarge } from './preconditions.ts';
 
 /** The least that is decompressed at a time: the declared size may be wrong. */
 const MIN_CHUNK_BYTES = 1024;
+/** What is decompressed only to be counted. */
+const COUNTED_CHUNK_BYTES = 256 * 1024;
 
 /** What zlib.gunzip gives with `info: true`. */
 interface GunzipResult {
@@ -22,10 +25,12 @@ const gunzipAsync = promisify(zlib.gunzip) as unknown as (
  * @throws {Problem} 400 invalid_encoding where the body is not gzip; 413 body_too_large above `limitBytes` decompressed.
  */
 export async function gunzip(body: Buffer, limitBytes: number): Promise<Buffer> {
+  const declared = declaredBytes(body);
+  if (declared > limitBytes && (await expandsBeyond(body, limitBytes))) throw bodyTooLarge(limitBytes);
   try {
     // One chunk of the declared size: several would be concatenated, and be in memory twice. One byte more, since zlib allocates
     // another chunk once one is full.
-    const chunkSize = Math.min(Math.max(declaredBytes(body), MIN_CHUNK_BYTES), limitBytes) + 1;
+    const chunkSize = Math.min(Math.max(declared, MIN_CHUNK_BYTES), limitBytes) + 1;
     const { buffer, engine } = await gunzipAsync(body, {
       maxOutputLength: limitBytes,
       chunkSize,
@@ -37,6 +42,26 @@ export async function gunzip(body: Buffer, limitBytes: number): Promise<Buffer> 
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(limitBytes);
   }
   throw new Problem('invalid_encoding', 'The body is not valid gzip, though Content-Encoding says so.');
+}
+
+/**
+ * Decompresses without keeping anything: of a body that says itself that it is too large, two buffers of `limitBytes` would be
+ * left to the garbage collector, several times a second.
+ */
+async function expandsBeyond(body: Buffer, limitBytes: number): Promise<boolean> {
+  const engine = zlib.createGunzip({ chunkSize: COUNTED_CHUNK_BYTES });
+  engine.end(body);
+  try {
+    let bytes = 0;
+    for await (const chunk of engine as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      freeBuffer(chunk);
+      if (bytes > limitBytes) return true;
+    }
+  } catch {
+    // It is no gzip, or its size is another one than it says.
+  }
+  return false;
 }
 
 /** @returns ISIZE of the last member (RFC 1952, 2.3.1): only a hint, since it may be wrong, and there may be other members. */

@@ -81,3 +81,23 @@ t.test(
     t.ok(chunks.every(({ length }) => length === 0));
   },
 );
+
+t.test('a body that is rejected unread is freed: what has arrived of it, and the rest', async (t) => {
+  const server = http.createServer({ IncomingMessage: PacedRequest }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sent = http.request({ port, host: '127.0.0.1', method: 'POST' });
+  sent.write(Buffer.alloc(50_000));
+  const [request, response] = (await once(server, 'request')) as [PacedRequest, ServerResponse];
+  while (request.readableLength === 0) await nextTurn();
+  const arrived = request.read() as Buffer;
+  request.unshift(arrived);
+  request.dropBody();
+  t.equal(arrived.length, 0);
+  t.equal(request.readableLength, 0);
+  sent.end(Buffer.alloc(50_000));
+  await once(request, 'end');
+  t.equal(request.readableLength, 0);
+  response.end();
+});
