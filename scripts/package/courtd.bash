@@ -67,11 +67,12 @@ _courtd() {
     ' simulate '*) options='--url --token --courts --sport --rate --seed --for --clean --print' ;;
     ' conformance '*) options='--host --port --camera --restart -o --output' ;;
     ' check '*) options='--full --alert --acknowledge --json' ;;
-    ' fleet ') commands='init check status retire tail' ;;
+    ' fleet ') commands='init check status retire import tail' ;;
     ' fleet init '*) options='--creds --ca' ;;
     ' fleet check '*) options='--creds --ca --monitor --json' ;;
     ' fleet status '*) options='--creds --ca --json' ;;
     ' fleet retire '*) options='--creds --ca --box' ;;
+    ' fleet import '*) options='--creds --ca --allow-holes --json' ;;
     ' fleet tail '*) options='--creds --ca --box --after --follow --order --window --json' ;;
     ' tail '*) options='--follow --after --session --type --court --source --order --window --json' ;;
     ' import '*) options='--dry-run --json' ;;
@@ -83,7 +84,7 @@ _courtd() {
 
   if [[ $current == -* ]]; then
     _courtd_words "$options --data --help"
-  elif [[ $words == ' backup' || $words == ' restore' || $words == ' import'* ]]; then
+  elif [[ $words == ' backup' || $words == ' restore' || $words == ' import'* || $words == ' fleet import'* ]]; then
     _courtd_files -f
   else
     _courtd_words "$commands"

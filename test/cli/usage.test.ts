@@ -60,6 +60,8 @@ const WRONG = [
   'fleet init http://hq',
   'fleet check nats://hq --monitor hq:8222',
   'fleet tail nats://hq --box Venue',
+  'fleet import nats://hq',
+  'fleet import /media/copy http://hq',
   'fleet tail nats://hq --window 500ms',
   'fleet tail nats://hq --order eot --window 500',
   'tail --window 500ms',

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { integer, json, parseBox } from '../options/optionParsers.ts';
+import { integer, json, notEmpty, parseBox } from '../options/optionParsers.ts';
 import { addOrder, refuseMisorder } from '../options/orderOptions.ts';
 
 /** `courtd fleet`: for headquarters, which needs no box and no database. */
@@ -8,16 +8,20 @@ export function addFleet(program: Command): void {
     .command('fleet')
     .description('at headquarters: the log of every box, in NATS JetStream')
     .addHelpText('after', HELP);
-  const verb = (name: string, description: string, example: string) =>
+  const add = (name: string, description: string, example: string) =>
     fleet
       .command(name)
       .description(description)
       .addHelpText('after', `\nExample:\n  courtd fleet ${name} ${example}`)
-      .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas')
       .addOption(new Option('--creds <file>', 'a NATS credentials file').env('COURTD_FLEET_CREDS'))
       .addOption(
         new Option('--ca <file>', "the CA certificates for the servers' certificates").env('COURTD_FLEET_CA'),
       );
+  const verb = (...what: Parameters<typeof add>) =>
+    add(...what).argument(
+      '<url>',
+      'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas',
+    );
   verb(
     'init',
     "make the fleet's streams, where they are not there yet",
@@ -53,6 +57,13 @@ export function addFleet(program: Command): void {
     .action(async (url, _options, command) =>
       (await import('./fleet.ts')).retire(url, command.optsWithGlobals()),
     );
+  addImport(
+    add(
+      'import',
+      'carry the copy of a box, such as on a USB stick, to headquarters: what is not there yet',
+      '/media/copy/venue-7 nats://hq-1:4222',
+    ),
+  );
   const tail = verb(
     'tail',
     'print the events of every box, in the order of its log, one JSON object a line',
@@ -67,6 +78,22 @@ export function addFleet(program: Command): void {
       refuseMisorder(command);
       await (await import('./fleet.ts')).tail(url, command.optsWithGlobals());
     });
+}
+
+/** The URL stands behind the copies, as a target does: commander has a list of arguments only as the last. */
+function addImport(command: Command): void {
+  command
+    .usage('[options] <dir...> <url>')
+    .argument(
+      '<dir...>',
+      'the copy of a box, or the directory of several; the last is the URL',
+      (place: string, places: string[] = []) => [...places, notEmpty(place)],
+    )
+    .option('--allow-holes', 'go on where events are missing in the copy')
+    .addOption(json())
+    .action(async (places, _options, command) =>
+      (await import('./importCopies.ts')).importCopies(places, command.optsWithGlobals()),
+    );
 }
 
 const HELP = `

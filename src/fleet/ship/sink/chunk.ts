@@ -12,9 +12,12 @@ export interface Chunk extends Piece {
 
 const gzip = promisify(zlib.gzip);
 
-/** @returns the message, with the headers of design 8. */
-export async function messageOf({ after, last, lines }: Chunk) {
-  const data = await gzip(lines.join(''));
+/** What is published: its data, and its headers by name. */
+export type Message = Awaited<ReturnType<typeof messageOf>>;
+
+/** @param packed the lines, gzipped. @returns the message, with the headers of design 8. */
+export async function messageOf({ after, last, lines }: StoredChunk, packed?: Buffer) {
+  const data = packed ?? (await gzip(lines.join('')));
   const headers = {
     [AFTER]: String(after),
     [LAST]: String(last),

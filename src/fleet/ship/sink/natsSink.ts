@@ -5,11 +5,12 @@ import {
   type JetStreamManager,
   jetstream,
   jetstreamManager,
+  type PubAck,
 } from '@nats-io/jetstream';
 import { headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import type { EventFeed } from '../../feed/eventFeed.ts';
 import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
-import { type Chunk, chunkOf, messageOf } from './chunk.ts';
+import { type Chunk, chunkOf, type Message, messageOf } from './chunk.ts';
 import { connectionError } from './connectionError.ts';
 import { connectToNats, type NatsTarget } from './natsConnection.ts';
 import { type ChunkSink, SinkError } from './sink.ts';
@@ -18,7 +19,7 @@ import { type Cursor, Fenced, hasChunk, type LastChunk, startCursor } from './st
 /** A server that keeps what it acknowledges syncs its disk first, and a leader may have to be elected. */
 const ANSWER_MS = 5_000;
 /** The headers count for `max_payload`, too. */
-const HEADER_BYTES = 1_024;
+export const HEADER_BYTES = 1_024;
 /** Of the server's error.go: the last message of the subject is another one; the message is larger than the stream allows. */
 const WRONG_LAST_SEQUENCE = [10_071, 10_164];
 const MESSAGE_TOO_LARGE = 10_054;
@@ -62,7 +63,8 @@ export class NatsSink implements ChunkSink {
   }
 
   async send(chunk: Chunk, { epoch, state }: Cursor): Promise<Cursor> {
-    const { data, headers: own } = await messageOf(chunk);
+    const message = await messageOf(chunk);
+    const { data } = message;
     const { connection } = await this.#linked();
     const limit = connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
     if (!(limit >= 2 * HEADER_BYTES)) {
@@ -77,12 +79,9 @@ export class NatsSink implements ChunkSink {
         `compressed, it has ${data.length} bytes, and headquarters accepts ${limit} in a message (max_payload).`,
       );
     }
-    const headers = makeHeaders();
-    for (const [name, value] of Object.entries(own)) headers.set(name, value);
     const subject = this.#subject(epoch);
-    const expect = { lastSubjectSequence: typeof state === 'number' ? state : 0 };
     const { stream, seq } = await this.#ask(
-      ({ publisher }) => publisher.publish(subject, data, { headers, expect }),
+      ({ publisher }) => publishChunk(publisher, subject, message, state),
       (error) => refusalOf(error, subject),
     );
     if (typeof seq !== 'number' || stream !== STREAM) throw refusalOf(undefined, subject);
@@ -153,6 +152,24 @@ export class NatsSink implements ChunkSink {
   }
 }
 
+/** Publishes a chunk. @param state of the cursor that it goes on behind. @throws {JetStreamApiError} where that has moved: isMoved. */
+export function publishChunk(
+  publisher: JetStreamClient,
+  subject: string,
+  { data, headers: own }: Message,
+  state: unknown,
+): Promise<PubAck> {
+  const headers = makeHeaders();
+  for (const [name, value] of Object.entries(own)) headers.set(name, value);
+  const expect = { lastSubjectSequence: typeof state === 'number' ? state : 0 };
+  return publisher.publish(subject, data, { headers, expect });
+}
+
+/** Whether the last message of a subject is another one than was expected. */
+export function isMoved(error: unknown): boolean {
+  return WRONG_LAST_SEQUENCE.includes(apiErrorIn(error)?.code ?? 0);
+}
+
 /** Whether an error of the library says that something came: what it cannot read as JSON ends in an error of JavaScript's own. */
 function isAnswer(error: unknown): boolean {
   const isMisread = error instanceof SyntaxError || error instanceof TypeError;
@@ -174,7 +191,7 @@ function refusalOf(error: unknown, subject: string): SinkError {
   }
   const { code, message } = refusal;
   const description = message || 'no reason given';
-  if (WRONG_LAST_SEQUENCE.includes(code)) {
+  if (isMoved(refusal)) {
     return new SinkError(
       'moved',
       'Headquarters has another last message than it says: one of its servers is late, or another box ships under this name. The box ' +
