@@ -39,7 +39,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status alert token session event export report backup restore prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
+    ' ') commands='serve status alert token session event export report backup restore rebuild prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --quiet --refused-bytes --log-level
         --tls-cert --tls-key --metrics-file'
@@ -54,6 +54,7 @@ _courtd() {
     ' token rotate '*) options='--grace' ;;
     ' token list '* | ' session show '* | ' event show '*) options='--json' ;;
     ' restore '*) options='--salvage --json' ;;
+    ' rebuild '*) options='--allow-holes --json' ;;
     ' session ') commands='list show' ;;
     ' session list '*) options='--last --json' ;;
     ' event ') commands='show' ;;
@@ -84,7 +85,7 @@ _courtd() {
 
   if [[ $current == -* ]]; then
     _courtd_words "$options --data --help"
-  elif [[ $words == ' backup' || $words == ' restore' || $words == ' import'* || $words == ' fleet import'* ]]; then
+  elif [[ $words == ' backup' || $words == ' restore' || $words == ' rebuild'* || $words == ' import'* || $words == ' fleet import'* ]]; then
     _courtd_files -f
   else
     _courtd_words "$commands"

@@ -51,6 +51,16 @@ export function actAsWriter(directory: string): () => void {
   return isShared ? () => {} : actAsOwner(directory);
 }
 
+/** Runs `work` as the owner of a directory, where the process runs as root. */
+export function asOwner<Result>(directory: string, work: () => Result): Result {
+  const restore = actAsOwner(directory);
+  try {
+    return work();
+  } finally {
+    restore();
+  }
+}
+
 /** Runs `work` as root again, where the process was started by root: for a file that the command line names. */
 export function asCaller<Result>(work: () => Result): Result {
   if (!isRoot()) return work();

@@ -20,6 +20,7 @@ import { addHelp, addVersion } from './options/helpCommand.ts';
 import { takeIdentity } from './options/identity.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
 import { addPrune } from './prune/pruneCommand.ts';
+import { addRebuild } from './rebuild/rebuildCommand.ts';
 import { addRejections } from './rejections/rejectionsCommand.ts';
 import { addReport } from './report.ts';
 import { addRestore } from './restore/restoreCommand.ts';
@@ -51,6 +52,7 @@ const VERBS = [
   addImport,
   addBackup,
   addRestore,
+  addRebuild,
   addPrune,
   addShip,
   addAlert,

@@ -74,10 +74,14 @@ export function fileNameOf(after: number): string {
 export async function findCopy(places: readonly string[]): Promise<Copy> {
   const files = new Map<string, CopyFile[]>();
   let box: BoxFile | undefined;
+  const folders = new Set<string>();
   for (const place of places) {
     const found = await filesIn(path.resolve(place));
     if (found.length === 0) throw new OperatorError(`${place} is no copy of a box, and no file of one.`);
     for (const { epoch, file, folder } of found) {
+      folders.add(folder);
+      if (folders.size > 1)
+        throw new OperatorError(`These are copies of different boxes: ${[...folders].join(' and ')}.`);
       files.set(epoch, [...(files.get(epoch) ?? []), file]);
       box ??= await readBoxFile(folder);
     }

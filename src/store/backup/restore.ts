@@ -2,24 +2,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import {
-  createPartial,
-  explainWriteErrors,
-  fsync,
-  partialNameOf,
-  publish,
-  removeLeftovers,
-  removePartial,
-  unusedName,
-} from '../../base/atomicFile.ts';
+import { explainWriteErrors, fsync, publish, unusedName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate, openCarefully } from '../../base/privateFile.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
-import { cleanUpOnExit } from '../../base/signals.ts';
-import { lockDirectory } from '../directory/directoryLock.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
+import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { type FileHeader, headerOf, readHeader } from '../layout/fileHeader.ts';
@@ -71,25 +61,14 @@ export async function restoreDatabase(directory: DataDirectory, file: string): P
       throw new OperatorError(`${file} is the database itself: name a backup.`);
     becomeOwner(directory.path);
     enterDirectory(directory);
-    directory.make();
-    const lock = lockDirectory(directory);
-    const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(target)));
-    try {
-      removeLeftovers(directory.path, (name) => name === path.basename(target));
-      const partial = createPartial(target);
+    return await makeAside(directory, async (partial) => {
       const contents = await copyAndVerify(file, source, partial);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = await replace(target, partial);
       forgetNewDatabase(directory);
       return { ...contents, previousDatabase, refusedBodies: await restoreRefused(directory, refused) };
-    } finally {
-      cancelCleanup();
-      removePartial(partialNameOf(target));
-      // It would look like one of a database that was there.
-      if (!fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
-      lock.close();
-    }
+    });
   } catch (error) {
     throw explain(error, directory);
   } finally {

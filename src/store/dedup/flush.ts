@@ -3,6 +3,23 @@ import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
 import { unsynced } from '../sqlite/unsynced.ts';
 import { FLUSH_STEP_KEYS, type KeyEntry, type Memtable } from './memtable.ts';
 
+/** Inserts keys into the table `key`; in key order, each page takes many of them. One that is there already is left as it is. */
+export class KeyInserter {
+  readonly #insert: MultiRowStatement;
+
+  constructor(db: Database) {
+    this.#insert = new MultiRowStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
+  }
+
+  insert(keys: readonly KeyEntry[]): void {
+    for (const rows of inChunks(keys)) {
+      const values: number[] = [];
+      for (const { session, hash, revision, seq } of rows) values.push(session, hash, revision, seq);
+      this.#insert.run(values);
+    }
+  }
+}
+
 /** A flush in progress. */
 interface FlushRun {
   readonly keys: Memtable;
@@ -20,14 +37,14 @@ interface FlushRun {
  */
 export class Flush {
   readonly #db: Database;
-  readonly #insertKeys: MultiRowStatement;
+  readonly #inserter: KeyInserter;
   readonly #setFlushedSeq: Statement<[number]>;
   readonly #runStep: Transaction<(run: FlushRun) => void>;
   #run: FlushRun | undefined;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#insertKeys = new MultiRowStatement(db, 4, (values) => `INSERT OR IGNORE INTO key VALUES ${values}`);
+    this.#inserter = new KeyInserter(db);
     this.#setFlushedSeq = db.prepare('UPDATE flushed SET up_to_seq = ?');
     this.#runStep = db.transaction((run) => this.#writeBatch(run));
   }
@@ -43,7 +60,7 @@ export class Flush {
    */
   begin(keys: Memtable): void {
     const sorted = keys.inKeyOrder();
-    this.#run = { keys, sorted, batch: nextBatch(sorted) };
+    this.#run = { keys, sorted, batch: nextKeys(sorted) };
   }
 
   /**
@@ -57,20 +74,17 @@ export class Flush {
     unsynced(this.#db, () => this.#runStep.immediate(run));
     // After the commit only, so that a step that failed is repeated.
     if (run.batch.length < FLUSH_STEP_KEYS) this.#run = undefined;
-    else run.batch = nextBatch(run.sorted);
+    else run.batch = nextKeys(run.sorted);
   }
 
   #writeBatch({ keys, batch }: FlushRun): void {
-    for (const rows of inChunks(batch)) {
-      const values: number[] = [];
-      for (const { session, hash, revision, seq } of rows) values.push(session, hash, revision, seq);
-      this.#insertKeys.run(values);
-    }
+    this.#inserter.insert(batch);
     if (batch.length < FLUSH_STEP_KEYS) this.#setFlushedSeq.run(keys.lastSeq);
   }
 }
 
-function nextBatch(keys: Iterator<KeyEntry>): KeyEntry[] {
+/** @returns the next keys that a step writes; none at the end. */
+export function nextKeys(keys: Iterator<KeyEntry>): KeyEntry[] {
   const batch: KeyEntry[] = [];
   while (batch.length < FLUSH_STEP_KEYS) {
     const { done, value } = keys.next();

@@ -193,3 +193,11 @@ export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${migrations.length}`);
 }
+
+/** Makes the tables of a new database, in an empty file. */
+export function makeLayout(db: Database): void {
+  db.pragma('page_size = 4096');
+  // For a prune to return space to the file system (prune.ts); it cannot be changed once there is a table.
+  db.pragma('auto_vacuum = INCREMENTAL');
+  db.transaction(() => migrate(db)).exclusive();
+}

@@ -8,7 +8,7 @@ import { withReserve } from '../directory/diskReserve.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
 import { lacksDatabase } from '../directory/newDatabase.ts';
 import { readHeader } from '../layout/fileHeader.ts';
-import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
+import { makeLayout, SCHEMA_VERSION } from '../layout/schema.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
 import { startFault } from './startFault.ts';
@@ -135,10 +135,7 @@ function prepare(db: Database.Database, file: string, create: boolean, acceptOld
   if (version === 0) {
     if (!create) throw new OperatorError(`${file} is not set up yet: start "courtd serve" once.`);
     // In a rollback journal, so that the file has our application_id before there is a WAL beside it.
-    db.pragma('page_size = 4096');
-    // For a prune to return space to the file system (prune.ts); it cannot be changed once there is a table.
-    db.pragma('auto_vacuum = INCREMENTAL');
-    db.transaction(() => migrate(db)).exclusive();
+    makeLayout(db);
   } else if (version < SCHEMA_VERSION && !acceptOlder) {
     throw new OperatorError(
       `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}): start "courtd serve" once, which upgrades it.`,

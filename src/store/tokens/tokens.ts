@@ -130,6 +130,15 @@ export function tokensToCopy(db: Database, nowMs: number): CopiedToken[] {
   }));
 }
 
+/** Stores the tokens of a copy, in a database that has none. */
+export function addCopiedTokens(db: Database, tokens: readonly CopiedToken[]): void {
+  const add = db.prepare(
+    'INSERT INTO token (id, hash, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?)',
+  );
+  for (const { id, hash, created_ms, expires_ms, revoked_ms } of tokens)
+    add.run(id, Buffer.from(hash, 'hex'), created_ms, expires_ms, revoked_ms);
+}
+
 /** @returns when the newest token was created, by the clock of the box; 0 without tokens. */
 export function newestCreationMs(db: Database): number {
   const newest = db.prepare<[], number>('SELECT created_ms FROM token ORDER BY id DESC LIMIT 1').pluck();

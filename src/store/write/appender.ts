@@ -2,11 +2,10 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { DedupIndex } from '../dedup/dedupIndex.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
-import { checksumOf } from '../layout/checksum.ts';
 import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
-import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
 import { Arbiter, type CameraNames } from './arbiter.ts';
 import { ConflictCopies } from './conflictCopies.ts';
+import { EventInserter, type NumberedEvent } from './eventInserter.ts';
 import { NameInterner } from './nameInterner.ts';
 import { SessionCounters } from './sessionCounters.ts';
 
@@ -48,31 +47,10 @@ export interface ReceivedBatch {
 }
 
 /** An event with its key, before it is known whether the event is new. */
-interface Candidate extends KeyEntry {
-  readonly origin: number;
-  readonly originChecksum: number;
-  readonly event: CourtEvent;
-  readonly receivedMs: number;
+interface Candidate extends NumberedEvent, KeyEntry {
   /** The counts of the request that it came with. */
   readonly counts: { -readonly [Name in keyof Counts]: Counts[Name] };
 }
-
-/** In the order in which `#insertEvents` binds them. */
-const COLUMNS = [
-  'seq',
-  'session',
-  'event_id',
-  'revision',
-  'eot_ns',
-  'eot',
-  'origin',
-  'confidence',
-  'received_ms',
-  'seq_step',
-  'checksum',
-  'payload',
-  'extra',
-];
 
 /** Stores events, each key once. Call `append` inside a transaction, then `committed` or `rolledBack`. */
 export class Appender {
@@ -80,13 +58,10 @@ export class Appender {
   readonly #names: NameInterner;
   readonly #sessions: SessionCounters;
   readonly #arbiter: Arbiter;
-  readonly #insert: MultiRowStatement;
+  readonly #events: EventInserter;
   readonly #copies: ConflictCopies;
   readonly #countConflict: Statement<[number, number, number]>;
   #nextSeq: number;
-  /** The seq of the event that was stored last; and as of the last commit. */
-  #lastStored: number;
-  #lastCommitted: number;
 
   constructor(db: Database) {
     // SQLite writes the undo journal of a multi-row statement, such as a flush step, to a temporary file: in
@@ -97,13 +72,7 @@ export class Appender {
     this.#sessions = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
     this.#copies = new ConflictCopies(db);
-    // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
-    // this statement alone, for which it would copy every page before changing it.
-    this.#insert = new MultiRowStatement(
-      db,
-      COLUMNS.length,
-      (values) => `INSERT OR FAIL INTO event (${COLUMNS.join(', ')}) VALUES ${values}`,
-    );
+    this.#events = new EventInserter(db, this.#sessions);
     this.#countConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
@@ -114,8 +83,6 @@ export class Appender {
       .prepare<[], number>(`SELECT max(${LAST_GIVEN_SEQ}, (SELECT up_to_seq FROM flushed))`)
       .pluck();
     this.#nextSeq = (last.get() ?? 0) + 1;
-    this.#lastStored = db.prepare<[], number | null>('SELECT max(seq) FROM event').pluck().get() ?? 0;
-    this.#lastCommitted = this.#lastStored;
   }
 
   /**
@@ -134,7 +101,7 @@ export class Appender {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
     const found = this.keys.findOrInsert(candidates);
-    this.#insertEvents(candidates.filter((_, i) => found[i]!.length === 0));
+    this.#events.insert(candidates.filter((_, i) => found[i]!.length === 0));
     for (let i = 0; i < candidates.length; i++) {
       if (found[i]!.length > 0) this.#resolveDuplicate(candidates[i]!, found[i]!);
     }
@@ -152,7 +119,7 @@ export class Appender {
       // The event was pruned, or another event_id has the same hash: without a matching row it is no
       // duplicate.
       this.keys.insert(candidate);
-      this.#insertEvents([candidate]);
+      this.#events.insert([candidate]);
       return;
     }
     const { counts, session, receivedMs } = candidate;
@@ -176,7 +143,7 @@ export class Appender {
 
   /** Call it after the transaction has been committed. */
   committed(): void {
-    this.#lastCommitted = this.#lastStored;
+    this.#events.committed();
     this.#names.committed();
     this.keys.committed();
   }
@@ -188,7 +155,7 @@ export class Appender {
 
   /** Forgets everything since the last commit: ids, counters, keys. */
   rolledBack(): void {
-    this.#lastStored = this.#lastCommitted;
+    this.#events.rolledBack();
     this.#sessions.rolledBack();
     this.#names.rolledBack();
     this.keys.rolledBack();
@@ -210,33 +177,5 @@ export class Appender {
       receivedMs,
       counts,
     };
-  }
-
-  #insertEvents(candidates: readonly Candidate[]): void {
-    for (const rows of inChunks(candidates)) {
-      // Of its final length: growing one row by row cost a tenth of a commit of 2,000 events.
-      const values = new Array<string | number | bigint | null>(rows.length * COLUMNS.length);
-      let at = 0;
-      for (const { seq, session, origin, originChecksum, event, receivedMs } of rows) {
-        this.#sessions.addEvent(session, event.eotNs, seq);
-        values[at++] = seq;
-        values[at++] = session;
-        values[at++] = event.eventId;
-        values[at++] = event.revision;
-        values[at++] = event.eotNs;
-        values[at++] = event.eot;
-        values[at++] = origin;
-        values[at++] = event.confidence;
-        values[at++] = receivedMs;
-        // Not known of the few that are stored after later events of the same transaction.
-        const seqStep = Math.max(0, seq - this.#lastStored);
-        this.#lastStored += seqStep;
-        values[at++] = seqStep;
-        values[at++] = checksumOf(event, { seq, seqStep, receivedMs }, originChecksum);
-        values[at++] = event.payload;
-        values[at++] = event.extra;
-      }
-      this.#insert.run(values);
-    }
   }
 }

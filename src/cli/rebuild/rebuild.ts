@@ -1,0 +1,96 @@
+import { OperatorError, UsageError } from '../../base/operatorError.ts';
+import { counted, isoTime } from '../../base/units.ts';
+import { findCopy } from '../../fleet/copy/copyFiles.ts';
+import { type RebuiltBox, rebuildBox } from '../../fleet/rebuild/rebuildBox.ts';
+import { readUnpacked, UnreadableFile } from '../../session/import/fileBytes.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+
+interface RebuildOptions extends DataOption, JsonOption {
+  readonly allowHoles?: boolean;
+}
+
+const STDIN = '-';
+
+/** `courtd rebuild SOURCE…` */
+export async function rebuild(sources: readonly string[], options: RebuildOptions): Promise<void> {
+  const { data, allowHoles = false, json } = options;
+  if (sources.includes(STDIN) && sources.length > 1)
+    throw new UsageError('Give "-" alone, or a copy, or files of one.');
+  const source = sources.includes(STDIN) ? standardInput() : await findCopy(sources);
+  const progress = new Progress();
+  const onEvents = (events: number) => progress.show(() => `${counted(events, 'event')} read`);
+  const onMissing = (sentence: string) => {
+    progress.clear();
+    say(`courtd: ${sentence}`);
+  };
+  const rebuilt = await rebuildBox(data, source, { allowHoles, onEvents, onMissing }).finally(() =>
+    progress.clear(),
+  );
+  if (json) printJson(objectOf(rebuilt));
+  else for (const sentence of sentencesOf(rebuilt, data.path)) say(sentence);
+}
+
+async function* standardInput(): AsyncGenerator<Buffer> {
+  try {
+    yield* readUnpacked(STDIN, () => {});
+  } catch (error) {
+    throw error instanceof UnreadableFile ? new OperatorError(`Of standard input, ${error.message}`) : error;
+  }
+}
+
+function objectOf(rebuilt: RebuiltBox): object {
+  const { box, events, sessions, firstSeq, lastSeq, newestMs, begins, holes, superseded, takenBack } =
+    rebuilt;
+  return {
+    box,
+    events,
+    sessions,
+    first_seq: firstSeq,
+    last_seq: lastSeq,
+    newest_received_at: isoTime(newestMs),
+    begins_after: begins,
+    holes,
+    superseded,
+    taken_back: takenBack,
+    tokens: rebuilt.tokens,
+    epoch: rebuilt.epoch,
+    follows_epoch: rebuilt.followsEpoch,
+  };
+}
+
+function sentencesOf(rebuilt: RebuiltBox, place: string): string[] {
+  const { box, events, sessions, firstSeq, lastSeq, newestMs, begins, holes, superseded, takenBack } =
+    rebuilt;
+  const told = [
+    `Rebuilt ${box === null ? '' : `the box ${box} `}in ${place}: ${counted(events, 'event')} of ${counted(sessions, 'session')}, ` +
+      `seq ${firstSeq} to ${lastSeq}, the newest received at ${isoTime(newestMs)}.`,
+  ];
+  const tell = (isSo: boolean, sentence: string) => isSo && told.push(sentence);
+  tell(
+    begins > 0,
+    `It begins behind seq ${begins}: what came before had been pruned, or was not in the source.`,
+  );
+  tell(holes > 0, `Left out: what is missing in ${counted(holes, 'place')}.`);
+  tell(
+    takenBack > 0,
+    `${counted(takenBack, 'event')} not taken: a restore of the lost box had replaced them.`,
+  );
+  tell(superseded > 0, `${counted(superseded, 'event')} came again after a prune: the later ones are there.`);
+  tell(
+    rebuilt.tokens === null,
+    'No tokens came with it: make one with "courtd token rotate", and give it to every camera.',
+  );
+  tell(
+    rebuilt.tokens !== null,
+    'The tokens are those of the lost box, but for their last use: "courtd token list" shows them.',
+  );
+  tell(
+    !rebuilt.followsEpoch,
+    'The lines do not say of which epoch they are: a shipper will ship all of them, also what headquarters has from the lost box.',
+  );
+  told.push(
+    'No log has these of the lost box: counts of duplicates and conflicts, the other copies of events in conflict, refused requests.',
+  );
+  return told;
+}

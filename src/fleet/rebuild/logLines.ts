@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer';
+import { BATCH_EVENTS, BODY_BYTES } from '../../base/limits.ts';
+import { decodeBatch } from '../../protocol/decodeBatch.ts';
+import { Problem } from '../../protocol/errors.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
+import { isTime } from '../../store/layout/valueFault.ts';
+import type { LoggedEvent } from '../../store/rebuild/rebuiltDatabase.ts';
+
+/** Lines of `tail --json`, of a copy and of `fleet tail`, read back to what was stored. */
+
+const [LINE_FEED] = [0x0a];
+/** With what stands around the event. */
+const LINE_BYTES = BODY_BYTES + 64 * 1024;
+const HEAD =
+  /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"late":(true),)?"event":/;
+const LINE = /[^\n]*\n/g;
+
+/** An event of a log, and whose log it is, where the line says that. */
+export interface LogLine extends LoggedEvent {
+  readonly box: string | undefined;
+  readonly epoch: string | undefined;
+}
+
+/** What is wrong with a line. */
+export class LineFault extends Error {
+  /** Of the lines that were given, from 0 on. */
+  readonly index: number;
+
+  constructor(index: number, message: string) {
+    super(message);
+    this.index = index;
+  }
+}
+
+/**
+ * @param lines with their line ends.
+ * @returns what was stored: every byte of payloads and unknown fields.
+ * @throws {LineFault}
+ */
+export function decodeLines(lines: readonly string[]): LogLine[] {
+  const decoded: LogLine[] = [];
+  for (let from = 0; from < lines.length; from += BATCH_EVENTS) {
+    const some = lines.slice(from, from + BATCH_EVENTS);
+    const heads = some.map((line, i) => headOf(line, from + i));
+    const events = decodeEvents(
+      some.map((line, i) => line.slice(heads[i]!.length, line.lastIndexOf('}'))),
+      from,
+    );
+    for (const [i, event] of events.entries()) {
+      const { length: _, ...head } = heads[i]!;
+      decoded.push({ ...head, event });
+    }
+  }
+  return decoded;
+}
+
+function headOf(line: string, index: number): Omit<LogLine, 'event'> & { readonly length: number } {
+  const match = HEAD.exec(line);
+  if (match === null || !line.endsWith('}\n'))
+    throw new LineFault(index, 'is no line of "tail --json" or "fleet tail"');
+  const [head, box, epoch, number, time, late] = match;
+  const [seq, receivedMs] = [Number(number), Date.parse(time!)];
+  if (late !== undefined) throw new LineFault(index, 'is out of the order of arrival: leave "--order" out');
+  if (!Number.isSafeInteger(seq) || seq < 1)
+    throw new LineFault(index, `has the seq ${number}, which no event has`);
+  if (!isTime(receivedMs) || new Date(receivedMs).toISOString() !== time)
+    throw new LineFault(index, `has a "received_at" that is no time of courtd's: ${time}`);
+  return { box, epoch, seq, receivedMs, length: head.length };
+}
+
+/** Together, or, where that fails, one by one, to find the one at fault. */
+function decodeEvents(texts: readonly string[], from: number): CourtEvent[] {
+  try {
+    const events = decodeBatch(Buffer.from(`[${texts.join(',')}]`));
+    if (events.length === texts.length) return events;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
+  return texts.map((text, i) => {
+    try {
+      return decodeBatch(Buffer.from(text))[0]!;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      throw new LineFault(from + i, `holds no event that courtd has stored: ${error.message}`);
+    }
+  });
+}
+
+/**
+ * @param onTorn is called where the last line has no end, and is left out.
+ * @yields the lines of a text that comes in pieces, with their line ends.
+ * @throws {LineFault}
+ */
+export async function* splitLines(
+  pieces: AsyncIterable<Buffer>,
+  onTorn: () => void,
+): AsyncGenerator<readonly string[]> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    const end = piece.lastIndexOf(LINE_FEED) + 1;
+    if (end > 0) {
+      const text = Buffer.concat([...parts, piece.subarray(0, end)]);
+      if (!isUtf8(text)) throw new LineFault(0, 'or one of those behind it is not UTF-8');
+      yield text.toString().match(LINE)!;
+      [parts, bytes] = [[], 0];
+    }
+    parts.push(piece.subarray(end));
+    bytes += piece.length - end;
+    if (bytes > LINE_BYTES)
+      throw new LineFault(0, `is longer than ${BODY_BYTES} bytes: no event is so large`);
+  }
+  if (bytes > 0) onTorn();
+}

@@ -1,0 +1,84 @@
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import type { Epoch } from '../../store/layout/epochs.ts';
+import { isTime } from '../../store/layout/valueFault.ts';
+import { rebuildDatabase } from '../../store/rebuild/rebuildDatabase.ts';
+import type { Rebuilt } from '../../store/rebuild/rebuiltDatabase.ts';
+import type { CopiedToken } from '../../store/tokens/tokens.ts';
+import { BOX_FILE, type BoxFile, type Copy } from '../copy/copyFiles.ts';
+import { type LogOptions, LostLog } from './lostLog.ts';
+import { addCopy, addLines } from './sources.ts';
+
+/** What has become of the log of a lost box. */
+export interface RebuiltBox extends Rebuilt {
+  /** Its name; null where nothing says it. */
+  readonly box: string | null;
+  /** The log begins behind this seq. */
+  readonly begins: number;
+  /** Places where something is missing. */
+  readonly holes: number;
+  /** Events that were left out because a restore of the lost box had taken them back. */
+  readonly takenBack: number;
+  /** Null where the source has none. */
+  readonly tokens: number | null;
+  /** Whether the new epoch goes on behind a known one, so that nothing is shipped twice. */
+  readonly followsEpoch: boolean;
+}
+
+/**
+ * Makes the database of a lost box anew.
+ * @param source a copy, or the bytes of lines of `tail --json` or `fleet tail`.
+ * @throws {OperatorError} where the directory has a database, or the source is not the whole log of one box. Nothing is made then.
+ */
+export function rebuildBox(
+  directory: DataDirectory,
+  source: Copy | AsyncIterable<Buffer>,
+  options: LogOptions,
+): Promise<RebuiltBox> {
+  const copied = 'epochs' in source ? source.box : undefined;
+  const [epochs, tokens] = [epochsOf(copied), tokensOf(copied)];
+  return rebuildDatabase(directory, async (database) => {
+    const log = new LostLog(database, options);
+    if ('epochs' in source) await addCopy(source, log, options.onMissing);
+    else await addLines(source, log, options.onMissing);
+    if (log.events === 0) throw new OperatorError('There are no events in what was given: nothing was made.');
+    const unnamed = log.epochs.filter(({ name }) => !epochs.some((one) => one.name === name));
+    const all = [...epochs, ...unnamed];
+    const rebuilt = await database.finish(all, tokens ?? [], log.begins);
+    const { begins, holes, takenBack } = log;
+    return {
+      ...rebuilt,
+      box: copied?.box ?? log.box,
+      begins,
+      holes,
+      takenBack,
+      tokens: tokens?.length ?? null,
+      followsEpoch: all.length > 0,
+    };
+  });
+}
+
+function epochsOf(copied: BoxFile | undefined): readonly Epoch[] {
+  const { epochs = [] } = copied ?? {};
+  const isSeq = (seq: unknown) => Number.isSafeInteger(seq) && (seq as number) >= 0;
+  const isRight = ({ name, fromSeq, shippedSeq = null }: Epoch) =>
+    /^[A-Za-z0-9]+$/.test(name) && isSeq(fromSeq) && (shippedSeq === null || isSeq(shippedSeq));
+  if (!epochs.every(isRight)) throw damaged('epochs');
+  return epochs;
+}
+
+function tokensOf(copied: BoxFile | undefined): readonly CopiedToken[] | null {
+  const tokens = copied?.tokens ?? null;
+  const isRight = ({ id, hash, created_ms, expires_ms, revoked_ms }: CopiedToken) =>
+    Number.isSafeInteger(id) &&
+    /^[0-9a-f]{64}$/.test(hash) &&
+    [created_ms, expires_ms ?? 0, revoked_ms ?? 0].every(isTime);
+  if (!(tokens ?? []).every(isRight)) throw damaged('tokens');
+  return tokens;
+}
+
+function damaged(member: string): OperatorError {
+  return new OperatorError(
+    `The ${BOX_FILE} of the copy is damaged: its "${member}" are not what courtd writes. Remove the file to rebuild without it.`,
+  );
+}
