@@ -42,10 +42,27 @@ export async function askDaemon<Answer>(directory: DataDirectory, path: string):
   }
 }
 
-/** Asks the daemon how it is: see askDaemon. */
+/** Asks the daemon how it is: see askDaemon. One of an older version may not say all of it. */
 export function askStatus(directory: DataDirectory): Promise<DaemonStatus | undefined> {
   return askDaemon(directory, STATUS_PATH);
 }
+
+/** The same, for whoever needs all of it. @throws {OperatorError} where the daemon is of an older version. */
+export async function askWholeStatus(directory: DataDirectory): Promise<DaemonStatus | undefined> {
+  const status = await askStatus(directory);
+  if (status === undefined || NEWEST_MEMBERS.every((name) => name in status)) return status;
+  throw new OperatorError(
+    `The daemon of ${directory} runs an older version, ${status.version}: restart it ("sudo systemctl restart courtd").`,
+  );
+}
+
+/** What an older daemon does not say. */
+const NEWEST_MEMBERS = [
+  'handshakes',
+  'quiet_venue',
+  'old_tokens',
+  'is_quiet_hours',
+] as const satisfies readonly (keyof DaemonStatus)[];
 
 /** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
 function explainFailure(error: unknown, directory: DataDirectory): false {

@@ -269,9 +269,24 @@ t.test('show has the body whole', async (t) => {
   const db = openDatabase(new DataDirectory(box.data));
   db.exec('DELETE FROM rejection');
   db.close();
-  const { status, stderr } = await box.command('rejections', 'show', request_id);
-  t.equal(status, 1);
-  t.match(stderr, 'its body is kept all the same', 'as after a kill -9, before the list is written');
+  // As after a kill -9, before the list is written.
+  const { stdout, stderr } = await box.command('rejections', 'show', request_id, '--json');
+  t.equal(stderr, 'The daemon is not running: these are the stored rejections.\n');
+  const { at, error: _error, client: _client, ...kept } = shown;
+  t.match(JSON.parse(stdout), {
+    ...kept,
+    status: null,
+    court_id: null,
+    events: null,
+    client: null,
+    error: null,
+  });
+  t.match(at, /^\d{4}-/);
+  t.match(await box.command('rejections', 'show', request_id), { status: 0, stdout: body });
+  t.match(await box.command('rejections', 'show', 'nobody'), {
+    status: 1,
+    stderr: /There is no rejection "nobody"/,
+  });
 });
 
 t.test('an array in an array, and a number as the body, say what is wrong with them', async (t) => {
@@ -321,6 +336,21 @@ t.test('a backup takes them along where that is asked for, and a restore brings 
   t.strictSame(await exported(box), []);
   t.equal((await box.command('restore', backup)).status, 0);
   t.strictSame(await exported(box), lines);
+
+  const renamed = path.join(folder, 'c.db');
+  fs.renameSync(backup, renamed);
+  const without = await courtd(['restore', renamed, '--data', temporaryFolder(t)]);
+  t.match(without, { status: 0, stderr: /a\.refused\.ndjson beside it .* rename it to c\.refused\.ndjson/ });
+  const copy = path.join(folder, 'c.refused.ndjson');
+  const [whole = '', second = ''] = fs
+    .readFileSync(path.join(folder, 'a.refused.ndjson'), 'utf8')
+    .split('\n');
+  fs.writeFileSync(copy, `${whole}\n${second.replace(/"gzip":"H4/, '"gzip":"AA')}\n`);
+  const damaged = await courtd(['restore', renamed, '--data', temporaryFolder(t)]);
+  t.match(damaged, {
+    status: 1,
+    stderr: /The database was restored\. The refused bodies beside the backup are damaged/,
+  });
 });
 
 t.test(

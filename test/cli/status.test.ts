@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import t, { type Test } from 'tap';
@@ -442,4 +444,15 @@ t.test('--watch without a terminal, or with --json, is told', async (t) => {
     t.equal(status, 2);
     t.match(stderr, /--watch/);
   }
+});
+
+t.test('a daemon of an older version is to be restarted, and is no bug', async (t) => {
+  const { data } = stoppedBox(t);
+  const server = http.createServer((_req, res) => res.end('{"version":"0.0.9","sources":[]}'));
+  server.listen(path.join(data, 'control.sock'));
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const told = /runs an older version, 0\.0\.9: restart it/;
+  t.match(await courtd(['status', '--data', data]), { status: 1, stderr: told });
+  t.match(await courtd(['status', '--brief', '--data', data]), { status: 3, stdout: told });
 });

@@ -14,6 +14,7 @@ import {
 } from '../../control/rejectionRoutes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
+import type { RefusedBody } from '../../store/rejections/refusedBody.ts';
 import { type Rejection, readRejections } from '../../store/rejections/storedRejections.ts';
 import { type JsonOption, printData, printJson, printPairs, printText, say } from '../terminal/output.ts';
 
@@ -49,13 +50,12 @@ export async function show(id: string, { data, json }: DataOption & JsonOption):
     `${REJECTION_PATH}?${new URLSearchParams({ id }).toString()}`,
   );
   const kept = stored.find((one) => one.id === id);
-  const found = asked === undefined ? kept && wholeOf(kept) : asked;
-  const whole = await withRefused(data, (refused) => refused.find(id));
-  if (found === undefined || found === null) {
-    const where = whole === undefined ? '"courtd rejections" shows them' : EXPORTED;
-    throw new OperatorError(`There is no rejection ${JSON.stringify(id)}: ${where}.`);
-  }
+  const refused = await withRefused(data, (bodies) => bodies.find(id));
+  const found = (asked === undefined ? kept && wholeOf(kept) : asked) ?? (refused && unlisted(refused));
+  if (found === undefined)
+    throw new OperatorError(`There is no rejection ${JSON.stringify(id)}: "courtd rejections" shows them.`);
   const { body_base64: head, body_bytes: bytes, ...report } = found;
+  const whole = refused?.bytes;
   const body = whole ?? (head === null ? null : Buffer.from(head, 'base64'));
   const body_bytes = whole?.length ?? bytes;
   const text = body === null ? null : textOf(body);
@@ -81,8 +81,16 @@ export async function show(id: string, { data, json }: DataOption & JsonOption):
   printData('\n');
 }
 
-/** The list is written once a minute, bodies at once: a `kill -9` may come in between. */
-const EXPORTED = 'its body is kept all the same, and "courtd rejections export" has its events that wait';
+type Unlisted = { readonly [Member in keyof WholeRejection]: WholeRejection[Member] | null };
+
+/** The list is written once a minute, bodies at once: a `kill -9` may come in between. @returns what is known all the same. */
+function unlisted({ requestId, receivedMs, code, sender }: RefusedBody): Unlisted {
+  const at = new Date(receivedMs).toISOString();
+  return {
+    ...{ id: requestId, request_id: requestId, at, client: null, status: null, code, source: sender },
+    ...{ court_id: null, events: null, error: null, body_base64: null, body_bytes: null },
+  };
+}
 
 function sizeOf(body: Buffer | null, bodyBytes: number | null): string {
   if (bodyBytes === null) return 'not read';

@@ -1,7 +1,9 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
+import { refusedCopyOf } from '../../store/backup/refusedCopy.ts';
 import { ReplacedDatabase } from '../../store/backup/replacedDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/backup/restore.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
@@ -25,6 +27,7 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
   if (restored.damage !== undefined) tell(restored.damage);
   if (refusedBodies !== undefined)
     tell(`With it came ${refusedBodies} refused ${refusedBodies === 1 ? 'body' : 'bodies'}.`);
+  else for (const other of strayCopies(file)) tell(adviseStray(other, file));
   tell('The tokens are those of the backup: "courtd token list" shows them.');
   let salvaged: Salvaged | null = null;
   if (previousDatabase !== null) {
@@ -42,6 +45,20 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
     salvaged,
     ...(refusedBodies !== undefined && { refused_bodies: refusedBodies }),
   });
+}
+
+/** @returns refused bodies beside a backup that are of no backup there: of this one, before it was renamed? */
+function strayCopies(backup: string): string[] {
+  const folder = path.dirname(backup);
+  const copies = fs.readdirSync(folder).filter((name) => name.endsWith(REFUSED));
+  return copies.filter((name) => !fs.existsSync(path.join(folder, name.replace(REFUSED, '.db'))));
+}
+
+const REFUSED = '.refused.ndjson';
+
+function adviseStray(name: string, backup: string): string {
+  const wanted = path.basename(refusedCopyOf(backup));
+  return `${name} beside it holds refused bodies, and was not restored: where it belongs to this backup, rename it to ${wanted} and restore again.`;
 }
 
 /** @returns null where nothing of it can be read. @throws {OperatorError} where what is read cannot be stored. */

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { askStatus, DaemonHangs } from '../../control/controlClient.ts';
+import { askWholeStatus, DaemonHangs } from '../../control/controlClient.ts';
 import { readOwnShipView } from '../../fleet/feed/shipStatus.ts';
 import { type DaemonView, makeReport, type StoreView } from '../../health/status.ts';
 import { readStoreView } from '../../health/storeView.ts';
@@ -25,7 +25,7 @@ export function lookAtStore(data: DataDirectory, before?: StoreView): Promise<St
 /** Read the store first: that is where root becomes the owner of the directory. @throws {OperatorError} where the socket is closed to this user. */
 export async function askForView(data: DataDirectory): Promise<DaemonView> {
   try {
-    return { daemon: await askStatus(data), hangs: undefined };
+    return { daemon: await askWholeStatus(data), hangs: undefined };
   } catch (error) {
     if (!(error instanceof DaemonHangs)) throw error;
     return { daemon: undefined, hangs: error };

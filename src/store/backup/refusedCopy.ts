@@ -68,7 +68,7 @@ export async function readRefusedCopy(fd: number, refused: RefusedBodies): Promi
   for await (const text of readline.createInterface({ input: fs.createReadStream('', { fd }) })) {
     const line = parse(text);
     refused.atOnce(() => {
-      refused.keep({ ...line, bytes: zlib.gunzipSync(Buffer.from(line.gzip, 'base64')) }, index, () => false);
+      refused.keep(line, index, () => false);
     });
     refused.tickOff(line.requestId, new Set(line.done));
     count++;
@@ -77,9 +77,10 @@ export async function readRefusedCopy(fd: number, refused: RefusedBodies): Promi
 }
 
 /** @throws {OperatorError} */
-function parse(text: string): Line {
+function parse(text: string): RefusedBody & Line {
   try {
-    return JSON.parse(text) as Line;
+    const line: Line = JSON.parse(text);
+    return { ...line, bytes: zlib.gunzipSync(Buffer.from(line.gzip, 'base64')) };
   } catch {
     throw new OperatorError(
       'The database was restored. The refused bodies beside the backup are damaged: those before the damage were restored, too.',

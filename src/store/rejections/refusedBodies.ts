@@ -222,9 +222,11 @@ export class RefusedBodies {
   }
 
   /** @returns the body of a request; undefined where it is not kept, is damaged, or the same one was kept before. */
-  find(requestId: string): Buffer | undefined {
+  find(requestId: string): RefusedBody | undefined {
     const id = this.#idOf(requestId);
-    return id === undefined ? undefined : this.#read(id);
+    const row = id === undefined ? undefined : this.#statements.body.get(id);
+    const bytes = row && unpacked(row.gzip);
+    return row && bytes && { ...row, bytes };
   }
 
   /** No index has them: whoever asks for one mostly asks for many. */
