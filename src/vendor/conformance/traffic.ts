@@ -54,6 +54,8 @@ export class Traffic {
   readonly #byKey: ReadonlyMap<string, History>;
   /** When the first and the last request came that was refused while cameras were to be switched off and on. */
   readonly #restart: readonly [beginAt: number, endAt: number];
+  /** When the first and the last request came on each connection. */
+  readonly #spans = new Map<number, readonly [firstAt: number, lastAt: number]>();
   /** When the requests of each source came. */
   readonly #timesOf = new Map<string, number[]>();
 
@@ -65,6 +67,8 @@ export class Traffic {
     this.#restart = [refused[0]?.at ?? Infinity, refused.at(-1)?.at ?? -Infinity];
     const byKey = new Map<string, Sending[]>();
     for (const exchange of exchanges) {
+      const { connection, at } = exchange;
+      this.#spans.set(connection, [this.#spans.get(connection)?.[0] ?? at, at]);
       for (const event of exchange.events) {
         const sendings = byKey.get(event.key) ?? [];
         sendings.push({ event, exchange, outcome: outcomeOf(exchange, event) });
@@ -91,10 +95,15 @@ export class Traffic {
     return this.historyOf(event).find((one) => one.exchange !== exchange && one.exchange.at >= endedAt);
   }
 
-  /** Whether a camera may have been switched off between two requests: what it was told just before is forgotten then. */
+  /**
+   * Whether a camera may have been switched off between two requests: what it was told just before is forgotten then. It comes back
+   * with a new connection, and the old one is used no more: else it has several, and was not off.
+   */
   wasOff(before: Exchange, after: Exchange): boolean {
     const [begin, end] = this.#restart;
-    return before.connection !== after.connection && before.at <= end && after.at >= begin;
+    const [openedAt] = this.#spans.get(after.connection)!;
+    const [, lastAt] = this.#spans.get(before.connection)!;
+    return before.at <= end && after.at >= begin && lastAt < openedAt;
   }
 
   /** @returns events that were never acknowledged nor refused for good. */

@@ -12,8 +12,8 @@ const said = (name: Check['name'], told: readonly Line[], ends = {}) => {
   return { verdict, message, requests: requests.map(({ number }) => number) };
 };
 /** Goes on for half a minute, so that what was not sent again by then never was. */
-const later = (fromS = 10): Line[] =>
-  Array.from({ length: 30 }, (_, i) => [fromS + i, { events: [`later ${i}`, `more ${i}`] }]);
+const later = (fromS = 10, connection = 1): Line[] =>
+  Array.from({ length: 30 }, (_, i) => [fromS + i, { events: [`later ${i}`, `more ${i}`], connection }]);
 const failing = (told: readonly Line[], ends = {}) =>
   judge(recording(told, ends), true).checks.flatMap(({ name, verdict }) =>
     verdict === 'fail' ? [name] : [],
@@ -69,7 +69,7 @@ const WELL: readonly Line[] = [
 ];
 
 t.test('a camera that does all of it well is certified', (t) => {
-  const { certificate, checks } = judge(recording([...WELL, ...later(33)]), true);
+  const { certificate, checks } = judge(recording([...WELL, ...later(33, 2)]), true);
   for (const { name, verdict, message, requests } of checks) {
     t.equal(verdict, 'pass', `${name}: ${message}`);
     t.ok(requests.length > 0 && requests.length <= 6, `${name} is shown by ${requests.length} requests`);
@@ -222,6 +222,17 @@ t.test('where nothing was corrected nothing is wrong, and no request shows it', 
   const { verdict, message, requests } = said('raises_revision', later());
   t.match({ verdict, message, requests }, { verdict: 'pass', message: /^Not tested/ });
   t.strictSame(requests, []);
+  t.end();
+});
+
+t.test('a camera with two connections that was not switched off has not been tested', (t) => {
+  const told: Line[] = [
+    [0, { events: ['a', 'b'], connection: 2 }],
+    [1, { events: ['c', 'd'], status: 503, more: restart }],
+    [5.2, { events: ['c', 'd'], connection: 2 }],
+    [6, { events: ['e', 'f'] }],
+  ];
+  t.match(said('survives_restart', told), { verdict: 'not seen', message: /switch it off and on/ });
   t.end();
 });
 
