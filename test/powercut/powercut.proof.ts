@@ -17,3 +17,18 @@ t.test(
     t.match(said, /in play: 40 power cuts: lost 0, twice 0, half 0, corrupt 0, stopped 0, unmountable 0/);
   },
 );
+
+t.test(
+  'the power of a stick goes while it is copied to: what counted as copied is there, and it is copied on',
+  { skip: missingNeeds() ?? false },
+  async (t) => {
+    const { status, said } = await runScript(
+      t,
+      path.resolve(import.meta.dirname, './copy.ts'),
+      '--cuts',
+      '20',
+    );
+    t.equal(status, 0);
+    t.match(said, /"lost":0,"wrong":0,"unfinished":0/);
+  },
+);

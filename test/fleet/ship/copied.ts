@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import type { EventFeed } from '../../../src/fleet/feed/eventFeed.ts';
+import { CHUNK_LIMITS, type EventFeed } from '../../../src/fleet/feed/eventFeed.ts';
 import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
 import { DirectorySink } from '../../../src/fleet/ship/sink/directorySink.ts';
 import type { Cursor } from '../../../src/fleet/ship/sink/startCursor.ts';
@@ -68,4 +68,25 @@ export class Courier {
       cursor = await this.sink.send({ ...piece, after: cursor.seq, isLast: true }, cursor);
     }
   }
+}
+
+/** A log whose events were received on these days, one each second. */
+export function feedOf(days: readonly string[], oldestSeq = () => 1, note = () => ''): EventFeed {
+  const all = days.map(
+    (day, i) =>
+      `{"seq":${i + 1},"received_at":"${day}T10:00:00.000Z","event":{"n":${i + 1},"note":"${note()}"}}\n`,
+  );
+  const epochs = [{ name: 'e1', fromSeq: 0 }];
+  return {
+    state: async () => ({ epochs, lastSeq: all.length, prunedSeq: 0, report: undefined }),
+    next: async (after, most) => {
+      const lines = all.slice(after, after + Math.min(most, CHUNK_LIMITS.events));
+      const last = after + lines.length;
+      return { epoch: 'e1', lines, last, isLast: last === all.length };
+    },
+    identity: async () => ({ venue: null, oldestSeq: oldestSeq(), tokens: null }),
+    report: async () => {},
+    status: async () => undefined,
+    close: async () => {},
+  };
 }

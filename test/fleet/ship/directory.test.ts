@@ -1,11 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { CHUNK_LIMITS, type EventFeed } from '../../../src/fleet/feed/eventFeed.ts';
 import { SinkError } from '../../../src/fleet/ship/sink/sink.ts';
 import { Daemon, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
-import { CopyingBox, Courier } from './copied.ts';
+import { CopyingBox, Courier, feedOf } from './copied.ts';
 
 const modeOf = (file: string) => (fs.statSync(file).mode & 0o7777).toString(8);
 const failureOf = (work: Promise<unknown>) =>
@@ -71,26 +70,6 @@ t.test('a shipper that goes on keeps the tokens in box.json as they are', async 
     [],
   );
 });
-
-/** A log whose events were received on these days, one each second. */
-function feedOf(days: readonly string[], oldestSeq = () => 1): EventFeed {
-  const all = days.map(
-    (day, i) => `{"seq":${i + 1},"received_at":"${day}T10:00:00.000Z","event":{"n":${i + 1}}}\n`,
-  );
-  const epochs = [{ name: 'e1', fromSeq: 0 }];
-  return {
-    state: async () => ({ epochs, lastSeq: all.length, prunedSeq: 0, report: undefined }),
-    next: async (after, most) => {
-      const lines = all.slice(after, after + Math.min(most, CHUNK_LIMITS.events));
-      const last = after + lines.length;
-      return { epoch: 'e1', lines, last, isLast: last === all.length };
-    },
-    identity: async () => ({ venue: null, oldestSeq: oldestSeq(), tokens: null }),
-    report: async () => {},
-    status: async () => undefined,
-    close: async () => {},
-  };
-}
 
 t.test('what a crash left at the end, of whatever length, is cut, and written again', async (t) => {
   const box = new CopyingBox(t);
