@@ -16,7 +16,7 @@ export class DirectoryInUse extends OperatorError {}
 export function lockDirectory(directory: DataDirectory): Database.Database {
   return lockFile(
     directory.file('lock'),
-    `Another "courtd serve" uses ${directory}, or a "courtd prune", "import" or "restore" that found none: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
+    `Another "courtd serve" uses ${directory}, or a "courtd prune", "import", "restore" or "rebuild" that found none: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
       'runs it), or name another directory with --data.',
   );
 }
