@@ -32,3 +32,14 @@ t.test(
     t.match(said, /"lost":0,"wrong":0,"unfinished":0/);
   },
 );
+
+t.test(
+  'the power of a box and of its stick goes at once: the copy has what was reported, and nothing that the box has not',
+  { skip: missingNeeds() ?? false },
+  async (t) => {
+    const script = path.resolve(import.meta.dirname, './boxAndCopy.ts');
+    const { status, said } = await runScript(t, script, '--cuts', '8');
+    t.equal(status, 0);
+    t.match(said, /box and copy: 8 power cuts: 0 faults/);
+  },
+);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
@@ -7,14 +8,17 @@ import { packMember } from '../../../src/fleet/copy/members.ts';
 import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
 import { seqOf } from '../../../src/fleet/log/chunk.ts';
 import type { Epoch } from '../../../src/store/layout/epochs.ts';
-import { courtd, temporaryFolder } from '../../harness/daemon.ts';
+import { BIN, courtd, start, temporaryFolder } from '../../harness/daemon.ts';
 import { events } from '../../harness/events.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { Box } from '../ship/box.ts';
-import { gapsOf, Headquarters } from '../ship/headquarters.ts';
+import { CopyingBox } from '../ship/copied.ts';
+import { digestOf, gapsOf, Headquarters } from '../ship/headquarters.ts';
 
 const skip = await missingNats();
+// Of all: a dozen seconds, on a machine that has nothing else to do.
+t.setTimeout(300_000);
 
 async function headquarters(t: Test, config = '') {
   const servers = await NatsServers.start(t, { config });
@@ -120,6 +124,37 @@ t.test('a stick is carried chunk by chunk, once, and the box goes on behind it',
   const people = await courtd(['fleet', 'import', stick.folder, servers.url]);
   t.equal(people.stdout, 'venue-7: 0 events carried in 0 chunks, up to seq 35; 35 events were there.\n');
 });
+
+t.test(
+  'an import that is killed again and again carries what the shipper has copied, once',
+  { skip },
+  async (t) => {
+    const { servers, hq, carry, boxOf } = await headquarters(t);
+    const stick = new CopyingBox(t);
+    stick.put(...events(20_000));
+    t.match(await stick.once(), { status: 0 });
+    const kills = 6;
+    let killed = 0;
+    for (let kill = 0; kill < kills; kill++) {
+      const child = start(BIN, ['fleet', 'import', stick.copy, servers.url]);
+      const exited = once(child, 'exit');
+      // It is at its work once something has come.
+      const before = await hq.count();
+      while ((await hq.count()) <= before && child.exitCode === null);
+      child.kill('SIGKILL');
+      const [, signal] = await exited;
+      if (signal === 'SIGKILL') killed++;
+    }
+    t.ok(killed > 0, `${killed} killed in the middle`);
+    t.match(await carry(stick.copy), { status: 0, carried: [{ last_seq: 20_000 }] });
+    const messages = await hq.messages('venue-7');
+    t.strictSame(gapsOf(messages), []);
+    t.equal(digestOf(messages.flatMap(({ lines }) => lines)), digestOf(await stick.lines()));
+    const line = boxOf('venue-7', stick.data);
+    t.match(await line.once(), { status: 0 });
+    t.equal((await hq.messages('venue-7')).length, messages.length, 'over a line there is nothing to add');
+  },
+);
 
 t.test('a hole is an error that names both seqs, and what is before it is there', { skip }, async (t) => {
   const { servers, hq, carry, boxOf } = await headquarters(t);

@@ -71,6 +71,12 @@ export class Headquarters {
     return value;
   }
 
+  /** @returns how many messages there are of all boxes. */
+  async count(): Promise<number> {
+    const { state } = await this.api('STREAM.INFO.FLEET');
+    return (state as { messages: number }).messages;
+  }
+
   /** @returns every message of a box, in the order of the stream. @throws {Error} where one is not as design 8 says. */
   messages(box: string): Promise<FleetMessage[]> {
     return Array.fromAsync(this.each(box));
