@@ -1,11 +1,17 @@
 import { counted } from '../../base/units.ts';
 import type { Exchange } from './exchange.ts';
-import { endOf, failIf, type History, type Judgement, notSeen, passIf, type Traffic } from './traffic.ts';
+import {
+  EARLY_SHARE,
+  endOf,
+  failIf,
+  type History,
+  type Judgement,
+  notSeen,
+  passIf,
+  type Traffic,
+} from './traffic.ts';
 
 /** How fast, how often and over how many connections a camera sends. */
-
-/** The share of a wait that is enough, so that a slightly fast clock is not too early. */
-const EARLY_SHARE = 0.95;
 
 export function waitsAsTold(traffic: Traffic): Judgement {
   const told = traffic.exchanges.filter(

@@ -36,6 +36,8 @@ export type History = readonly Sending[];
 export type LossCause = 'restart' | 'unauthorized' | 'invalid' | 'too_large' | 'retryable';
 const CAUSES: Partial<Record<number, LossCause>> = { 400: 'invalid', 401: 'unauthorized', 413: 'too_large' };
 
+/** The share of a wait that is enough, so that a slightly fast clock is not too early. */
+export const EARLY_SHARE = 0.95;
 /** By how much a camera may wait longer than it must. */
 const WAIT_TOLERANCE = { factor: 1.5, ms: 2_000 } as const;
 /** After this many other requests, a camera has given up on an event that it did not send again. */
@@ -78,7 +80,7 @@ export class Traffic {
         this.#timesOf.set(event.source, times);
       }
     }
-    joinRenamed(byKey);
+    joinRenamed(byKey, endedAt);
     this.#byKey = byKey;
     this.histories = [...new Set(byKey.values())];
     this.losses = this.#lossesByCause();
@@ -149,14 +151,19 @@ export function endOf({ answeredAt, at }: Exchange): number {
 
 /**
  * Makes one history of those that differ only in the event_id, where each begins after the last answer to the one before, and none
- * of these answers settled it. Of a program that sends many events that are otherwise the same, the first is stored under its id.
+ * of these answers settled it. Of a program that sends many events that are otherwise the same, the first is stored under its id:
+ * where the recording ends while it waits, what came meanwhile is another one.
  */
-function joinRenamed(byKey: Map<string, Sending[]>): void {
+function joinRenamed(byKey: Map<string, Sending[]>, endedAt: number): void {
   for (const same of Map.groupBy(byKey.values(), ([first]) => first!.event.core).values()) {
     const whole = same[0]!;
     for (const again of same.slice(1)) {
       const isSettled = whole.some(({ outcome }) => outcome !== 'unknown');
-      if (isSettled || again[0]!.exchange.at < endOf(whole.at(-1)!.exchange)) break;
+      const { exchange } = whole.at(-1)!;
+      const waitMs = (exchange.toldS ?? 1) * 1000;
+      const { at } = again[0]!.exchange;
+      const mayWait = endedAt < endOf(exchange) + waitMs * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
+      if (isSettled || at < endOf(exchange) + (mayWait ? waitMs * EARLY_SHARE : 0)) break;
       whole.push(...again);
       byKey.set(again[0]!.event.key, whole);
     }
