@@ -84,7 +84,7 @@ async function watch(data: DataDirectory, alerter: Alerter, pinger: Pinger, file
 async function lookAt(data: DataDirectory, sayFault: (fault?: string) => void): Promise<Look | null> {
   try {
     const report = await askProblems(data);
-    sayFault();
+    sayFault(report === null ? 'The daemon runs, but cannot read its database now.' : undefined);
     if (report === undefined) return { unanswered: problem('daemon_stopped') };
     if (report === null) return null;
     return {

@@ -77,6 +77,7 @@ export class Alerter {
   async #tell(listener: Listener, now: Moment): Promise<void> {
     const { box, say } = this.#options;
     const change = listener.news;
+    const beganMs = performance.now();
     const fault = await listener.target.send(alertMessage(box, this.#state, change, now.atMs));
     const name = NAMES[listener.target.name];
     if (fault === undefined) {
@@ -84,7 +85,8 @@ export class Alerter {
       this.#keep();
       say(`${name} has been told: ${change.new.length} new, ${change.solved.length} solved.`);
     } else {
-      listener.failed(now);
+      // Counted from the failure, which takes a while where nobody answers.
+      listener.failed(now.ms + performance.now() - beganMs);
       say(`${name} did not take the message: ${fault}. It is tried again until it does.`);
     }
   }
@@ -160,8 +162,8 @@ class Listener {
     this.#failures = 0;
   }
 
-  failed({ ms }: Moment): void {
-    this.#nextTryMs = ms + Math.min(RETRY_MOST_MS, RETRY_MS * 2 ** this.#failures++);
+  failed(nowMs: number): void {
+    this.#nextTryMs = nowMs + Math.min(RETRY_MOST_MS, RETRY_MS * 2 ** this.#failures++);
   }
 }
 
