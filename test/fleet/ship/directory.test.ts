@@ -223,7 +223,7 @@ t.test('a directory that is not there is waited for, and no other is made in its
   const then = shipper.reports.length;
   box.put(event());
   t.match(await shipper.report(({ error }) => /nothing is mounted/.test(`${error}`), then), {
-    error: /The copy that was in .* is not there, and nothing is mounted/,
+    error: /There is no copy in .*, and nothing is mounted there: plug its stick in/,
   });
   t.strictSame(fs.readdirSync(root), []);
   fs.renameSync(`${root}.away`, box.copy);

@@ -129,18 +129,20 @@ export class DirectorySink implements ChunkSink {
 
   /** @param known up to which seq there was a copy here. */
   async #enter(known: number): Promise<void> {
-    const { root, box } = this.#target;
+    const { root } = this.#target;
     const { dev } = await fs.stat(root);
     const isThere = (await fs.stat(this.#folder).catch(unlessMissing)) !== undefined;
     if (isThere) return;
-    // The stick is not mounted: what is there is the directory that it is to be mounted on, on the disk of the box.
-    if (known > 0 && (await fs.stat(path.join(root, '..'))).dev === dev) {
-      throw new SinkError(
-        'connecting',
-        `The copy that was in ${root} is not there, and nothing is mounted there: plug its stick in, or mount it. To begin a new copy in this directory make ${box} in it ("sudo install -d -m 0700 -o courtd-ship ${this.#folder}").`,
-      );
-    }
-    await makeFolder(this.#folder);
+    const isMount = (await fs.stat(path.join(root, '..'))).dev !== dev;
+    const away = new SinkError(
+      'connecting',
+      `There is no copy in ${root}, and nothing is mounted there: plug its stick in, or mount it. For a new copy in this very directory, make its folder: "sudo install -d -m 0700 -o courtd-ship ${this.#folder}".`,
+    );
+    // What is there is the directory that the stick is to be mounted on, on the disk of the box: that is not filled.
+    if (known > 0 && !isMount) throw away;
+    await makeFolder(this.#folder).catch((error) => {
+      throw isMount || KINDS[error.code] !== 'refused' ? error : away;
+    });
   }
 
   /** Nothing is changed where another box has written, or a clone of this one. */
