@@ -1,5 +1,5 @@
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
-import { counted, isoTime } from '../../base/units.ts';
+import { counted } from '../../base/units.ts';
 import { findCopy } from '../../fleet/copy/copyFiles.ts';
 import { type RebuiltBox, rebuildBox } from '../../fleet/rebuild/rebuildBox.ts';
 import { readUnpacked, UnreadableFile } from '../../session/import/fileBytes.ts';
@@ -27,7 +27,7 @@ export async function rebuild(sources: readonly string[], options: RebuildOption
   const rebuilt = await rebuildBox(data, source, { allowHoles, onEvents, onMissing }).finally(() =>
     progress.clear(),
   );
-  if (json) printJson(objectOf(rebuilt));
+  if (json) printJson(rebuilt);
   else for (const sentence of sentencesOf(rebuilt, data.path)) say(sentence);
 }
 
@@ -39,58 +39,41 @@ async function* standardInput(): AsyncGenerator<Buffer> {
   }
 }
 
-function objectOf(rebuilt: RebuiltBox): object {
-  const { box, events, sessions, firstSeq, lastSeq, newestMs, begins, holes, superseded, takenBack } =
-    rebuilt;
-  return {
-    box,
-    events,
-    sessions,
-    first_seq: firstSeq,
-    last_seq: lastSeq,
-    newest_received_at: isoTime(newestMs),
-    begins_after: begins,
-    holes,
-    superseded,
-    taken_back: takenBack,
-    tokens: rebuilt.tokens,
-    epoch: rebuilt.epoch,
-    follows_epoch: rebuilt.followsEpoch,
-  };
-}
-
 function sentencesOf(rebuilt: RebuiltBox, place: string): string[] {
-  const { box, events, sessions, firstSeq, lastSeq, newestMs, begins, holes, superseded, takenBack } =
+  const { box, events, sessions, begins_after, holes, superseded, taken_back, tokens, follows_epoch } =
     rebuilt;
-  const told = [
-    `Rebuilt ${box === null ? '' : `the box ${box} `}in ${place}: ${counted(events, 'event')} of ${counted(sessions, 'session')}, ` +
-      `seq ${firstSeq} to ${lastSeq}, the newest received at ${isoTime(newestMs)}.`,
+  const told: [isSo: boolean, sentence: string][] = [
+    [
+      true,
+      `Rebuilt ${box === null ? '' : `the box ${box} `}in ${place}: ${counted(events, 'event')} of ${counted(sessions, 'session')}, ` +
+        `seq ${rebuilt.first_seq} to ${rebuilt.last_seq}, the newest received at ${rebuilt.newest_received_at}.`,
+    ],
+    [
+      begins_after > 0,
+      `It begins behind seq ${begins_after}: what came before had been pruned, or was not in the source.`,
+    ],
+    [holes > 0, `Left out: what is missing in ${counted(holes, 'place')}.`],
+    [
+      taken_back > 0,
+      `${counted(taken_back, 'event')} not taken: a restore of the lost box had replaced them.`,
+    ],
+    [superseded > 0, `${counted(superseded, 'event')} came again after a prune: the later ones are there.`],
+    [
+      tokens === null,
+      'No tokens came with it: make one with "courtd token rotate", and give it to every camera.',
+    ],
+    [
+      tokens !== null,
+      'The tokens are those of the lost box, but for their last use: "courtd token list" shows them.',
+    ],
+    [
+      !follows_epoch,
+      'The lines do not say of which epoch they are: a shipper will ship all of them, also what headquarters has from the lost box.',
+    ],
+    [
+      true,
+      'No log has these of the lost box: counts of duplicates and conflicts, the other copies of events in conflict, refused requests.',
+    ],
   ];
-  const tell = (isSo: boolean, sentence: string) => isSo && told.push(sentence);
-  tell(
-    begins > 0,
-    `It begins behind seq ${begins}: what came before had been pruned, or was not in the source.`,
-  );
-  tell(holes > 0, `Left out: what is missing in ${counted(holes, 'place')}.`);
-  tell(
-    takenBack > 0,
-    `${counted(takenBack, 'event')} not taken: a restore of the lost box had replaced them.`,
-  );
-  tell(superseded > 0, `${counted(superseded, 'event')} came again after a prune: the later ones are there.`);
-  tell(
-    rebuilt.tokens === null,
-    'No tokens came with it: make one with "courtd token rotate", and give it to every camera.',
-  );
-  tell(
-    rebuilt.tokens !== null,
-    'The tokens are those of the lost box, but for their last use: "courtd token list" shows them.',
-  );
-  tell(
-    !rebuilt.followsEpoch,
-    'The lines do not say of which epoch they are: a shipper will ship all of them, also what headquarters has from the lost box.',
-  );
-  told.push(
-    'No log has these of the lost box: counts of duplicates and conflicts, the other copies of events in conflict, refused requests.',
-  );
-  return told;
+  return told.flatMap(([isSo, sentence]) => (isSo ? sentence : []));
 }

@@ -9,20 +9,20 @@ import { BOX_FILE, type BoxFile, type Copy } from '../copy/copyFiles.ts';
 import { type LogOptions, LostLog } from './lostLog.ts';
 import { addCopy, addLines } from './sources.ts';
 
-/** What has become of the log of a lost box. */
+/** What has become of the log of a lost box, as `courtd rebuild --json` prints it. */
 export interface RebuiltBox extends Rebuilt {
   /** Its name; null where nothing says it. */
   readonly box: string | null;
   /** The log begins behind this seq. */
-  readonly begins: number;
+  readonly begins_after: number;
   /** Places where something is missing. */
   readonly holes: number;
   /** Events that were left out because a restore of the lost box had taken them back. */
-  readonly takenBack: number;
+  readonly taken_back: number;
   /** Null where the source has none. */
   readonly tokens: number | null;
   /** Whether the new epoch goes on behind a known one, so that nothing is shipped twice. */
-  readonly followsEpoch: boolean;
+  readonly follows_epoch: boolean;
 }
 
 /**
@@ -45,15 +45,14 @@ export function rebuildBox(
     const unnamed = log.epochs.filter(({ name }) => !epochs.some((one) => one.name === name));
     const all = [...epochs, ...unnamed];
     const rebuilt = await database.finish(all, tokens ?? [], log.begins);
-    const { begins, holes, takenBack } = log;
     return {
-      ...rebuilt,
       box: copied?.box ?? log.box,
-      begins,
-      holes,
-      takenBack,
+      ...rebuilt,
+      begins_after: log.begins,
+      holes: log.holes,
+      taken_back: log.takenBack,
       tokens: tokens?.length ?? null,
-      followsEpoch: all.length > 0,
+      follows_epoch: all.length > 0,
     };
   });
 }

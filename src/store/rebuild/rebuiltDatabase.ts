@@ -27,15 +27,13 @@ export interface LoggedEvent {
   readonly event: CourtEvent;
 }
 
-/** What a rebuilt database holds. */
+/** What a rebuilt database holds, as `courtd rebuild --json` prints it. Null without events. */
 export interface Rebuilt {
   readonly events: number;
   readonly sessions: number;
-  /** Null without events. */
-  readonly firstSeq: number | null;
-  readonly lastSeq: number | null;
-  /** When its newest event was received, milliseconds since 1970-01-01T00:00:00Z. */
-  readonly newestMs: number | null;
+  readonly first_seq: number | null;
+  readonly last_seq: number | null;
+  readonly newest_received_at: string | null;
   /** Events of which the same key came again later: the box had pruned them by then, so they were left out. */
   readonly superseded: number;
   /** The name of the epoch that it has begun. */
@@ -153,8 +151,8 @@ export class RebuiltDatabase {
     }
     const contents = db.prepare<[], Omit<Rebuilt, 'superseded' | 'epoch'>>(`
       SELECT (SELECT ifnull(sum(events), 0) FROM session) AS events, (SELECT count(*) FROM session) AS sessions,
-             (SELECT min(seq) FROM event) AS firstSeq, (SELECT max(seq) FROM event) AS lastSeq,
-             (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs`);
+             (SELECT min(seq) FROM event) AS first_seq, max(seq) AS last_seq, strftime('%Y-%m-%dT%H:%M:%fZ', received_ms / 1000.0, 'unixepoch') AS newest_received_at
+        FROM event`);
     return { ...contents.get()!, superseded: superseded.length, epoch: readEpochs(db).at(-1)!.name };
   }
 
