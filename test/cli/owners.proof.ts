@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import zlib from 'node:zlib';
 import t from 'tap';
 import {
   BIN,
@@ -176,19 +177,26 @@ t.test(
   { skip: skip || withoutStrace },
   async (t) => {
     const { folder, data, roots } = await venue(t);
-    for (const args of [
-      ['session', 'list'],
-      ['export', 's', '-o', path.join(roots, 's.csv')],
-      ['token', 'rotate'],
-      ['prune', '--older-than', '1d'],
-      ['backup', path.join(roots, 'b.db')],
-      ['restore', path.join(roots, 'b.db')],
-    ]) {
+    const copied = path.join(roots, 'a1', '0.ndjson.gz');
+    fs.mkdirSync(path.dirname(copied));
+    fs.writeFileSync(copied, zlib.gzipSync((await as('owner', 'tail', '--json', '--data', data)).stdout));
+    const empty = path.join(folder, 'empty');
+    fs.mkdirSync(empty);
+    fs.chownSync(empty, OWNER, GROUP);
+    for (const [args, place = data] of [
+      [['session', 'list']],
+      [['export', 's', '-o', path.join(roots, 's.csv')]],
+      [['token', 'rotate']],
+      [['prune', '--older-than', '1d']],
+      [['backup', path.join(roots, 'b.db')]],
+      [['restore', path.join(roots, 'b.db')]],
+      [['rebuild', copied], empty],
+    ] as [string[], string?][]) {
       const trace = path.join(folder, 'trace');
       const calls = 'trace=openat,rename,link,unlink,chmod,fchmodat,setuid,setresuid,clone,clone3';
-      const traced = ['-f', '-qq', '-o', trace, '-e', calls, BIN, ...args, '--data', data];
+      const traced = ['-f', '-qq', '-o', trace, '-e', calls, BIN, ...args, '--data', place];
       t.match(await run('strace', traced), { status: 0 }, args[0]!);
-      const opened = uses(trace, data);
+      const opened = uses(trace, place);
       t.ok(opened.length > 3, `${args[0]} is seen ${opened.length} times`);
       t.strictSame([...new Set(opened.map(({ uid }) => uid))], [OWNER], args[0]!);
     }
