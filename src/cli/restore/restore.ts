@@ -16,8 +16,9 @@ interface RestoreOptions extends DataOption, JsonOption {
 }
 
 export async function restore(file: string, options: RestoreOptions): Promise<void> {
-  // It becomes the owner of the directory.
+  // It becomes the owner of the data directory, who may not read beside the backup.
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
+  const strays = strayCopies(file);
   const restored = await restoreDatabase(options.data, file);
   const { events, sessions, newestMs, previousDatabase, refusedBodies } = restored;
   const newest_received_at = isoTime(newestMs);
@@ -27,7 +28,7 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
   if (restored.damage !== undefined) tell(restored.damage);
   if (refusedBodies !== undefined)
     tell(`With it came ${refusedBodies} refused ${refusedBodies === 1 ? 'body' : 'bodies'}.`);
-  else for (const other of strayCopies(file)) tell(adviseStray(other, file));
+  else for (const other of strays) tell(adviseStray(other, file));
   tell('The tokens are those of the backup: "courtd token list" shows them.');
   let salvaged: Salvaged | null = null;
   if (previousDatabase !== null) {
@@ -50,8 +51,13 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
 /** @returns refused bodies beside a backup that are of no backup there: of this one, before it was renamed? */
 function strayCopies(backup: string): string[] {
   const folder = path.dirname(backup);
-  const copies = fs.readdirSync(folder).filter((name) => name.endsWith(REFUSED));
-  return copies.filter((name) => !fs.existsSync(path.join(folder, name.replace(REFUSED, '.db'))));
+  const hasBackup = (name: string) => fs.existsSync(path.join(folder, name.replace(REFUSED, '.db')));
+  try {
+    return fs.readdirSync(folder).filter((name) => name.endsWith(REFUSED) && !hasBackup(name));
+  } catch {
+    // Whoever opens the backup says why it cannot be.
+    return [];
+  }
 }
 
 const REFUSED = '.refused.ndjson';
