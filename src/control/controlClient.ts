@@ -14,7 +14,7 @@ export const STATUS_PATH = '/v1/status';
 /** How long the daemon may take to answer: one that waits for its disk answers nothing. */
 const ANSWER_MS = 5_000;
 /** Whoever may write to the directory may answer in the daemon's place. All rejections, the largest answer, are at most 6 MB. */
-const LIMITS = { wholeMs: 2 * ANSWER_MS, chars: 16 * 1024 ** 2 } as const;
+const LIMITS = { waits: 2, chars: 16 * 1024 ** 2 } as const;
 
 /** Nobody answers there: no daemon runs, or it was killed, or it is just starting or ending. */
 const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
@@ -22,17 +22,23 @@ const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 /**
  * Asks the daemon of a data directory. Root must have become the owner of the directory before, as it does when it opens the
  * database there.
+ * @param answerMs how long it may take.
  * @returns the answer as a value; undefined where no daemon runs.
  * @throws {OperatorError} where the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
  */
-export async function askDaemon<Answer>(directory: DataDirectory, path: string): Promise<Answer | undefined> {
+export async function askDaemon<Answer>(
+  directory: DataDirectory,
+  path: string,
+  answerMs = ANSWER_MS,
+): Promise<Answer | undefined> {
   const socketPath = directory.file('controlSocket');
   checkSocketFile(socketPath);
   let answer: HttpAnswer;
   try {
-    answer = await requestAnswer({ socketPath, path, agent: false, timeout: ANSWER_MS }, undefined, LIMITS);
+    const limits = { wholeMs: LIMITS.waits * answerMs, chars: LIMITS.chars };
+    answer = await requestAnswer({ socketPath, path, agent: false, timeout: answerMs }, undefined, limits);
   } catch (error) {
-    return explainFailure(error, directory) || undefined;
+    return explainFailure(error, directory, answerMs) || undefined;
   }
   if (answer.status !== 200) throw unknownAnswer(directory, answer.status);
   try {
@@ -65,11 +71,11 @@ const NEWEST_MEMBERS = [
 ] as const satisfies readonly (keyof DaemonStatus)[];
 
 /** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
-function explainFailure(error: unknown, directory: DataDirectory): false {
+function explainFailure(error: unknown, directory: DataDirectory, answerMs = ANSWER_MS): false {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof OperatorError) throw error;
   if (NOBODY.includes(code)) return false;
-  if (code === 'ETIMEDOUT') throw new DaemonHangs(directory);
+  if (code === 'ETIMEDOUT') throw new DaemonHangs(directory, answerMs);
   if (code !== 'EACCES' && code !== 'EPERM') throw notTheDaemon(directory.file('controlSocket'));
   throw new OperatorError(
     `${directory.file('controlSocket')} is not accessible to this user: use sudo, or join the group of the data directory.`,
@@ -126,9 +132,9 @@ export async function followDaemon<Line>(
 
 /** It is there, and does not answer. */
 export class DaemonHangs extends OperatorError {
-  constructor(directory: DataDirectory) {
+  constructor(directory: DataDirectory, answerMs = ANSWER_MS) {
     super(
-      `The daemon of ${directory} runs, but has not answered for ${ANSWER_MS / 1_000} s: its disk may be stalled; look at its log ("journalctl -u courtd").`,
+      `The daemon of ${directory} runs, but has not answered for ${answerMs / 1_000} s: its disk may be stalled; look at its log ("journalctl -u courtd").`,
     );
   }
 }

@@ -122,3 +122,18 @@ t.test('a damaged file begins anew, and keeps no event from being stored', async
   await box.post(event(percent));
   t.equal((await waiting(box)).length, 1);
 });
+
+t.test(
+  'beside a daemon that does not answer, what is on disk is exported, and the rest is said to be missing',
+  async (t) => {
+    const box = await Daemon.start(t);
+    await box.post(event(percent));
+    t.equal((await waiting(box)).length, 1);
+    box.child.kill('SIGSTOP');
+    const { status, stdout, stderr } = await box.command('rejections', 'export');
+    box.child.kill('SIGCONT');
+    t.match(stderr, /has not answered for 30 s: .* What was refused just now may be missing here\.\n$/);
+    t.equal(status, 1);
+    t.equal(stdout.split('\n').length - 1, 1);
+  },
+);

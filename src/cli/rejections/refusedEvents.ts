@@ -1,4 +1,5 @@
 import readline from 'node:readline/promises';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { askDaemon, followDaemon } from '../../control/controlClient.ts';
@@ -18,6 +19,9 @@ import { rulesOf } from '../import/importFiles.ts';
 import { say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 
+/** How long it may take to write what waits in memory, beside a busy disk. */
+const FLUSH_MS = 30_000;
+
 export interface RefusedOptions extends DataOption {
   readonly source?: string;
   readonly code?: string;
@@ -31,8 +35,7 @@ export async function exportRefused({ data, source, code, since, output }: Refus
   const rules = await rulesOf(data);
   const filter = { sender: source, code, sinceMs: since };
   await withDatabase({ data }, async (db) => {
-    // What has been refused within the last second.
-    await askDaemon(data, FLUSH_REFUSED_PATH).catch(() => {});
+    await flush(data);
     const sink = output === undefined ? stdoutSink() : fileSink(output);
     let [events, requests, isLeft] = [0, 0, false];
     await withRefused(data, async (refused) => {
@@ -52,6 +55,17 @@ export async function exportRefused({ data, source, code, since, output }: Refus
       say(`${counted(events, 'event')} of ${counted(requests, 'request')} written to ${output}.`);
     else if (events === 0) say(isLeft ? NONE_MATCHES : NONE);
   });
+}
+
+/** What has been refused within the last second is on disk then. Where the daemon does not do that, the rest is exported all the same. */
+async function flush(data: DataDirectory): Promise<void> {
+  try {
+    await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    say(`${error.message} What was refused just now may be missing here.`);
+    process.exitCode = 1;
+  }
 }
 
 /** The others are exported all the same. */
