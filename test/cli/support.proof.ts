@@ -39,6 +39,9 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
     COURTD_VENUE: 'venue-1',
     COURTD_NEW: 'payload-six',
     COURTD_SHIP_URL: 'nats://box:payload-seven@a:1,nats://box:p@yload-eight@b:1',
+    COURTD_ALERT_URL: 'https://chat.example/payload-nine',
+    COURTD_ALERT_COMMAND: 'curl -H payload-ten',
+    COURTD_PING_URL: 'https://ping.example/payload-eleven',
   });
   const crash = ['TypeError: payload-one is no object', '    at append (file:///x.ts:1:2)'];
   const lines = [...daemon.log.map((line) => JSON.stringify(line)), ...crash].map((MESSAGE) =>
@@ -54,7 +57,8 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
   t.match({ status, stdout }, { status: 0, stdout: '' });
   t.match(stderr, `${file} is written`);
   const text = fs.readFileSync(file, 'utf8');
-  for (const secret of [...tokens, ...secrets, 'payload-five', 'payload-six', 'payload-seven', 'yload-eight'])
+  const set = ['payload-five', 'payload-six', 'payload-seven', 'yload-eight', 'payload-nine', 'payload-ten'];
+  for (const secret of [...tokens, ...secrets, ...set, 'payload-eleven'])
     t.notOk(text.includes(secret), secret);
   const pem = fs
     .readFileSync(key, 'utf8')
@@ -68,6 +72,7 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
     'COURTD_VENUE=venue-1',
     'COURTD_TOKEN=(not shown',
     'COURTD_NEW=(not shown',
+    'COURTD_ALERT_URL=(not shown',
     'COURTD_SHIP_URL=nats://a:1,nats://b:1',
     /^(ok|warn|fail) +disk: /m,
     /^events 1$/m,

@@ -69,11 +69,14 @@ function readOsRelease(): string {
   }
 }
 
-/** A variable that courtd does not know may hold anything, COURTD_TOKEN holds a token, and a URL may hold a password. */
+/** The path of a webhook is a secret, and a command may hold one. */
+const SECRET = ['COURTD_TOKEN', 'COURTD_ALERT_URL', 'COURTD_ALERT_COMMAND', 'COURTD_PING_URL'];
+
+/** A variable that courtd does not know may hold anything, and a URL may hold a password. */
 function settings({ variables, settings, settingsFrom }: Box): string[] {
   const lines = Object.entries(settings).map(([name, value]) => {
     if (!variables.isKnown(name)) return `${name}=(not shown: courtd does not know it)`;
-    if (name === 'COURTD_TOKEN') return `${name}=(not shown: it is a token)`;
+    if (SECRET.includes(name)) return `${name}=(not shown: it may hold a secret)`;
     return `${name}=${value.replace(/:\/\/[^/]*@/g, '://')}`;
   });
   return [`from ${settingsFrom}`, ...lines.sort()];
