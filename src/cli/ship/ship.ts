@@ -54,11 +54,14 @@ async function run(
   feed: LocalFeed | FeedClient,
 ): Promise<ShipReport> {
   const ending = abortOnSignal();
+  const sink = makeSink(feed);
+  // A sink that hangs must not keep the process alive. Node does not exit before a file operation has ended: a stick may never end it.
+  const end = () =>
+    sink.isSwappable ? process.kill(process.pid, 'SIGKILL') : process.exit(options.once ? 1 : 0);
   ending.addEventListener('abort', () => {
-    // A sink that hangs must not keep the process alive.
-    setTimeout(() => void feed.close().finally(() => process.exit(options.once ? 1 : 0)), END_MS).unref();
+    setTimeout(() => void feed.close().finally(end), END_MS).unref();
   });
-  const shipper = new Shipper(feed, makeSink(feed), {
+  const shipper = new Shipper(feed, sink, {
     box,
     url,
     once: options.once === true,

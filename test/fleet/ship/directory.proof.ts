@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
@@ -128,3 +129,15 @@ t.test(
     t.equal(await shipper.stop(), 0);
   },
 );
+
+t.test('a place that never answers does not keep the shipper from ending', async (t) => {
+  const box = new CopyingBox(t);
+  box.put(event());
+  fs.mkdirSync(box.copy);
+  // As a network mount that is away: whoever opens it waits.
+  t.match(await run('mkfifo', [path.join(box.copy, 'box.json')]), { status: 0 });
+  const shipper = box.ship();
+  while (!fs.existsSync(path.join(box.data, 'ship.sock'))) await sleep(50);
+  t.equal(await shipper.stop(), null);
+  t.match(await box.status(), { state: 'behind', behind_events: 1 });
+});

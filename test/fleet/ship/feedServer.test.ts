@@ -1,6 +1,7 @@
 import http from 'node:http';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { FeedClient } from '../../../src/fleet/feed/feedClient.ts';
 import { FeedServer } from '../../../src/fleet/feed/feedServer.ts';
 import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
@@ -55,5 +56,37 @@ t.test(
     const told = await ask('/v1/report', JSON.stringify({ ...report, last_ack_at: null, error: null }));
     t.equal(told[0], 200);
     t.ok(server.askedAt > askedAt, 'a shipper that waits for headquarters does');
+  },
+);
+
+t.test(
+  'what a copy has of a box is given out; the tokens only where the settings name a directory',
+  async (t) => {
+    const box = new Box(t, temporaryFolder(t), {});
+    box.put(...events(5));
+    t.equal((await box.command('token', 'rotate')).status, 0);
+    const directory = new DataDirectory(box.data);
+    const feed = new LocalFeed(directory);
+    await feed.state();
+    const server = await FeedServer.start(directory, feed);
+    const client = new FeedClient(directory.file('shipSocket'));
+    t.teardown(async () => {
+      delete process.env.COURTD_SHIP_URL;
+      await client.close();
+      await server.close();
+      await feed.close();
+    });
+    for (const url of ['', 'tls://hq.example.org']) {
+      process.env.COURTD_SHIP_URL = url;
+      t.strictSame(await client.identity(), { venue: null, oldestSeq: 1, tokens: null }, url);
+    }
+    process.env.COURTD_SHIP_URL = 'file:///media/copy';
+    const { tokens } = await client.identity();
+    t.match(tokens, [{ id: 1, state: 'active', hash: /^[0-9a-f]{64}$/ }]);
+    t.notOk('last_used_ms' in tokens![0]!);
+    box.sql('DELETE FROM event WHERE seq < 4');
+    t.match(await client.identity(), { oldestSeq: 4 });
+    box.sql('DELETE FROM event');
+    t.match(await client.identity(), { oldestSeq: 6 });
   },
 );
