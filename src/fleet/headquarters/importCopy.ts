@@ -76,6 +76,8 @@ class Carrier {
   readonly #options: ImportOptions;
   readonly #limit: number;
   #cursor: Cursor = { epoch: '', seq: 0, state: undefined };
+  /** Events up to here are carried, or left out. */
+  #passed = 0;
 
   /** @param epochs of the box, up to this one. */
   constructor(
@@ -102,7 +104,7 @@ class Carrier {
     this.#cursor = await startCursor(this.#epochs, (name) => this.#last(name), isOurs).catch((error) => {
       throw error instanceof Fenced ? this.#fenced() : error;
     });
-    imported.lastSeq = this.#cursor.seq;
+    this.#passed = imported.lastSeq = this.#cursor.seq;
     for await (const chunk of readEpoch(epoch, this.#options.onMissing)) {
       if (chunk.lines.some((line) => (known.get(seqOf(line)) ?? line) !== line)) throw this.#fenced();
       const lines = chunk.lines.filter((line) => seqOf(line) > this.#cursor.seq);
@@ -111,12 +113,13 @@ class Carrier {
       this.#checkHole(chunk);
       const isWhole = lines.length === chunk.lines.length;
       await this.#send(lines, isWhole ? chunk.data : undefined);
+      this.#passed = chunk.last;
       this.#options.onEvents(imported.there + imported.events);
     }
   }
 
   #checkHole({ after, lines, hole }: CopiedChunk): void {
-    const { seq } = this.#cursor;
+    const seq = this.#passed;
     const next = seqOf(lines[0]!);
     if (after <= seq && (hole === undefined || next <= seq + 1)) return;
     const what = `Events of ${this.#imported.box} are missing in the copy between seq ${seq}, which headquarters has, and seq ${next}: ${hole ?? `it begins behind seq ${after}`}.`;
