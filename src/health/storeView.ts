@@ -23,13 +23,13 @@ import type { StoreView } from './status.ts';
 
 /**
  * @param readShip how far shipping has got.
- * @param before what it said before: its newest events are not looked through again.
+ * @param before what it said before, or need not say: its newest events are not looked through (again).
  * @throws {OperatorError} where it cannot be read.
  */
 export async function readStoreView(
   data: DataDirectory,
   readShip: (db: Database) => Promise<ShipView | undefined>,
-  before?: StoreView,
+  before?: Partial<Pick<StoreView, 'recent' | 'room'>>,
 ): Promise<StoreView> {
   const units = await askForUnits(data);
   const nowMs = Date.now();
@@ -49,7 +49,7 @@ export async function readStoreView(
     const states = tokens?.map((token) => tokenState(token, nowMs));
     const count = (wanted: TokenState) => states?.filter((state) => state === wanted).length ?? null;
     const recent = before?.recent ?? (await unlessDamaged(() => db && recentSources(db, nowMs))) ?? [];
-    const suggestion = before
+    const suggestion = before?.room
       ? before.room.suggestion
       : await unlessDamaged(() => db && suggestPrune(db, nowMs));
     const ship = await unlessDamaged(() => db && readShip(db));

@@ -6,4 +6,5 @@ import { readStoreView } from '../storeView.ts';
 
 const nothingShipped = async () => undefined;
 
-parentPort?.postMessage(await readStoreView(new DataDirectory(workerData), nothingShipped));
+// Who has sent is in the memory of the daemon.
+parentPort?.postMessage(await readStoreView(new DataDirectory(workerData), nothingShipped, { recent: [] }));
