@@ -33,7 +33,7 @@ export function testedSentences(
     `Tested: ${camera ?? 'a camera that was not named (--camera)'}.`,
     `By courtd ${courtdVersion()}, for ${lasted} until ${new Date(endedMs).toISOString().slice(0, 19)}Z, with ${sent}${from}.`,
     exchanges.length === 0
-      ? 'Nothing came: look at the address and the port that the camera was given.'
+      ? 'No request came: look at the address that the camera was given, and that it speaks plain HTTP to it.'
       : empty === 0
         ? 'Note: no sign of life (an empty array) came. A check needs none; a venue is told sooner of a silent camera that sends one a minute.'
         : `Note: ${counted(empty, 'sign')} of life (empty arrays) came.`,

@@ -101,6 +101,17 @@ t.test(
   },
 );
 
+t.test('where no request came, it says where to look', async (t) => {
+  const child = start(BIN, ['conformance', '--host', '127.0.0.1', '--port', '0'], {
+    env: cleanEnvironment({}),
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const told = text(child.stdout);
+  await once(child.stderr, 'data');
+  child.kill('SIGTERM');
+  t.match(await told, /\nNo request came: look at the address .* plain HTTP/);
+});
+
 t.test('what cannot be written or listened on is told before anything is tested', async (t) => {
   const wrong = ['conformance', '--port', '0', '-o'];
   const [name, place] = await Promise.all([
