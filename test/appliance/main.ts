@@ -112,6 +112,7 @@ async function life(suite: Suite, packages: Packages): Promise<boolean> {
     await overTls(walk, venue!, workshop);
     const shipping = new Shipping(venue!);
     await shipping.walk(walk);
+    await shipping.copy(walk);
     await ending(walk, venue!, packages.now, shipping);
   });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);

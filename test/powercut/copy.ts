@@ -35,7 +35,7 @@ const days = Array.from(
   { length: DAYS * DAY_EVENTS },
   (_, i) => `2026-11-${10 + Math.floor(i / DAY_EVENTS)}`,
 );
-const feed = feedOf(days, undefined, () => randomBytes(NOISE_BYTES).toString('base64'));
+const feed = feedOf(days, undefined, undefined, () => randomBytes(NOISE_BYTES).toString('base64'));
 const whole = (await feed.next(0, days.length)).lines;
 const workshop = new Workshop('copy');
 const live = makeImage(workshop, MEBIBYTES);

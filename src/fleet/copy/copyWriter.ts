@@ -131,13 +131,13 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /** Removes the files that have only events with a lower seq than this, but for the last of the current epoch. @param folder ROOT/BOX. */
-export async function removeOld(folder: string, current: string, oldestSeq: number): Promise<void> {
+export async function removeOld(folder: string, current: string, below: number): Promise<void> {
   for (const epoch of await epochsIn(folder)) {
     const files = await filesOf(path.join(folder, epoch));
     for (const [i, { path: file, after }] of files.entries()) {
       const next = files[i + 1]?.after;
-      if (after >= oldestSeq || (next === undefined && epoch === current)) continue;
-      if ((next ?? (await findEnd(path.dirname(file), undefined))?.chunk.last ?? 0) < oldestSeq)
+      if (after >= below || (next === undefined && epoch === current)) continue;
+      if ((next ?? (await findEnd(path.dirname(file), undefined))?.chunk.last ?? 0) < below)
         await fs.unlink(file);
     }
     if (epoch !== current) await fs.rmdir(path.join(folder, epoch)).catch(() => {});

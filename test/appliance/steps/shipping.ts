@@ -18,6 +18,8 @@ const NAME = 'venue-7';
 const NATS = 'tls://127.0.0.1:4222';
 const HQ = '/etc/nats';
 const AS_HQ = ['--creds', `${HQ}/hq.creds`, '--ca', `${HQ}/hq.crt`];
+const EXAMPLES = '/usr/share/doc/courtd/examples';
+const STICK = '[Mount]\nWhat=/stick\nType=none\nOptions=\nOptions=bind\n';
 const LOOK_MS = 500;
 
 /** What the shipper must not be able to do, as the user that it runs as and with what its unit leaves it. */
@@ -112,6 +114,55 @@ export class Shipping {
       await box.must('systemctl', 'start', SHIPPER);
       return ended.split('\n').join(' ');
     });
+  }
+
+  /** For a while to a stick in the place of headquarters, with the files that the guide of the copy names. */
+  async copy(walk: Walk): Promise<void> {
+    const { box, load } = this.#venue;
+    const mount = (how: 'start' | 'stop') => box.must('systemctl', how, 'media-copy.mount');
+    await walk.step('a copy on a stick: away at first, plugged in, pulled out, back', async () => {
+      const units = '/etc/systemd/system';
+      await box.must('install', '-d', '-m', '0755', '/media/copy', '/stick', `${units}/media-copy.mount.d`);
+      await box.must('mount', '-t', 'tmpfs', '-o', 'size=64M', 'tmpfs', '/stick');
+      await box.must('chown', 'courtd-ship:courtd-ship', '/stick');
+      // A container has no devices.
+      fs.writeFileSync(`${box.root}${units}/media-copy.mount.d/stick.conf`, STICK);
+      await box.must('cp', `${EXAMPLES}/media-copy.mount`, units);
+      await box.must('cp', `${EXAMPLES}/courtd-ship-copy.conf`, path.dirname(ALLOWANCE));
+      await box.must('systemctl', 'daemon-reload');
+      await this.#set(`COURTD_SHIP_URL=file:///media/copy\nCOURTD_SHIP_BOX=${NAME}\n`);
+      await this.#until(({ error }) => error?.includes('nothing is mounted there') === true);
+      await mount('start');
+      const first = await this.#copied();
+      await mount('stop');
+      const report = await this.#venue.underLoad('copying', load.some, async () => {
+        await this.#until(({ state }) => state === 'connecting');
+        const left = (await box.must('ls', '-A', '/media/copy')).trim();
+        expect(left === '', `without a stick there is ${left} in /media/copy`);
+        await mount('start');
+      });
+      return `${first}; ${failures(report)}; ${await this.#copied()}`;
+    });
+    await walk.step('shipping to NATS again', async () => {
+      await box.must('rm', `${path.dirname(ALLOWANCE)}/courtd-ship-copy.conf`);
+      await box.must('systemctl', 'daemon-reload');
+      await this.#set(`COURTD_SHIP_URL=${NATS}\nCOURTD_SHIP_BOX=${NAME}\n`);
+      await mount('stop');
+      // Until it reports, the last one to the stick counts.
+      await this.#until(({ url }) => url === NATS);
+      return await this.whole();
+    });
+  }
+
+  /** @returns once the stick has what the box has, in its order: what that is. */
+  async #copied(): Promise<string> {
+    await this.#until(({ state, behind_events }) => state === 'current' && behind_events === 0);
+    const { box } = this.#venue;
+    const digest = async (command: string) => (await box.must('sh', '-c', `${command} | sha256sum`)).trim();
+    const own = await digest('courtd tail --json --after 0');
+    const copied = await digest(`cd /media/copy/${NAME} && zcat $(ls -v */*.gz)`);
+    expect(own === copied, `the box has ${own}, the stick ${copied}`);
+    return 'the stick has the log of the box, byte for byte';
   }
 
   /** @returns once headquarters has what the box has, in its order: what that is. */

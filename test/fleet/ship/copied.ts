@@ -71,14 +71,19 @@ export class Courier {
 }
 
 /** A log whose events were received on these days, one each second. */
-export function feedOf(days: readonly string[], oldestSeq = () => 1, note = () => ''): EventFeed {
+export function feedOf(
+  days: readonly string[],
+  oldestSeq = () => 1,
+  prunedSeq = () => oldestSeq() - 1,
+  note = () => '',
+): EventFeed {
   const all = days.map(
     (day, i) =>
       `{"seq":${i + 1},"received_at":"${day}T10:00:00.000Z","event":{"n":${i + 1},"note":"${note()}"}}\n`,
   );
   const epochs = [{ name: 'e1', fromSeq: 0 }];
   return {
-    state: async () => ({ epochs, lastSeq: all.length, prunedSeq: 0, report: undefined }),
+    state: async () => ({ epochs, lastSeq: all.length, prunedSeq: prunedSeq(), report: undefined }),
     next: async (after, most) => {
       const lines = all.slice(after, after + Math.min(most, CHUNK_LIMITS.events));
       const last = after + lines.length;

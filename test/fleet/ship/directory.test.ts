@@ -130,8 +130,12 @@ t.test('a day has a file of its own, and what waits is written at once', async (
 t.test('files that have only what the box has pruned go, but for the last one', async (t) => {
   const box = new CopyingBox(t);
   const days = Array.from({ length: 6 }, (_, i) => `2026-11-${10 + i}`);
-  let oldest = 1;
-  const feed = feedOf(days, () => oldest);
+  let [oldest, pruned] = [1, 6];
+  const feed = feedOf(
+    days,
+    () => oldest,
+    () => pruned,
+  );
   await new Courier(t, box, feed).run(1);
   const names = () => box.files.map((file) => Number.parseInt(path.basename(file), 10));
   t.strictSame(names(), [0, 1, 2, 3, 4, 5]);
@@ -141,6 +145,9 @@ t.test('files that have only what the box has pruned go, but for the last one', 
     return names();
   };
   t.strictSame(await look(0), [0, 1, 2, 3, 4, 5], 'where the oldest is not known');
+  pruned = 1;
+  t.strictSame(await look(3), [1, 2, 3, 4, 5], 'what the box has lost, and not pruned');
+  pruned = 6;
   t.strictSame(await look(3), [2, 3, 4, 5]);
   t.strictSame(await look(7), [5], 'an empty box');
 });

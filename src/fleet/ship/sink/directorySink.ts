@@ -46,8 +46,8 @@ export class DirectorySink implements ChunkSink {
   readonly #feed: EventFeed;
   /** Of each epoch that was looked at; settled. */
   #ends = new Map<string, CopyEnd | undefined>();
-  /** What has been removed by. */
-  #oldestSeq = 0;
+  /** Files with lower seqs alone have been removed from the place that was found last. */
+  #removedBelow = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(target: CopyTarget, feed: EventFeed) {
@@ -114,13 +114,12 @@ export class DirectorySink implements ChunkSink {
       return end && { state: end, chunk: end.chunk };
     };
     const cursor = await startCursor(epochs, lastOf, (chunk) => hasChunk(this.#feed, chunk));
+    const isNew = (name: string) => found.get(name) === undefined || found.get(name) !== this.#ends.get(name);
+    if (isNew(epoch)) this.#removedBelow = 0;
     await this.#tend(state);
     await makeFolder(folderOf(epoch));
-    for (const name of new Set([...found.keys(), epoch])) {
-      const end = found.get(name);
-      if (end === undefined || end !== this.#ends.get(name))
-        await settle(folderOf(name), end).catch(unlessMissing);
-    }
+    for (const name of new Set([...found.keys(), epoch]))
+      if (isNew(name)) await settle(folderOf(name), found.get(name)).catch(unlessMissing);
     this.#ends = found;
     if (cursor.seq >= known) return cursor;
     const note = `The copy in ${this.#folder} reaches seq ${cursor.seq}, and seq ${known} had been copied: it is another one than before, or an older one. It is brought up to date.`;
@@ -161,14 +160,16 @@ export class DirectorySink implements ChunkSink {
   }
 
   /** What is beside the log. */
-  async #tend({ epochs }: LogState): Promise<void> {
+  async #tend({ epochs, prunedSeq }: LogState): Promise<void> {
     const { venue, oldestSeq, tokens } = await this.#feed.identity();
     const epoch = epochs.at(-1)!.name;
     const { box } = this.#target;
     const file: BoxFile = { box, venue, epoch, epochs, version: courtdVersion(), tokens };
     await writeBoxFile(this.#folder, file);
-    if (oldestSeq > this.#oldestSeq) await removeOld(this.#folder, epoch, oldestSeq);
-    this.#oldestSeq = oldestSeq;
+    // Not what the box has lost in another way: then the copy is the only one.
+    const below = Math.min(oldestSeq, prunedSeq + 1);
+    if (below > this.#removedBelow) await removeOld(this.#folder, epoch, below);
+    this.#removedBelow = below;
     this.#lookedAt = performance.now();
   }
 
