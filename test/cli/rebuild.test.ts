@@ -322,6 +322,8 @@ t.test('lines that are no log of one box are refused with their number, and noth
     [line(1).replace('2026-11-01', '2026-11-31'), /Line 1 has a "received_at" that is no time/],
     [line(1) + line(2, { confidence: 7 }), /Line 2 holds no event that courtd has stored: .*confidence/],
     [line(1).replace('}}\n', '}},{}}\n'), /Line 1 holds no event/],
+    [line(1).replace('"event":', '"event":[').replace('}}\n', '}]}\n'), /Line 1 is no line/],
+    [line(1).replace('"seq":1,', '"seq":9007199254740991,'), /Line 1 has the seq 9007199254740991, which/],
     [
       ofEpoch('a1', [line(1)]) + ofEpoch('a1', [line(2)], 'venue-8'),
       /Line 2 is of the box venue-8, .* venue-7/,
@@ -358,12 +360,7 @@ t.test('lines that are no log of one box are refused with their number, and noth
   t.match(await rebuild('-', copy, '--data', newData()), { status: 2, stderr: /^courtd: Give "-" alone/ });
   const damaged = await copyOf({ 'a1/0': lines(1, 5) }, { ...BOX, tokens: [{ id: 1, hash: 'x' }] });
   const place = newData();
-  await isRefused(
-    t,
-    rebuild(damaged, '--data', place),
-    place,
-    /box\.json of the copy is damaged: its "tokens"/,
-  );
+  await isRefused(t, rebuild(damaged, '--data', place), place, /box\.json is damaged: its "tokens"/);
 });
 
 t.test('where there is a database, or what was left of one, nothing is touched', async (t) => {

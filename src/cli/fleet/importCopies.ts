@@ -2,7 +2,8 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { OperatorError, reasonOf, UsageError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
-import { findCopy, readBoxFile } from '../../fleet/copy/copyFiles.ts';
+import { readBoxFile } from '../../fleet/copy/boxFile.ts';
+import { findCopy } from '../../fleet/copy/copyFiles.ts';
 import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
 import { type Imported, importCopy, type OwnedCopy } from '../../fleet/headquarters/importCopy.ts';
 import { parseServers } from '../../fleet/nats/address.ts';
@@ -57,9 +58,16 @@ async function copiesIn(directory: string): Promise<OwnedCopy[]> {
   const inside = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(directory, name));
   const found: OwnedCopy[] = [];
   for (const folder of [directory, ...inside.sort()]) {
-    if ((await readBoxFile(folder)) === undefined) continue;
+    // What is wrong with one, findCopy says.
+    if (
+      await readBoxFile(folder).then(
+        (box) => box === undefined,
+        () => false,
+      )
+    )
+      continue;
     const { epochs, box } = await findCopy([folder]);
-    found.push({ epochs, box: box! });
+    if (box !== undefined) found.push({ epochs, box });
   }
   if (found.length > 0) return found;
   throw new OperatorError(

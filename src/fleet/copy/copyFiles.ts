@@ -1,37 +1,19 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { membersOf } from '../../base/json.ts';
-import { OperatorError, UsageError } from '../../base/operatorError.ts';
-import type { Epoch } from '../../store/layout/epochs.ts';
-import type { CopiedToken } from '../../store/tokens/tokens.ts';
+import { OperatorError, reasonOf, UsageError } from '../../base/operatorError.ts';
+import { BOX_FILE, type BoxFile, isEpochName, readBoxFile } from './boxFile.ts';
 
 /**
  * Where a copy has what:
  *
  *     ROOT/BOX/EPOCH/AFTER.ndjson.gz   the log of the box; AFTER is the last seq before the file's first event, 0 without one
- *     ROOT/BOX/box.json                BoxFile: whose log it is
+ *     ROOT/BOX/box.json                BoxFile (boxFile.ts): whose log it is
  *
  * It is a contract, like that of fleet/nats/fleetLog.ts: names and meaning stay.
  */
 
-export const BOX_FILE = 'box.json';
 const FILE = /^(\d{1,15})\.ndjson\.gz$/;
-const EPOCH = /^[A-Za-z0-9]+$/;
-
-/** `box.json`: what of a box is not in its log. */
-export interface BoxFile {
-  readonly box: string;
-  /** As the settings have it; null: any. */
-  readonly venue: string | null;
-  /** The current one. */
-  readonly epoch: string;
-  readonly epochs: readonly Epoch[];
-  /** Of courtd. */
-  readonly version: string;
-  /** Null where the shipper was not given them. */
-  readonly tokens: readonly CopiedToken[] | null;
-}
 
 export interface CopyFile {
   readonly path: string;
@@ -77,15 +59,27 @@ export async function findCopy(places: readonly string[]): Promise<Copy> {
   const folders = new Set<string>();
   for (const place of places) {
     const found = await filesIn(path.resolve(place));
-    if (found.length === 0) throw new OperatorError(`${place} is no copy of a box, and no file of one.`);
+    // Of a box that has no events yet.
+    if (found.length === 0) folders.add(path.resolve(place));
     for (const { epoch, file, folder } of found) {
       folders.add(folder);
-      if (folders.size > 1)
-        throw new OperatorError(`These are copies of different boxes: ${[...folders].join(' and ')}.`);
-      files.set(epoch, [...(files.get(epoch) ?? []), file]);
-      box ??= await readBoxFile(folder);
+      const known = files.get(epoch) ?? [];
+      if (!known.some(({ path }) => path === file.path)) files.set(epoch, [...known, file]);
     }
   }
+  if (folders.size > 1)
+    throw new OperatorError(`These are copies of different boxes: ${[...folders].join(' and ')}.`);
+  for (const folder of folders) {
+    box = await readBoxFile(folder).catch((error) => {
+      throw error.errno === undefined
+        ? error
+        : new OperatorError(`Cannot read the ${BOX_FILE} in ${folder}: ${reasonOf(error)}.`);
+    });
+  }
+  if (files.size === 0 && box === undefined)
+    throw new OperatorError(
+      `${places.join(' and ')} is no copy of a box, and no file of one: give the folder that has a ${BOX_FILE}.`,
+    );
   const rankOf = (name: string) => box?.epochs.findIndex((one) => one.name === name) ?? -1;
   const sorted = [...files].map(([name, all]) => ({
     name,
@@ -100,13 +94,6 @@ export async function findCopy(places: readonly string[]): Promise<Copy> {
     return { ...one, upTo: box !== undefined && rank < 0 ? 0 : Math.min(...later, ...begun) };
   });
   return { epochs, box };
-}
-
-/** @param folder ROOT/BOX. @returns undefined where there is none, or it is none of courtd's. */
-export async function readBoxFile(folder: string): Promise<BoxFile | undefined> {
-  const text = await fs.readFile(path.join(folder, BOX_FILE), 'utf8').catch(() => '');
-  const { box, epochs } = membersOf(text);
-  return typeof box === 'string' && Array.isArray(epochs) ? (JSON.parse(text) as BoxFile) : undefined;
 }
 
 /** @param folder ROOT/BOX/EPOCH. @returns in their order. @throws Node's error. */
@@ -124,7 +111,7 @@ export async function filesOf(folder: string): Promise<CopyFile[]> {
 /** @param folder ROOT/BOX. @returns the names of the folders that may be epochs. @throws Node's error. */
 export async function epochsIn(folder: string): Promise<string[]> {
   const entries = await fs.readdir(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory() && EPOCH.test(entry.name)).map(({ name }) => name);
+  return entries.filter((entry) => entry.isDirectory() && isEpochName(entry.name)).map(({ name }) => name);
 }
 
 /** @returns each file with the name of its epoch, and ROOT/BOX. */
@@ -139,6 +126,6 @@ async function filesIn(place: string): Promise<{ epoch: string; file: CopyFile; 
     const folders = [place, ...(await epochsIn(place)).map((name) => path.join(place, name))];
     return (await Promise.all(folders.map(filesOf))).flat().map(found);
   } catch (error) {
-    throw new OperatorError(`Cannot read ${place}: ${(error as Error).message}.`);
+    throw new OperatorError(`Cannot read ${place}: ${reasonOf(error as Error)}.`);
   }
 }

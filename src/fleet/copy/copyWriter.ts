@@ -2,7 +2,8 @@ import fs, { constants } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { seqOf } from '../log/chunk.ts';
-import { BOX_FILE, type BoxFile, epochsIn, filesOf, readBoxFile } from './copyFiles.ts';
+import { BOX_FILE, type BoxFile, DamagedBoxFile, readBoxFile } from './boxFile.ts';
+import { epochsIn, filesOf } from './copyFiles.ts';
 import { readParts } from './members.ts';
 
 /** Writes to a copy. Whatever counts has been synced; all errors are Node's. */
@@ -109,9 +110,17 @@ export async function append(
   }
 }
 
+/** @param folder ROOT/BOX. @returns undefined where there is none, or a damaged one, which the writer replaces. @throws Node's error. */
+export function boxFileIn(folder: string): Promise<BoxFile | undefined> {
+  return readBoxFile(folder).catch((error) => {
+    if (!(error instanceof DamagedBoxFile)) throw error;
+    return undefined;
+  });
+}
+
 /** Writes `box.json` where it is another one than is there. @param folder ROOT/BOX. */
 export async function writeBoxFile(folder: string, box: BoxFile): Promise<void> {
-  if (isDeepStrictEqual(await readBoxFile(folder), box)) return;
+  if (isDeepStrictEqual(await boxFileIn(folder), box)) return;
   const partial = path.join(folder, `.${BOX_FILE}.partial`);
   await fs.rm(partial, { force: true });
   await fs.writeFile(partial, `${JSON.stringify(box, null, 2)}\n`, {

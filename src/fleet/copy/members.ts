@@ -1,4 +1,4 @@
-import fs from 'node:fs/promises';
+import fs, { constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { seqOf, UNPACKED_BYTES_MAX } from '../log/chunk.ts';
@@ -31,7 +31,8 @@ export const packMember: (lines: string) => Promise<Buffer> = promisify<string, 
  * @throws Node's error, of the file.
  */
 export async function* readParts(file: string): AsyncGenerator<Part> {
-  const handle = await fs.open(file);
+  // A pipe in its place is not waited for: it gives an error when it is read.
+  const handle = await fs.open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     yield* partsOf(handle);
   } finally {

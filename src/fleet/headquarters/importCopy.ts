@@ -1,8 +1,8 @@
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { boxNameFault } from '../../base/boxName.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import type { BoxFile, CopiedEpoch, Copy } from '../copy/copyFiles.ts';
+import type { BoxFile } from '../copy/boxFile.ts';
+import type { CopiedEpoch, Copy } from '../copy/copyFiles.ts';
 import { type CopiedChunk, readEpoch } from '../copy/readCopy.ts';
 import { seqOf } from '../log/chunk.ts';
 import { STREAM, subjectOf } from '../nats/fleetLog.ts';
@@ -53,8 +53,6 @@ export async function importCopy(
   imported: Imported,
   options: ImportOptions,
 ): Promise<void> {
-  const fault = boxNameFault(box.box);
-  if (fault !== undefined) throw new OperatorError(`The copy says that its box is "${box.box}". ${fault}`);
   const manager = await jetstreamManager(nc, { checkAPI: false });
   for (const epoch of epochs) {
     const at = box.epochs.findIndex(({ name }) => name === epoch.name);

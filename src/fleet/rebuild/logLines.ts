@@ -12,7 +12,9 @@ const [LINE_FEED] = [0x0a];
 /** With what stands around the event. */
 const LINE_BYTES = BODY_BYTES + 64 * 1024;
 const HEAD =
-  /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"late":(true),)?"event":/;
+  /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"late":(true),)?"event":(?=\{)/;
+/** As far as the names of a copy's files go. */
+const SEQ_MAX = 1e15 - 1;
 const LINE = /[^\n]*\n/g;
 
 /** An event of a log, and whose log it is, where the line says that. */
@@ -61,8 +63,7 @@ function headOf(line: string, index: number): Omit<LogLine, 'event'> & { readonl
   const [head, box, epoch, number, time, late] = match;
   const [seq, receivedMs] = [Number(number), Date.parse(time!)];
   if (late !== undefined) throw new LineFault(index, 'is out of the order of arrival: leave "--order" out');
-  if (!Number.isSafeInteger(seq) || seq < 1)
-    throw new LineFault(index, `has the seq ${number}, which no event has`);
+  if (seq < 1 || seq > SEQ_MAX) throw new LineFault(index, `has the seq ${number}, which no event has`);
   if (!isTime(receivedMs) || new Date(receivedMs).toISOString() !== time)
     throw new LineFault(index, `has a "received_at" that is no time of courtd's: ${time}`);
   return { box, epoch, seq, receivedMs, length: head.length };
@@ -81,7 +82,10 @@ function decodeEvents(texts: readonly string[], from: number): CourtEvent[] {
       return decodeBatch(Buffer.from(text))[0]!;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      throw new LineFault(from + i, `holds no event that courtd has stored: ${error.message}`);
+      throw new LineFault(
+        from + i,
+        `holds no event that courtd has stored: ${error.message.replace(/\.$/, '')}`,
+      );
     }
   });
 }

@@ -77,11 +77,17 @@ export class LostLog {
     await setImmediate();
   }
 
+  /** The log begins behind this seq, also where nothing can be read before the next epoch; of the first call. */
+  beginBehind(seq: number): void {
+    this.#last ??= this.begins = seq;
+  }
+
   /** A restore had taken the box back to here: what came later in the epoch that has been read is no part of its log. */
   async cutAfter(seq: number): Promise<void> {
     if (this.#last === undefined || this.#last <= seq) return;
     this.takenBack += await this.#database.cutAfter(seq);
     this.#last = seq;
+    this.begins = Math.min(this.begins, seq);
   }
 
   async #addInOrder(lines: readonly LogLine[]): Promise<void> {
@@ -122,12 +128,14 @@ export class LostLog {
         `The log goes back to its epoch ${epoch}: two boxes have shipped under one name, and no rebuild can tell which events are of which.`,
       );
     this.#epoch = epoch;
-    this.#epochs.push({ name: epoch, fromSeq: this.#last === undefined ? 0 : after });
+    this.#epochs.push({ name: epoch, fromSeq: this.#epochs.length === 0 ? 0 : after });
     await this.cutAfter(after);
-    if (this.#last === undefined) this.#last = this.begins = after;
+    this.beginBehind(after);
   }
 
   #miss(hole: string, next: number): void {
+    if (next <= this.#last!)
+      throw new OperatorError(`${hole}: this is not in the order of arrival. Nothing was made.`);
     const sentence = `Events between seq ${this.#last} and seq ${next} are missing: ${hole}`;
     this.holes++;
     if (!this.#options.allowHoles)

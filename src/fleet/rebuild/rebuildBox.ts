@@ -1,11 +1,9 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import type { Epoch } from '../../store/layout/epochs.ts';
-import { isTime } from '../../store/layout/valueFault.ts';
 import { rebuildDatabase } from '../../store/rebuild/rebuildDatabase.ts';
 import type { Rebuilt } from '../../store/rebuild/rebuiltDatabase.ts';
-import type { CopiedToken } from '../../store/tokens/tokens.ts';
-import { BOX_FILE, type BoxFile, type Copy } from '../copy/copyFiles.ts';
+import { isEpochName } from '../copy/boxFile.ts';
+import type { Copy } from '../copy/copyFiles.ts';
 import { type LogOptions, LostLog } from './lostLog.ts';
 import { addCopy, addLines } from './sources.ts';
 
@@ -36,13 +34,16 @@ export function rebuildBox(
   options: LogOptions,
 ): Promise<RebuiltBox> {
   const copied = 'epochs' in source ? source.box : undefined;
-  const [epochs, tokens] = [epochsOf(copied), tokensOf(copied)];
+  const { epochs = [], tokens = null } = copied ?? {};
   return rebuildDatabase(directory, async (database) => {
     const log = new LostLog(database, options);
     if ('epochs' in source) await addCopy(source, log, options.onMissing);
     else await addLines(source, log, options.onMissing);
     if (log.events === 0) throw new OperatorError('There are no events in what was given: nothing was made.');
-    const unnamed = log.epochs.filter(({ name }) => !epochs.some((one) => one.name === name));
+    // Files that lie in another folder than that of their epoch do not say which it is.
+    const unnamed = log.epochs.filter(
+      ({ name }) => isEpochName(name) && !epochs.some((one) => one.name === name),
+    );
     const all = [...epochs, ...unnamed];
     const rebuilt = await database.finish(all, tokens ?? [], log.begins);
     return {
@@ -55,29 +56,4 @@ export function rebuildBox(
       follows_epoch: all.length > 0,
     };
   });
-}
-
-function epochsOf(copied: BoxFile | undefined): readonly Epoch[] {
-  const { epochs = [] } = copied ?? {};
-  const isSeq = (seq: unknown) => Number.isSafeInteger(seq) && (seq as number) >= 0;
-  const isRight = ({ name, fromSeq, shippedSeq = null }: Epoch) =>
-    /^[A-Za-z0-9]+$/.test(name) && isSeq(fromSeq) && (shippedSeq === null || isSeq(shippedSeq));
-  if (!epochs.every(isRight)) throw damaged('epochs');
-  return epochs;
-}
-
-function tokensOf(copied: BoxFile | undefined): readonly CopiedToken[] | null {
-  const tokens = copied?.tokens ?? null;
-  const isRight = ({ id, hash, created_ms, expires_ms, revoked_ms }: CopiedToken) =>
-    Number.isSafeInteger(id) &&
-    /^[0-9a-f]{64}$/.test(hash) &&
-    [created_ms, expires_ms ?? 0, revoked_ms ?? 0].every(isTime);
-  if (!(tokens ?? []).every(isRight)) throw damaged('tokens');
-  return tokens;
-}
-
-function damaged(member: string): OperatorError {
-  return new OperatorError(
-    `The ${BOX_FILE} of the copy is damaged: its "${member}" are not what courtd writes. Remove the file to rebuild without it.`,
-  );
 }

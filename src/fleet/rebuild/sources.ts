@@ -1,10 +1,11 @@
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
+import { BOX_FILE } from '../copy/boxFile.ts';
 import type { Copy } from '../copy/copyFiles.ts';
 import { readEpoch } from '../copy/readCopy.ts';
 import { LineFault, splitLines } from './logLines.ts';
 import type { LostLog } from './lostLog.ts';
 
-/** Adds the log of a copy. @param onTorn as for `readEpoch`. @throws {OperatorError} */
+/** Adds the log of a copy. @param onTorn as for `readEpoch`, and for an epoch that is left out. @throws {OperatorError} */
 export async function addCopy(
   { epochs }: Copy,
   log: LostLog,
@@ -13,8 +14,13 @@ export async function addCopy(
   for (const epoch of epochs) {
     const { name, files, upTo } = epoch;
     const begins = files[0]!.after;
-    // A restore had taken back all of it.
-    if (upTo <= begins) continue;
+    if (upTo <= begins) {
+      onTorn(
+        `The epoch ${name} is left out: by ${BOX_FILE}, a backup that was restored has replaced all of it.`,
+      );
+      continue;
+    }
+    log.beginBehind(begins);
     try {
       for await (const { lines, hole, after } of readEpoch(epoch, onTorn)) {
         const place = (index: number) => `Of the epoch ${name}, line ${index + 1} behind seq ${after}`;

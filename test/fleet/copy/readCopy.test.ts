@@ -145,7 +145,8 @@ t.test('epochs stand in the order of box.json, and count up to where the next be
     { name: 'mm', fromSeq: 4 },
     { name: 'new', fromSeq: 5 },
   ];
-  fs.writeFileSync(path.join(folder, 'box.json'), JSON.stringify({ box: 'venue-7', epochs, tokens: [] }));
+  const file = { box: 'venue-7', venue: null, epoch: 'new', epochs, version: '1.0.0', tokens: [] };
+  fs.writeFileSync(path.join(folder, 'box.json'), JSON.stringify(file));
   const { epochs: found, box } = await findCopy([folder]);
   t.strictSame(found.map(named), [
     ['zz', 4],

@@ -2,9 +2,11 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { reasonOf } from '../../../base/operatorError.ts';
 import { courtdVersion } from '../../../base/version.ts';
-import { type BoxFile, epochsIn, fileNameOf, readBoxFile } from '../../copy/copyFiles.ts';
+import type { BoxFile } from '../../copy/boxFile.ts';
+import { epochsIn, fileNameOf } from '../../copy/copyFiles.ts';
 import {
   append,
+  boxFileIn,
   type CopyEnd,
   dayOf,
   FILE_BYTES,
@@ -146,7 +148,7 @@ export class DirectorySink implements ChunkSink {
 
   /** Nothing is changed where another box has written, or a clone of this one. */
   async #checkOwner(own: readonly string[]): Promise<void> {
-    const file = await readBoxFile(this.#folder);
+    const file = await boxFileIn(this.#folder);
     const there = [...(file?.epochs ?? []).map(({ name }) => name), ...(await epochsIn(this.#folder))];
     const foreign = there.filter((name) => !own.includes(name));
     // Where a backup was restored twice, the second knows nothing of the epoch between; but its own is not there yet.
