@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import os from 'node:os';
-import path from 'node:path';
 
 /**
  * As in nice(1): a tenth of the daemon's share where both want a core. Not the lowest priority, at which a reader on a busy box may
@@ -22,16 +21,6 @@ export function yieldToIngest(): void {
     } catch {
       // The thread has ended, or a sandbox forbids this: then its priority stays as it is.
     }
-  }
-}
-
-/** The same for the worker thread that calls it, whose work can wait, in the daemon's own process. */
-export function yieldThisThread(): void {
-  try {
-    // What the link says is the thread that reads it (proc(5)).
-    os.setPriority(Number(path.basename(fs.readlinkSync('/proc/thread-self'))), NICENESS);
-  } catch {
-    // As above.
   }
 }
 

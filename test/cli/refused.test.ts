@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
@@ -412,15 +411,6 @@ t.test('a damaged file is set aside, and the log says where; so is an empty one'
     t.ok(fs.readFileSync(file as string).equals(bytes));
     t.equal(fs.readdirSync(data).filter((name) => /^refused\.db\.damaged-\w+$/.test(name)).length, 1);
   }
-});
-
-t.test('what keeps them yields to ingest: a thread of lower priority', async (t) => {
-  const box = await Daemon.start(t);
-  await box.post(event(percent));
-  t.equal((await exported(box)).length, 1);
-  const tasks = `/proc/${box.child.pid}/task`;
-  const niceness = fs.readdirSync(tasks).map((id) => os.getPriority(Number(id)));
-  t.equal(niceness.filter((one) => one === 10).length, 1, `${niceness}`);
 });
 
 t.test('the log counts the events that are let go', async (t) => {

@@ -7,7 +7,6 @@ import { unusedName } from '../../base/atomicFile.ts';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS, REFUSED_CHECK_MS, REFUSED_FREE_PART, REFUSED_MS } from '../../base/limits.ts';
 import { freeMemory } from '../../base/ownMemory.ts';
-import { yieldThisThread } from '../../base/yieldToIngest.ts';
 import type { EventKey } from '../../protocol/bodyParts.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { RefusedBodies } from './refusedBodies.ts';
@@ -37,7 +36,6 @@ let isLooking = false;
 /** What has not been told yet. */
 let untold: Omit<Lost, 'bodies'> = { events: 0 };
 
-yieldThisThread();
 parentPort!.on('message', ({ bodies, isDiskFull }: KeepRequest) => {
   if (isDiskFull) discard();
   const lost = attempt<NotKept>(
