@@ -26,7 +26,7 @@ t.test(
       t,
       path.resolve(import.meta.dirname, './copy.ts'),
       '--cuts',
-      '20',
+      '10',
     );
     t.equal(status, 0);
     t.match(said, /"lost":0,"wrong":0,"unfinished":0/);
