@@ -41,7 +41,7 @@ export async function epoch(options: DataOption & JsonOption & { readonly new?: 
       const report = (await askReport(options.data)) ?? readNote(options.data);
       db.transaction(() => beginEpoch(db, knownShipped(report, readEpochs(db)) ?? 0)).immediate();
       say(
-        'A new epoch begins: this box ships under another subject from now on. Start the shipper again if it was fenced.',
+        'A new epoch begins: this box ships a log of its own from now on. Start the shipper again if it was fenced.',
       );
     }
     const { name } = readEpochs(db).at(-1)!;

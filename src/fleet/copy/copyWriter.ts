@@ -12,7 +12,7 @@ import { readParts } from './members.ts';
 export const FILE_BYTES = 64 * 1024 ** 2;
 const PRIVATE = 0o600;
 const PRIVATE_FOLDER = 0o700;
-const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+const { O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /** Where the log of an epoch ends: its last file with a whole chunk. */
 export interface CopyEnd {
@@ -59,6 +59,28 @@ export async function findEnd(folder: string, known: CopyEnd | undefined): Promi
   return undefined;
 }
 
+/**
+ * @param folder of an epoch.
+ * @param isOurs whether a chunk is of the log that is copied. Logs that part stay apart.
+ * @returns up to which seq the chunks are of that log; 0 where none is.
+ */
+export async function ownUpTo(
+  folder: string,
+  isOurs: (chunk: CopyEnd['chunk']) => Promise<boolean>,
+): Promise<number> {
+  for (const { path: file, after } of (await filesOf(folder)).reverse()) {
+    let last: number | undefined;
+    for await (const { lines } of readParts(file)) {
+      if (lines === undefined) continue;
+      const chunk = { after: last ?? after, last: seqOf(lines.at(-1)!), lines };
+      if (!(await isOurs(chunk))) break;
+      last = chunk.last;
+    }
+    if (last !== undefined) return last;
+  }
+  return 0;
+}
+
 /** Makes an end what is on disk for good: cuts torn tails, and syncs what a writer that was killed may have left unsynced. */
 export async function settle(folder: string, end: CopyEnd | undefined): Promise<void> {
   for (const { path: file } of (await filesOf(folder)).reverse()) {
@@ -66,7 +88,7 @@ export async function settle(folder: string, end: CopyEnd | undefined): Promise<
     await fs.unlink(file);
   }
   if (end !== undefined) {
-    const handle = await fs.open(end.file, 'r+');
+    const handle = await fs.open(end.file, O_RDWR | O_NOFOLLOW);
     try {
       const { size } = await handle.stat();
       if (size > end.bytes) await handle.truncate(end.bytes);

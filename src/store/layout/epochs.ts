@@ -22,11 +22,16 @@ export const LAST_GIVEN_SEQ = `
 
 export const RANDOM_NAME = 'lower(hex(randomblob(12)))';
 
-/** From now on this database has a numbering of its own. Call it inside a transaction. @param shippedSeq see Epoch. */
+/**
+ * From now on this database has a numbering of its own. Call it inside a transaction.
+ * @param shippedSeq see Epoch. More than was ever assigned is known from a later database than this one, which was put back: nothing is
+ * known then.
+ */
 export function beginEpoch(db: Database, shippedSeq: number | null = null): void {
   db.prepare(
-    `INSERT INTO epoch (name, from_seq, shipped_seq) VALUES (${RANDOM_NAME}, ${LAST_GIVEN_SEQ}, ?)`,
-  ).run(shippedSeq);
+    `INSERT INTO epoch (name, from_seq, shipped_seq)
+     VALUES (${RANDOM_NAME}, ${LAST_GIVEN_SEQ}, iif(@shippedSeq > ${LAST_GIVEN_SEQ}, 0, @shippedSeq))`,
+  ).run({ shippedSeq });
 }
 
 /** @returns all of them, the current one last. */

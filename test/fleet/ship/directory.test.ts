@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { SinkError } from '../../../src/fleet/ship/sink/sink.ts';
-import { Daemon, temporaryFolder } from '../../harness/daemon.ts';
+import { courtd, Daemon, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import { CopyingBox, Courier, feedOf } from './copied.ts';
 
@@ -205,6 +205,48 @@ t.test(
     t.equal(fs.readdirSync(box.copy).length, 4, 'three epochs and box.json');
   },
 );
+
+t.test('a box whose database was put back goes on in a new epoch behind what both have', async (t) => {
+  const [box, rebuilt] = [new CopyingBox(t), temporaryFolder(t)];
+  box.put(...events(4));
+  t.match(await box.once(), { status: 0 });
+  const older = path.join(temporaryFolder(t), 'older.db');
+  fs.copyFileSync(path.join(box.data, 'courtd.db'), older);
+  box.put(...events(5));
+  t.match(await box.once(), { status: 0 });
+  for (const more of [2, 9]) {
+    for (const name of fs.readdirSync(box.data))
+      if (/-(wal|shm)$/.test(name)) fs.rmSync(path.join(box.data, name));
+    fs.copyFileSync(older, path.join(box.data, 'courtd.db'));
+    box.put(...events(more));
+    t.match(await box.once(), { status: 1, stderr: /fenced: .* epoch --new" goes on / });
+    t.match(await box.command('ship', 'epoch', '--new'), { status: 0 });
+    t.match(await box.once(), { status: 0 });
+    t.equal(path.basename(box.files.at(-1)!), '4.ndjson.gz');
+    const data = path.join(rebuilt, `${more}`);
+    t.match(await courtd(['rebuild', box.copy, '--data', data]), { status: 0 });
+    t.equal((await courtd(['tail', '--json', '--after', '0', '--data', data])).stdout, await box.stored());
+  }
+});
+
+t.test('what is there in the place of a file of the copy is said, and left', async (t) => {
+  const box = new CopyingBox(t);
+  box.put(...events(3));
+  t.match(await box.once(), { status: 0 });
+  fs.mkdirSync(path.join(path.dirname(box.files[0]!), '3.ndjson.gz'));
+  const shipper = box.ship();
+  t.match(await shipper.report(({ error }) => error !== null), {
+    error: /There is something in .*venue-7 that is not courtd's, .*: move it away\./,
+  });
+  t.equal(await shipper.stop(), 0);
+  fs.rmdirSync(path.join(path.dirname(box.files[0]!), '3.ndjson.gz'));
+  fs.renameSync(box.copy, path.join(box.root, 'venue-8'));
+  box.env.COURTD_SHIP_BOX = 'venue-8';
+  t.match(await box.once(), {
+    status: 1,
+    stderr: /fenced: .*venue-8 is the copy of another box \(venue-7\)/,
+  });
+});
 
 t.test('a directory that is not there is waited for, and no other is made in its place', async (t) => {
   const root = path.join(temporaryFolder(t), 'stick');

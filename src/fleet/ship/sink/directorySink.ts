@@ -13,6 +13,7 @@ import {
   FileMoved,
   findEnd,
   makeFolder,
+  ownUpTo,
   removeOld,
   settle,
   writeBoxFile,
@@ -109,13 +110,14 @@ export class DirectorySink implements ChunkSink {
     await this.#enter(known);
     await this.#checkOwner(epochs.map(({ name }) => name));
     const folderOf = (name: string) => path.join(this.#folder, name);
+    const isOurs = (chunk: CopyEnd['chunk']) => hasChunk(this.#feed, chunk);
     const found = new Map<string, CopyEnd | undefined>();
     const lastOf = async (name: string) => {
       const end = await findEnd(folderOf(name), this.#ends.get(name)).catch(unlessMissing);
       found.set(name, end);
-      return end && { state: end, chunk: end.chunk };
+      return end && { state: end, chunk: end.chunk, ownUpTo: () => ownUpTo(folderOf(name), isOurs) };
     };
-    const cursor = await startCursor(epochs, lastOf, (chunk) => hasChunk(this.#feed, chunk));
+    const cursor = await startCursor(epochs, lastOf, isOurs);
     const isNew = (name: string) => found.get(name) === undefined || found.get(name) !== this.#ends.get(name);
     if (isNew(epoch)) this.#removedBelow = 0;
     await this.#tend(state);
@@ -152,12 +154,13 @@ export class DirectorySink implements ChunkSink {
     const there = [...(file?.epochs ?? []).map(({ name }) => name), ...(await epochsIn(this.#folder))];
     const foreign = there.filter((name) => !own.includes(name));
     // Where a backup was restored twice, the second knows nothing of the epoch between; but its own is not there yet.
-    const isBranch = there.some((name) => own.includes(name)) && !there.includes(own.at(-1)!);
+    const isShared = there.some((name) => own.includes(name));
+    const isBranch = isShared && !there.includes(own.at(-1)!);
     const isOurs = foreign.length === 0 || file?.epoch === own.at(-1) || isBranch;
     if (isOurs && (file?.box ?? this.#target.box) === this.#target.box) return;
     throw new SinkError(
       'fenced',
-      `${this.#folder} is the copy of another box (epoch ${foreign[0]}), or of a clone of this one: nothing in it is changed. Plug this box's own stick in, and it goes on; or give this box another name (COURTD_SHIP_BOX).`,
+      `${this.#folder} is the copy of another box (${foreign.length > 0 ? `epoch ${foreign[0]}` : file!.box}), or of a clone of this one: nothing in it is changed. Plug this box's own stick in, and it goes on; or give this box another name (COURTD_SHIP_BOX).${isShared ? PUT_BACK : ''}`,
     );
   }
 
@@ -179,6 +182,8 @@ export class DirectorySink implements ChunkSink {
     try {
       return await work();
     } catch (error) {
+      // What comes back may be another stick, that has more than the box has.
+      this.#removedBelow = 0;
       if (error instanceof Fenced) throw this.#fenced();
       if (error instanceof FileMoved)
         throw new SinkError('moved', `Somebody else writes to ${this.#folder} as well.`);
@@ -203,7 +208,9 @@ export class DirectorySink implements ChunkSink {
       waiting: 'Make room there, or plug a larger one in: that gets a full copy.',
       connecting: 'Is the stick plugged in, and mounted? Once it is there, the copy goes on by itself.',
     };
-    const what = advice[kind as keyof typeof advice];
+    const what = FOREIGN.has(error.code!)
+      ? `There is something in ${this.#folder} that is not courtd's, in the place of a file or folder of the copy: move it away.`
+      : advice[kind as keyof typeof advice];
     return new SinkError(kind, `The copy in ${root} cannot be written: ${reasonOf(error)}. ${what}`);
   }
 }
@@ -215,6 +222,12 @@ const KINDS: Readonly<Record<string, SinkErrorKind>> = {
   ENOSPC: 'waiting',
   EDQUOT: 'waiting',
 };
+
+const PUT_BACK =
+  ' Where this is its own, and its database was put back, "sudo courtd ship epoch --new" goes on behind what both have.';
+
+/** What is there is no file, or no folder; a pipe cannot be read from a place in it. */
+const FOREIGN = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ESPIPE']);
 
 function unlessMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;

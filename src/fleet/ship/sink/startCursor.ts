@@ -17,6 +17,8 @@ export interface Cursor {
 /** The last chunk of an epoch at headquarters; `chunk` is undefined where what is there is none of courtd's. */
 export interface LastChunk extends Pick<Cursor, 'state'> {
   readonly chunk: StoredChunk | undefined;
+  /** Where the sink can look through the epoch: up to which seq its chunks are of this log; 0 where none is. */
+  readonly ownUpTo?: () => Promise<number>;
 }
 
 /** What stands at headquarters is not of this log. */
@@ -27,8 +29,8 @@ export class Fenced extends Error {}
  * epoch before that has any: its events are those of this log up to where the two epochs parted.
  *
  * Where an operator began an epoch (`ship epoch --new`), as after a clone, the logs may have parted before that. Then the old
- * epoch's last chunk counts if it is of this log, and else what the box knew to be shipped: an event may come twice then, and
- * none is lost.
+ * epoch's last chunk counts if it is of this log, and else the last one that is, where the sink can find it, or what the box knew
+ * to be shipped: an event may come twice then. That knowledge is not in the database, so it is wrong where an older one was put back.
  * @param epochs of the log, the current one last.
  * @param lastOf asks headquarters.
  * @param isOurs whether the log has the events of a chunk.
@@ -52,8 +54,8 @@ export async function startCursor(
     const shared = Math.min(...later.map(({ fromSeq }) => fromSeq));
     const noted = later.flatMap(({ shippedSeq }) => shippedSeq ?? []);
     const isWhole = noted.length === 0 || (found.chunk.last <= shared && (await isOurs(found.chunk)));
-    const seq = isWhole ? Math.min(found.chunk.last, shared) : Math.min(shared, ...noted);
-    return { epoch, seq, state: undefined };
+    const known = isWhole ? [found.chunk.last] : found.ownUpTo ? [await found.ownUpTo()] : noted;
+    return { epoch, seq: Math.min(shared, ...known), state: undefined };
   }
   return { epoch, seq: 0, state: undefined };
 }
