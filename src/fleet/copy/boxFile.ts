@@ -49,7 +49,7 @@ export async function readBoxFile(folder: string): Promise<BoxFile | undefined> 
   const wrong = Object.keys(RULES).find((member) => !RULES[member as keyof BoxFile](box[member]));
   if (wrong === undefined) return box as unknown as BoxFile;
   throw new DamagedBoxFile(
-    `${file} is damaged: its "${wrong}" is not what courtd writes. Without the file, courtd goes on without its tokens: move it away.`,
+    `${file} is damaged: its "${wrong}" is not what courtd writes. Where it is moved away, a rebuild goes on without its tokens.`,
   );
 }
 
