@@ -319,9 +319,12 @@ t.test(
     db.close();
     const child = start(BIN, ['prune', '--older-than', '90d', '--yes', '--json', '--data', folder]);
     t.teardown(() => child.kill('SIGKILL'));
-    let stdout = '';
+    let [stdout, stderr] = ['', ''];
     child.stdout!.on('data', (text) => {
       stdout += text;
+    });
+    child.stderr!.on('data', (text) => {
+      stderr += text;
     });
     const exit = once(child, 'close');
     const look = new Database(path.join(folder, 'courtd.db'), { readonly: true });
@@ -332,7 +335,7 @@ t.test(
     t.ok(left.get()! > 10, 'it has not come to its end');
     look.close();
     t.equal((await daemon.post(event({ session_id: 'kept' }))).status, 202);
-    t.strictSame(await exit, [0, null]);
+    t.strictSame(await exit, [0, null], stderr);
     t.match(JSON.parse(stdout), { events: old });
     t.strictSame(await listed(daemon), { kept: 11 });
   },
