@@ -1,10 +1,9 @@
 import fs, { constants } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { seqOf } from '../log/chunk.ts';
 import { BOX_FILE, type BoxFile, DamagedBoxFile, readBoxFile } from './boxFile.ts';
 import { epochsIn, filesOf } from './copyFiles.ts';
-import { readParts } from './members.ts';
+import { readParts, type StoredChunk } from './members.ts';
 
 /** Writes to a copy. Whatever counts has been synced; all errors are Node's. */
 
@@ -25,7 +24,7 @@ export interface CopyEnd {
   /** The UTC day on which its first event was received. */
   readonly day: string;
   /** The last chunk. */
-  readonly chunk: { readonly after: number; readonly last: number; readonly lines: readonly string[] };
+  readonly chunk: StoredChunk;
 }
 
 /** Somebody else has written to the file meanwhile. */
@@ -44,15 +43,15 @@ export function dayOf(line: string): string {
  */
 export async function findEnd(folder: string, known: CopyEnd | undefined): Promise<CopyEnd | undefined> {
   const files = (await filesOf(folder)).reverse();
-  for (const { path: file, after } of files) {
+  for (const one of files) {
+    const { path: file } = one;
     const { dev, ino, size } = await fs.stat(file);
     const isKnown = known?.file === file && known.dev === dev && known.ino === ino && known.bytes === size;
     if (isKnown) return files[0]!.path === file ? known : { ...known };
     let end: CopyEnd | undefined;
-    for await (const { to, lines } of readParts(file)) {
-      if (lines === undefined) continue;
-      const chunk = { after: end?.chunk.last ?? after, last: seqOf(lines.at(-1)!), lines };
-      end = { file, bytes: to, dev, ino, day: end?.day ?? dayOf(lines[0]!), chunk };
+    for await (const { to, chunk } of readParts(one)) {
+      if (chunk === undefined) continue;
+      end = { file, bytes: to, dev, ino, day: end?.day ?? dayOf(chunk.lines[0]!), chunk };
     }
     if (end !== undefined) return end;
   }
@@ -66,13 +65,12 @@ export async function findEnd(folder: string, known: CopyEnd | undefined): Promi
  */
 export async function ownUpTo(
   folder: string,
-  isOurs: (chunk: CopyEnd['chunk']) => Promise<boolean>,
+  isOurs: (chunk: StoredChunk) => Promise<boolean>,
 ): Promise<number> {
-  for (const { path: file, after } of (await filesOf(folder)).reverse()) {
+  for (const file of (await filesOf(folder)).reverse()) {
     let last: number | undefined;
-    for await (const { lines } of readParts(file)) {
-      if (lines === undefined) continue;
-      const chunk = { after: last ?? after, last: seqOf(lines.at(-1)!), lines };
+    for await (const { chunk } of readParts(file)) {
+      if (chunk === undefined) continue;
       if (!(await isOurs(chunk))) break;
       last = chunk.last;
     }

@@ -2,6 +2,7 @@ import fs, { constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { seqOf, UNPACKED_BYTES_MAX } from '../log/chunk.ts';
+import type { CopyFile } from './copyFiles.ts';
 
 /** The inside of a copy's file: gzip members, one for each chunk, so that "zcat" prints the log, and what a crash cut off shows. */
 
@@ -12,12 +13,21 @@ const HEADER_BYTES = 10;
 const TRAILER_BYTES = 8;
 const PIECE_BYTES = 1024 ** 2;
 
+/** A chunk of a copy, whole: as it was when it was written. */
+export interface StoredChunk {
+  /** The last seq before it: of the chunk before, or of the file's name. Seqs between may be missing: pruned, or left out. */
+  readonly after: number;
+  readonly last: number;
+  /** As `tail --json` writes them, with their line ends. */
+  readonly lines: readonly string[];
+}
+
 /** A part of a file, in bytes; the parts of a file follow each other from its first byte to its last. */
 export interface Part {
   readonly from: number;
   readonly to: number;
-  /** Of a whole member: its events as `tail --json` writes them, with their line ends. Undefined: bytes that are no whole member. */
-  readonly lines: readonly string[] | undefined;
+  /** Of a whole member. Undefined: bytes that are no whole member. */
+  readonly chunk: StoredChunk | undefined;
   /** The member as it stands there. */
   readonly data: Buffer;
 }
@@ -30,20 +40,20 @@ export const packMember: (lines: string) => Promise<Buffer> = promisify<string, 
  * such a part at the end of a file is a torn tail, and elsewhere it is damage.
  * @throws Node's error, of the file.
  */
-export async function* readParts(file: string): AsyncGenerator<Part> {
+export async function* readParts({ path, after }: CopyFile): AsyncGenerator<Part> {
   // A pipe in its place is not waited for: it gives an error when it is read.
-  const handle = await fs.open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  const handle = await fs.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    yield* partsOf(handle);
+    yield* partsOf(handle, after);
   } finally {
     await handle.close();
   }
 }
 
-async function* partsOf(handle: fs.FileHandle): AsyncGenerator<Part> {
+async function* partsOf(handle: fs.FileHandle, after: number): AsyncGenerator<Part> {
   let [rest, at, isEnd, badFrom] = [Buffer.alloc(0), 0, false, -1];
   for (;;) {
-    const member = memberIn(rest);
+    const member = memberIn(rest, after);
     if (member === 'unfinished' && !isEnd && rest.length < UNPACKED_BYTES_MAX) {
       const more = Buffer.alloc(Math.max(PIECE_BYTES, rest.length));
       const { bytesRead } = await handle.read(more, 0, more.length, at + rest.length);
@@ -53,9 +63,12 @@ async function* partsOf(handle: fs.FileHandle): AsyncGenerator<Part> {
     }
     const isWhole = typeof member === 'object';
     if (badFrom >= 0 && (isWhole || rest.length === 0))
-      yield { from: badFrom, to: at, lines: undefined, data: Buffer.alloc(0) };
+      yield { from: badFrom, to: at, chunk: undefined, data: Buffer.alloc(0) };
     if (rest.length === 0) return;
-    if (isWhole) yield { from: at, to: at + member.data.length, ...member };
+    if (isWhole) {
+      yield { from: at, to: at + member.data.length, ...member };
+      after = member.chunk.last;
+    }
     const length = isWhole ? member.data.length : untilNext(rest, isEnd);
     badFrom = isWhole ? -1 : badFrom < 0 ? at : badFrom;
     at += length;
@@ -70,7 +83,10 @@ function untilNext(bytes: Buffer, isEnd: boolean): number {
   return isEnd ? bytes.length : Math.max(1, bytes.length - MAGIC.length + 1);
 }
 
-function memberIn(bytes: Buffer): Pick<Part, 'data' | 'lines'> | 'unfinished' | 'damaged' {
+function memberIn(
+  bytes: Buffer,
+  after: number,
+): { data: Buffer; chunk: StoredChunk } | 'unfinished' | 'damaged' {
   if (bytes.length < HEADER_BYTES) return 'unfinished';
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return 'damaged';
   try {
@@ -85,7 +101,8 @@ function memberIn(bytes: Buffer): Pick<Part, 'data' | 'lines'> | 'unfinished' | 
     const lines = buffer.toString().match(/[^\n]*\n/g) ?? [];
     const seqs = lines.map(seqOf);
     const isLog = lines.length > 0 && seqs.every((seq, i) => seq > (seqs[i - 1] ?? 0));
-    return isSound && isLog ? { lines, data: bytes.subarray(0, end + TRAILER_BYTES) } : 'damaged';
+    if (!isSound || !isLog) return 'damaged';
+    return { chunk: { after, last: seqs.at(-1)!, lines }, data: bytes.subarray(0, end + TRAILER_BYTES) };
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR' ? 'unfinished' : 'damaged';
   }

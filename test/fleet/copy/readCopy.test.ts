@@ -37,7 +37,11 @@ t.test('a file that ends anywhere gives every whole member, and the rest as a to
   const whole = Buffer.concat([one, two]);
   for (let size = 0; size <= whole.length; size++) {
     fs.writeFileSync(file, whole.subarray(0, size));
-    const parts = await Array.fromAsync(readParts(file), ({ from, to, lines }) => [from, to, lines?.length]);
+    const parts = await Array.fromAsync(readParts({ path: file, after: 0 }), ({ from, to, chunk }) => [
+      from,
+      to,
+      chunk?.lines.length,
+    ]);
     const expected = [
       ...(size >= one.length ? [[0, one.length, 3]] : size > 0 ? [[0, size, undefined]] : []),
       ...(size === whole.length
@@ -63,7 +67,10 @@ t.test('a changed byte anywhere costs the member that it is in, and no other', a
     const bytes = Buffer.from(whole);
     bytes[at]! ^= 0x55;
     fs.writeFileSync(file, bytes);
-    const parts = await Array.fromAsync(readParts(file), ({ lines }) => lines?.length ?? 0);
+    const parts = await Array.fromAsync(
+      readParts({ path: file, after: 0 }),
+      ({ chunk }) => chunk?.lines.length ?? 0,
+    );
     if (JSON.stringify(parts) !== '[3,0,5]') wrong.push(at - from);
   }
   t.strictSame(wrong, []);
@@ -76,11 +83,11 @@ t.test('a large chunk, and what is no log, are read in pieces', async (t) => {
   const file = path.join(temporaryFolder(t), '0.ndjson.gz');
   fs.writeFileSync(file, Buffer.concat(bytes));
   t.strictSame(
-    await Array.fromAsync(readParts(file), ({ from, to }) => to - from),
+    await Array.fromAsync(readParts({ path: file, after: 0 }), ({ from, to }) => to - from),
     bytes.map(({ length }) => length),
   );
-  const [first] = await Array.fromAsync(readParts(file));
-  t.strictSame(first!.lines, [large]);
+  const [first] = await Array.fromAsync(readParts({ path: file, after: 0 }));
+  t.strictSame(first!.chunk!.lines, [large]);
   t.strictSame(first!.data, bytes[0]);
 });
 
