@@ -50,10 +50,10 @@ export async function* readParts({ path, after }: CopyFile): AsyncGenerator<Part
   }
 }
 
-async function* partsOf(handle: fs.FileHandle, after: number): AsyncGenerator<Part> {
-  let [rest, at, isEnd, badFrom] = [Buffer.alloc(0), 0, false, -1];
+async function* partsOf(handle: fs.FileHandle, begin: number): AsyncGenerator<Part> {
+  let [rest, at, last, isEnd, badFrom] = [Buffer.alloc(0), 0, begin, false, -1];
   for (;;) {
-    const member = memberIn(rest, after);
+    const member = memberIn(rest, last);
     if (member === 'unfinished' && !isEnd && rest.length < UNPACKED_BYTES_MAX) {
       const more = Buffer.alloc(Math.max(PIECE_BYTES, rest.length));
       const { bytesRead } = await handle.read(more, 0, more.length, at + rest.length);
@@ -67,7 +67,7 @@ async function* partsOf(handle: fs.FileHandle, after: number): AsyncGenerator<Pa
     if (rest.length === 0) return;
     if (isWhole) {
       yield { from: at, to: at + member.data.length, ...member };
-      after = member.chunk.last;
+      last = member.chunk.last;
     }
     const length = isWhole ? member.data.length : untilNext(rest, isEnd);
     badFrom = isWhole ? -1 : badFrom < 0 ? at : badFrom;
