@@ -103,6 +103,7 @@ export class Committer {
     keysInMemory: 0,
     flushStep: () => true,
     forgetNames: () => this.appender.forgetNames(),
+    readErasures: () => this.appender.readErasures(),
     maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
     truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
     holdForPrune: () => {},
@@ -124,7 +125,7 @@ export function reseal(db: Database.Database, where = 'true'): void {
   const rows = db.prepare<[], EventRow>(`${SELECT_EVENT} WHERE ${where}`).all();
   const set = db.prepare('UPDATE event SET checksum = ? WHERE seq = ?');
   for (const row of rows) {
-    const names = { ...row, type: row.type! };
+    const names = { ...row, type: row.type!, erased: row.erased === 1 };
     const sum = checksumOf({ ...names, eotNs: nsOf(row.eotHigh, row.eotLow) }, row, originChecksum(names));
     set.run(sum, row.seq);
   }

@@ -135,7 +135,7 @@ class Inspection {
       for (const row of rows) {
         const [seq, session, event] = [
           row[0],
-          row[14],
+          row[15],
           decoder.event(row as unknown as ArrivalRow, new Damage()),
         ];
         const left = this.#left.get(session);

@@ -80,13 +80,14 @@ function sum(
   { seq, seqStep, receivedMs }: Pick<Summed, 'seq' | 'seqStep' | 'receivedMs'>,
   origin: number,
 ): number {
-  const { sessionId, eventId, revision, eot, confidence, payload, extra } = event;
+  const { sessionId, eventId, revision, eot, confidence, payload, extra, erased } = event;
   doubles[0] = seq;
   doubles[1] = revision;
   doubles[2] = confidence;
   doubles[3] = receivedMs;
   doubles[5] = seqStep;
-  return crc32(`${sessionId}\n${eventId}\n${eot}\n${payload}\n${extra}`, mixed(origin)) | 0;
+  const mark = erased ? '\nerased' : '';
+  return crc32(`${sessionId}\n${eventId}\n${eot}\n${payload}\n${extra}${mark}`, mixed(origin)) | 0;
 }
 
 /** @returns a number that differs wherever one word does: each step can be undone. The constant is that of Knuth's hash. */

@@ -60,7 +60,8 @@ const LAYOUT = `
     seq_step    INTEGER,                    -- seq, less that of the event before it; 0: not known
     checksum    INTEGER,                    -- CRC-32 of all of it and of its names: see checksum.ts
     payload     TEXT,                       -- JSON object, as sent
-    extra       TEXT                        -- JSON object of unknown envelope fields, or NULL
+    extra       TEXT,                       -- JSON object of unknown envelope fields, or NULL
+    erased      INTEGER                     -- 1: an erasure has taken a player out of it; else NULL
   ) STRICT;
 
   CREATE TABLE key (
@@ -135,6 +136,27 @@ const LAYOUT = `
     ms INTEGER NOT NULL                     -- for how long daemons have run on this database
   ) STRICT;
   INSERT INTO running_time VALUES (0);
+
+  CREATE TABLE erasure (                    -- the players who have been erased (../erasure/ledger.ts)
+    key         BLOB    NOT NULL,           -- of the hash
+    player      BLOB    NOT NULL,           -- hash of the player_id
+    before_ns   INTEGER NOT NULL,           -- of his events, those with an earlier eot_ns
+    at_ms       INTEGER NOT NULL,           -- when that was asked for
+    finished_ms INTEGER,                    -- NULL: it was ended in the middle
+    PRIMARY KEY (key, player)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE erased_name (                -- of players whose erasure is not finished, in place of theirs
+    player  BLOB    NOT NULL,
+    session INTEGER NOT NULL,
+    name    TEXT    NOT NULL,
+    PRIMARY KEY (player, session)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE pseudonym (                  -- under which headquarters knows the players: never leaves the box
+    player_id TEXT PRIMARY KEY,
+    name      TEXT NOT NULL UNIQUE
+  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE token (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,

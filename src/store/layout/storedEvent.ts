@@ -6,11 +6,12 @@ import { type EotHalves, isIntact, nsOf, originChecksum } from './checksum.ts';
 export type StoredEvent = CourtEvent & Arrival;
 
 /** Null where the names of the event are missing. */
-export type EventRow = Omit<StoredEvent, 'eotNs' | 'type'> &
+export type EventRow = Omit<StoredEvent, 'eotNs' | 'type' | 'erased'> &
   EotHalves & {
     readonly seqStep: number;
     readonly type: StoredEvent['type'] | null;
     readonly checksum: number;
+    readonly erased: 1 | null;
   };
 
 /** Selects EventRows; append a WHERE clause. */
@@ -18,15 +19,16 @@ export const SELECT_EVENT = `
   SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh,
          e.eot_ns & 4294967295 AS eotLow, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
          o.schema_version AS schemaVersion, e.received_ms AS receivedMs,
-         e.seq_step AS seqStep, e.checksum, e.payload, e.extra
+         e.seq_step AS seqStep, e.checksum, e.payload, e.extra, e.erased
     FROM event e LEFT JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin`;
 
 /** @returns undefined where the row is not what was written (checksum.ts). */
 export function toStoredEvent(row: EventRow): StoredEvent | undefined {
-  const { eotHigh, eotLow, type, seqStep: _step, checksum, ...event } = row;
+  const { eotHigh, eotLow, type, seqStep, checksum, erased, ...rest } = row;
   if (type === null) return undefined;
-  if (!isIntact(row, originChecksum({ ...event, type }), checksum)) return undefined;
-  return { ...event, type, eotNs: nsOf(eotHigh, eotLow) };
+  const event = { ...rest, type, ...(erased === 1 && { erased: true }) };
+  if (!isIntact({ ...event, eotHigh, eotLow, seqStep }, originChecksum(event), checksum)) return undefined;
+  return { ...event, eotNs: nsOf(eotHigh, eotLow) };
 }
 
 /** Bytes of an event's payload and unknown fields; where they are larger, they are read apart from its row. */

@@ -63,10 +63,15 @@ const VALUES: readonly Rule[] = [
     table: 'event',
     isRight: `seq BETWEEN 1 AND ${SEQ_MAX} AND session IS NOT NULL AND ${name('event_id')} AND revision BETWEEN 0 AND ${REVISION_MAX}
       AND eot_ns BETWEEN ${nsAt(EOT_YEARS.first)} AND ${nsAt(EOT_YEARS.last + 1)} AND length(eot) BETWEEN 1 AND ${EOT_CHARS} AND origin IS NOT NULL AND confidence BETWEEN 0 AND 1
-      AND ${time('received_ms')} AND is_object(payload) AND (extra IS NULL OR is_object(extra))`,
+      AND ${time('received_ms')} AND is_object(payload) AND (extra IS NULL OR is_object(extra))
+      AND (erased IS NULL OR erased = 1)`,
   },
   { table: 'conflict', isRight: `${seq('copies')} AND ${time('last_ms')}` },
   { table: 'conflict_copy', isRight: `${seq('turn')} AND (event IS NULL OR is_object(event))` },
+  {
+    table: 'erasure',
+    isRight: `octet_length(player) = ${HASH_BYTES} AND ${time('at_ms')} AND ${timeOrNone('finished_ms')}`,
+  },
   { table: 'rejection', isRight: `${seq('turn')} AND ${time('at_ms')}` },
   { table: 'source', isRight: `${time('known_at')} AND ${time('heard_at')} AND json_valid(pauses)` },
   { table: 'running_time', isRight: time('ms'), rows: '= 1' },

@@ -22,6 +22,7 @@ export type ArrivalRow = readonly [
   checksum: number,
   payload: string | null,
   extra: string | null,
+  erased: 1 | null,
 ];
 
 /**
@@ -30,7 +31,7 @@ export type ArrivalRow = readonly [
  */
 export const eventColumns = (sessionId: string) => `
   e.seq, ${sessionId}, e.event_id, e.revision, e.eot, e.eot_ns >> 32, e.eot_ns & 4294967295,
-  e.origin, e.confidence, e.received_ms, e.seq_step, e.checksum, ${INLINE_TEXTS}`;
+  e.origin, e.confidence, e.received_ms, e.seq_step, e.checksum, ${INLINE_TEXTS}, e.erased`;
 
 export const ARRIVAL_COLUMNS = eventColumns('(SELECT name FROM session WHERE id = e.session)');
 
@@ -76,6 +77,7 @@ export class ArrivalDecoder {
         seqStep,
         payload: texts.payload,
         extra: texts.extra,
+        erased: row[14] === 1,
       };
       if (isIntact(event, origin.checksum, row[11])) return event;
     }

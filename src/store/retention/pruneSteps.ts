@@ -35,6 +35,8 @@ export interface StepWriter {
   flushStep(): boolean;
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void;
+  /** The ledger of erasures has changed: what comes is compared with it. */
+  readErasures(): void;
   /** Runs the checkpoint that is due. */
   maintain(): void;
   /** Truncates the WAL, unless a reader needs it or the disk has no room even for that. */

@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { DedupIndex } from '../dedup/dedupIndex.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
+import { Redactor } from '../erasure/redactor.ts';
 import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
 import { Arbiter, type CameraNames } from './arbiter.ts';
 import { ConflictCopies } from './conflictCopies.ts';
@@ -56,6 +57,7 @@ interface Candidate extends NumberedEvent, KeyEntry {
 export class Appender {
   readonly keys: DedupIndex;
   readonly #names: NameInterner;
+  readonly #redactor: Redactor;
   readonly #sessions: SessionCounters;
   readonly #arbiter: Arbiter;
   readonly #events: EventInserter;
@@ -68,6 +70,7 @@ export class Appender {
     // memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#names = new NameInterner(db);
+    this.#redactor = new Redactor(db);
     this.keys = new DedupIndex(db);
     this.#sessions = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
@@ -153,6 +156,11 @@ export class Appender {
     this.#names.forget();
   }
 
+  /** Takes players who have been erased since then out of what comes, too. */
+  readErasures(): void {
+    this.#redactor.read();
+  }
+
   /** Forgets everything since the last commit: ids, counters, keys. */
   rolledBack(): void {
     this.#events.rolledBack();
@@ -161,9 +169,10 @@ export class Appender {
     this.keys.rolledBack();
   }
 
-  #candidate(event: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
-    const { eventId, revision } = event;
-    const session = this.#names.sessionId(event.sessionId);
+  #candidate(sent: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
+    const { eventId, revision } = sent;
+    const session = this.#names.sessionId(sent.sessionId);
+    const event = this.#redactor.isIdle ? sent : this.#redactor.redact(sent, session);
     const { id: origin, checksum: originChecksum } = this.#names.origin(event);
     const hash = this.keys.hash(eventId);
     return {

@@ -21,6 +21,7 @@ interface Head {
   readonly confidence: number;
   readonly payloadBytes: number;
   readonly extraBytes: number | null;
+  readonly erased: 1 | null;
 }
 
 export type CameraNames = Pick<CourtEvent, 'courtId' | 'source'>;
@@ -44,7 +45,7 @@ export class Arbiter {
   constructor(db: Database.Database) {
     this.#head = db.prepare(`
       SELECT seq, session, event_id AS eventId, revision, eot, origin, confidence, octet_length(payload) AS payloadBytes,
-             octet_length(extra) AS extraBytes
+             octet_length(extra) AS extraBytes, erased
         FROM event WHERE seq = ?`);
     this.#texts = db.prepare('SELECT payload, extra FROM event WHERE seq = ?');
     this.#camera = db.prepare('SELECT court AS courtId, source FROM origin WHERE id = ?');
@@ -75,12 +76,14 @@ export class Arbiter {
   }
 
   /**
-   * @returns whether the stored event is the same JSON value; if not, the two are in conflict. The size of the
+   * @returns whether the stored event is the same JSON value; if not, the two are in conflict. One that was erased is. The size of the
    * new event bounds what is read for that.
    * @throws {SqliteError} SQLITE_CORRUPT where the stored text is not JSON: SQLite does not detect damage
    * inside a text.
    */
   isSame(stored: Head, { origin, event }: Arrived): boolean {
+    // What was sent is not kept, so nothing else can be said of it.
+    if (stored.erased === 1) return true;
     if (stored.origin !== origin || stored.eot !== event.eot || stored.confidence !== event.confidence)
       return false;
     if (!mayBeSame(stored.payloadBytes, event.payload)) return false;

@@ -30,6 +30,7 @@ const COLUMNS = [
   'checksum',
   'payload',
   'extra',
+  'erased',
 ];
 
 /** Inserts rows of events, and counts them for their sessions. Call `insert` inside a transaction, then `committed` or `rolledBack`. */
@@ -76,6 +77,7 @@ export class EventInserter {
         values[at++] = checksumOf(event, { seq, seqStep, receivedMs }, originChecksum);
         values[at++] = event.payload;
         values[at++] = event.extra;
+        values[at++] = event.erased ? 1 : null;
       }
       this.#insert.run(values);
     }

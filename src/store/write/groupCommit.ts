@@ -199,6 +199,11 @@ export class GroupCommit {
     this.#appender.forgetNames();
   }
 
+  /** The ledger of erasures has changed. */
+  readErasures(): void {
+    this.#appender.readErasures();
+  }
+
   /** See MaintenanceSteps. */
   truncateWal(): void {
     this.#maintenance.truncateWal();

@@ -1,0 +1,85 @@
+import type { CourtEvent } from './event.ts';
+import { MEMBERS, TYPES } from './eventTypes.ts';
+
+/** How a person is taken out of events (../../ARCHITECTURE.md#erasure). */
+
+/** A string of a JSON text, and what tells whether it is the name of a member. Written so that no long text makes it go back. */
+const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/g;
+
+/** What is looked at, and what is given back. */
+type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
+
+/**
+ * @param json a JSON text, or the beginning of one.
+ * @param nameOf what a string is replaced with; undefined: nothing.
+ * @returns the same text with other strings, wherever they are values or names of members that the protocol does not know; `json`
+ * itself where none is.
+ */
+export function replaceStrings(json: string, nameOf: (value: string) => string | undefined): string {
+  return json.replace(STRING, (whole, inner: string, colon: string | undefined) => {
+    const value = inner.includes('\\') ? decoded(inner) : inner;
+    if (colon !== undefined && Object.hasOwn(MEMBERS, value)) return whole;
+    const name = nameOf(value);
+    return name === undefined ? whole : `${JSON.stringify(name)}${colon ?? ''}`;
+  });
+}
+
+function decoded(inner: string): string {
+  try {
+    return JSON.parse(`"${inner}"`);
+  } catch {
+    // Of a text that is cut off, or damaged.
+    return inner;
+  }
+}
+
+/** @returns who is named in `payload.player_id`, a number by its text; undefined: nobody. @param payload JSON text of an object. */
+export function playerOf(payload: string): string | undefined {
+  if (!payload.includes('player_id') && !payload.includes('\\')) return undefined;
+  try {
+    const { player_id } = JSON.parse(payload) as { readonly player_id?: unknown };
+    return ['string', 'number', 'boolean'].includes(typeof player_id) ? String(player_id) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A camera may name its players by number. Elsewhere a number is no player. */
+const NUMBERED = /("player_id"\s*:\s*)(-?\d[\d.eE+-]*|true|false)/g;
+
+/**
+ * Renames players wherever they are named, as headquarters gets them under pseudonyms.
+ * @returns undefined where none is.
+ */
+export function renamePlayers(
+  { payload, extra }: Texts,
+  nameOf: (player: string) => string | undefined,
+): Texts | undefined {
+  const numbered = payload.replace(NUMBERED, (whole, before: string, value: string) => {
+    const name = nameOf(String(JSON.parse(value)));
+    return name === undefined ? whole : before + JSON.stringify(name);
+  });
+  const renamed = {
+    payload: replaceStrings(numbered, nameOf),
+    extra: extra === null ? null : replaceStrings(extra, nameOf),
+  };
+  return renamed.payload === payload && renamed.extra === extra ? undefined : renamed;
+}
+
+/**
+ * Takes players out of an event: their own positions and identities lose everything, and elsewhere they get another name.
+ * @param nameOf a player who is erased: his new name.
+ * @returns what is left of it; undefined where it names none of them.
+ */
+export function redact(
+  event: Texts & Pick<CourtEvent, 'type'>,
+  nameOf: (player: string) => string | undefined,
+): Texts | undefined {
+  const renamed = renamePlayers(event, nameOf);
+  if (renamed === undefined || TYPES[event.type].about !== 'player') return renamed;
+  const player = playerOf(event.payload);
+  return player !== undefined && nameOf(player) !== undefined ? NOTHING : renamed;
+}
+
+/** What is left of an event that is about nobody else. */
+export const NOTHING: Texts = { payload: '{}', extra: null };

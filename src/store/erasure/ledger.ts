@@ -1,0 +1,87 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
+
+/**
+ * The players who have been erased, by keyed hashes: whoever has the ledger can tell whether somebody whose id he knows was erased,
+ * and cannot read who was. What brings old events back (a restore, a rebuild, an import) applies it.
+ */
+export interface Erasure {
+  readonly key: Buffer;
+  /** HMAC-SHA-256 of the player_id. */
+  readonly player: Buffer;
+  /** His events that happened before this are erased: nanoseconds since 1970-01-01T00:00:00Z. */
+  readonly beforeNs: bigint;
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  readonly atMs: number;
+  /** The same; null: it was ended in the middle. */
+  readonly finishedMs: number | null;
+}
+
+const KEY_BYTES = 16;
+/** Players, and others, whose hash is known. */
+const KNOWN = 10_000;
+/** Longer strings are hashed whenever they come. */
+const KNOWN_CHARS = 100;
+
+type Row = Omit<Erasure, 'beforeNs'> & { readonly before: string };
+
+export function readErasures(db: Database): Erasure[] {
+  const rows = db.prepare<[], Row>(`
+    SELECT key, player, CAST(before_ns AS TEXT) AS before, at_ms AS atMs, finished_ms AS finishedMs
+      FROM erasure ORDER BY at_ms, player`);
+  return rows.all().map(({ before, ...erasure }) => ({ ...erasure, beforeNs: BigInt(before) }));
+}
+
+/**
+ * Adds what another ledger of this box has. Of the same player, the later of two counts. Call it inside a transaction.
+ * @param all not finished, where this database has not seen it applied.
+ */
+export function addErasures(db: Database, all: readonly Erasure[]): void {
+  const put = db.prepare<[Omit<Erasure, 'finishedMs'> & { finishedMs: number | null }]>(`
+    INSERT INTO erasure (key, player, before_ns, at_ms, finished_ms) VALUES (@key, @player, @beforeNs, @atMs, @finishedMs)
+    ON CONFLICT DO UPDATE SET before_ns = max(before_ns, excluded.before_ns), at_ms = max(at_ms, excluded.at_ms),
+                              finished_ms = excluded.finished_ms`);
+  for (const erasure of all) put.run(erasure);
+}
+
+/** @returns the entry of a player who is to be erased now, under the key of the ledger. */
+export function erasureOf(db: Database, player: string, beforeNs: bigint, atMs: number): Erasure {
+  const key = readErasures(db).at(-1)?.key ?? randomBytes(KEY_BYTES);
+  return { key, player: hashOf(key, player), beforeNs, atMs, finishedMs: null };
+}
+
+function hashOf(key: Buffer, player: string): Buffer {
+  return createHmac('sha256', key).update(player).digest();
+}
+
+/** Recognises the players of a ledger. */
+export class ErasedPlayers {
+  /** By the hash, as a text; of each key. */
+  readonly #byKey = new Map<string, { key: Buffer; players: Map<string, Erasure> }>();
+  readonly #known = new Map<string, Erasure | undefined>();
+
+  constructor(ledger: readonly Erasure[]) {
+    for (const erasure of ledger) {
+      const name = erasure.key.toString('latin1');
+      const { players } = this.#byKey.get(name) ?? { players: new Map() };
+      players.set(erasure.player.toString('latin1'), erasure);
+      this.#byKey.set(name, { key: erasure.key, players });
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#byKey.size === 0;
+  }
+
+  /** @returns undefined where nobody of that id is in the ledger. */
+  find(player: string): Erasure | undefined {
+    if (this.#known.has(player)) return this.#known.get(player);
+    let found: Erasure | undefined;
+    for (const { key, players } of this.#byKey.values())
+      found ??= players.get(hashOf(key, player).toString('latin1'));
+    if (player.length > KNOWN_CHARS) return found;
+    if (this.#known.size >= KNOWN) this.#known.clear();
+    this.#known.set(player, found);
+    return found;
+  }
+}

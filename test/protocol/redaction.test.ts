@@ -1,0 +1,68 @@
+import t from 'tap';
+import { playerOf, redact, renamePlayers, replaceStrings } from '../../src/protocol/redaction.ts';
+
+const anna = (value: string) => (value === 'anna' ? 'erased-x' : undefined);
+const seven = (value: string) => (value === '7' ? 'erased-x' : undefined);
+
+t.test('a string is replaced wherever it is a value, and the rest stays byte for byte', async (t) => {
+  const text =
+    '{ "a":1.50, "b":["anna" ,{"c":"anna"}], "d":"anna2", "e":"\\u0061nna", "f":9007199254740993 }';
+  t.equal(
+    replaceStrings(text, anna),
+    '{ "a":1.50, "b":["erased-x" ,{"c":"erased-x"}], "d":"anna2", "e":"erased-x", "f":9007199254740993 }',
+  );
+});
+
+t.test(
+  'a player who is the name of a member is replaced, a member that the protocol names is not',
+  async (t) => {
+    t.equal(replaceStrings('{"points":{"anna" : 3}}', anna), '{"points":{"erased-x" : 3}}');
+    const kmh = (value: string) => (value === 'kmh' ? 'erased-x' : undefined);
+    t.equal(replaceStrings('{"kmh":3,"player_id":"kmh"}', kmh), '{"kmh":3,"player_id":"erased-x"}');
+  },
+);
+
+t.test('a text that is cut off is replaced as far as it goes', async (t) => {
+  t.equal(
+    replaceStrings('[{"player_id":"anna"},{"player_id":"an', anna),
+    '[{"player_id":"erased-x"},{"player_id":"an',
+  );
+});
+
+t.test('a long string does not exhaust the stack', async (t) => {
+  const long = `{"note":"${'\\n'.repeat(1_000_000)}","player_id":"anna"}`;
+  t.ok(replaceStrings(long, anna).endsWith('"player_id":"erased-x"}'));
+});
+
+t.test('a player is who payload.player_id names, a number by its text', async (t) => {
+  t.equal(playerOf('{"player_id":"anna"}'), 'anna');
+  t.equal(playerOf('{"pl\\u0061yer_id":"anna"}'), 'anna');
+  t.equal(playerOf('{"player_id":7}'), '7');
+  t.equal(playerOf('{"player_id":null}'), undefined);
+  t.equal(playerOf('{"players":[{"player_id":"anna"}]}'), undefined);
+});
+
+t.test('a number is a player only as player_id', async (t) => {
+  const event = { payload: '{"player_id": 7,"x_ft":7}', extra: '{"n":7}' };
+  t.same(renamePlayers(event, seven), { payload: '{"player_id": "erased-x","x_ft":7}', extra: '{"n":7}' });
+});
+
+t.test(
+  "of a player's own positions and identities nothing is left; of the others' only the name goes",
+  async (t) => {
+    const own = { payload: '{"player_id":"anna","x_ft":1}', extra: '{"height":170}' };
+    t.same(redact({ ...own, type: 'PLAYER_POSITION' }, anna), { payload: '{}', extra: null });
+    t.same(redact({ ...own, type: 'PLAYER_IDENTITY' }, anna), { payload: '{}', extra: null });
+    t.same(redact({ ...own, type: 'BALL_HIT' }, anna), {
+      payload: '{"player_id":"erased-x","x_ft":1}',
+      extra: '{"height":170}',
+    });
+    const other = {
+      payload: '{"player_id":"bea","near":"anna"}',
+      extra: null,
+      type: 'PLAYER_POSITION',
+    } as const;
+    t.same(redact(other, anna), { payload: '{"player_id":"bea","near":"erased-x"}', extra: null });
+    t.equal(redact({ ...other, payload: '{"player_id":"bea"}' }, anna), undefined);
+  },
+);
