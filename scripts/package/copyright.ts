@@ -1,20 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { packagesIn } from './modules.ts';
+import { foldersIn } from './modules.ts';
 import { ROOT } from './release.ts';
 
 /** /usr/share/doc/courtd/copyright: the licence of every part, taken from the parts themselves. */
 export function copyrightOf(modules: string): string {
   const parts = foldersIn(modules).map(partOf);
   return `${[OWN, ...parts, SQLITE, LIBATOMIC].join(`\n${'-'.repeat(72)}\n\n`)}`;
-}
-
-/** @returns the folder of every package, also of those that another one has brought in a version of its own. */
-function foldersIn(modules: string): string[] {
-  return packagesIn(modules).flatMap((name) => {
-    const [folder, nested] = [path.join(modules, name), path.join(modules, name, 'node_modules')];
-    return [folder, ...(fs.existsSync(nested) ? foldersIn(nested) : [])];
-  });
 }
 
 /** @throws {Error} where a package has no licence file: a person must find out what it permits. */

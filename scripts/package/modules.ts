@@ -53,12 +53,20 @@ export function takeModules(from: string, to: string, { node }: Architecture): v
 }
 
 /** @returns the names of the packages in a node_modules folder, sorted. */
-export function packagesIn(folder: string): string[] {
+function packagesIn(folder: string): string[] {
   const names = fs.readdirSync(folder).filter((name) => !name.startsWith('.'));
   const all = names.flatMap((name) =>
     name.startsWith('@') ? fs.readdirSync(path.join(folder, name)).map((own) => `${name}/${own}`) : [name],
   );
   return all.sort();
+}
+
+/** @returns the folder of every package, also of those that another one has brought in a version of its own. */
+export function foldersIn(modules: string): string[] {
+  return packagesIn(modules).flatMap((name) => {
+    const [folder, nested] = [path.join(modules, name), path.join(modules, name, 'node_modules')];
+    return [folder, ...(fs.existsSync(nested) ? foldersIn(nested) : [])];
+  });
 }
 
 /** Whether a path inside a package is used; an unused folder is skipped as a whole. */

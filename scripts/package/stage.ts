@@ -7,6 +7,7 @@ import { copyrightOf } from './copyright.ts';
 import { installModules, takeModules } from './modules.ts';
 import { COMPILER } from './needs.ts';
 import { type Release, ROOT } from './release.ts';
+import { sbomOf } from './sbom.ts';
 import { settingsOf } from './settings.ts';
 
 /** Lays out the files of the package as they will be installed. `work` is a folder for intermediate files. */
@@ -20,6 +21,7 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   copy(path.join(ROOT, 'bin/courtd'), path.join(program, 'bin/courtd'));
   copy(architecture.libatomic.file, path.join(program, 'lib/libatomic.so.1'));
   copy(path.join(import.meta.dirname, 'courtd'), path.join(folder, 'usr/bin/courtd'));
+  strip(program, architecture);
   const share = path.join(folder, 'usr/share');
   copy(path.join(import.meta.dirname, 'courtd.1'), path.join(share, 'man/man1/courtd.1'));
   copy(path.join(import.meta.dirname, 'courtd.bash'), path.join(share, 'bash-completion/completions/courtd'));
@@ -31,12 +33,20 @@ export function stage(folder: string, work: string, architecture: Architecture, 
     copy(path.join(ROOT, file), path.join(share, 'doc/courtd/examples', path.basename(file)));
   }
   write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(makeProgram()));
+  write(path.join(share, 'doc/courtd/sbom.cdx.json'), sbomOf(folder, architecture, release));
 }
 
 /** Compiles the program to JavaScript, which starts faster than type stripping. */
 function compile(folder: string): void {
   const config = path.join(import.meta.dirname, 'tsconfig.json');
   execFileSync(process.execPath, [COMPILER, '-p', config, '--outDir', folder], { stdio: 'inherit' });
+}
+
+/** Debug symbols of programs that others built are useless here. Now, and not by dh_strip: the SBOM has the hashes of what is installed. */
+function strip(program: string, { node, strip }: Architecture): void {
+  const programs = [`node-linux-${node}/bin/node`, `better-sqlite3/prebuilds/linux-${node}.node`];
+  const files = programs.map((file) => path.join(program, 'node_modules', file));
+  execFileSync(strip.file, ['--remove-section=.comment', '--remove-section=.note', ...files]);
 }
 
 /** @returns the part of package.json that the program reads. */

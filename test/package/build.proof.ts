@@ -7,6 +7,7 @@ import { ARCHITECTURES } from '../../scripts/package/architecture.ts';
 import { missingNeeds } from '../../scripts/package/needs.ts';
 import { run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { checkSbom } from './sbom.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const SCRIPT = path.join(ROOT, 'scripts/package.ts');
@@ -96,6 +97,8 @@ t.test('the package', { skip: missingNeeds([own], false) ?? false }, async (t) =
     t.notMatch(fs.readFileSync(path.join(control, 'prerm'), 'utf8'), /upgrade/, 'the port stays open');
     t.match(fs.readFileSync(path.join(control, 'control'), 'utf8'), /^Depends: .*systemd \(>= 252\)/m);
   });
+
+  t.test('its SBOM', (t) => checkSbom(t, tree));
 
   const hasLintian = (await run('lintian', ['--version'])).status === 0;
   t.test('lintian is content', { skip: !hasLintian && 'there is no lintian' }, async (t) => {
