@@ -1,0 +1,81 @@
+import type { Plant } from './plants.ts';
+
+/** A text of a file of `src`, and what is read in its place. */
+export interface Change {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * The store in miniature: bounds that a history of thirty requests reaches, so that a flush, a checkpoint in the worker, a filter
+ * that is full, a prune of many steps happen in it. The code is production's.
+ */
+export const MINIATURE: readonly Change[] = [
+  { file: 'base/limits.ts', from: 'RESERVE_BYTES = 6 * MIB', to: 'RESERVE_BYTES = 64 * KIB' },
+  { file: 'base/limits.ts', from: 'CONFLICT_COPIES = 1_000', to: 'CONFLICT_COPIES = 5' },
+  { file: 'base/limits.ts', from: 'READ_CHUNK_ROWS = 500', to: 'READ_CHUNK_ROWS = 7' },
+  { file: 'base/limits.ts', from: 'NAMES_CACHED = 20_000', to: 'NAMES_CACHED = 4' },
+  { file: 'store/dedup/dedupIndex.ts', from: 'MEMTABLE_KEYS = 200_000', to: 'MEMTABLE_KEYS = 16' },
+  { file: 'store/dedup/dedupIndex.ts', from: 'FILTER_KEYS = 4_000_000', to: 'FILTER_KEYS = 40' },
+  { file: 'store/dedup/memtable.ts', from: 'FLUSH_STEP_KEYS = 4_000', to: 'FLUSH_STEP_KEYS = 6' },
+  { file: 'store/dedup/memtable.ts', from: 'FIRST_CAPACITY = 1024', to: 'FIRST_CAPACITY = 32' },
+  { file: 'store/dedup/bloomFilter.ts', from: 'Uint32Array(2 ** 20)', to: 'Uint32Array(2 ** 8)' },
+  { file: 'store/wal/checkpointer.ts', from: 'CHECKPOINT_FRAMES = 1_000', to: 'CHECKPOINT_FRAMES = 20' },
+  {
+    file: 'store/wal/checkpointer.ts',
+    from: 'INLINE_CHECKPOINT_FRAMES = 4_000',
+    to: 'INLINE_CHECKPOINT_FRAMES = 40',
+  },
+  { file: 'store/write/groupCommit.ts', from: 'GROUP_EVENTS = 4_000', to: 'GROUP_EVENTS = 12' },
+  { file: 'store/retention/pruneSteps.ts', from: 'PRUNE_STEP_ROWS = 200', to: 'PRUNE_STEP_ROWS = 3' },
+  { file: 'store/retention/pruneSteps.ts', from: 'PRUNE_READ_ROWS = 1_000', to: 'PRUNE_READ_ROWS = 10' },
+  { file: 'store/retention/pruneSteps.ts', from: 'KEYS_READ_AT_ONCE = 10_000', to: 'KEYS_READ_AT_ONCE = 8' },
+  { file: 'store/retention/prune.ts', from: 'PRUNE_STEP_KEYS = 5_000', to: 'PRUNE_STEP_KEYS = 3' },
+  { file: 'store/retention/expiredEvents.ts', from: 'SUMMARY_ROWS = 20_000', to: 'SUMMARY_ROWS = 20' },
+  {
+    // The layout that the migrations make is made once, and not at each start: two milliseconds.
+    file: 'store/layout/layoutFault.ts',
+    from: `migrate(model, MIGRATIONS.slice(0, version));
+    const [expected, found] = [partsOf(model), partsOf(db)];`,
+    to: `const made = ((globalThis as any).layouts ??= new Map());
+    if (!made.has(version)) {
+      migrate(model, MIGRATIONS.slice(0, version));
+      made.set(version, partsOf(model));
+    }
+    const [expected, found] = [made.get(version), partsOf(db)] as const;`,
+  },
+];
+
+/** Files that a worker thread runs: here each is a function. */
+const WORKERS: readonly string[] = ['store/wal/checkpointWorker.ts'];
+
+/**
+ * @param file of `src`, relative to it. @returns its text as the simulation reads it.
+ * @throws where a text to replace is not there any more, or not just once.
+ */
+export function transformed(file: string, source: string, planted: Plant | undefined): string {
+  const changes = [...MINIATURE, ...(planted?.changes ?? [])].filter((change) => change.file === file);
+  const text = changes.reduce(replaced, source);
+  return WORKERS.includes(file) ? asFunction(file, text) : text;
+}
+
+function replaced(source: string, { file, from, to }: Change): string {
+  const parts = source.split(from);
+  if (parts.length !== 2) throw new Error(`src/${file} has ${parts.length - 1} times, not once: ${from}`);
+  return parts.join(to);
+}
+
+function asFunction(file: string, source: string): string {
+  const lines = source.split('\n').filter((line) => !line.includes("from 'node:worker_threads'"));
+  const end = lines.findLastIndex((line) => line.startsWith('import ')) + 1;
+  if (end === 0) throw new Error(`src/${file} imports nothing`);
+  const [imports, body] = [lines.slice(0, end), lines.slice(end)];
+  const isAsync = body.some((line) => /\bawait\b/.test(line));
+  return [
+    ...imports,
+    `export default ${isAsync ? 'async ' : ''}function (workerData: unknown, parentPort: any) {`,
+    ...body,
+    '}',
+  ].join('\n');
+}

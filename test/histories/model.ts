@@ -1,0 +1,243 @@
+import { EARLIEST_RECEIVED_MS } from '../../src/base/limits.ts';
+import type { Arrival } from '../../src/protocol/event.ts';
+import type { Counts } from '../../src/store/write/appender.ts';
+
+/** What became of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
+export type Outcome = 'open' | 'acknowledged' | 'refused' | 'unknown';
+
+/** An event that was sent. */
+export interface Sent {
+  readonly key: string;
+  /** Key without the revision. */
+  readonly family: string;
+  readonly revision: number;
+  /** As an export writes it. */
+  readonly text: string;
+}
+
+/** One request. */
+export interface Request {
+  readonly events: readonly Sent[];
+  outcome: Outcome;
+  /** How many of them are duplicates at least and at most. */
+  readonly certain: ReadonlySet<string>;
+  readonly possible: ReadonlySet<string>;
+}
+
+/** What is known of a key. */
+interface Key {
+  readonly family: string;
+  readonly revision: number;
+  /** On disk: a 202 has said so, or a reader. */
+  isStored: boolean;
+  /** A prune may have deleted it. */
+  mayBeGone: boolean;
+  /** Every one that may be what is stored; one, once that was seen. */
+  texts: { readonly text: string; readonly by: Request | undefined }[];
+  seq: number | undefined;
+  /** When the box received it, by its own clock. */
+  receivedMs: { least: number; most: number };
+}
+
+/** A prune, by what it deletes. */
+export interface PruneRule {
+  readonly beforeMs: number;
+  readonly nowMs: number;
+  readonly type?: string;
+}
+
+/** A token: whether a camera with it must be served; undefined: it may be. */
+export interface KnownToken {
+  readonly token: string;
+  readonly id: number;
+  isValid: boolean | undefined;
+}
+
+/** What a box may hold, and what it must: told by its answers alone. */
+export class Model {
+  readonly keys = new Map<string, Key>();
+  readonly requests = new Set<Request>();
+  tokens: KnownToken[] = [];
+  /** The event that a seq was given to, for ever. */
+  readonly #seqs = new Map<number, string>();
+  readonly violations: string[] = [];
+  readonly #prunes = new Set<PruneRule>();
+  /** Up to which seq a reader in the order of arrival has read. */
+  tailSeq = 0;
+  readonly #tailed = new Set<number>();
+
+  violate(what: string): void {
+    this.violations.push(what);
+  }
+
+  send(events: readonly Sent[], nowMs: number): Request {
+    const certain = new Set<string>();
+    const possible = new Set<string>();
+    for (const { key } of events) {
+      const known = this.keys.get(key);
+      if (known?.isStored && !known.mayBeGone) certain.add(key);
+      if (known !== undefined) possible.add(key);
+    }
+    const request: Request = { events, outcome: 'open', certain, possible };
+    this.requests.add(request);
+    for (const event of events) this.#mayStore(event, request, nowMs);
+    return request;
+  }
+
+  #mayStore({ key, family, revision, text }: Sent, by: Request, nowMs: number): void {
+    let known = this.keys.get(key);
+    if (known === undefined) {
+      const receivedMs = { least: nowMs, most: nowMs };
+      known = { family, revision, isStored: false, mayBeGone: false, texts: [], seq: undefined, receivedMs };
+      this.keys.set(key, known);
+    }
+    if (known.isStored && !known.mayBeGone) return;
+    known.texts.push({ text, by });
+    known.receivedMs.least = Math.min(known.receivedMs.least, nowMs);
+    known.receivedMs.most = Math.max(known.receivedMs.most, nowMs + 1);
+    for (const rule of this.#prunes) this.#markPrunable(rule);
+  }
+
+  /** A 202. */
+  acknowledged(request: Request, { accepted, duplicates, conflicts }: Counts): void {
+    request.outcome = 'acknowledged';
+    this.requests.delete(request);
+    const { events } = request;
+    if (accepted + duplicates !== events.length || conflicts > duplicates) {
+      this.violate(
+        `${events.length} events: ${accepted} accepted, ${duplicates} duplicates, ${conflicts} conflicts`,
+      );
+    }
+    const seen = new Set<string>();
+    let [least, most] = [0, 0];
+    for (const { key } of events) {
+      const known = this.keys.get(key);
+      const isRepeated = seen.has(key);
+      if (isRepeated || (request.certain.has(key) && known?.mayBeGone === false)) least++;
+      if (isRepeated || request.possible.has(key)) most++;
+      seen.add(key);
+    }
+    if (duplicates < least || duplicates > most) {
+      this.violate(
+        `${duplicates} of ${events.length} events are called duplicates, where ${least} to ${most} are`,
+      );
+    }
+    for (const { key } of events) {
+      const known = this.keys.get(key)!;
+      known.isStored = true;
+      if (this.#prunes.size === 0) known.mayBeGone = false;
+    }
+  }
+
+  /** An answer that says that nothing is stored. */
+  refused(request: Request): void {
+    request.outcome = 'refused';
+    this.requests.delete(request);
+    for (const { key } of request.events) {
+      const known = this.keys.get(key);
+      if (known === undefined) continue;
+      known.texts = known.texts.filter(({ by }) => by !== request);
+      if (known.texts.length === 0) this.keys.delete(key);
+    }
+  }
+
+  pruneBegins(rule: PruneRule): void {
+    this.#prunes.add(rule);
+    this.#markPrunable(rule);
+  }
+
+  /** @param isDone it came to its end: what is old is gone, unless the power fails. */
+  pruneEnded(rule: PruneRule): void {
+    this.#prunes.delete(rule);
+  }
+
+  /** The process has ended: what it had not answered is not known. */
+  crashed(): void {
+    this.#prunes.clear();
+    for (const request of this.requests) request.outcome = 'unknown';
+  }
+
+  /** With an event go its lower revisions, whatever their age. A time before courtd existed is that of the next event. */
+  #markPrunable({ beforeMs, nowMs }: PruneRule): void {
+    const old = new Map<string, number>();
+    for (const known of this.keys.values()) {
+      const { least } = known.receivedMs;
+      if (least >= EARLIEST_RECEIVED_MS && (least >= beforeMs || least > nowMs)) continue;
+      known.mayBeGone = true;
+      old.set(known.family, Math.max(old.get(known.family) ?? 0, known.revision));
+    }
+    for (const known of this.keys.values()) {
+      if (known.revision < (old.get(known.family) ?? 0)) known.mayBeGone = true;
+    }
+  }
+
+  /** A reader has seen this event in the order of arrival: it is on disk. */
+  tailed({ seq }: Arrival, sent: Sent): void {
+    if (seq <= this.tailSeq)
+      this.violate(`seq ${seq} comes after ${this.tailSeq} to a reader in order of arrival`);
+    this.tailSeq = seq;
+    this.#tailed.add(seq);
+    this.#seqIs(seq, sent.key);
+    const known = this.keys.get(sent.key);
+    if (known === undefined || !known.texts.some(({ text }) => text === sent.text)) {
+      return this.violate(`${sent.key} is read, which nobody sent like that`);
+    }
+    known.isStored = true;
+  }
+
+  #seqIs(seq: number, key: string): void {
+    const other = this.#seqs.get(seq);
+    if (other !== undefined && other !== key)
+      this.violate(`seq ${seq} was that of ${other} and is that of ${key}`);
+    this.#seqs.set(seq, key);
+  }
+
+  /**
+   * What is on disk after a start, all of it synced: it is now known what became of every request.
+   * @param stored in the order of arrival.
+   */
+  found(stored: readonly { readonly sent: Sent; readonly arrival: Arrival }[]): void {
+    const present = new Set<string>();
+    let before = 0;
+    for (const { sent, arrival } of stored) {
+      if (present.has(sent.key)) this.violate(`${sent.key} is stored twice`);
+      if (arrival.seq <= before) this.violate(`seq ${arrival.seq} follows ${before}`);
+      before = arrival.seq;
+      present.add(sent.key);
+      this.#seqIs(arrival.seq, sent.key);
+      const known = this.keys.get(sent.key);
+      if (known === undefined) this.violate(`${sent.key} is stored, which was refused or never sent`);
+      else this.#isAs(known, sent, arrival);
+      if (arrival.seq <= this.tailSeq && !this.#tailed.has(arrival.seq)) {
+        this.violate(`seq ${arrival.seq} is stored, which a reader in order of arrival has passed`);
+      }
+    }
+    for (const request of this.requests) this.#isWhole(request, present);
+    this.requests.clear();
+    for (const [key, known] of this.keys) {
+      if (present.has(key)) continue;
+      if (known.isStored && !known.mayBeGone) this.violate(`${key} was acknowledged and is lost`);
+      this.keys.delete(key);
+    }
+  }
+
+  #isAs(known: Key, { key, text }: Sent, { seq, receivedMs }: Arrival): void {
+    if (!known.texts.some((one) => one.text === text)) this.violate(`${key} is not as it was sent`);
+    const { least, most } = known.receivedMs;
+    if (receivedMs < least || receivedMs > most)
+      this.violate(`${key} was received at ${receivedMs}, not ${least} to ${most}`);
+    known.texts = [{ text, by: undefined }];
+    known.receivedMs = { least: receivedMs, most: receivedMs };
+    known.seq = seq;
+    known.isStored = true;
+    known.mayBeGone = false;
+  }
+
+  /** All or nothing: of an unanswered request whose events only it has sent. */
+  #isWhole({ events, possible }: Request, present: ReadonlySet<string>): void {
+    const own = events.filter(({ key }) => !possible.has(key) && this.keys.get(key)?.mayBeGone === false);
+    const there = own.filter(({ key }) => present.has(key)).length;
+    if (there > 0 && there < own.length)
+      this.violate(`${there} of ${own.length} events of a request are stored`);
+  }
+}

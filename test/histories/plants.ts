@@ -1,0 +1,187 @@
+import type { Change } from './miniature.ts';
+
+/** A fault that can be planted, to see whether it is found. */
+export interface Plant {
+  readonly name: string;
+  /** What is broken, in a sentence. */
+  readonly what: string;
+  readonly changes: readonly Change[];
+}
+
+const ALWAYS_FULL = "db.pragma('synchronous = FULL')";
+const UNSYNCED = "db.pragma('synchronous = NORMAL')";
+
+export const PLANTS: readonly Plant[] = [
+  {
+    name: 'no-sync',
+    what: 'commits are not synced (synchronous = NORMAL), as is the default of better-sqlite3',
+    changes: [
+      { file: 'store/open/openDatabase.ts', from: ALWAYS_FULL, to: UNSYNCED },
+      { file: 'store/open/openDatabase.ts', from: 'mode[1] !== 2', to: 'mode[1] !== 1' },
+      { file: 'store/sqlite/unsynced.ts', from: ALWAYS_FULL, to: UNSYNCED },
+    ],
+  },
+  {
+    name: 'no-recovery-barrier',
+    what: 'a start does not sync what a killed process had written',
+    changes: [
+      {
+        file: 'store/store.ts',
+        from: 'const full = await recoveryBarrier(db, directory).catch(asFull);',
+        to: 'const full = await Promise.resolve().catch(asFull);',
+      },
+    ],
+  },
+  {
+    name: 'unsynced-after-a-step',
+    what: 'after a step that need not be synced, no later commit is',
+    changes: [
+      {
+        file: 'store/sqlite/unsynced.ts',
+        from: "db.pragma('synchronous = FULL')",
+        to: "db.pragma('synchronous = NORMAL')",
+      },
+    ],
+  },
+  {
+    name: 'dedup-window',
+    what: 'a start knows the keys of the newest events only',
+    changes: [
+      {
+        file: 'store/dedup/dedupIndex.ts',
+        from: 'WHERE seq > (SELECT up_to_seq FROM flushed)',
+        to: 'WHERE seq > (SELECT max(up_to_seq, (SELECT max(seq) FROM event) - 4) FROM flushed)',
+      },
+    ],
+  },
+  {
+    name: 'flush-early',
+    what: 'a flush says that it is over with its first step',
+    changes: [
+      {
+        file: 'store/dedup/flush.ts',
+        from: 'if (batch.length < FLUSH_STEP_KEYS) this.#setFlushedSeq',
+        to: 'if (batch.length > 0) this.#setFlushedSeq',
+      },
+    ],
+  },
+  {
+    name: 'answer-before-commit',
+    what: 'a request is answered before its commit',
+    changes: [
+      {
+        file: 'store/write/groupCommit.ts',
+        from: '    const counts = this.#appender.append(group);',
+        to: '    const counts = this.#appender.append(group);\n    for (const [i, request] of group.entries()) request.resolve(counts[i]!);',
+      },
+    ],
+  },
+  {
+    name: 'io-error-passes',
+    what: 'after an I/O error the store goes on',
+    changes: [
+      {
+        file: 'store/sqlite/errors.ts',
+        from: "[/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'full']",
+        to: "[/^SQLITE_(FULL|IOERR)/, 'full']",
+      },
+    ],
+  },
+  {
+    name: 'tail-unsynced',
+    what: 'a reader in the order of arrival does not sync what a killed daemon has left',
+    changes: [{ file: 'store/arrivalLog.ts', from: "fsync(this.#directory.file('wal'));", to: '' }],
+  },
+  {
+    name: 'seq-again',
+    what: 'the seqs of pruned events are given again',
+    changes: [
+      {
+        file: 'store/layout/epochs.ts',
+        from: "max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0), ",
+        to: 'max(0, ',
+      },
+      { file: 'store/write/appender.ts', from: '(SELECT up_to_seq FROM flushed))', to: '0)' },
+    ],
+  },
+  {
+    name: 'names-remembered',
+    what: 'the writer remembers the ids of names that a prune has deleted',
+    changes: [{ file: 'store/retention/prune.ts', from: 'this.#writer.forgetNames();', to: '' }],
+  },
+  {
+    name: 'prune-younger',
+    what: 'a prune deletes what is a second younger',
+    changes: [
+      {
+        file: 'store/retention/ageRule.ts',
+        from: 'effectiveMs < age.beforeMs',
+        to: 'effectiveMs < age.beforeMs + 1000',
+      },
+    ],
+  },
+  {
+    name: 'prune-counts',
+    what: 'a prune does not say in the session how many events it has deleted',
+    changes: [
+      {
+        file: 'store/retention/prune.ts',
+        from: 'events = events - ?, dangling',
+        to: 'events = events - 0 * ?, dangling',
+      },
+    ],
+  },
+  {
+    name: 'keys-before-events',
+    what: 'the key of an event goes before the event',
+    changes: [
+      {
+        file: 'store/retention/prune.ts',
+        from: "    const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');",
+        to: `    const keys = this.#db.prepare<[number]>('DELETE FROM key WHERE seq = ?');
+    const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
+    await this.#steps.runAll([...new ExpiredEvents(this.#db, selection).batches()].flat(), PRUNE_STEP_ROWS, (some) => {
+      for (const { seq } of some) keys.run(seq);
+      return () => {};
+    });`,
+      },
+    ],
+  },
+  {
+    name: 'revoked-by-clock',
+    what: 'a token that was revoked is valid again after a restart',
+    changes: [
+      { file: 'store/tokens/tokens.ts', from: 'FROM token WHERE revoked_ms IS NULL', to: 'FROM token' },
+    ],
+  },
+  {
+    name: 'half-a-request',
+    what: 'the events of a request are committed one by one',
+    changes: [
+      {
+        file: 'store/write/groupCommit.ts',
+        from: 'this.#commitGroup = db.transaction((group) => this.#appendAll(group));',
+        to: `this.#commitGroup = Object.assign(() => [], {
+      immediate: (group: QueuedRequest[]) =>
+        group.map(({ events, ...request }) => {
+          const one = db.transaction((event: CourtEvent) => this.#appendAll([{ ...request, events: [event] }])[0]!);
+          const counts = events.map((event) => one.immediate(event));
+          const sum = (of: 'accepted' | 'duplicates' | 'conflicts') => counts.reduce((n, c) => n + c[of], 0);
+          return { accepted: sum('accepted'), duplicates: sum('duplicates'), conflicts: sum('conflicts') };
+        }),
+    }) as any;`,
+      },
+    ],
+  },
+  {
+    name: 'duplicate-again',
+    what: 'of two equal events in one commit both are stored',
+    changes: [
+      {
+        file: 'store/write/appender.ts',
+        from: '[...found, ...this.keys.findInMemory(candidate)]',
+        to: '[...found]',
+      },
+    ],
+  },
+];

@@ -1,0 +1,95 @@
+import fs from 'node:fs';
+import { Disk } from './disk.ts';
+import { Player, type Result } from './history.ts';
+import { Image } from './image.ts';
+import { Pairs } from './pairs.ts';
+import { MEETINGS, makePlan, type Plan, seedOf } from './plan.ts';
+import { shrink } from './shrink.ts';
+
+/**
+ * A process that plays histories, started by main.ts with the disk (disk.c) between it and the C library:
+ * `player.ts LIBRARY ROOT FIRST STEP SECONDS`. It says what it does over the channel to its parent.
+ */
+
+/** What it says. */
+export type Told =
+  | { readonly begins: number }
+  | {
+      readonly ended: {
+        readonly histories: number;
+        readonly restarts: number;
+        readonly pairs: Readonly<Record<string, number>>;
+      };
+    }
+  | { readonly found: Found };
+
+/** A violation. */
+export interface Found {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  /** What happened, in the shortest form of it that was found. */
+  readonly log: readonly string[];
+  readonly operations: { readonly first: number; readonly shrunk: number };
+}
+
+const [library, root, first, step, seconds] = process.argv.slice(2);
+const disk = new Disk(library!, root!);
+const pairs = new Pairs();
+const player = new Player(disk, await Image.make(disk), pairs);
+if (seconds === undefined) await playTwice(Number(first));
+else await playFor(Number(first), Number(step), Number(seconds));
+disk.close();
+fs.rmSync(root!, { recursive: true, force: true });
+process.disconnect?.();
+
+/** One history twice: whether its log and every call to the disk are the same. */
+async function playTwice(seed: number): Promise<void> {
+  tell({ begins: seed });
+  const plan = makePlan(seed);
+  const [one, two] = [await player.play(plan), await player.play(plan)];
+  console.log(one.log.join('\n'));
+  const isSame = one.digest === two.digest && one.log.join() === two.log.join();
+  console.log(isSame ? `twice the same, ${one.digest}` : `not the same: ${one.digest}, then ${two.digest}`);
+  if (!isSame)
+    tell({
+      found: {
+        seed,
+        violations: ['played twice, it is not the same'],
+        log: two.log,
+        operations: { first: 0, shrunk: 0 },
+      },
+    });
+  else if (one.violations.length > 0) tell({ found: await shortest(plan, one) });
+  tell({ ended: { histories: 1, restarts: one.lives, pairs: pairs.counts } });
+}
+
+async function playFor(first: number, step: number, seconds: number): Promise<void> {
+  const end = process.hrtime.bigint() + BigInt(Math.round(seconds * 1e9));
+  let [histories, restarts] = [0, 0];
+  for (let at = first; process.hrtime.bigint() < end; at += step) {
+    // Every other one brings those together that have met least.
+    const seed = seedOf(at, histories % 2 === 0 ? at % MEETINGS.length : pairs.rarest);
+    tell({ begins: seed });
+    const result = await player.play(makePlan(seed));
+    histories++;
+    restarts += result.lives;
+    if (result.violations.length > 0) tell({ found: await shortest(makePlan(seed), result) });
+  }
+  tell({ ended: { histories, restarts, pairs: pairs.counts } });
+}
+
+async function shortest(plan: Plan, { seed, violations }: Result): Promise<Found> {
+  const short = await shrink(plan, async (one) => (await player.play(one)).violations.length > 0);
+  const { log, violations: left } = await player.play(short);
+  const count = ({ lives }: Plan) => lives.reduce((sum, { operations }) => sum + operations.length, 0);
+  return {
+    seed,
+    violations: [...violations],
+    log: [...log, ...left],
+    operations: { first: count(plan), shrunk: count(short) },
+  };
+}
+
+function tell(told: Told): void {
+  process.send!(told);
+}

@@ -1,0 +1,216 @@
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { transformed } from './miniature.ts';
+import { PLANTS } from './plants.ts';
+
+/**
+ * Time and chance of a simulation. Loaded before anything else (`--import`), it puts the simulation's own in the place of the
+ * globals and of Node's modules that the store takes them from; so production's code runs as it is, and only the scheduler decides what
+ * happens next. Files of `src` are changed as they are loaded: the bounds of `miniature.ts`, and the fault that is planted.
+ */
+
+/** A callback that the store waits for. */
+interface Pending {
+  readonly run: () => void;
+  /** Milliseconds of the monotonic clock; with equal ones the first that was set. */
+  readonly at: number;
+  readonly everyMs: number | undefined;
+  readonly order: number;
+}
+
+const realImmediate = globalThis.setImmediate;
+const RealDate = globalThis.Date;
+/** How long a look at the clock takes: loops that end by the clock do. */
+const LOOK_MS = 0.01;
+
+/** The one clock, and everything that waits. */
+class Timeline {
+  monotonicMs = 0;
+  /** What the clock of the box is ahead of the monotonic one. */
+  offsetMs = 0;
+  readonly immediates: Pending[] = [];
+  timers: Pending[] = [];
+  /** Real work that is under way: loading a module. */
+  readonly outside = new Set<Promise<unknown>>();
+  #order = 0;
+  #random = () => 0.5;
+
+  begin(random: () => number, wallMs: number): void {
+    this.clear();
+    this.#random = random;
+    this.#order = 0;
+    this.monotonicMs = 1000;
+    this.offsetMs = wallMs - 1000;
+  }
+
+  /** The process has gone, and with it whatever it waited for. */
+  clear(): void {
+    this.immediates.length = 0;
+    this.timers = [];
+  }
+
+  random(): number {
+    return this.#random();
+  }
+
+  look(): number {
+    this.monotonicMs += LOOK_MS;
+    return this.monotonicMs;
+  }
+
+  wallMs(): number {
+    return Math.floor(this.look() + this.offsetMs);
+  }
+
+  immediate(run: () => void): Pending {
+    const pending: Pending = { run, at: 0, everyMs: undefined, order: this.#order++ };
+    this.immediates.push(pending);
+    return pending;
+  }
+
+  timer(run: () => void, ms: number, isRepeated = false): Pending {
+    const everyMs = Math.max(1, Number.isFinite(ms) ? ms : 1);
+    const pending: Pending = {
+      run,
+      at: this.monotonicMs + everyMs,
+      everyMs: isRepeated ? everyMs : undefined,
+      order: this.#order++,
+    };
+    this.timers.push(pending);
+    return pending;
+  }
+
+  cancel(pending: Pending | undefined): void {
+    if (pending === undefined) return;
+    this.timers = this.timers.filter((one) => one.order !== pending.order);
+    const at = this.immediates.indexOf(pending);
+    if (at >= 0) this.immediates.splice(at, 1);
+  }
+
+  runImmediate(): void {
+    this.immediates.shift()?.run();
+  }
+
+  /** Lets the time pass until the next timer, or a little longer. */
+  runTimer(lateMs = 0): void {
+    const next = this.timers.reduce<Pending | undefined>(
+      (a, b) => (a === undefined || b.at < a.at || (b.at === a.at && b.order < a.order) ? b : a),
+      undefined,
+    );
+    if (next === undefined) return;
+    this.monotonicMs = Math.max(this.monotonicMs, next.at) + lateMs;
+    this.timers = this.timers.filter((one) => one !== next);
+    if (next.everyMs !== undefined) this.timers.push({ ...next, at: this.monotonicMs + next.everyMs });
+    next.run();
+  }
+
+  /** What is ready, or else what is ready next. */
+  runNext(): void {
+    if (this.immediates.length > 0) this.runImmediate();
+    else this.runTimer();
+  }
+
+  /** Everything that promises have set going has come to a wait. */
+  async settled(): Promise<void> {
+    await new Promise<void>((resolve) => realImmediate(resolve));
+    while (this.outside.size > 0) {
+      await Promise.allSettled(this.outside);
+      await new Promise<void>((resolve) => realImmediate(resolve));
+    }
+  }
+}
+
+export const timeline = new Timeline();
+
+/** What `setTimeout` returns. */
+class Handle {
+  readonly pending: Pending;
+  constructor(pending: Pending) {
+    this.pending = pending;
+  }
+  unref(): this {
+    return this;
+  }
+  ref(): this {
+    return this;
+  }
+  hasRef(): boolean {
+    return true;
+  }
+}
+
+type Callback = (...args: unknown[]) => void;
+const cancel = (handle: Handle | undefined) => timeline.cancel(handle?.pending);
+
+/** The promises of node:timers/promises. */
+export const timerPromises = {
+  setTimeout<Value>(ms = 1, value?: Value, { signal }: { signal?: AbortSignal } = {}): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const pending = timeline.timer(() => {
+        signal?.removeEventListener('abort', abort);
+        resolve(value as Value);
+      }, ms);
+      const abort = () => {
+        timeline.cancel(pending);
+        reject(signal!.reason);
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  },
+  setImmediate: <Value>(value?: Value): Promise<Value> =>
+    new Promise((resolve) => timeline.immediate(() => resolve(value as Value))),
+};
+
+/** Takes over the globals. What the harness itself waits for, it has taken before. */
+export function takeOver(): void {
+  class BoxDate extends RealDate {
+    constructor(...args: unknown[]) {
+      super(...((args.length === 0 ? [timeline.wallMs()] : args) as [number]));
+    }
+    static override now(): number {
+      return timeline.wallMs();
+    }
+  }
+  Object.defineProperty(performance, 'now', { value: () => timeline.look() });
+  Object.assign(globalThis, {
+    Date: BoxDate,
+    setTimeout: (run: Callback, ms = 1, ...args: unknown[]) =>
+      new Handle(timeline.timer(() => run(...args), ms)),
+    setInterval: (run: Callback, ms = 1, ...args: unknown[]) =>
+      new Handle(timeline.timer(() => run(...args), ms, true)),
+    setImmediate: (run: Callback, ...args: unknown[]) => new Handle(timeline.immediate(() => run(...args))),
+    clearTimeout: cancel,
+    clearInterval: cancel,
+    clearImmediate: cancel,
+  });
+  Math.random = () => timeline.random();
+}
+
+/** Where modules of `src` find the simulation's in the place of Node's. */
+const STAND_INS: Readonly<Record<string, string>> = {
+  'node:timers/promises': './standIns/timers.ts',
+  'node:worker_threads': './standIns/workers.ts',
+  'node:crypto': './standIns/crypto.ts',
+  'better-sqlite3': './standIns/sqlite.ts',
+};
+
+const SRC = new URL('../../src/', import.meta.url).href;
+
+/** @param plant the fault to plant; undefined: none. */
+export function hookModules(plant: string | undefined): void {
+  const planted = plant === undefined ? undefined : PLANTS.find(({ name }) => name === plant);
+  if (plant !== undefined && planted === undefined) throw new Error(`there is no fault ${plant}: see --list`);
+  registerHooks({
+    resolve(specifier, context, next) {
+      const standIn = context.parentURL?.startsWith(SRC) ? STAND_INS[specifier] : undefined;
+      return next(standIn === undefined ? specifier : new URL(standIn, import.meta.url).href, context);
+    },
+    load(url, context, next) {
+      const loaded = next(url, context);
+      if (!url.startsWith(SRC)) return loaded;
+      const file = fileURLToPath(url).slice(fileURLToPath(SRC).length);
+      return { ...loaded, source: transformed(file, String(loaded.source), planted) };
+    },
+  });
+}
