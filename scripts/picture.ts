@@ -10,7 +10,7 @@ import path from 'node:path';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const PICTURE = path.join(import.meta.dirname, 'picture/report.png');
-const SIZE = { width: 1200, height: 1310 };
+const SIZE = { width: 1200, height: 1690 };
 /** Half an hour of a court. */
 const MATCH = ['--print', '12000', '--courts', '1', '--seed', '14', '--sport', 'pickleball'];
 const BROWSER = '/usr/bin/chromium';

@@ -44,20 +44,27 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
   const cell = (value: string | number, i: number) => {
     const text = typeof value === 'number' ? number(value) : value;
     if (i === 0) return html`<th scope="row">${text}</th>`;
-    const isNumber = typeof value === 'number' || NUMERIC.test(value);
-    return html`<td${isNumber ? NUMBER_CLASS : ''} data-heading="${headings[i]!}">${text}</td>`;
+    return html`<td${isNumber(value) ? NUMBER_CLASS : ''} data-heading="${headings[i]!}">${text}</td>`;
+  };
+  const heading = (text: string, i: number) => {
+    const isOfNumbers = i > 0 && rows.length > 0 && rows.every((row) => isNumber(row[i]!));
+    return html`<th scope="col"${isOfNumbers ? NUMBER_CLASS : ''}>${text}</th>`;
   };
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${headings.join(', ')}"><table${headings.length > NARROW_COLUMNS ? WIDE_CLASS : ''}>
-<thead><tr>${headings.map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+<thead><tr>${headings.map(heading)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)}</tbody>
 </table></div>`;
+}
+
+function isNumber(value: string | number): boolean {
+  return typeof value === 'number' || NUMERIC.test(value);
 }
 
 const NUMBER_CLASS = new Html(' class="number"');
 /** Columns that fit on a phone; there, a wider table shows its cells below each other. */
 const NARROW_COLUMNS = 4;
 const WIDE_CLASS = new Html(' class="wide"');
-const NUMERIC = /^(?:[-−+]?\d[\d,.]*(?:\s?(?:%|s|min|h|d|ft)(?: \d\d (?:s|min))?)?|–)$/;
+const NUMERIC = /^(?:[-−+]?\d[\d,.]*(?:\s?(?:%|s|min|h|d|ft|m)(?: \d\d (?:s|min)| of [\d,]+)?)?|–)$/;
 
 /** @returns a number as people read it: 12,345.6. */
 export function number(value: number, digits = 0): string {

@@ -12,7 +12,9 @@ Example:
 export function addReport(program: Command): void {
   program
     .command('report')
-    .description('write a report of a session as one HTML page: landings, speeds, where players stood')
+    .description(
+      'write a report of a session as one HTML page: by player, with shots, landings, speeds, rallies',
+    )
     .argument('<session>', 'the session_id')
     .addOption(
       new Option('--court-lines <court>', 'the lines that the maps show')

@@ -37,11 +37,13 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
   let eotMs = Date.UTC(2026, 2, 14, 15);
   const add = (type: EventType, payload: object, more: object = {}) =>
     tally.add(read({ type, eotMs, receivedMs: eotMs + random.integer(50, 3_000), ...more }, payload));
+  const players = ['p', 'q', 'W'.repeat(256), undefined];
   for (let rally = 0; rally < rallies; rally++) {
     const shot_type = random.pick(shots);
+    const player_id = random.pick(players);
     const [x_ft, y_ft] = [random.integer(-80, 280) / 10, random.integer(-60, 520) / 10];
-    add('BALL_HIT', { shot_type, player_id: 'p' }, { current: false, confidence: 0.5 });
-    add('BALL_HIT', { shot_type, player_id: 'p' }, { revision: 1 });
+    add('BALL_HIT', { shot_type, player_id }, { current: false, confidence: 0.5 });
+    add('BALL_HIT', { shot_type, player_id }, { revision: 1 });
     add('PLAYER_POSITION', { player_id: random.pick(SHOTS), x_ft, y_ft }, { source: random.pick(SHOTS) });
     add('BALL_SPEED', { kmh: random.integer(0, 1_200) / 10 });
     eotMs += random.integer(300, 2_000);
@@ -170,7 +172,7 @@ t.test(
     const images = page.getByRole('img');
     t.equal(await images.count(), await page.locator('svg').count());
     for (const image of await images.all()) t.ok((await image.getAttribute('aria-label'))!.length > 10);
-    t.equal(await page.getByRole('region').count(), 9, 'every section is a landmark with a name');
+    t.equal(await page.getByRole('region').count(), 15, 'every section is a landmark with a name');
     const pdf = (await page.pdf({ preferCSSPageSize: true, printBackground: true })).toString('latin1');
     const sizes = [...pdf.matchAll(/\/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]/g)].map(([, ...sides]) =>
       sides.map(Number).map(Math.round),
@@ -207,7 +209,7 @@ t.test(
     t.ok(fs.statSync(file).size < PAGE_BYTES, `${fs.statSync(file).size} bytes`);
     const browser = await launch(t);
     const { page, complaints } = await open(browser, file, 1440, 'light');
-    t.equal(await page.locator('#landings svg').count(), 33);
+    t.equal(await page.locator('[id^=player-] .strokes svg').count(), 4 * 12);
     t.strictSame(complaints, []);
   },
 );

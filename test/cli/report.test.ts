@@ -14,17 +14,7 @@ runInProcess();
 const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&\u202e`;
 const EMPTY = 'nothing but an identity';
 /** In the order that every report has. */
-const SECTIONS = [
-  'summary',
-  'landings',
-  'depth',
-  'share',
-  'speed',
-  'players',
-  'rate',
-  'confidence',
-  'technician',
-];
+const SECTIONS = ['summary', 'rallies', 'player-1', 'method', 'rate', 'confidence', 'technician'];
 
 /** A session whose every text is hostile, and one of a single event. */
 function stored(t: Test) {
@@ -85,15 +75,15 @@ t.test('the report is one page that loads nothing, runs nothing and takes no tex
 t.test('sections stand in one order, also where there is nothing to show in them', async (t) => {
   const { page } = stored(t);
   for (const name of [HOSTILE, EMPTY]) {
-    const sections = [...page(name).matchAll(/<section id="(\w+)"/g)].map(([, id]) => id);
-    t.strictSame(sections, SECTIONS);
+    const sections = [...page(name).matchAll(/<section id="([\w-]+)"/g)].map(([, id]) => id);
+    // The hostile session has hits that name no player.
+    const second = name === HOSTILE ? ['player-2'] : [];
+    t.strictSame(sections, [...SECTIONS.slice(0, 3), ...second, ...SECTIONS.slice(3)]);
   }
   const text = page(EMPTY);
   for (const sentence of [
-    'No bounces in this session.',
-    'No ball speeds in this session.',
-    'No player positions in this session.',
     'No hits in this session.',
+    'No hits, landings, speeds or positions of this player.',
     'No event of this session was revised.',
   ]) {
     t.match(text, sentence);
@@ -103,8 +93,8 @@ t.test('sections stand in one order, also where there is nothing to show in them
 t.test('a player is whom any hit, position or identity names, and one is not "1 players"', async (t) => {
   const { page } = stored(t);
   const text = page(EMPTY);
-  t.match(text, '<div><dt>Hits</dt><dd><b>0</b><span>1 player</span></dd></div>');
-  t.match(text, '<div><dt>Players</dt><dd>p</dd></div>');
+  t.match(text, '<div><dt>Shots</dt><dd><b>0</b><span>1 player</span></dd></div>');
+  t.match(text, '<h2 id="player-1-heading">p</h2>');
   t.match(text, / from 1 stored event of this session\./);
   t.match(page(HOSTILE), '<span>1 player</span>');
 });
@@ -120,11 +110,16 @@ t.test('every figure has a name, and a landing outside the maps is listed where 
   );
   t.match(text, '3 landings beyond x -5 to 25 ft or y -5 to 49 ft.');
   t.match(text, />31\.5<\/td>.*>60\.25<\/td>/);
-  const [, lob] = /aria-label="Where lob landed: 1 in, 1 out"([\s\S]*?)<\/svg>/.exec(text)!;
-  t.equal(
-    lob!.match(/<circle |<path /g)?.length,
-    1,
-    'only the one that is on the map is drawn, and none at its edge',
+  const marks = [
+    ...text.matchAll(/aria-label="Where lob of [^"]* landed: (\d in, \d out)"([\s\S]*?)<\/svg>/g),
+  ].map(([, told, svg]) => [told, svg?.match(/<circle |<path /g)?.length]);
+  t.strictSame(
+    marks,
+    [
+      ['1 in, 0 out', 1],
+      ['0 in, 1 out', undefined],
+    ],
+    'what is not on the map is not drawn at its edge',
   );
 });
 
@@ -160,8 +155,8 @@ t.test('a clock that is wrong changes neither the time of a session nor whose la
     stdout,
     '<dt>Wrong clocks</dt><dd>floor 4 min 12 s behind: their times are corrected on this page.</dd>',
   );
-  t.match(stdout, 'aria-label="Where lob landed: 45 in, 15 out"');
-  t.match(stdout, 'aria-label="Where smash landed: 44 in, 16 out"');
+  t.match(stdout, 'aria-label="Where lob of Player not known landed: 45 in, 15 out"');
+  t.match(stdout, 'aria-label="Where smash of Player not known landed: 44 in, 16 out"');
 });
 
 t.test(
@@ -177,7 +172,7 @@ t.test(
   },
 );
 
-t.test('in badminton the share in is told as what it is: of the rallies that ended there', async (t) => {
+t.test('in badminton the share in is told as what it is: of the shots that ended a rally', async (t) => {
   const { folder, session_id } = storedWithClock(t, 0);
   const page = async (...more: string[]) =>
     (await courtd(['report', session_id, '--data', folder, ...more])).stdout;
@@ -185,13 +180,11 @@ t.test('in badminton the share in is told as what it is: of the rallies that end
     page('--court-lines', 'badminton'),
     page('--court-lines', 'tennis', '--y-from', 'net'),
   ]);
-  t.match(
-    badminton,
-    '<dt>Rallies ended inside</dt><dd><b>74\u00a0%</b><span>of the 120 whose landing was judged</span>',
-  );
+  for (const text of [badminton, tennis]) t.match(text, '>74\u00a0% of 120</td>');
   t.match(badminton, 'A landing ends the rally');
-  t.match(tennis, '<dt>In</dt><dd><b>74\u00a0%</b><span>of the landings that were judged</span>');
   t.notMatch(tennis, 'ends the rally');
+  t.match(badminton, '<dt>Rallies</dt><dd><b>120</b><span>mean length 1.0 shots</span>');
+  t.match(tennis, '<dt>Rallies</dt><dd><b>32</b><span>mean length 3.8 shots</span>');
   t.match(tennis, ' y counts from the net, on either side of it');
   t.match(badminton, ' y from the near base line, which is at the bottom');
 });

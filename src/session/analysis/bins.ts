@@ -35,6 +35,13 @@ export class Bins {
     this.#total++;
   }
 
+  /** Adds what the other has, which has the same scale. */
+  addAll(other: Bins): this {
+    for (const [bin, count] of other.#counts) this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + count);
+    this.#total += other.#total;
+    return this;
+  }
+
   /** @returns value and count of each bin that is not empty, from the smallest value on. */
   entries(): [value: number, count: number][] {
     return [...this.#counts]

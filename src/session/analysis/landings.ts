@@ -1,5 +1,5 @@
 import { isInside, type MapFrame } from './court.ts';
-import { Grid } from './grid.ts';
+import { type Cell, Grid } from './grid.ts';
 
 /** How a landing was judged: `is_in`, where it was sent. */
 export const VERDICTS = ['in', 'out', 'not judged'] as const;
@@ -14,24 +14,20 @@ export interface Landing {
   readonly x: number;
   readonly y: number;
   readonly verdict: LineCall;
+  readonly shotType: string | undefined;
 }
 
-/** Up to this many landings a map draws each of them; above that, a mark represents a square foot. */
+/** Up to this many landings a map draws each of them; above that, a mark represents a square. */
 export const POINTS_DRAWN = 400;
-/** At most this many shot types get a map: no sport has as many, but a camera may send any text. */
-export const SHOT_TYPES_MAX = 32;
 /** At most this many landings are listed outside of the maps; the rest are only counted. */
 const LISTED_MAX = 100;
 
-export const NO_SHOT_TYPE = 'no shot type';
-export const OTHER_SHOT_TYPES = 'other shot types';
-
-/** The landings of one shot type. */
+/** The landings of a player, or of one of his shot types. */
 export class LandingMap {
   readonly counts = byVerdict(() => 0);
   /** Undefined once there are too many to draw each. */
   points: Landing[] | undefined = [];
-  readonly grids = byVerdict(() => new Grid());
+  #grids: Record<LineCall, Grid> | undefined;
 
   get total(): number {
     return VERDICTS.reduce((sum, verdict) => sum + this.counts[verdict], 0);
@@ -39,9 +35,20 @@ export class LandingMap {
 
   /** Puts a landing on the map; `counts` also has those whose place is not known. */
   place(landing: Landing): void {
-    const { x, y, verdict } = landing;
-    this.grids[verdict].add(x, y);
-    if (this.points !== undefined && this.points.push(landing) > POINTS_DRAWN) this.points = undefined;
+    if (this.points === undefined) return this.#count(landing);
+    if (this.points.push(landing) <= POINTS_DRAWN) return;
+    for (const point of this.points) this.#count(point);
+    this.points = undefined;
+  }
+
+  /** @returns the squares in the frame that have landings of a verdict; none while there are `points`. */
+  cells(verdict: LineCall, size: number, frame: MapFrame): Cell[] {
+    return this.#grids?.[verdict].cells(size, frame) ?? [];
+  }
+
+  #count({ x, y, verdict }: Landing): void {
+    this.#grids ??= byVerdict(() => new Grid());
+    this.#grids[verdict].add(x, y);
   }
 }
 
@@ -50,6 +57,7 @@ export interface ListedLanding {
   readonly x: number | undefined;
   readonly y: number | undefined;
   readonly verdict: LineCall;
+  readonly playerId: string | undefined;
   readonly shotType: string | undefined;
   readonly eventId: string;
   readonly eotMs: number;

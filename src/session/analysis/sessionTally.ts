@@ -1,27 +1,19 @@
 import type { CourtName } from '../../protocol/courtLines.ts';
-import { type EventType, PLAYER_TYPES } from '../../protocol/eventTypes.ts';
+import type { EventType } from '../../protocol/eventTypes.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { Bins, linear } from './bins.ts';
 import type { YFrom } from './court.ts';
 import { FirstNames } from './firstNames.ts';
 import { FrameFinder } from './frames.ts';
-import { GRID_FT, Grid } from './grid.ts';
-import {
-  byVerdict,
-  LandingList,
-  LandingMap,
-  NO_SHOT_TYPE,
-  OTHER_SHOT_TYPES,
-  SHOT_TYPES_MAX,
-} from './landings.ts';
+import { GRID_FT } from './grid.ts';
+import { LandingList } from './landings.ts';
 import { NamedTallies } from './namedTallies.ts';
 import { type Payload, payloadOf } from './payload.ts';
-import { type BallEvent, Rallies } from './rallies.ts';
+import { Players } from './players.ts';
+import { type BallEvent, Rallies, type Rally, type Striker, verdictOf } from './rallies.ts';
 import { OTHER_SOURCES, SOURCES_MAX, SourceTally } from './sources.ts';
 import { SessionPauses, Timeline } from './timeline.ts';
 
-/** At most this many players get a map; the positions of the rest are only counted. */
-const PLAYERS_MAX = 16;
 /** No ball is faster (the record smash is 565 km/h): a speed above it or below 0 is a fault of the camera. */
 export const SPEED_MAX_KMH = 1_000;
 
@@ -48,32 +40,38 @@ export class SessionTally {
   readonly byType = new Map<EventType, number>();
   readonly courts = new FirstNames();
   readonly venues = new FirstNames();
-  /** Whoever a hit, a position or an identity names. */
-  readonly players = new FirstNames();
+  /** Whoever a hit, a position or an identity names, and what has no name. */
+  readonly players = new Players();
   firstMs: number | undefined;
   lastMs: number | undefined;
   readonly frames: FrameFinder;
-  readonly #landings = new NamedTallies(SHOT_TYPES_MAX, OTHER_SHOT_TYPES, () => new LandingMap());
-  /** Where along the court the landings were: y in feet, to a tenth. */
-  readonly depths = byVerdict(() => new Bins(linear(0.1)));
   bouncesWithoutPlace = 0;
   /** Those at revision 0, which nothing has confirmed or corrected: spec 3 knows no other mark, whatever else the source sends. */
   readonly preliminary = new LandingList();
-  readonly speeds = new Bins(linear(0.1));
   speedsLeftOut = 0;
-  readonly positions = new Map<string, Grid>();
   positionsLeftOut = 0;
+  /** How many hits the rallies had, and the longest, the first of them where several are. */
+  readonly rallyLengths = new Bins(linear(1));
+  longestRally: Rally | undefined;
   readonly timeline = new Timeline();
   readonly revised = new Map<EventType, Revised>();
   readonly pauses = new SessionPauses();
   readonly sources = new NamedTallies(SOURCES_MAX, OTHER_SOURCES, () => new SourceTally());
-  readonly #rallies = new Rallies((bounce, shotType) => this.#addLanding(bounce, shotType));
+  readonly #rallies: Rallies;
 
   readonly clockOffsets: ReadonlyMap<string, number>;
 
   constructor({ lines, yFrom, clockOffsets = new Map() }: TallyOptions) {
     this.frames = new FrameFinder(lines, yFrom);
     this.clockOffsets = clockOffsets;
+    this.#rallies = new Rallies(
+      {
+        bounce: (event, by) => this.#addLanding(event, by),
+        speed: (event, by, at) => this.#addSpeed(event, by, at),
+        rally: (rally) => this.#addRally(rally),
+      },
+      isRallyOverAtLanding(lines),
+    );
   }
 
   /** @param event not earlier than the one before, by clocks that are right. */
@@ -98,16 +96,17 @@ export class SessionTally {
       this.damaged++;
       return;
     }
-    if (payload.playerId !== undefined && PLAYER_TYPES.includes(type)) this.players.add(payload.playerId);
     switch (event.type) {
-      case 'BALL_BOUNCE':
       case 'BALL_HIT':
+        this.players.of(payload.playerId).stroke(payload.shotType).hits++;
         return this.#rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
+      case 'BALL_BOUNCE':
       case 'BALL_SPEED':
-        return this.#addSpeed(payload);
+        return this.#rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
       case 'PLAYER_POSITION':
-        return this.#addPosition(payload);
+        return this.#addPosition(payload, eotMs);
       case 'PLAYER_IDENTITY':
+        if (payload.playerId !== undefined) this.players.of(payload.playerId);
         return;
       default: {
         // A later version of courtd may have stored other types: they are counted, and drawn as nothing else.
@@ -118,12 +117,12 @@ export class SessionTally {
 
   /** After the last event. */
   end(): void {
-    this.#rallies.flush();
+    this.#rallies.end();
   }
 
-  /** @returns the landings by shot type; what has no name of its own stands last. */
-  landings(): [shotType: string, landings: LandingMap][] {
-    return this.#landings.entries([NO_SHOT_TYPE, OTHER_SHOT_TYPES]);
+  /** See `Rallies`. */
+  get areSpeedsAtHits(): boolean {
+    return this.#rallies.areSpeedsAtHits;
   }
 
   /** A preliminary event counts only where a later revision is stored: else there is nothing to compare it with. */
@@ -138,35 +137,65 @@ export class SessionTally {
     revised[isBefore ? 'before' : 'after'].add(confidence);
   }
 
-  #addLanding({ eventId, eotMs, revision, payload }: BallEvent, shotType: string | undefined): void {
-    const { x, y, isIn } = payload;
-    const verdict = isIn === undefined ? 'not judged' : isIn ? 'in' : 'out';
-    if (revision === 0) this.preliminary.add({ x, y, verdict, shotType, eventId, eotMs });
-    const map = this.#landings.of(shotType ?? NO_SHOT_TYPE);
-    map.counts[verdict]++;
+  #addLanding({ eventId, eotMs, revision, payload }: BallEvent, by: Striker): void {
+    const { x, y } = payload;
+    const { playerId, shotType } = strikerOf(payload, by);
+    const verdict = verdictOf(payload);
+    const landing = { verdict, playerId, shotType, eventId, eotMs };
+    if (revision === 0) this.preliminary.add({ ...landing, x, y });
+    const player = this.players.of(playerId);
+    const maps = [player.landings, player.stroke(shotType).landings];
+    for (const { counts } of maps) counts[verdict]++;
     if (x === undefined || y === undefined) {
       this.bouncesWithoutPlace++;
       return;
     }
-    map.place({ x, y, verdict });
-    this.frames.addLanding({ x, y, verdict, shotType, eventId, eotMs });
-    if (y >= GRID_FT.least && y <= GRID_FT.most) this.depths[verdict].add(y);
+    for (const map of maps) map.place({ x, y, verdict, shotType });
+    this.frames.addLanding({ ...landing, x, y });
+    if (y >= GRID_FT.least && y <= GRID_FT.most) player.depths[verdict].add(y);
   }
 
-  #addSpeed({ kmh }: Payload): void {
-    if (kmh === undefined || kmh < 0 || kmh > SPEED_MAX_KMH) this.speedsLeftOut++;
-    else this.speeds.add(kmh);
-  }
-
-  #addPosition({ x, y, playerId = 'no player_id' }: Payload): void {
-    const isLeftOut = !this.positions.has(playerId) && this.positions.size >= PLAYERS_MAX;
-    if (x === undefined || y === undefined || isLeftOut) {
-      this.positionsLeftOut++;
+  #addSpeed({ payload }: BallEvent, by: Striker, at?: Striker): void {
+    const { kmh } = payload;
+    if (kmh === undefined || kmh < 0 || kmh > SPEED_MAX_KMH) {
+      this.speedsLeftOut++;
       return;
     }
-    const grid = this.positions.get(playerId) ?? new Grid();
-    this.positions.set(playerId, grid);
-    grid.add(x, y);
+    const strokeOf = (striker: Striker) => {
+      const { playerId, shotType } = strikerOf(payload, striker);
+      return this.players.of(playerId).stroke(shotType);
+    };
+    if (at === undefined) return strokeOf(by).addSpeed(kmh);
+    strokeOf(at).addSpeed(kmh, 'at');
+    strokeOf(by).addSpeed(kmh, 'before');
+  }
+
+  #addRally(rally: Rally): void {
+    this.players.of(rally.last.playerId).ended[rally.end ?? 'not seen']++;
+    this.rallyLengths.add(rally.hits);
+    if (rally.hits > (this.longestRally?.hits ?? 0)) this.longestRally = rally;
+  }
+
+  #addPosition({ x, y, playerId }: Payload, eotMs: number): void {
+    if (x === undefined || y === undefined) {
+      this.positionsLeftOut++;
+      if (playerId !== undefined) this.players.of(playerId);
+      return;
+    }
+    const player = this.players.of(playerId);
+    player.positions.add(x, y);
+    player.run.add(x, y, eotMs);
     this.frames.addPosition(x, y);
   }
+}
+
+/** In badminton no ball is played that has landed. */
+export function isRallyOverAtLanding(lines: CourtName): boolean {
+  return lines === 'badminton';
+}
+
+/** @returns who hit the ball: whom the event names, or else whose hit it follows. A shot is its player's alone. */
+function strikerOf({ playerId, shotType }: Payload, by: Striker): Striker {
+  const isHis = playerId === undefined || playerId === by.playerId;
+  return { playerId: playerId ?? by.playerId, shotType: shotType ?? (isHis ? by.shotType : undefined) };
 }

@@ -1,21 +1,11 @@
-import { type Html, html, number, type Part } from '../../base/html.ts';
+import { type Html, number, type Part } from '../../base/html.ts';
 import type { Line } from '../../protocol/courtLines.ts';
 import { Drawing, figure, linear, mark, type Range, type SvgAttributes } from './figures.ts';
 
 /** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */
 const WIDTH = 328;
-/** As in the page's style (style.ts). */
-const FONT_PX = 11;
 /** Between an axis and its labels. */
 const LABEL_GAP_PX = 9;
-/** How wide a character may be, in ems, in whichever sans serif the reader's machine has. */
-const EMS: readonly (readonly [RegExp, number])[] = [
-  [/[ijlftrI .,:;!'|()[\]-]/, 0.42],
-  [/[a-ln-vxyz0-9/_]/, 0.64],
-  [/[A-LN-VXYZ]/, 0.8],
-  [/[ -~]/, 1],
-  [/./u, 1.25],
-];
 
 export interface ChartOptions {
   readonly height: number;
@@ -61,22 +51,15 @@ export class Chart {
     return this.#text((left + right) / 2, this.#height - 12, label, BELOW);
   }
 
-  /** @param label above the axis. */
-  axisY(at: readonly number[], label = ''): this {
+  axisY(at: readonly number[]): this {
     for (const value of at) this.label(value, plain(at)(value));
-    return this.#text(3, 3, label, { ...BELOW, 'text-anchor': 'start' });
+    return this;
   }
 
   /** Puts a label to the left of the chart. */
   label(y: number, text: Part): this {
     const look = { ...CENTRED, 'text-anchor': 'end' };
     return this.#text(this.#area.left - LABEL_GAP_PX, this.#in.y(y), text, look);
-  }
-
-  /** Puts a note to the right of the chart. */
-  note(y: number, text: string): this {
-    const look = { ...CENTRED, 'text-anchor': 'start' };
-    return this.#text(this.#area.right + LABEL_GAP_PX, this.#in.y(y), text, look);
   }
 
   /** @param inset pixels that a bar is narrower by, on either side. */
@@ -157,20 +140,4 @@ export function ticks([from, to]: Range, about: number): number[] {
 /** @returns ticks from 0 on, none between whole numbers. */
 export function wholeTicks(most: number, about = 5): number[] {
   return ticks([0, most], Math.min(about, most));
-}
-
-/** @returns a label that is no wider than this, cut where it has to be; whole for whoever points at it. */
-export function fitted(label: string, widthPx: number): Part {
-  const characters = [...label];
-  let [length, left] = [0, widthPx / FONT_PX];
-  while (length < characters.length) {
-    left -= emsOf(characters[length]!);
-    if (left < 0) return html`<title>${label}</title>${characters.slice(0, length - 1).join('')}…`;
-    length++;
-  }
-  return label;
-}
-
-function emsOf(character: string): number {
-  return EMS.find(([kind]) => kind.test(character))?.[1] ?? 1;
 }

@@ -1,24 +1,18 @@
-import { count, type Html, html, number, percent } from '../../base/html.ts';
+import { count, type Html, html, number } from '../../base/html.ts';
 import { type EventType, TYPES } from '../../protocol/eventTypes.ts';
 import type { Bins } from '../analysis/bins.ts';
 import { type MapFrame, netOf } from '../analysis/court.ts';
-import { type LandingMap, type LineCall, VERDICTS } from '../analysis/landings.ts';
+import { type LineCall, VERDICTS } from '../analysis/landings.ts';
 import type { Revised } from '../analysis/sessionTally.ts';
 import type { Timeline } from '../analysis/timeline.ts';
-import { Chart, fitted, ticks, wholeTicks } from './chart.ts';
+import { Chart, ticks, wholeTicks } from './chart.ts';
 import type { SvgAttributes } from './figures.ts';
-import { shotName } from './maps.ts';
 
 const HEIGHT = 190;
 const ROW_PX = 24;
-/** Room for the labels of rows: on a phone there must be room for bars beside them. */
-const LABEL_PX = { ofCharacter: 7, most: 148 } as const;
+const CHARACTER_PX = 7;
 const LABEL_GAP_PX = 12;
-/** Room for the share behind a bar: at least this, and more where a type has thousands of landings. */
-const SHARE_PX = { ofCharacter: 7, least: 74 } as const;
 export const DEPTH_FT = 2;
-/** Widths of a bar of the speed histogram, in km/h. */
-const SPEED_WIDTHS = [2, 5, 10, 25] as const;
 
 const BARS: Readonly<Record<LineCall, SvgAttributes>> = {
   in: { fill: 'var(--in)', stroke: 'var(--in)' },
@@ -45,7 +39,8 @@ export function depthBars(depths: Readonly<Record<LineCall, Bins>>, frame: MapFr
   return [...bars.values()].sort((a, b) => a.from - b.from);
 }
 
-export function depthFigure(bars: readonly DepthBar[], frame: MapFrame): Html {
+/** @param player whose landings they are. */
+export function depthFigure(player: string, bars: readonly DepthBar[], frame: MapFrame): Html {
   const { court } = frame;
   const total = bars.reduce((sum, bar) => sum + sumOf(bar), 0);
   const deepest = bars.reduce((a, b) => (sumOf(b) > sumOf(a) ? b : a));
@@ -66,92 +61,59 @@ export function depthFigure(bars: readonly DepthBar[], frame: MapFrame): Html {
       : ([0, Math.max(frame.y2 - netOf(frame), end)] as const);
   const chart = new Chart({ height: HEIGHT, left: countsPx(most), x, y: [0, most] })
     .axisX(ticks(x, 4), court === undefined ? 'y, ft' : 'feet from the net')
-    .axisY(wholeTicks(most), 'landings');
+    .axisY(wholeTicks(most));
   for (const verdict of VERDICTS) {
     const drawn = parts.filter((part) => part.verdict === verdict && part.y2 > part.y1);
     chart.bars(drawn, BARS[verdict], 1);
   }
   chart.floor();
   if (court !== undefined) chart.rule(court.length / 2, 'base line', 12, 'middle');
-  return chart.figure(
-    `Landings by ${court === undefined ? 'y' : 'distance from the net'}: ${count(total, 'landing')}, most of them between ${deepest.from} and ${deepest.from + DEPTH_FT} ft`,
-  );
+  const told = `${count(total, 'landing')}, the most ${deepest.from} to ${deepest.from + DEPTH_FT} ft ${court === undefined ? 'along' : 'from the net'}`;
+  return chart.figure(`Depth of ${player}: ${told}`, html`<b>Depth</b> ${told}`);
 }
 
 const sumOf = (bar: DepthBar) => bar.in + bar.out + bar['not judged'];
 
 /** @returns room for the labels of an axis of counts: four digits and more take more. */
 function countsPx(most: number): number {
-  return Math.max(36, LABEL_GAP_PX + LABEL_PX.ofCharacter * number(most).length);
+  return Math.max(36, LABEL_GAP_PX + CHARACTER_PX * number(most).length);
 }
 
-/** @returns a bar for each shot type: how many of its landings were in. */
-export function shareFigure(maps: readonly (readonly [string, LandingMap])[]): Html {
-  const rows = maps.map(([shotType, { counts }], row) => ({
-    row,
-    label: shotName(shotType),
-    told: ofJudged(counts),
-    judged: counts.in + counts.out,
-    share: counts.in / (counts.in + counts.out),
-  }));
-  const longest = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
-  const room = Math.min(LABEL_PX.most, LABEL_PX.ofCharacter * longest(rows.map(({ label }) => label)));
-  const toldPx = LABEL_GAP_PX + SHARE_PX.ofCharacter * longest(rows.map(({ told }) => told));
-  const chart = new Chart({
-    height: 34 + rows.length * ROW_PX,
-    left: LABEL_GAP_PX + room,
-    right: Math.max(SHARE_PX.least, toldPx),
-    top: 6,
-    bottom: 26,
-    x: [0, 1],
-    y: [rows.length, 0],
-  }).axisX([0, 1], '', (share) => `${100 * share} %`);
-  const bar = (row: number, x1: number, x2: number) => ({ x1, x2, y1: row + 0.15, y2: row + 0.85 });
-  const judged = rows.filter(({ judged }) => judged > 0);
-  const [ins, outs] = [judged.filter(({ share }) => share > 0), judged.filter(({ share }) => share < 1)];
-  chart.bars(
-    outs.map(({ row, share }) => bar(row, share, 1)),
-    BARS.out,
-  );
-  chart.bars(
-    ins.map(({ row, share }) => bar(row, 0, share)),
-    BARS.in,
-  );
-  for (const { row, label, told } of rows) chart.label(row + 0.5, fitted(label, room)).note(row + 0.5, told);
-  return chart.figure(
-    `Share of landings that were in: ${rows.map(({ label, told }) => `${label} ${told}`).join(', ')}`,
-  );
+export interface HistogramOptions {
+  readonly title: string;
+  /** Whose values they are, for screen readers. */
+  readonly of: string;
+  /** Of the values, below the axis. */
+  readonly unit: string;
+  /** How many there are, such as "827 speeds". */
+  readonly total: string;
+  /** Of a bar: the first with which there are at most 40. */
+  readonly widths: readonly number[];
 }
 
-function ofJudged(counts: Readonly<Record<LineCall, number>>): string {
-  const judged = counts.in + counts.out;
-  return judged === 0 ? 'not judged' : `${percent(counts.in, judged)} of ${number(judged)}`;
-}
-
-/** @returns the distribution of ball speeds, with the median and the 95th percentile. */
-export function speedFigure(speeds: Bins): Html {
-  const [median, high] = [speeds.quantile(0.5)!, speeds.quantile(0.95)!];
-  const width = SPEED_WIDTHS.find((width) => (speeds.quantile(1) ?? 0) / width <= 40) ?? SPEED_WIDTHS.at(-1)!;
+/** @returns the distribution of values that are not negative, with the median and the 95th percentile. */
+export function histogram(values: Bins, { title, of, unit, total, widths }: HistogramOptions): Html {
+  const [median, high] = [values.quantile(0.5)!, values.quantile(0.95)!];
+  const width = widths.find((width) => values.quantile(1)! / width <= 40) ?? widths.at(-1)!;
   const counts = new Map<number, number>();
-  for (const [kmh, times] of speeds.entries()) {
-    const from = Math.floor((kmh + 1e-6) / width) * width;
+  for (const [value, times] of values.entries()) {
+    const from = Math.floor((value + 1e-6) / width) * width;
     counts.set(from, (counts.get(from) ?? 0) + times);
   }
   const most = Math.max(...counts.values());
   const bars = Array.from(counts, ([x1, y2]) => ({ x1, x2: x1 + width, y1: 0, y2 }));
   const x = [0, bars.at(-1)!.x2] as const;
+  const told = `${total}, median ${number(median, 1)} ${unit}, 95th percentile ${number(high, 1)} ${unit}`;
   return (
     new Chart({ height: HEIGHT, left: countsPx(most), right: 40, top: 32, x, y: [0, most] })
-      .axisX(ticks(x, 6), 'km/h')
-      .axisY(wholeTicks(most), 'balls')
+      .axisX(ticks(x, 6), unit)
+      .axisY(wholeTicks(most))
       .bars(bars, { fill: 'var(--in)' }, 0.5)
       .floor()
       // On a line each: the two may be close together, and are the same where all balls are as fast.
       .rule(median, 'median', 26, 'start')
       .rule(high, '95 %', 12, 'start')
-      .figure(
-        `Ball speeds: ${count(speeds.total, 'speed')}, median ${number(median, 1)} km/h, 95th percentile ${number(high, 1)} km/h`,
-      )
+      .figure(`${title} of ${of}: ${told}`, html`<b>${title}</b> ${told}`)
   );
 }
 

@@ -67,8 +67,3 @@ export class Drawing {
     return mark('rect', { x: left + insetX, y: top + insetY, width, height, ...look });
   }
 }
-
-/** @returns a sentence instead of an empty figure. */
-export function nothing(sentence: string): Html {
-  return html`<p class="nothing">${sentence}</p>\n`;
-}

@@ -1,18 +1,16 @@
 import { count, type Html, html, number, shortName } from '../../base/html.ts';
 import { isInside, linesOf, type MapFrame, netOf } from '../analysis/court.ts';
-import type { Grid } from '../analysis/grid.ts';
+import { type Grid, SQUARE_FT } from '../analysis/grid.ts';
 import { type Landing, type LandingMap, type LineCall, VERDICTS } from '../analysis/landings.ts';
 import { Drawing, figure, linear, mark, type SvgAttributes } from './figures.ts';
 
-/** Pixels of a foot, for the small maps of landings and the larger ones of players; the page scales them. */
-const WIDTH = { landings: 200, players: 300 } as const;
-/** Side of a square of a heat map, in feet. */
-const HEAT_FT = 2;
+/** In pixels: of the small maps of a shot type and the larger ones of a player; the page scales them. */
+const WIDTH = { stroke: 200, player: 300 } as const;
 /** Radius of a mark for one landing, in pixels: where they are few, and where they are many. */
 const RADIUS = { ofFew: 5, ofMany: 3.5 } as const;
 const MANY = 60;
 /** Sizes of the squares of dense maps, in feet, and how many squares a page has at most. */
-const SQUARES_FT = [1, 2, 4] as const;
+const SQUARES_FT = [SQUARE_FT, 2 * SQUARE_FT, 4 * SQUARE_FT] as const;
 const SQUARES_MAX = 15_000;
 
 /** In is a filled disc, out a cross, and a ring is one that no camera has judged: they can be told from each other without colour, too. */
@@ -48,7 +46,7 @@ function lines(on: Drawing, frame: MapFrame): Html[] {
 }
 
 /** @param r in pixels. */
-function symbol(on: Drawing, { x, y, verdict }: Landing, r: number): Html {
+function symbol(on: Drawing, { x, y, verdict }: Pick<Landing, 'x' | 'y' | 'verdict'>, r: number): Html {
   const [cx, cy] = [on.x(x), on.y(y)];
   if (verdict !== 'out') return mark('circle', { cx, cy, r });
   const [left, top, right, bottom] = [cx - r, cy - r, cx + r, cy + r].map((px) => px.toFixed(2));
@@ -62,30 +60,41 @@ function symbol(on: Drawing, { x, y, verdict }: Landing, r: number): Html {
 export function squareSize(maps: readonly LandingMap[], frame: MapFrame): number {
   const dense = maps.filter(({ points }) => points === undefined);
   const marks = (size: number) =>
-    dense.reduce(
-      (sum, { grids }) =>
-        sum + VERDICTS.reduce((own, verdict) => own + grids[verdict].cells(size, frame).length, 0),
-      0,
-    );
+    dense.flatMap((map) => VERDICTS.flatMap((verdict) => map.cells(verdict, size, frame))).length;
   return SQUARES_FT.find((size) => marks(size) <= SQUARES_MAX) ?? SQUARES_FT.at(-1)!;
 }
 
-/** @param size see `squareSize`. @returns the landings of one shot type on the court. */
-export function landingFigure(shotType: string, map: LandingMap, frame: MapFrame, size: number): Html {
-  const { counts, points } = map;
-  const title = shotName(shotType);
-  const judged = VERDICTS.filter((verdict) => verdict !== 'not judged' || counts[verdict] > 0);
-  const numbers = judged.map((verdict) => `${number(counts[verdict])} ${verdict}`).join(', ');
-  const { on, ...shape } = mapOf(frame, WIDTH.landings);
+export interface LandingFigure {
+  readonly title: string;
+  /** Whose landings they are, for screen readers. */
+  readonly of: string;
+  readonly map: LandingMap;
+  readonly frame: MapFrame;
+  /** See `squareSize`. */
+  readonly size: number;
+  readonly width: keyof typeof WIDTH;
+}
+
+/** @returns the landings on the court. */
+export function landingFigure({ title, of, map, frame, size, width }: LandingFigure): Html {
+  const { points } = map;
+  const numbers = judgedNumbers(map);
+  const { on, ...shape } = mapOf(frame, WIDTH[width]);
   return figure({
     ...shape,
-    name: `Where ${title} landed: ${numbers}`,
+    name: `Where ${of} landed: ${numbers}`,
     marks:
       points === undefined
         ? [ground(on, frame), ...squares(on, map, frame, size), ...lines(on, frame)]
         : [ground(on, frame), ...lines(on, frame), ...each(on, points, frame)],
     caption: html`<b>${title}</b> ${numbers}`,
   });
+}
+
+/** @returns how the landings were judged: "12 in, 3 out". */
+export function judgedNumbers({ counts }: LandingMap): string {
+  const judged = VERDICTS.filter((verdict) => verdict !== 'not judged' || counts[verdict] > 0);
+  return judged.map((verdict) => `${number(counts[verdict])} ${verdict}`).join(', ');
 }
 
 /** A mark for each landing in the frame: the others are listed below the maps. */
@@ -104,9 +113,9 @@ function each(on: Drawing, points: readonly Landing[], frame: MapFrame): Html[] 
 
 /** A mark for each square, with an area that grows with the number of landings in it, and that does not leave the square. */
 function squares(on: Drawing, map: LandingMap, frame: MapFrame, size: number): Html[] {
-  const cells = VERDICTS.map((verdict) => ({ verdict, cells: map.grids[verdict].cells(size, frame) }));
+  const cells = VERDICTS.map((verdict) => ({ verdict, cells: map.cells(verdict, size, frame) }));
   const most = Math.max(...cells.flatMap(({ cells }) => cells.map(({ count }) => count)), 1);
-  const largest = (0.47 * size * WIDTH.landings) / (frame.x2 - frame.x1);
+  const largest = 0.47 * Math.abs(on.x(size) - on.x(0));
   return cells.map(({ verdict, cells }) => {
     const marks = cells.map(({ x, y, count }) =>
       symbol(on, { x: x + size / 2, y: y + size / 2, verdict }, largest * Math.sqrt(count / most)),
@@ -116,31 +125,32 @@ function squares(on: Drawing, map: LandingMap, frame: MapFrame, size: number): H
 }
 
 /** @returns a heat map of one player: the stronger the colour of a square, the more often the player was there. */
-export function playerFigure(player: string, grid: Grid, frame: MapFrame): Html {
+export function positionFigure(player: string, grid: Grid, frame: MapFrame): Html {
   const { total } = grid;
-  const cells = grid.cells(HEAT_FT, frame);
+  const cells = grid.cells(SQUARE_FT, frame);
   const most = Math.max(...cells.map(({ count }) => count), 1);
   const outside = total - cells.reduce((sum, { count }) => sum + count, 0);
-  const busiest = cells.find(({ count }) => count === most);
   const note = outside === 0 ? '' : `; ${number(outside)} outside the map`;
-  const peak =
-    busiest === undefined
-      ? ''
-      : `, most often between ${busiest.x} and ${busiest.x + HEAT_FT} ft across and ${busiest.y} and ${busiest.y + HEAT_FT} ft along`;
-  const { on, ...size } = mapOf(frame, WIDTH.players);
+  const { on, ...size } = mapOf(frame, WIDTH.player);
   const heat = cells.map(({ x, y, size, count }) => {
     const look = { 'fill-opacity': 0.08 + 0.92 * (count / most) };
     return on.rect({ x1: x, y1: y, x2: x + size, y2: y + size }, look, [0.3, 0.3]);
   });
   return figure({
     ...size,
-    name: `Where ${shortName(player)} stood: ${count(total, 'position')}${peak}${note}`,
+    name: `Where ${player} stood: ${count(total, 'position')}${note}`,
     marks: [ground(on, frame), mark('g', { fill: 'var(--heat)' }, heat), ...lines(on, frame)],
-    caption: html`<b>${shortName(player)}</b> ${count(total, 'position')}, at most ${number(most)} in a square${note}`,
+    caption: html`<b>Where ${player} stood</b> ${count(total, 'position')}, at most ${number(most)} in a square${note}`,
   });
 }
 
 /** @returns a shot type as people write it: "net shot" for net_shot. */
 export function shotName(shotType: string): string {
   return shortName(shotType.replaceAll('_', ' '));
+}
+
+/** @returns a coordinate as it was sent, to a hundredth of a foot; a camera may send any number. */
+export function coordinate(ft: number | undefined): string {
+  if (ft === undefined) return '–';
+  return Math.abs(ft) < 1e6 ? String(Math.round(ft * 100) / 100) : ft.toExponential(2);
 }

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { count, Html, html, localDay, zoneSentence } from '../../base/html.ts';
 import { courtdVersion } from '../../base/version.ts';
-import { type Content, namesOf, SECTIONS } from './sections.ts';
+import type { Content } from './section.ts';
+import { namesOf, sectionsOf } from './sections.ts';
 import { STYLE } from './style.ts';
 
 /** Nothing is loaded and nothing runs: the page may be opened from a USB stick, and its content was sent by cameras. */
@@ -12,9 +13,9 @@ export function pageOf(content: Content): string {
   const { line, tally } = content;
   const days = new Set([tally.firstMs ?? 0, tally.lastMs ?? 0].map(localDay));
   const title = `${namesOf(tally.courts)} · ${[...days].join(' to ')}`;
-  const sections = SECTIONS.map(
+  const sections = sectionsOf(content).map(
     ({ id, heading, body }) =>
-      html`<section id="${id}" aria-labelledby="${id}-heading">\n<h2 id="${id}-heading">${heading}</h2>\n${body(content)}</section>\n`,
+      html`<section id="${id}" aria-labelledby="${id}-heading">\n<h2 id="${id}-heading">${heading}</h2>\n${body}</section>\n`,
   );
   return html`<!doctype html>
 <html lang="en">

@@ -6,74 +6,34 @@ import {
   html,
   localTime,
   number,
-  percent,
   shortName,
   table,
 } from '../../base/html.ts';
-import { byName } from '../../base/visibleText.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import { EVENT_TYPES, TYPES } from '../../protocol/eventTypes.ts';
-import type { SessionLine } from '../../store/read/sessions.ts';
 import type { MapFrame } from '../analysis/court.ts';
 import type { FirstNames } from '../analysis/firstNames.ts';
-import {
-  type LandingList,
-  type LandingMap,
-  NO_SHOT_TYPE,
-  OTHER_SHOT_TYPES,
-  type OutsideLandings,
-  POINTS_DRAWN,
-  VERDICTS,
-} from '../analysis/landings.ts';
-import { type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
+import { type LandingList, type OutsideLandings, POINTS_DRAWN } from '../analysis/landings.ts';
+import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, POSITIONS_APART_MS } from '../analysis/players.ts';
+import { FLIGHT_MS } from '../analysis/rallies.ts';
+import { isRallyOverAtLanding, type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
 import { PAUSE_LEAST_MS } from '../analysis/timeline.ts';
-import {
-  confidenceFigure,
-  DEPTH_FT,
-  depthBars,
-  depthFigure,
-  rateFigure,
-  shareFigure,
-  speedFigure,
-} from './charts.ts';
-import { nothing } from './figures.ts';
-import { landingFigure, playerFigure, shotName, squareSize } from './maps.ts';
+import { confidenceFigure, histogram, rateFigure } from './charts.ts';
+import { coordinate, shotName } from './maps.ts';
+import { MAPS_DRAWN, playerName, playerSections, playersTable } from './playerSections.ts';
+import { type Content, nothing, numbers, type Section } from './section.ts';
 
-export interface Content {
-  readonly line: SessionLine;
-  readonly lines: CourtName;
-  readonly tally: SessionTally;
-  readonly frame: MapFrame;
-  readonly outside: OutsideLandings;
-}
-
-export interface Section {
-  readonly id: string;
-  readonly heading: string;
-  readonly body: (content: Content) => Html | readonly Html[];
-}
-
-/** Always these, in this order, so that reports can be compared. */
-export const SECTIONS: readonly Section[] = [
-  { id: 'summary', heading: 'Summary', body: summary },
-  { id: 'landings', heading: 'Where each shot landed', body: landings },
-  { id: 'depth', heading: 'Depth', body: depth },
-  { id: 'share', heading: 'In and out', body: share },
-  { id: 'speed', heading: 'Ball speed', body: speed },
-  { id: 'players', heading: 'Where players stood', body: players },
-  { id: 'rate', heading: 'Events a minute', body: rate },
-  { id: 'confidence', heading: 'Confidence', body: confidence },
-  { id: 'technician', heading: 'For the technician', body: technician },
-];
-
-function totals(tally: SessionTally): { bounces: number; in: number; out: number } {
-  const maps = tally.landings().map(([, map]) => map);
-  const sum = (of: (map: LandingMap) => number) => maps.reduce((all, map) => all + of(map), 0);
-  return {
-    bounces: sum((map) => map.total),
-    in: sum((map) => map.counts.in),
-    out: sum((map) => map.counts.out),
-  };
+/** @returns always these, in this order, so that reports can be compared. */
+export function sectionsOf(content: Content): Section[] {
+  return [
+    { id: 'summary', heading: 'Summary', body: summary(content) },
+    { id: 'rallies', heading: 'Rallies', body: rallies(content) },
+    ...playerSections(content),
+    { id: 'method', heading: 'How this page counts', body: method(content) },
+    { id: 'rate', heading: 'Events a minute', body: rate(content) },
+    { id: 'confidence', heading: 'Confidence', body: confidence(content) },
+    { id: 'technician', heading: 'For the technician', body: technician(content) },
+  ];
 }
 
 /** @returns the names of a kind, in one line. */
@@ -88,38 +48,28 @@ function clockNotes({ clockOffsets }: SessionTally): string {
     .join(', ');
 }
 
-/** In badminton no ball is played that has landed. */
-function isRallyOverAtLanding(lines: CourtName): boolean {
-  return lines === 'badminton';
-}
-
-function inTile(lines: CourtName, inside: number, judged: number): [string, string, string] {
-  const share = percent(inside, judged);
-  return isRallyOverAtLanding(lines)
-    ? ['Rallies ended inside', share, `of the ${number(judged)} whose landing was judged`]
-    : ['In', share, 'of the landings that were judged'];
-}
-
-function summary({ line, lines, tally }: Content): Html[] {
-  const { firstMs = 0, lastMs = 0, byType, speeds } = tally;
+function summary(content: Content): Html[] {
+  const { line, tally } = content;
+  const { firstMs = 0, lastMs = 0, byType, rallyLengths, longestRally } = tally;
   const at = clock(firstMs, lastMs);
-  const all = totals(tally);
-  const [median, high] = [speeds.quantile(0.5), speeds.quantile(0.95)];
+  const all = tally.players.entries().map(([id]) => id);
+  const named = all.filter((id) => id !== NO_PLAYER && id !== OTHER_PLAYERS);
   const tiles: [label: string, value: string, note: string][] = [
     ['Time', duration(lastMs - firstMs), `${at(firstMs)} to ${at(lastMs)}`],
     [
-      'Hits',
+      'Shots',
       number(byType.get('BALL_HIT') ?? 0),
-      `${tally.players.hasMore ? 'more than ' : ''}${count(tally.players.size, 'player')}`,
+      `${all.includes(OTHER_PLAYERS) ? 'more than ' : ''}${count(named.length, 'player')}`,
     ],
-    ['Landings', number(all.bounces), `${number(all.in)} in, ${number(all.out)} out`],
-    inTile(lines, all.in, all.in + all.out),
-    ['Median speed', median === undefined ? '–' : `${number(median)} km/h`, count(speeds.total, 'speed')],
-    ['95th percentile', high === undefined ? '–' : `${number(high)} km/h`, 'one ball in twenty was faster'],
+    ['Rallies', number(rallyLengths.total), `mean length ${meanLength(tally)}`],
+    [
+      'Longest rally',
+      longestRally === undefined ? '–' : count(longestRally.hits, 'shot'),
+      longestRally === undefined ? '' : `began ${at(longestRally.startMs)}`,
+    ],
   ];
   const facts: [string, string][] = [
     ['Court', `${namesOf(tally.courts)}, venue ${namesOf(tally.venues)}`],
-    ['Players', namesOf(tally.players) || '–'],
     [
       'Events',
       `${number(tally.current)}, each at its highest revision; ${number(tally.events)} with every revision`,
@@ -133,39 +83,71 @@ function summary({ line, lines, tally }: Content): Html[] {
     facts.push(['Wrong clocks', `${clockNotes(tally)}: their times are corrected on this page.`]);
   return [
     html`<dl class="tiles">${tiles.map(([label, value, note]) => html`<div><dt>${label}</dt><dd><b>${value}</b><span>${note}</span></dd></div>`)}</dl>\n`,
+    all.length === 0 ? nothing('No player, hit or landing in this session.') : playersTable(content),
     html`<dl class="facts">${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>\n`,
   ];
 }
 
-/** @returns the legend of the marks; the same everywhere. */
-function legend(hasNotJudged: boolean): Html {
-  return html`<p class="legend"><span class="in">in</span> <span class="out">out</span>${hasNotJudged ? html` <span class="ring">not judged</span>` : ''}</p>\n`;
+const seconds = (ms: number) => `${ms / 1_000} s`;
+
+function meanLength({ rallyLengths }: SessionTally): string {
+  const hits = rallyLengths.entries().reduce((sum, [length, times]) => sum + length * times, 0);
+  return rallyLengths.total === 0 ? '–' : `${number(hits / rallyLengths.total, 1)} shots`;
 }
 
-function landings({ tally, frame, outside, lines }: Content): Html[] {
-  const maps = tally.landings();
-  if (maps.length === 0) return [nothing('No bounces in this session.')];
-  const isDense = maps.some(([, { points }]) => points === undefined);
-  const size = squareSize(
-    maps.map(([, map]) => map),
-    frame,
-  );
-  const names = maps.map(([name]) => name);
-  const at = clock(tally.firstMs ?? 0, tally.lastMs ?? 0);
+function rallies({ tally, lines }: Content): Html[] {
+  const { rallyLengths } = tally;
+  if (rallyLengths.total === 0) return [nothing('No hits in this session.')];
+  const ended = tally.players.entries().flatMap(([id, { ended }]) => {
+    const all = Object.values(ended).reduce((sum, times) => sum + times, 0);
+    return all === 0 ? [] : [[playerName(id), all, ...Object.values(ended)]];
+  });
+  const total = `${number(rallyLengths.total)} ${rallyLengths.total === 1 ? 'rally' : 'rallies'}`;
+  const options = { title: 'Length', of: 'rallies', unit: 'shots', total, widths: [1, 2, 5, 10, 50] };
+  const lengths = rallyLengths.entries().map(([length, times]) => [String(length), times]);
   return [
-    legend(maps.some(([, { counts }]) => counts['not judged'] > 0)),
-    html`<div class="maps">${maps.map(([name, map]) => landingFigure(name, map, frame, size))}</div>\n`,
-    html`<p class="note">${seen(frame, lines)} A landing belongs to the last hit before it, unless it names its own shot type.${
-      names.includes(NO_SHOT_TYPE)
-        ? ` “${NO_SHOT_TYPE}” are bounces that follow no hit, such as the second bounce of a ball.`
-        : ''
-    }${names.includes(OTHER_SHOT_TYPES) ? ` There are too many shot types for a map each: the rest are in “${OTHER_SHOT_TYPES}”.` : ''}${
-      isDense
-        ? ` Where a map has more than ${POINTS_DRAWN} landings, a mark represents all landings in a square of ${size} ft: the larger the mark, the more.`
-        : ''
-    }${tally.bouncesWithoutPlace > 0 ? ` ${count(tally.bouncesWithoutPlace, 'bounce')} had no position and are only counted.` : ''}</p>\n`,
+    html`<div class="pair">\n${table(['Last shot by', 'rallies', 'in', 'out', 'not judged', 'landing not seen'], ended)}\n`,
+    html`<div class="charts">${histogram(rallyLengths, options)}</div>\n</div>\n`,
+    numbers('rallies by length', table(['Shots', 'rallies'], lengths)),
+    html`<p class="note">A last shot that was in won the rally, one that was out lost it; of the others the events do not tell. A rally is over ${isRallyOverAtLanding(lines) ? 'with a landing' : 'with a landing that was out, the second bounce of a ball'} or ${seconds(FLIGHT_MS)} without hit or bounce.${isRallyOverAtLanding(lines) ? '' : ' A first service that was out counts as a rally.'}</p>\n`,
+  ];
+}
+
+/** @returns the small print: whose a landing and a speed is, what the maps show, and what they do not. */
+function method({ tally, frame, lines, outside }: Content): Html[] {
+  const at = clock(tally.firstMs ?? 0, tally.lastMs ?? 0);
+  const bounces = tally.byType.get('BALL_BOUNCE') ?? 0;
+  const left = [
+    [tally.speedsLeftOut, 'speed', `below 0, above ${number(SPEED_MAX_KMH)} km/h or without kmh`],
+    [tally.positionsLeftOut, 'position', 'without x_ft or y_ft'],
+    [tally.bouncesWithoutPlace, 'bounce', 'without x_ft or y_ft, which are only counted'],
+  ] as const;
+  const leftOut = left
+    .filter(([times]) => times > 0)
+    .map(([times, noun, why]) => `${count(times, noun)} ${why}`);
+  const sentences: [what: string, how: string][] = [
+    [
+      'Whose shot',
+      `A landing or a speed is of the player and the shot that it names. Where it names none, it is that of the last hit on its court, up to ${seconds(FLIGHT_MS)} before; a hit lands once. What follows no hit, such as the second bounce of a ball, and what a hit without player_id did, is under “${playerName(NO_PLAYER)}”.`,
+    ],
+    [
+      'Speeds',
+      `A speed of the same time as a hit is ${tally.areSpeedsAtHits ? 'that hit’s, since in this session the first hits of rallies have such speeds, too, and they end no flight' : 'that of the hit before it, whose flight it ends: in this session the first hits of rallies have no such speeds, or hardly any'}. Half of the balls were slower than the median.`,
+    ],
+    [
+      'Distance run',
+      `The straight ways between a player’s positions, where they are at most ${seconds(POSITIONS_APART_MS)} apart: the least that was run. Steps below 1.5 ft, which may be the camera’s error, and more than 12 m/s, which is another player, are left out.`,
+    ],
+    [
+      'Maps',
+      `${seen(frame, lines)} A square of “stood” is 2 ft wide: the stronger its colour, the more often the player was seen in it. Where a map has more than ${POINTS_DRAWN} landings, a mark represents all of a square: the larger, the more. A player has maps of at most ${MAPS_DRAWN} shot types, those with the most landings.`,
+    ],
+  ];
+  if (leftOut.length > 0) sentences.push(['Left out', `${leftOut.join('; ')}.`]);
+  return [
+    html`<dl class="facts">${sentences.map(([what, how]) => html`<div><dt>${what}</dt><dd>${how}</dd></div>`)}</dl>\n`,
     ...outsideList(outside, at),
-    ...preliminaryList(tally.preliminary, totals(tally).bounces, at),
+    ...preliminaryList(tally.preliminary, bounces, at),
   ];
 }
 
@@ -187,16 +169,17 @@ const LIST_OPEN = 20;
 
 /** @returns a table of the landings, which is closed where it is long. */
 function listOf({ listed }: LandingList, at: (ms: number) => string): Html {
-  const rows = listed.map(({ shotType, x, y, verdict, eotMs, eventId }) => [
+  const rows = listed.map(({ playerId, shotType, x, y, verdict, eotMs, eventId }) => [
     at(eotMs),
+    playerName(playerId ?? NO_PLAYER),
     shotName(shotType ?? NO_SHOT_TYPE),
     coordinate(x),
     coordinate(y),
     verdict,
     shortName(eventId),
   ]);
-  const list = table(['Time', 'Shot', 'x, ft', 'y, ft', 'Judged', 'event_id'], rows);
-  return rows.length > LIST_OPEN ? numbers(list) : list;
+  const list = table(['Time', 'Player', 'Shot', 'x, ft', 'y, ft', 'Judged', 'event_id'], rows);
+  return rows.length > LIST_OPEN ? numbers('these landings', list) : list;
 }
 
 function firstOf({ listed, total }: LandingList): string {
@@ -228,83 +211,13 @@ function preliminaryList(preliminary: LandingList, bounces: number, at: (ms: num
   ];
 }
 
-/** As it was sent, to a hundredth of a foot; a camera may send any number. */
-function coordinate(ft: number | undefined): string {
-  if (ft === undefined) return '–';
-  return Math.abs(ft) < 1e6 ? String(Math.round(ft * 100) / 100) : ft.toExponential(2);
-}
-
-function depth({ tally, frame }: Content): Html[] {
-  const bars = depthBars(tally.depths, frame);
-  if (bars.length === 0) return [nothing('No bounces in this session.')];
-  const rows = bars.map((bar) => [
-    `${bar.from} to ${bar.from + DEPTH_FT}`,
-    ...VERDICTS.map((verdict) => bar[verdict]),
-  ]);
-  return [
-    html`<div class="charts">${depthFigure(bars, frame)}</div>\n`,
-    numbers(table([frame.court === undefined ? 'y, ft' : 'From the net, ft', ...VERDICTS], rows)),
-  ];
-}
-
-function share({ tally, lines }: Content): Html[] {
-  const maps = tally.landings();
-  if (maps.length === 0) return [nothing('No bounces in this session.')];
-  const rows = maps.map(([name, { counts, total }]) => [
-    shotName(name),
-    total,
-    ...VERDICTS.map((verdict) => counts[verdict]),
-    percent(counts.in, counts.in + counts.out),
-  ]);
-  return [
-    html`<div class="charts">${shareFigure(maps)}</div>\n`,
-    numbers(table(['Shot', 'landings', ...VERDICTS, 'share in'], rows)),
-    isRallyOverAtLanding(lines)
-      ? html`<p class="note">A landing ends the rally: these are the shots that were the last of one, and not all shots.</p>\n`
-      : html``,
-  ];
-}
-
-function numbers(content: Html): Html {
-  return html`<details><summary>The numbers</summary>${content}</details>\n`;
-}
-
-function speed({ tally: { speeds, speedsLeftOut } }: Content): Html[] {
-  const left =
-    speedsLeftOut === 0
-      ? ''
-      : ` ${count(speedsLeftOut, 'speed')} below 0 or above ${number(SPEED_MAX_KMH)} km/h, or without kmh, left out.`;
-  if (speeds.total === 0) return [nothing(`No ball speeds in this session.${left}`)];
-  const rows = [
-    ['Median', `${number(speeds.quantile(0.5)!, 1)} km/h`],
-    ['95th percentile', `${number(speeds.quantile(0.95)!, 1)} km/h`],
-    ['Fastest', `${number(speeds.quantile(1)!, 1)} km/h`],
-    ['Speeds', number(speeds.total)],
-  ];
-  return [
-    html`<div class="charts">${speedFigure(speeds)}</div>\n`,
-    numbers(table(['Ball speed', 'value'], rows)),
-    html`<p class="note">Half of the balls were slower than the median, and one in twenty was faster than the 95th percentile.${left}</p>\n`,
-  ];
-}
-
-function players({ tally, frame }: Content): Html[] {
-  const left =
-    tally.positionsLeftOut === 0
-      ? ''
-      : html`<p class="note">${count(tally.positionsLeftOut, 'position')} without x_ft and y_ft, or of players beyond the first ${tally.positions.size}, are not shown.</p>\n`;
-  if (tally.positions.size === 0) return [nothing('No player positions in this session.'), html`${left}`];
-  const sorted = [...tally.positions].sort(([a], [b]) => byName(a, b));
-  return [
-    html`<div class="players">${sorted.map(([player, grid]) => playerFigure(player, grid, frame))}</div>\n`,
-    html`<p class="note">A square is 2 ft wide: the stronger its colour, the more often the player was seen in it.</p>\n`,
-    html`${left}`,
-  ];
-}
-
 function rate({ tally }: Content): Html[] {
   const { timeline } = tally;
   const steps = (timeline.steps.at(-1)?.at ?? 0) + 1;
+  const minutes = timeline.steps.map(({ at, counts }) => [
+    number((at * timeline.stepMs) / 60_000),
+    ...EVENT_TYPES.map((type) => counts.get(type) ?? 0),
+  ]);
   const step = timeline.stepMs === 60_000 ? 'a minute' : duration(timeline.stepMs);
   return [
     html`<div class="charts">${EVENT_TYPES.map((type) =>
@@ -312,6 +225,10 @@ function rate({ tally }: Content): Html[] {
         ? rateFigure(type, timeline, steps)
         : html`<figure class="empty">${nothing(`No ${TYPES[type].title.toLowerCase()} in this session.`)}</figure>`,
     )}</div>\n`,
+    numbers(
+      'events a minute',
+      table(['From minute', ...EVENT_TYPES.map((type) => TYPES[type].title.toLowerCase())], minutes),
+    ),
     html`<p class="note">Each event once, at its highest revision. A bar is ${step}; minutes count from ${localTime(timeline.startMs ?? 0)}.</p>\n`,
   ];
 }
@@ -333,7 +250,7 @@ function confidence({ tally }: Content): Html[] {
   return [
     html`<p class="legend"><span class="ring">before</span> <span class="in">after revision</span></p>\n`,
     html`<div class="charts">${confidenceFigure(compared)}</div>\n`,
-    numbers(table(['Type', 'preliminary', 'median before', 'revised', 'median after'], rows)),
+    numbers('confidence', table(['Type', 'preliminary', 'median before', 'revised', 'median after'], rows)),
   ];
 }
 

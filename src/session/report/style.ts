@@ -21,19 +21,13 @@ body {
 }
 h1, h2, h3 { line-height: 1.2; text-wrap: balance; }
 h1 { margin: 0; font-size: 1.75rem; overflow-wrap: anywhere; }
-h2 { margin: 0 0 .75rem; font-size: 1.25rem; }
+h2 { margin: 0 0 .75rem; font-size: 1.25rem; overflow-wrap: anywhere; }
 h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 header p, .note, .nothing, summary { color: var(--quiet); }
 .note, summary { font-size: .875rem; }
 main { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 2rem; }
 section { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--rule); min-width: 0; }
-@media screen and (min-width: 62rem) {
-  main { grid-template-columns: repeat(3, minmax(0, 1fr)); }
-  section { grid-column: span 3; }
-  #depth, #share, #speed, #confidence { grid-column: span 1; }
-  #technician { grid-column: span 2; }
-}
 dl, dd, figure { margin: 0; }
 dt { color: var(--quiet); font-size: .875rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.25rem, 1fr)); gap: .75rem; }
@@ -42,14 +36,17 @@ dt { color: var(--quiet); font-size: .875rem; }
 .tiles span { color: var(--quiet); font-size: .8125rem; line-height: 1.35; display: block; }
 .facts { margin-top: 1rem; }
 .facts div { display: grid; grid-template-columns: 7rem 1fr; gap: .75rem; padding: .25rem 0; align-items: baseline; }
-.facts dd { overflow-wrap: anywhere; }
-.maps, .players, .charts { display: grid; gap: 1.25rem 1rem; align-items: start; }
-.maps { grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
-.players { grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 20rem)); }
+.facts dd { overflow-wrap: anywhere; max-width: 46rem; }
+.pair, .maps, .strokes, .charts { display: grid; gap: 1.25rem 1rem; align-items: start; }
+.pair { grid-template-columns: minmax(0, 1fr); }
+.maps { grid-template-columns: repeat(auto-fit, minmax(min(12rem, 100%), 20rem)); }
+.strokes { grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
+.pair, .maps, .strokes { margin-bottom: 1rem; }
 .charts { grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); }
 svg { display: block; width: 100%; height: auto; overflow: visible; font-size: 11px; fill: currentColor; text-anchor: middle; }
-.maps svg, .players svg { border: 1px solid var(--rule); border-radius: .375rem; overflow: hidden; }
+.maps svg, .strokes svg { border: 1px solid var(--rule); border-radius: .375rem; overflow: hidden; }
 .charts svg { max-width: 32rem; }
+#rallies .charts svg { max-width: 24rem; }
 svg text { white-space: pre; }
 figcaption { margin-top: .375rem; color: var(--quiet); font-size: .8125rem; line-height: 1.35; overflow-wrap: anywhere; }
 figcaption b { display: block; color: var(--ink); font-size: .9375rem; font-weight: 600; }
@@ -58,22 +55,33 @@ figcaption b { display: block; color: var(--ink); font-size: .9375rem; font-weig
 .legend .in::before { content: "●"; color: var(--in); }
 .legend .out::before { content: "✕"; color: var(--out); }
 .legend .ring::before { content: "○"; color: var(--ink); }
-.scroll { overflow-x: auto; max-width: 100%; }
+.scroll { overflow-x: auto; max-width: 100%; margin: .75rem 0; }
+.pair .scroll { margin-top: 0; }
 table { border-collapse: collapse; font-size: .875rem; }
 th, td { padding: .3125rem .75rem .3125rem 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; white-space: nowrap; }
 thead th { color: var(--quiet); font-weight: 400; vertical-align: bottom; overflow-wrap: normal; }
 tbody th { font-weight: 600; }
-th { white-space: normal; overflow-wrap: anywhere; }
-td.number { text-align: right; }
+th, td:not(.number) { white-space: normal; overflow-wrap: anywhere; }
+.number { text-align: right; }
+thead .number { padding-left: .75rem; }
+@media screen and (min-width: 62rem) {
+  main { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+  section { grid-column: span 3; }
+  #confidence { grid-column: span 1; }
+  #technician { grid-column: span 2; }
+  .pair { grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }
+  #rallies .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+}
 @media screen and (max-width: 40rem) {
+  #method .facts div { grid-template-columns: 1fr; gap: 0; padding: .5rem 0; }
   .wide thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
   .wide, .wide tbody, .wide tr, .wide th, .wide td { display: block; border: 0; white-space: normal; overflow-wrap: anywhere; }
   .wide tr { padding: .5rem 0; border-bottom: 1px solid var(--rule); }
-  .wide th, .wide td, .wide td.number { padding: .0625rem 0; text-align: left; }
+  .wide th, .wide td, .wide .number { padding: .0625rem 0; text-align: left; }
   .wide td::before { content: attr(data-heading) ": "; color: var(--quiet); }
 }
 details { margin-top: .75rem; }
-summary { cursor: pointer; }
+summary { cursor: pointer; overflow-wrap: anywhere; }
 :focus-visible { outline: 2px solid var(--in); outline-offset: 2px; }
 footer { margin-top: 2.5rem; color: var(--quiet); font-size: .8125rem; }
 @media print {
@@ -84,15 +92,20 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .8125rem; }
   h2, h3, .legend { break-after: avoid; }
   figure, tr, .tiles, .facts div { break-inside: avoid; }
   details:not([open]) { display: none; }
-  main { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  section { grid-column: span 2; }
-  #depth, #share { grid-column: span 1; }
-  .tiles { grid-template-columns: repeat(3, 1fr); }
-  #depth, #share, #speed, #confidence { break-inside: avoid; }
-  #depth .charts, #share .charts { grid-template-columns: 1fr; }
-  .maps { grid-template-columns: repeat(5, 1fr); }
-  .players, .charts { grid-template-columns: repeat(2, 1fr); }
+  section[id^="player-"], #method { break-before: page; margin: 0; padding: 0; border: 0; }
+  .strokes { margin: 0; }
+  .maps svg, .strokes svg { width: auto; max-width: 100%; max-height: 62mm; }
+  .strokes svg { max-height: 38mm; }
+  .pair .charts svg { font-size: 15px; }
+  .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  #rallies .pair { grid-template-columns: 1fr; }
+  #rallies .charts svg { font-size: 11px; }
+  .strokes { grid-template-columns: repeat(6, 1fr); }
+  .maps, .charts { grid-template-columns: repeat(2, 1fr); }
+  #rate .charts { grid-template-columns: repeat(3, 1fr); }
   .scroll { overflow: visible; }
-  th, td { white-space: normal; }
+  table { font-size: 8.5pt; }
+  th, td { padding-block: .125rem; white-space: normal; overflow-wrap: break-word; }
+  td.number { white-space: nowrap; }
 }
 `;

@@ -22,8 +22,13 @@ function tallyOf(
   return tally;
 }
 
+/** @returns the landings of the only player, by shot type. */
 const landings = (tally: SessionTally) =>
-  tally.landings().map(([shot, { points }]) => [shot, points?.map(({ x }) => x)]);
+  strokes(tally)
+    .filter(([, { landings }]) => landings.total > 0)
+    .map(([shot, { landings }]) => [shot, landings.points?.map(({ x }) => x)]);
+const strokes = (tally: SessionTally) => tally.players.of(undefined).strokes();
+const ids = (tally: SessionTally) => tally.players.entries().map(([id]) => id);
 
 t.test('a landing belongs to the last hit on its court, which lands once', (t) => {
   const tally = tallyOf([
@@ -49,6 +54,111 @@ t.test('a landing belongs to the last hit on its court, which lands once', (t) =
   t.end();
 });
 
+const by = (player_id: string | undefined, eotMs: number, shot_type = 'drive', more: object = {}) =>
+  read({ type: 'BALL_HIT', eotMs, ...more }, { player_id, shot_type });
+
+t.test('a landing and a speed are of the player that they name, or of the hit that they follow', (t) => {
+  const tally = tallyOf(
+    [
+      by('Ann', 1_000, 'serve'),
+      speed(100, { eotMs: 1_020 }),
+      bounce(1_500, 1, 1),
+      // The second bounce: nobody's.
+      bounce(2_000, 2, 1),
+      by('Ben', 10_000),
+      read({ type: 'BALL_BOUNCE', eotMs: 10_300 }, { x_ft: 3, y_ft: 1, is_in: false, player_id: 'Cleo' }),
+      read({ type: 'BALL_SPEED', eotMs: 10_400 }, { kmh: 60, player_id: 'Cleo' }),
+      by(undefined, 20_000, 'lob'),
+      bounce(20_500, 4, 1),
+      speed(40, { eotMs: 24_001 }),
+    ],
+    { lines: 'tennis' },
+  );
+  const told = tally.players
+    .entries()
+    .map(([id, player]) => [
+      id,
+      ...player
+        .strokes()
+        .map(([shot, { hits, landings }]) => `${shot}: ${hits} hits, ${landings.total} landings`),
+      player.speeds(false).quantile(0.5),
+    ]);
+  t.strictSame(told, [
+    ['Ann', 'serve: 1 hits, 1 landings', 100],
+    ['Ben', 'drive: 1 hits, 0 landings', undefined],
+    ['Cleo', 'no shot type: 0 hits, 1 landings', 60],
+    ['no player_id', 'lob: 1 hits, 1 landings', 'no shot type: 0 hits, 1 landings', 40],
+  ]);
+  t.end();
+});
+
+t.test(
+  'a speed of the time of a hit is of the flight that the hit ends, unless first hits have one, too',
+  (t) => {
+    const medians = (tally: SessionTally) =>
+      ['Ann', 'Ben'].map((id) => tally.players.of(id).speeds(tally.areSpeedsAtHits).quantile(0.5));
+    const rally = [by('Ann', 1_000), by('Ben', 2_000), speed(80, { eotMs: 2_000 }), by('Ann', 3_000)];
+    const atEnd = tallyOf([...rally, speed(60, { eotMs: 3_000 })]);
+    t.strictSame([atEnd.areSpeedsAtHits, ...medians(atEnd)], [false, 80, 60]);
+    const atHit = tallyOf([speed(70, { eotMs: 1_000 }), ...rally, speed(90, { eotMs: 3_000 })]);
+    t.strictSame([atHit.areSpeedsAtHits, ...medians(atHit)], [true, 80, 80]);
+    t.end();
+  },
+);
+
+t.test(
+  'a rally ends with a landing that is out, a second bounce or a pause; in badminton with any landing',
+  (t) => {
+    const events = [
+      by('Ann', 1_000),
+      bounce(1_500, 1, 1),
+      by('Ben', 2_000),
+      read({ type: 'BALL_BOUNCE', eotMs: 2_500 }, { x_ft: 30, y_ft: 1, is_in: false }),
+      by('Ann', 3_000),
+      by('Ben', 4_000),
+      bounce(4_400, 1, 1),
+      bounce(4_900, 1, 2),
+      by('Ann', 5_500),
+      by('Ben', 9_600),
+      by('Ann', 9_700, 'drive', { courtId: 'court-2' }),
+      by('Ben', 10_000),
+    ];
+    const told = (tally: SessionTally) => ({
+      lengths: tally.rallyLengths.entries(),
+      ended: ['Ann', 'Ben'].map((id) => tally.players.of(id).ended),
+      longest: tally.longestRally?.startMs,
+    });
+    t.match(told(tallyOf(events, { lines: 'tennis' })), {
+      lengths: [
+        [1, 2],
+        [2, 3],
+      ],
+      ended: [
+        { in: 0, out: 0, 'not seen': 2 },
+        { in: 1, out: 1, 'not seen': 1 },
+      ],
+      longest: 1_000,
+    });
+    t.match(told(tallyOf(events)).ended, [
+      { in: 1, out: 0, 'not seen': 2 },
+      { in: 1, out: 1, 'not seen': 1 },
+    ]);
+    t.end();
+  },
+);
+
+t.test('the way of a player is counted from place to place, and not over a gap, a jump or a tremble', (t) => {
+  const at = (eotMs: number, x_ft: number) =>
+    read({ type: 'PLAYER_POSITION', eotMs }, { player_id: 'Ann', x_ft, y_ft: 5 });
+  const ran = (...events: ReturnType<typeof read>[]) => tallyOf(events).players.of('Ann').run.ft;
+  t.equal(ran(at(0, 0), at(500, 6), at(1_000, 0)), 12);
+  t.equal(ran(at(0, 0), at(5_001, 6), at(5_500, 8)), 2, 'a gap');
+  t.equal(ran(at(0, 0), at(100, 30), at(200, 33)), 3, 'a jump');
+  t.equal(ran(...Array.from({ length: 600 }, (_, i) => at(i * 100, i % 2))), 0, 'a tremble');
+  t.equal(ran(...Array.from({ length: 31 }, (_, i) => at(i * 100, i))), 30, 'slow, and all of it');
+  t.end();
+});
+
 t.test('an event of a type that is not known is counted, and drawn as no bounce', (t) => {
   const type = 'NET_FAULT' as EventType;
   const tally = tallyOf([read({ type }, { x_ft: 1, y_ft: 1, is_in: true }), bounce(3_000, 2, 1)]);
@@ -60,15 +170,16 @@ t.test('an event of a type that is not known is counted, and drawn as no bounce'
 t.test(
   'median and 95th percentile of ball speed are those of a spreadsheet, of current revisions only',
   (t) => {
-    const { speeds, speedsLeftOut } = tallyOf([
+    const tally = tallyOf([
       ...[40, 10, 30, 20].map((kmh) => speed(kmh)),
       speed(999, { current: false }),
       ...[-1, 1_000.1, '50', undefined].map((kmh) => speed(kmh)),
     ]);
+    const speeds = tally.players.of(undefined).speeds(false);
     t.equal(speeds.quantile(0.5), 25);
     t.ok(Math.abs(speeds.quantile(0.95)! - 38.5) < 1e-9, `${speeds.quantile(0.95)}`);
-    t.strictSame([speeds.total, speedsLeftOut], [4, 4]);
-    t.equal(tallyOf([]).speeds.quantile(0.5), undefined);
+    t.strictSame([speeds.total, tally.speedsLeftOut], [4, 4]);
+    t.strictSame(ids(tallyOf([])), []);
     t.end();
   },
 );
@@ -127,9 +238,17 @@ t.test('a field of another type counts as in the columns of an export', (t) => {
     ...[at('1', 'Ben'), at(null, 'Ben')],
     read({ type: 'BALL_BOUNCE', eotMs: 1 }, { x_ft: 1, y_ft: 2, is_in: null, shot_type: 8 }),
   ]);
-  t.strictSame([...tally.positions.keys()], ['7', 'true', 'no player_id']);
+  t.strictSame(
+    tally.players.entries().map(([id, { positions }]) => [id, positions.total]),
+    [
+      ['7', 1],
+      ['Ben', 0],
+      ['true', 1],
+      ['no player_id', 2],
+    ],
+  );
   t.equal(tally.positionsLeftOut, 2);
-  t.match(tally.landings(), [['8', { counts: { in: 0, out: 0, 'not judged': 1 } }]]);
+  t.match(strokes(tally), [['8', { landings: { counts: { in: 0, out: 0, 'not judged': 1 } } }]]);
   t.end();
 });
 
@@ -144,7 +263,7 @@ t.test('a landing outside the frame is listed with its own position, and is in e
     ],
   );
   t.equal(outside.listed[1]?.eventId, 'far');
-  t.equal(tally.landings()[0]?.[1].counts.in, 3);
+  t.equal(tally.players.of(undefined).landings.counts.in, 3);
   t.end();
 });
 
@@ -180,10 +299,10 @@ t.test('a session of days takes longer steps, and no more of them; its longest p
   t.end();
 });
 
-t.test('players are named by current hits, positions and identities, with or without a position', (t) => {
+t.test('players are named by any current event, with or without a position', (t) => {
   const named = (type: EventType, player_id: unknown, more: object = {}) =>
     read({ type, ...more }, { player_id, x_ft: 1, y_ft: 1 });
-  const { players } = tallyOf([
+  const tally = tallyOf([
     named('BALL_HIT', 'p 10'),
     named('PLAYER_IDENTITY', 'p 9'),
     read({ type: 'PLAYER_POSITION' }, { player_id: 'p 8' }),
@@ -192,7 +311,7 @@ t.test('players are named by current hits, positions and identities, with or wit
     named('BALL_HIT', 'p 1', { current: false }),
     named('BALL_BOUNCE', 'p 2'),
   ]);
-  t.strictSame([players.sorted(), players.size, players.hasMore], [['p 8', 'p 9', 'p 10'], 3, false]);
+  t.strictSame(ids(tally), ['p 2', 'p 8', 'p 9', 'p 10', 'no player_id']);
   t.end();
 });
 
@@ -204,11 +323,16 @@ t.test('names without end take bounded memory, and every event is counted', (t) 
       read({ type: 'PLAYER_POSITION', eotMs: 2 * i + 1 }, { player_id: `p ${i}`, x_ft: 1, y_ft: 1 }),
     ]).flat(),
   );
-  const maps = tally.landings();
-  t.equal(maps.length, 33);
-  t.strictSame([maps.at(-1)?.[0], maps.at(-1)?.[1].total], ['other shot types', 500 - 32]);
-  t.strictSame([tally.positions.size, tally.positionsLeftOut], [16, 500 - 16]);
-  t.strictSame([tally.players.size, tally.players.hasMore, tally.courts.hasMore], [16, true, false]);
+  const shots = strokes(tally);
+  t.equal(shots.length, 33);
+  t.strictSame([shots.at(-1)?.[0], shots.at(-1)?.[1].landings.total], ['other shot types', 500 - 32]);
+  const positions = tally.players.entries().map(([id, { positions }]) => [id, positions.total]);
+  t.equal(positions.length, 18);
+  t.strictSame(positions.slice(-2), [
+    ['other players', 500 - 16],
+    ['no player_id', 0],
+  ]);
+  t.equal(tally.courts.hasMore, false);
   t.equal(tally.sources.entries().length, 101);
   t.end();
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fitted, ticks, wholeTicks } from '../../../src/session/report/chart.ts';
+import { ticks, wholeTicks } from '../../../src/session/report/chart.ts';
 
 t.test('ticks are round values within their range', (t) => {
   t.strictSame(ticks([0, 27], 4), [0, 5, 10, 15, 20, 25]);
@@ -19,12 +19,5 @@ t.test('counts have no ticks between whole numbers', (t) => {
   );
   t.strictSame(wholeTicks(2.5, 3), [0, 1, 2]);
   t.strictSame(wholeTicks(46_000), [0, 10_000, 20_000, 30_000, 40_000]);
-  t.end();
-});
-
-t.test('a label is cut where it would be too wide, and told whole to whoever points at it', (t) => {
-  t.equal(fitted('smash', 60), 'smash');
-  t.match(fitted('W'.repeat(9), 60), { text: `<title>${'W'.repeat(9)}</title>WWWW…` });
-  t.equal(fitted('', 0), '');
   t.end();
 });
