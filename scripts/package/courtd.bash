@@ -39,7 +39,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status alert token session event export report backup restore rebuild prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
+    ' ') commands='serve status alert token session event player export report backup restore rebuild prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --quiet --refused-bytes --log-level
         --tls-cert --tls-key --metrics-file'
@@ -52,12 +52,15 @@ _courtd() {
     ' rejections show '* | ' conflicts '*) options='--json' ;;
     ' token ') commands='rotate list revoke' ;;
     ' token rotate '*) options='--grace' ;;
-    ' token list '* | ' session show '* | ' event show '*) options='--json' ;;
+    ' token list '* | ' session show '* | ' event show '* | ' player show '*) options='--json' ;;
     ' restore '*) options='--salvage --json' ;;
     ' rebuild '*) options='--allow-holes --json' ;;
     ' session ') commands='list show' ;;
     ' session list '*) options='--last --json' ;;
     ' event ') commands='show' ;;
+    ' player ') commands='list show export' ;;
+    ' player list '*) options='--last --json' ;;
+    ' player export '*) options='-o --output' ;;
     ' export '*)
       options='--day --format --current --type --court --from --to --received-from --received-to --with-received
         -o --output --describe --json'

@@ -19,6 +19,7 @@ import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmen
 import { addHelp, addVersion } from './options/helpCommand.ts';
 import { takeIdentity } from './options/identity.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
+import { addPlayer } from './player/playerCommand.ts';
 import { addPrune } from './prune/pruneCommand.ts';
 import { addRebuild } from './rebuild/rebuildCommand.ts';
 import { addRejections } from './rejections/rejectionsCommand.ts';
@@ -49,6 +50,7 @@ const VERBS = [
   addTail,
   addExport,
   addReport,
+  addPlayer,
   addImport,
   addBackup,
   addRestore,

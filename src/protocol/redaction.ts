@@ -1,5 +1,6 @@
 import type { CourtEvent } from './event.ts';
-import { MEMBERS, TYPES } from './eventTypes.ts';
+import { MEMBERS, PAYLOAD_FIELDS, TYPES } from './eventTypes.ts';
+import { payloadCells } from './payload.ts';
 
 /** How a person is taken out of events (../../ARCHITECTURE.md#erasure). */
 
@@ -33,12 +34,13 @@ function decoded(inner: string): string {
   }
 }
 
-/** @returns who is named in `payload.player_id`, a number by its text; undefined: nobody. @param payload JSON text of an object. */
+const PLAYER_ID = PAYLOAD_FIELDS.indexOf('player_id');
+
+/** @returns who is named in `payload.player_id`, a number by its digits, as the columns have it; undefined: nobody. @param payload JSON text of an object. */
 export function playerOf(payload: string): string | undefined {
   if (!payload.includes('player_id') && !payload.includes('\\')) return undefined;
   try {
-    const { player_id } = JSON.parse(payload) as { readonly player_id?: unknown };
-    return ['string', 'number', 'boolean'].includes(typeof player_id) ? String(player_id) : undefined;
+    return payloadCells(payload)[PLAYER_ID];
   } catch {
     return undefined;
   }
@@ -56,7 +58,7 @@ export function renamePlayers(
   nameOf: (player: string) => string | undefined,
 ): Texts | undefined {
   const numbered = payload.replace(NUMBERED, (whole, before: string, value: string) => {
-    const name = nameOf(String(JSON.parse(value)));
+    const name = nameOf(value);
     return name === undefined ? whole : before + JSON.stringify(name);
   });
   const renamed = {

@@ -34,16 +34,21 @@ t.test('a long string does not exhaust the stack', async (t) => {
   t.ok(replaceStrings(long, anna).endsWith('"player_id":"erased-x"}'));
 });
 
-t.test('a player is who payload.player_id names, a number by its text', async (t) => {
+t.test('a player is who payload.player_id names, a number by its digits', async (t) => {
   t.equal(playerOf('{"player_id":"anna"}'), 'anna');
   t.equal(playerOf('{"pl\\u0061yer_id":"anna"}'), 'anna');
   t.equal(playerOf('{"player_id":7}'), '7');
+  t.equal(playerOf('{"player_id":12345678901234567890}'), '12345678901234567890');
+  t.equal(playerOf('{"player_id":7.0}'), '7.0');
   t.equal(playerOf('{"player_id":null}'), undefined);
   t.equal(playerOf('{"players":[{"player_id":"anna"}]}'), undefined);
 });
 
 t.test('a number is a player only as player_id', async (t) => {
   const event = { payload: '{"player_id": 7,"x_ft":7}', extra: '{"n":7}' };
+  const long = { payload: '{"player_id":12345678901234567890}', extra: null };
+  const asSent = (value: string) => (value === '12345678901234567890' ? 'erased-x' : undefined);
+  t.same(renamePlayers(long, asSent), { payload: '{"player_id":"erased-x"}', extra: null });
   t.same(renamePlayers(event, seven), { payload: '{"player_id": "erased-x","x_ft":7}', extra: '{"n":7}' });
 });
 

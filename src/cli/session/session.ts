@@ -2,11 +2,9 @@ import { counted } from '../../base/units.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import type { SessionLine } from '../../store/read/sessions.ts';
 import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
-
-import { type Cells, type JsonOption, printJson, printPairs, say, tableLine } from '../terminal/output.ts';
-import { stdoutSink } from '../terminal/sinks.ts';
+import { printList } from '../terminal/listOutput.ts';
+import { type JsonOption, printJson, printPairs, say } from '../terminal/output.ts';
 
 /** Counts of one kind that are printed in a line: where revisions are times, each event has its own. */
 const NAMES_SHOWN = 20;
@@ -15,53 +13,10 @@ interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;
 }
 
-/** `courtd session list`: sessions are printed as they are read, because there may be a million. */
-export async function list({ last, json: isJson, ...options }: ListOptions): Promise<void> {
-  const isEmpty = await withDatabase(options, async (db) => {
-    const { write } = stdoutSink();
-    const print = isJson ? jsonList(write) : table(write);
-    for (const sessions of listSessions(db, last)) await print.rows(sessions);
-    return await print.end();
-  });
+/** `courtd session list` */
+export async function list({ last, json: isJson = false, ...options }: ListOptions): Promise<void> {
+  const isEmpty = await withDatabase(options, (db) => printList(listSessions(db, last), isJson));
   if (isEmpty && !isJson) say('No event has been stored yet.');
-}
-
-interface Printer {
-  rows(sessions: readonly SessionLine[]): Promise<void>;
-  /** @returns whether there were no sessions. */
-  end(): Promise<boolean>;
-}
-
-type Write = (text: string) => Promise<void>;
-
-/** Prints one JSON array, `[]` for no sessions. */
-function jsonList(write: Write): Printer {
-  let before = '[';
-  return {
-    async rows(sessions) {
-      const texts = sessions.map((session) => `\n  ${JSON.stringify(session)}`);
-      await write(`${before}${texts.join()}`);
-      before = ',';
-    },
-    async end() {
-      await write(before === '[' ? '[]\n' : '\n]\n');
-      return before === '[';
-    },
-  };
-}
-
-/** Prints a table. The first sessions set the widths of its columns; a longer name further down shifts its own line. */
-function table(write: Write): Printer {
-  let line: ((cells: Cells) => string) | undefined;
-  return {
-    async rows(sessions) {
-      const rows = sessions.map((session) => Object.values(session).map((cell) => cell ?? '-'));
-      const headings = line === undefined ? [Object.keys(sessions[0]!)] : [];
-      line ??= tableLine([...headings, ...rows]);
-      await write([...headings, ...rows].map((row) => `${line?.(row)}\n`).join(''));
-    },
-    end: async () => line === undefined,
-  };
 }
 
 export async function show(name: string, options: DataOption & JsonOption): Promise<void> {

@@ -4,6 +4,7 @@ import { BATCH_EVENTS, COMMAND_BUSY_MS, READ_CHUNK_BYTES } from '../../base/limi
 import type { Arrival } from '../../protocol/event.ts';
 import { readEpochs, sharedUpTo } from '../layout/epochs.ts';
 import { type ArrivalChunk, ArrivalReader } from '../read/arrivalReader.ts';
+import type { DecodedEvent } from '../read/arrivalRow.ts';
 import type { Restored } from './restore.ts';
 
 /** Chunks of which nothing can be read, one after another, from which on ever more is left out at a time. */
@@ -75,7 +76,7 @@ export class ReplacedDatabase {
 
   /** Where a page of a chunk is damaged: what lies on the others. */
   #oneByOne(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> {
-    const events: Arrival[] = [];
+    const events: DecodedEvent[] = [];
     let bytes = 0;
     for (let seq = from; seq <= to; seq++) {
       if (bytes > READ_CHUNK_BYTES) return { events, upTo: seq - 1 };

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { READ_CHUNK_BYTES } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from './arrivalRow.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 import { unlessDamaged } from './readableRows.ts';
 
@@ -22,7 +22,7 @@ export interface ArrivalFilter {
 /** The events after some seq, as of one moment. */
 export interface ArrivalChunk {
   /** Those that pass the filter, in the order of arrival. */
-  readonly events: readonly Arrival[];
+  readonly events: readonly DecodedEvent[];
   /** What was left out; whatever the filter, since a damaged event may be of any court. */
   readonly damage: Damage;
   /** Every event up to this seq has been considered: the next chunk begins after it. */
@@ -65,7 +65,7 @@ export class ArrivalReader {
   readonly #latest: Statement<[Bounds & ArrivalFilter], number>;
   readonly #lastGiven: Statement<[], number>;
   readonly #pruned: Statement<[], number>;
-  readonly #read: (seq: number, limit: number) => ArrivalChunk;
+  readonly #read: (seq: number, limit: number, damage: Damage) => ArrivalChunk;
 
   constructor(db: Database, filter: ArrivalFilter = {}) {
     db.pragma(`cache_size = -${READ_CACHE_KIB}`);
@@ -94,15 +94,18 @@ export class ArrivalReader {
     );
     this.#lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
     this.#pruned = number('SELECT up_to_seq FROM pruned');
-    this.#read = db.transaction((seq: number, limit: number) => this.#chunk(db, seq, limit));
+    this.#read = db.transaction((seq: number, limit: number, damage: Damage) =>
+      this.#chunk(db, seq, limit, damage),
+    );
   }
 
   /**
    * @param seq what was read last; 0: nothing.
    * @param limit events at the most; fewer where they are large.
+   * @param damage takes what is left out; absent: one of the chunk's own.
    */
-  after(seq: number, limit: number): ArrivalChunk {
-    return this.#read(seq, limit);
+  after(seq: number, limit: number, damage = new Damage()): ArrivalChunk {
+    return this.#read(seq, limit, damage);
   }
 
   /** @see ArrivalChunk.lastSeq */
@@ -127,7 +130,7 @@ export class ArrivalReader {
     to: number,
     onEvent: OnEvent,
   ): Pick<ArrivalChunk, 'events' | 'upTo'> & { readonly damaged: number } {
-    const events: Arrival[] = [];
+    const events: DecodedEvent[] = [];
     const damage = new Damage();
     let bytes = 0;
     for (const row of this.#range.all(from, to)) {
@@ -145,7 +148,7 @@ export class ArrivalReader {
    * @param onEvent as for `between`.
    * @returns the event with this seq; undefined where there is none. @throws where it cannot be read, or is damaged.
    */
-  one(seq: number, onEvent: OnEvent): Arrival | undefined {
+  one(seq: number, onEvent: OnEvent): DecodedEvent | undefined {
     const row = this.#row.get(seq);
     if (row === undefined) return undefined;
     const damage = new Damage();
@@ -171,13 +174,12 @@ export class ArrivalReader {
     }
   }
 
-  #chunk(db: Database, after: number, limit: number): ArrivalChunk {
+  #chunk(db: Database, after: number, limit: number, damage: Damage): ArrivalChunk {
     const state = {
       lastSeq: this.lastSeq,
       prunedSeq: this.prunedSeq,
       epochs: readEpochs(db),
     };
-    const damage = new Damage();
     // Skips what was pruned.
     const first = unlessDamaged(() => this.#first.get(after), after + 1);
     if (first === undefined) {
@@ -189,7 +191,7 @@ export class ArrivalReader {
     const low = first <= newest ? first - 1 : after;
     const bounds = { after: low, upTo: Math.min(low + ARRIVALS_SCAN_ROWS, newest), limit };
     const { rows, upTo } = this.#rowsOf(bounds, damage);
-    const events: Arrival[] = [];
+    const events: DecodedEvent[] = [];
     let [bytes, seen] = [0, upTo];
     let before = after;
     for (const [at, row] of rows.entries()) {

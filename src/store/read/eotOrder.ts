@@ -105,7 +105,7 @@ class SessionRows {
     seqs.sort();
     const wanted = seqs.subarray(0, distinct(seqs));
     // Reuses the array: never more rows have been added than seqs have been read.
-    const sorter = new Sorter(wanted);
+    const sorter = new EotSorter(wanted);
     const add = (rows: readonly OrderRow[]) => {
       for (const [seq, , , revision, eventId] of rows) {
         // Damage turns a text into bytes: whoever reads the event then leaves it out.
@@ -183,7 +183,9 @@ function flushedSeqs(db: Database, session: number, upTo: number): Float64Array 
   return seqs.subarray(0, length);
 }
 
-/** The eot in two columns, because a JavaScript number cannot hold its nanoseconds; the event_id only of a revised event. */
+/** The eot in two columns, because a JavaScript number cannot hold its nanoseconds. */
+type SortedRow = readonly [seq: number, high: number, low: number, ...rest: unknown[]];
+/** The event_id only of a revised event. */
 type OrderRow = readonly [seq: number, high: number, low: number, revision: number, eventId: string];
 
 function rowOf(db: Database, clockOffsets: ClockOffsets): string {
@@ -197,20 +199,20 @@ function rowOf(db: Database, clockOffsets: ClockOffsets): string {
 }
 
 /** Sorts by eot, then by seq: seqs and eots are in parallel typed arrays, which the garbage collector does not scan. */
-class Sorter {
+export class EotSorter {
   #seqs: Float64Array;
   #highs: Int32Array;
   #lows: Uint32Array;
   #length = 0;
 
   /** @param room is overwritten. */
-  constructor(room: Float64Array) {
+  constructor(room: Float64Array = new Float64Array(0)) {
     this.#seqs = room;
     this.#highs = new Int32Array(room.length);
     this.#lows = new Uint32Array(room.length);
   }
 
-  add(rows: readonly OrderRow[]): void {
+  add(rows: readonly SortedRow[]): void {
     const needed = this.#length + rows.length;
     if (needed > this.#seqs.length) this.#grow(Math.ceil(needed * 1.25));
     for (const [seq, high, low] of rows) {

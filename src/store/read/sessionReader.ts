@@ -3,7 +3,13 @@ import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
 import { msOf, nsOf } from '../layout/checksum.ts';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
-import { ArrivalDecoder, type ArrivalRow, type DecodedEvent, eventColumns } from './arrivalRow.ts';
+import {
+  ARRIVAL_COLUMNS,
+  ArrivalDecoder,
+  type ArrivalRow,
+  type DecodedEvent,
+  eventColumns,
+} from './arrivalRow.ts';
 import { CurrentRevisions } from './currentRevisions.ts';
 import { Damage } from './damage.ts';
 import { type ClockOffsets, countLeft, sortByEot } from './eotOrder.ts';
@@ -92,7 +98,7 @@ export function* readSession(
   latest.complete(order);
   const { seqs, counted, lastSeq } = order;
   onBegin?.({ seq: lastSeq, ms });
-  const rows = new RowReader(db, sessionId, found);
+  const rows = new RowReader(db, found, sessionId);
   const readChunk = db.transaction((from: number) => {
     const chunk = rows.read(seqs, from);
     // In the same snapshot as the events: a prune deletes superseded revisions before the ones that supersede
@@ -119,19 +125,21 @@ export function* readSession(
   if (damage === undefined) found.assertNone();
 }
 
-/** Reads and verifies the rows of a session. */
-class RowReader {
-  readonly #sessionId: string;
+/** Reads and verifies rows by their seqs. */
+export class RowReader {
+  readonly #sessionId: string | undefined;
   readonly #damage: Damage;
   readonly #decoder: ArrivalDecoder;
   readonly #find: Statement<number[], ArrivalRow>;
   readonly #findOne: Statement<[number], ArrivalRow>;
 
-  constructor(db: Database, sessionId: string, damage: Damage) {
+  /** @param sessionId of all of them; absent: each has its own. */
+  constructor(db: Database, damage: Damage, sessionId?: string) {
     this.#sessionId = sessionId;
     this.#damage = damage;
     this.#decoder = new ArrivalDecoder(db);
-    const select = (where: string) => `SELECT ${eventColumns('NULL')} FROM event e WHERE e.seq ${where}`;
+    const columns = sessionId === undefined ? ARRIVAL_COLUMNS : eventColumns('NULL');
+    const select = (where: string) => `SELECT ${columns} FROM event e WHERE e.seq ${where}`;
     this.#find = db.prepare<number[], ArrivalRow>(select(`IN ${placeholders(READ_CHUNK_ROWS)}`)).raw();
     this.#findOne = db.prepare<[number], ArrivalRow>(select('= ?')).raw();
   }

@@ -1,0 +1,46 @@
+import { counted, isoTime } from '../../base/units.ts';
+import { openWriter } from '../../session/export/openWriter.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { EotSorter } from '../../store/read/eotOrder.ts';
+import { readPlayer } from '../../store/read/players.ts';
+import { type ExportSink, openFile, withExportedDatabase } from '../export/exportSession.ts';
+import { Progress, say } from '../terminal/output.ts';
+import { stdoutSink } from '../terminal/sinks.ts';
+import { eachNamed, unknown } from './player.ts';
+
+interface PlayerExportOptions extends DataOption {
+  readonly output?: string;
+}
+
+/** `courtd player export P`: his events are found in the order of arrival, sorted by eot, and read again in that order. */
+export async function exportPlayer(player: string, options: PlayerExportOptions): Promise<void> {
+  const { output } = options;
+  const damage = new Damage();
+  await withExportedDatabase(options, async (db) => {
+    const ms = Date.now();
+    const sorter = new EotSorter();
+    const lastSeq = await eachNamed(db, damage, (events) => {
+      const his = events.filter((event) => event.player === player);
+      sorter.add(his.map(({ seq, eotHigh, eotLow }) => [seq, eotHigh, eotLow]));
+    });
+    const seqs = sorter.sorted();
+    if (seqs.length === 0) throw unknown(player, damage);
+    const sink: ExportSink = output === undefined ? stdoutSink() : openFile(output);
+    const writer = await openWriter('', { format: 'ndjson' }, sink);
+    const progress = new Progress();
+    let written = 0;
+    for (const events of readPlayer(db, player, seqs, damage)) {
+      await writer.write(events);
+      written += events.length;
+      progress.show(() => `${written} of ${seqs.length} events written`);
+    }
+    progress.clear();
+    sink.commit();
+    const wrote = counted(written, 'event');
+    const told = `as_of seq ${lastSeq}, ${isoTime(ms)}`;
+    if (output === undefined) say(`${wrote} written; ${told}.`);
+    else sink.report?.(wrote, told);
+  });
+  damage.assertNone();
+}
