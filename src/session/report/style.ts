@@ -5,12 +5,12 @@
 export const STYLE = `
 :root {
   color-scheme: light dark;
-  --paper: #fff; --ink: #1c2126; --quiet: #5c6670; --line: #b9c1c8; --surface: #eef3f1; --rule: #dde2e6;
+  --paper: #fff; --ink: #1c2126; --quiet: #5c6670; --line: #7f8890; --surface: #eef3f1; --rule: #dde2e6;
   --in: #0a6a9c; --out: #b8430c; --heat: #0a6a9c;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
-    --paper: #14181b; --ink: #e8e6e1; --quiet: #a0a9b1; --line: #56606a; --surface: #1f272b; --rule: #2e363c;
+    --paper: #14181b; --ink: #e8e6e1; --quiet: #a0a9b1; --line: #6f7a84; --surface: #1f272b; --rule: #2e363c;
     --in: #63b8e6; --out: #f59160; --heat: #63b8e6;
   }
 }

@@ -27,7 +27,7 @@ const MARKS = { fail: '✗ fail', untested: '– not tested', pass: '✓ pass' }
 
 const STYLE = new Html(`
   :root { color-scheme: light dark; }
-  body { font: 15px/1.45 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
+  body { background: Canvas; color: CanvasText; font: 15px/1.45 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
   h1 { font-size: 1.5rem; margin-bottom: 0; }
   .sum { font-size: 1.15rem; border: 2px solid; padding: .6rem .9rem; margin: 1rem 0; }
   section { border-top: 1px solid #8888; padding: .6rem 0; margin-top: .6rem; break-inside: avoid; }
