@@ -5,7 +5,7 @@ _courtd() {
   # The options that take a value; each takes one in every command that has it.
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --quiet --refused-bytes --log-level
     --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
-    -o --output --keep --older-than --after --order --window --session --source --code --since --court-lines --y-from
+    -o --output --keep --older-than --before --after --order --window --session --source --code --since --court-lines --y-from
     --url --creds --ca --monitor --box --feed --ship-hold --token --courts --sport --rate --seed --for --camera
     --command --ping --state '
   COMPREPLY=()
@@ -58,7 +58,7 @@ _courtd() {
     ' session ') commands='list show' ;;
     ' session list '*) options='--last --json' ;;
     ' event ') commands='show' ;;
-    ' player ') commands='list show export' ;;
+    ' player ') commands='list show export erase' ;;
     ' player list '*) options='--last --json' ;;
     ' player export '*) options='-o --output' ;;
     ' export '*)
@@ -80,6 +80,7 @@ _courtd() {
     ' fleet tail '*) options='--creds --ca --box --after --follow --order --window --json' ;;
     ' tail '*) options='--follow --after --session --type --court --source --order --window --json' ;;
     ' import '*) options='--dry-run --json' ;;
+    ' player erase '*) options='--before --dry-run --yes --json' ;;
     ' prune '*) options='--older-than --type --ship-hold --dry-run --yes --json' ;;
     ' ship ') commands='status epoch feed' options='--url --box --creds --ca --feed --once --json' ;;
     ' ship status '*) options='--json' ;;

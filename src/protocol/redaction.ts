@@ -25,6 +25,16 @@ export function replaceStrings(json: string, nameOf: (value: string) => string |
   });
 }
 
+/** @returns whether one of the strings of a text is one of those, as a value or as the name of a member. */
+export function mentions(text: string, isOne: (value: string) => boolean): boolean {
+  let isFound = false;
+  replaceStrings(text, (value) => {
+    isFound ||= isOne(value);
+    return undefined;
+  });
+  return isFound;
+}
+
 function decoded(inner: string): string {
   try {
     return JSON.parse(`"${inner}"`);

@@ -10,6 +10,7 @@ import { DirectoryInUse, lockDirectory } from './directory/directoryLock.ts';
 import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
+import { type Erased, type EraseProgress, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, type OpenOptions, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
@@ -23,6 +24,7 @@ import {
 } from './rejections/storedRejections.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
 import { type Pruned, type PruneProgress, PruneTally, pruneEvents } from './retention/prune.ts';
+import type { StepWriter } from './retention/pruneSteps.ts';
 import {
   readSources,
   type SourceChanges,
@@ -78,9 +80,9 @@ export class Store {
   readonly #wal: WalMonitor;
   /** Each stops something that runs on a timer. */
   readonly #stops: readonly (() => void)[];
-  /** Ends the prune that is running. */
+  /** Ends the work that is running. */
   readonly #closing = new AbortController();
-  #pruning: Promise<unknown> | undefined;
+  #working: { readonly command: string; readonly ended: Promise<unknown> } | undefined;
   #isClosed = false;
 
   private constructor(
@@ -105,7 +107,7 @@ export class Store {
       markClock(directory),
       keepReserve(
         directory,
-        () => this.#pruning !== undefined,
+        () => this.#working !== undefined,
         () => this.#writer.truncateWal(),
       ),
     ];
@@ -203,34 +205,50 @@ export class Store {
    * Deletes events, as steps of the writer.
    * @param signal ends it at its next pause, with an AbortError.
    * @param tally counts what is deleted, also where it does not come to the end.
-   * @throws {OperatorError} where another prune is running, the disk is full and stays so, or the database fails.
+   * @throws {OperatorError} where another one or an erasure is running, the disk is full and stays so, or the database fails.
    */
-  async prune(
+  prune(
     selection: PruneSelection,
     on: PruneProgress,
     signal?: AbortSignal,
     tally = new PruneTally(),
   ): Promise<Pruned> {
-    if (this.#pruning !== undefined) {
-      throw new OperatorError(`Another "courtd prune" is running on ${this.#directory}: wait until it ends.`);
+    return this.#alone('prune', signal, (context) => pruneEvents({ ...context, on, tally }, selection));
+  }
+
+  /** Erases a player, as steps of the writer. @param signal as for `prune`. @throws {OperatorError} as `prune`. */
+  erase(request: ErasureRequest, on: EraseProgress, signal?: AbortSignal): Promise<Erased> {
+    return this.#alone('player erase', signal, (context) => erasePlayer({ ...context, on }, request));
+  }
+
+  /** Runs steps of the writer that take a while, one such work at a time. */
+  async #alone<Result>(
+    command: string,
+    signal: AbortSignal | undefined,
+    work: (context: { db: Database; writer: StepWriter; signal: AbortSignal }) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.#working !== undefined) {
+      throw new OperatorError(
+        `Another "courtd ${this.#working.command}" is running on ${this.#directory}: wait until it ends.`,
+      );
     }
     const ended = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
-    const context = { db: this.#db, writer: this.#writer, on, tally, signal: AbortSignal.any(ended) };
-    const pruning = pruneEvents(context, selection);
-    this.#pruning = pruning;
+    const working = work({ db: this.#db, writer: this.#writer, signal: AbortSignal.any(ended) });
+    this.#working = { command, ended: working };
     try {
-      return await pruning;
+      return await working;
     } catch (error) {
-      if (this.#closing.signal.aborted) {
-        throw new OperatorError('The daemon is stopping, so the prune has ended: the next one finishes it.');
-      }
+      if (this.#closing.signal.aborted)
+        throw new OperatorError(
+          `The daemon is stopping, so the ${command} has ended: the next one finishes it.`,
+        );
       if (failureKind(error) !== 'full') throw explain(error, this.#directory);
       throw new OperatorError(
-        `The disk of ${this.#directory} is full, and a prune needs some free space to start with: free ` +
+        `The disk of ${this.#directory} is full, and "courtd ${command}" needs some free space to start with: free ` +
           `${(2 * RESERVE_BYTES) / 1024 ** 2} MiB or more on it, and try again.`,
       );
     } finally {
-      this.#pruning = undefined;
+      this.#working = undefined;
     }
   }
 
@@ -271,7 +289,7 @@ export class Store {
     this.#isClosed = true;
     this.#closing.abort();
     for (const stop of this.#stops) stop();
-    if (this.#pruning !== undefined) await this.#pruning.catch(ignore);
+    await this.#working?.ended.catch(ignore);
     await this.#writer.close();
     await this.#writer.checkpoints.idle();
     this.#writeLastUses();

@@ -160,13 +160,17 @@ export class RefusalBook {
     const all = this.#newestFirst().reverse();
     const times = all.map(({ atMs }) => atMs);
     const isOld = expiredAmong(times, undefined, age);
-    const old = all.filter((_, i) => isOld[i]);
-    for (const one of old) {
+    return this.forgetAll(all.filter((_, i) => isOld[i]));
+  }
+
+  /** Forgets these, which it has returned. @returns how many. */
+  forgetAll(ones: readonly Rejection[]): number {
+    for (const one of ones) {
       const kind = this.#kindOf(one);
-      this.#drop(kind, kind.kept.indexOf(one));
+      this.#drop(kind, kind.kept.indexOf(one as Kept));
     }
-    if (old.length > 0) this.#isChanged = true;
-    return old.length;
+    if (ones.length > 0) this.#isChanged = true;
+    return ones.length;
   }
 
   /** Whether there is anything that was not yet offered to the database. */

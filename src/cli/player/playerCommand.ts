@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { integer, json, notEmpty } from '../options/optionParsers.ts';
+import { parseTime, TIMES_HELP } from '../options/times.ts';
 
 export function addPlayer(program: Command): void {
   const player = program
@@ -32,5 +33,17 @@ export function addPlayer(program: Command): void {
     .addHelpText('after', '\nExample:\n  courtd player export player-7 -o player-7.ndjson')
     .action(async (id, _options, command) =>
       (await import('./exportPlayer.ts')).exportPlayer(id, command.optsWithGlobals()),
+    );
+  player
+    .command('erase')
+    .description('take a player out of every event, and print a receipt for him')
+    .argument('<player>', 'the player_id')
+    .option('--before <time>', 'only of events that happened before it', parseTime)
+    .option('--dry-run', 'only report what would be erased')
+    .option('--yes', 'erase without asking')
+    .addOption(json())
+    .addHelpText('after', `\n${TIMES_HELP}\n\nExample:\n  courtd player erase player-17 --dry-run`)
+    .action(async (id, _options, command) =>
+      (await import('./erase.ts')).erase(id, command.optsWithGlobals()),
     );
 }

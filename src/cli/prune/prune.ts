@@ -1,4 +1,3 @@
-import readline from 'node:readline/promises';
 import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
@@ -11,6 +10,7 @@ import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned, type PruneProgress } from '../../store/retention/prune.ts';
+import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
@@ -147,19 +147,5 @@ async function confirm(db: Database, which: PruneSelection): Promise<void> {
   const { events, of } = countExpired(db, which);
   if (2 * events <= of) return;
   const what = `${events} of ${of} events, more than half, would be deleted`;
-  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
-    throw new OperatorError(`${what}: nothing was deleted. If that is right, repeat the command with --yes.`);
-  }
-  const terminal = readline.createInterface({ input: process.stdin, output: process.stderr });
-  let answer = '';
-  try {
-    answer = await terminal.question(`${what}. Delete them? [y/N] `);
-  } catch (error) {
-    // Ctrl-C or Ctrl-D, which mean no.
-    if ((error as Error).name !== 'AbortError') throw error;
-    say('');
-  } finally {
-    terminal.close();
-  }
-  if (!/^y(es)?$/i.test(answer.trim())) throw new OperatorError('Nothing was deleted.');
+  await confirmed(what, 'Delete them?', 'nothing was deleted');
 }

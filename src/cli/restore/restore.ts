@@ -29,6 +29,11 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
   if (refusedBodies !== undefined)
     tell(`With it came ${refusedBodies} refused ${refusedBodies === 1 ? 'body' : 'bodies'}.`);
   else for (const other of strays) tell(adviseStray(other, file));
+  if (restored.erasedAgain > 0)
+    tell(
+      `Players who were erased after that backup were taken out of ${counted(restored.erasedAgain, 'event')} again.`,
+    );
+  if (restored.isLedgerLost) tell(LEDGER_LOST);
   tell('The tokens are those of the backup: "courtd token list" shows them.');
   let salvaged: Salvaged | null = null;
   if (previousDatabase !== null) {
@@ -45,8 +50,13 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
     replaced_kept_as: previousDatabase,
     salvaged,
     ...(refusedBodies !== undefined && { refused_bodies: refusedBodies }),
+    erased_again: restored.erasedAgain,
+    ledger_lost: restored.isLedgerLost,
   });
 }
+
+const LEDGER_LOST =
+  'The replaced database cannot tell who was erased: whoever was erased after that backup has to be erased again ("courtd player erase").';
 
 /** @returns refused bodies beside a backup that are of no backup there: of this one, before it was renamed? */
 function strayCopies(backup: string): string[] {

@@ -1,8 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
+import { eraseRoute } from '../../control/eraseRoute.ts';
 import { problemsRoute } from '../../control/problemsRoute.ts';
 import { pruneRoute } from '../../control/pruneRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
@@ -22,6 +24,7 @@ import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import type { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
 import { METRICS_PATH } from '../../metrics/family.ts';
+import { mentions } from '../../protocol/redaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ShippedOf } from '../../store/read/shipLag.ts';
 import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
@@ -109,6 +112,16 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
       // Those of a type are not known: refused requests hold any.
       if (selection.type === undefined) telemetry.refusals.forget(selection);
       return store.prune(selection, on, signal);
+    }),
+    eraseRoute(async (request, on, signal) => {
+      const { refusals } = telemetry;
+      const isHis = (value: string) => value === request.player;
+      const all = refusals.newest(REJECTIONS_KEPT);
+      // Those that are stored are all among them.
+      const rejections = refusals.forgetAll(
+        all.filter((one) => mentions(`${one.error} ${one.body ?? ''}`, isHis)),
+      );
+      return { ...(await store.erase(request, on, signal)), rejections };
     }),
   ];
 }

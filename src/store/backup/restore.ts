@@ -11,6 +11,9 @@ import { becomeOwner } from '../../base/processIdentity.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
 import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
+import { applyLedger } from '../erasure/erase.ts';
+import { addErasures, type Erasure, readErasures } from '../erasure/ledger.ts';
+import { Redactor } from '../erasure/redactor.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { type FileHeader, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
@@ -34,6 +37,10 @@ export interface Restored extends Contents {
   readonly refusedBodies: number | undefined;
   /** Its own is the last. */
   readonly epochs: readonly Epoch[];
+  /** Events from which players were taken out again, who have been erased since that backup. */
+  readonly erasedAgain: number;
+  /** Whether the replaced database cannot tell who was erased. */
+  readonly isLedgerLost: boolean;
 }
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
@@ -62,12 +69,22 @@ export async function restoreDatabase(directory: DataDirectory, file: string): P
     becomeOwner(directory.path);
     enterDirectory(directory);
     return await makeAside(directory, async (partial) => {
-      const contents = await copyAndVerify(file, source, partial);
+      const copied = await copyAndVerify(file, source, partial);
+      const kept = hasContent(target) ? keptOf(target) : NOBODY;
+      const contents = {
+        ...copied,
+        erasedAgain: await eraseAgain(partial, kept ?? NOBODY),
+        isLedgerLost: kept === undefined,
+      };
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
       const previousDatabase = await replace(target, partial);
       forgetNewDatabase(directory);
-      return { ...contents, previousDatabase, refusedBodies: await restoreRefused(directory, refused) };
+      return {
+        ...contents,
+        previousDatabase,
+        refusedBodies: await restoreRefused(directory, refused, kept ?? NOBODY),
+      };
     });
   } catch (error) {
     throw explain(error, directory);
@@ -89,12 +106,16 @@ function openRefusedCopy(backup: string): number | undefined {
 async function restoreRefused(
   directory: DataDirectory,
   copy: number | undefined,
+  { erasures }: Kept,
 ): Promise<number | undefined> {
   await withRefused(directory, (refused) => refused.forgetTicks());
   if (copy === undefined) return undefined;
   const refused = new RefusedBodies(directory);
   try {
-    return await readRefusedCopy(copy, refused);
+    const added = await readRefusedCopy(copy, refused);
+    const redactor = new Redactor(erasures);
+    if (!redactor.isIdle) refused.erase((text) => redactor.names(text));
+    return added;
   } finally {
     refused.close();
   }
@@ -149,7 +170,7 @@ async function copyAndVerify(
   file: string,
   source: readonly Part[],
   partial: string,
-): Promise<Omit<Restored, 'previousDatabase' | 'refusedBodies'>> {
+): Promise<Contents & Pick<Restored, 'epochs'>> {
   for (const { companion, fd } of source) {
     if (companion !== '') createPrivate(partial + companion);
     // Signals are handled between two turns of the event loop.
@@ -185,6 +206,62 @@ function makeCurrent(file: string): Epoch[] {
   } finally {
     db.close();
   }
+}
+
+/** A backup knows nothing of who was erased after it: whom the database that it replaces has in its ledger is erased again. */
+async function eraseAgain(partial: string, kept: Kept): Promise<number> {
+  const db = openExclusively(partial);
+  try {
+    db.exec('COMMIT');
+    keep(db, kept);
+    return await applyLedger(db);
+  } finally {
+    db.close();
+  }
+}
+
+interface Pseudonym {
+  readonly player_id: string;
+  readonly name: string;
+}
+
+/** What of a database outlives it. */
+interface Kept {
+  readonly erasures: readonly Erasure[];
+  readonly pseudonyms: readonly Pseudonym[];
+}
+
+const NOBODY: Kept = { erasures: [], pseudonyms: [] };
+
+/** @returns undefined where it cannot be read. */
+function keptOf(target: string): Kept | undefined {
+  try {
+    const db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+    try {
+      const pseudonyms = db.prepare<[], Pseudonym>('SELECT player_id, name FROM pseudonym').all();
+      return { erasures: readErasures(db), pseudonyms };
+    } finally {
+      db.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(db: Database.Database, { erasures, pseudonyms }: Kept): void {
+  const known = new Map(readErasures(db).map((one) => [one.player.toString('hex'), one]));
+  const isNew = ({ player, beforeNs }: Erasure) => {
+    const own = known.get(player.toString('hex'));
+    return own === undefined || own.finishedMs === null || own.beforeNs < beforeNs;
+  };
+  const add = db.prepare<[Pseudonym]>('INSERT OR IGNORE INTO pseudonym VALUES (@player_id, @name)');
+  db.transaction(() => {
+    addErasures(
+      db,
+      erasures.filter(isNew).map((one) => ({ ...one, finishedMs: null })),
+    );
+    for (const one of pseudonyms) add.run(one);
+  }).immediate();
 }
 
 /** @returns the path of the preserved database; null where there was none. */

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { redact } from '../../protocol/redaction.ts';
-import { ErasedPlayers, type Erasure, readErasures } from './ledger.ts';
+import { mentions, redact } from '../../protocol/redaction.ts';
+import { ErasedPlayers, type Erasure } from './ledger.ts';
 
 const NAME_CHARS = 8;
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -15,27 +15,40 @@ export function randomName(prefix: string): string {
   return prefix + chars.join('');
 }
 
-/** Takes the players of the ledger out of events. */
+/** Where the names of an erasure that is not finished are kept: one player has one name in a session, whenever it is ended. */
+export class ErasedNames {
+  readonly #find: Statement<[Buffer, number], string>;
+  readonly #put: Statement<[Buffer, number, string]> | undefined;
+
+  /** @param keeps whether new names are stored, too: in the transaction of the caller. */
+  constructor(db: Database, keeps: boolean) {
+    this.#find = db
+      .prepare<[Buffer, number], string>('SELECT name FROM erased_name WHERE player = ? AND session = ?')
+      .pluck();
+    if (keeps) this.#put = db.prepare('INSERT INTO erased_name VALUES (?, ?, ?)');
+  }
+
+  nameOf(player: Buffer, session: number, made: string): string {
+    const known = this.#find.get(player, session);
+    if (known === undefined) this.#put?.run(player, session, made);
+    return known ?? made;
+  }
+}
+
+/** Takes the players of a ledger out of events. */
 export class Redactor {
-  readonly #ledger: () => readonly Erasure[];
-  readonly #findName: Statement<[Buffer, number], string> | undefined;
+  readonly #stored: ErasedNames | undefined;
   readonly #names = new Map<string, string>();
   #players = new ErasedPlayers([]);
 
-  /** @param source whose ledger counts: that of a database, or another one. */
-  constructor(source: Database | readonly Erasure[]) {
-    this.#ledger = 'prepare' in source ? () => readErasures(source) : () => source;
-    if ('prepare' in source) {
-      this.#findName = source
-        .prepare<[Buffer, number], string>('SELECT name FROM erased_name WHERE player = ? AND session = ?')
-        .pluck();
-    }
-    this.read();
+  constructor(ledger: readonly Erasure[], stored?: ErasedNames) {
+    this.#stored = stored;
+    this.use(ledger);
   }
 
-  /** The ledger has changed. */
-  read(): void {
-    this.#players = new ErasedPlayers(this.#ledger());
+  /** From now on this is the ledger. */
+  use(ledger: readonly Erasure[]): void {
+    this.#players = new ErasedPlayers(ledger);
   }
 
   /** Whether nobody is erased. */
@@ -43,27 +56,38 @@ export class Redactor {
     return this.#players.isEmpty;
   }
 
-  /** @param session its id, or its name. @returns the event itself where it names nobody who was erased. */
+  /**
+   * @param session its id, or its name.
+   * @param onFound is called with each player who is taken out, once or more.
+   * @returns the event itself where it names nobody who was erased.
+   */
   redact<Event extends Pick<CourtEvent, 'payload' | 'extra' | 'type' | 'eotNs'>>(
     event: Event,
     session: number | string,
+    onFound: (player: string) => void = () => {},
   ): Event {
     const left = redact(event, (player) => {
       const erasure = this.#players.find(player);
-      return erasure !== undefined && event.eotNs < erasure.beforeNs
-        ? this.#nameOf(erasure, session)
-        : undefined;
+      if (erasure === undefined || event.eotNs >= erasure.beforeNs) return undefined;
+      onFound(player);
+      return this.#nameOf(erasure, session);
     });
     return left === undefined ? event : { ...event, ...left, erased: true };
   }
 
-  /** One name for a player in a session, as long as this process runs; the one that an erasure has given him, while it is not finished. */
+  isErased(player: string): boolean {
+    return this.#players.find(player) !== undefined;
+  }
+
+  /** @returns whether a text names one of them, whenever that was. @param text JSON, or what was refused because it is none. */
+  names(text: string): boolean {
+    return mentions(text, (value) => this.isErased(value));
+  }
+
   #nameOf({ player }: Erasure, session: number | string): string {
     const key = `${session} ${player.toString('latin1')}`;
-    const known = this.#names.get(key);
-    if (known !== undefined) return known;
-    const name =
-      (typeof session === 'number' && this.#findName?.get(player, session)) || randomName('erased-');
+    const made = this.#names.get(key) ?? randomName('erased-');
+    const name = typeof session === 'number' ? (this.#stored?.nameOf(player, session, made) ?? made) : made;
     if (this.#names.size >= NAMES_KEPT) this.#names.clear();
     this.#names.set(key, name);
     return name;

@@ -158,6 +158,23 @@ export class RefusedBodies {
     this.giveBack();
   }
 
+  /**
+   * Removes those that hold something which must be gone, and every trace of them in the file.
+   * @param isOne of a body, as text. @param isDry only counts them. @returns how many. One that is damaged cannot be read, and goes.
+   */
+  erase(isOne: (text: string) => boolean, isDry = false): number {
+    const ids = this.#statements.times.all().map(({ id }) => id);
+    const found = ids.filter((id) => {
+      const bytes = this.#read(id);
+      return bytes === undefined || isOne(bytes.toString());
+    });
+    if (isDry || found.length === 0) return found.length;
+    this.remove(found);
+    this.#db.exec('VACUUM');
+    this.giveBack();
+    return found.length;
+  }
+
   /** Gives the space of what was removed back to the file system. */
   giveBack(): void {
     // Not `get` or `simple`: the pragma returns a row a page.

@@ -4,18 +4,14 @@ import { lostBounds } from '../read/sessionBounds.ts';
 import { DanglingKeys } from './danglingKeys.ts';
 import { ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
 import { findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
-import { PRUNE_STEP_MS, PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from './pruneSteps.ts';
+import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from './pruneSteps.ts';
 import { unusedNames } from './unusedNames.ts';
+import { vacuum } from './vacuum.ts';
 
 /** Keys that one transaction deletes at most. They are neighbours in the index, so that many share a page. */
 const PRUNE_STEP_KEYS = 5_000;
 /** On a full disk a prune returns space after this many events, so that cameras are served before it ends. */
 const DISK_FULL_VACUUM_EVENTS = 20_000;
-/**
- * Bounds of the pages that one step returns to the file system; in between, as many as take PRUNE_STEP_MS.
- */
-const VACUUM_PAGES = { least: 8, most: 512 } as const;
-
 /** What a prune has deleted. */
 export interface Pruned {
   readonly events: number;
@@ -237,24 +233,11 @@ class Pruner {
     }
   }
 
-  /** Returns free pages to the file system. The file itself shrinks at the checkpoint. */
   async vacuum(): Promise<void> {
-    const number = (name: string) => this.#db.pragma(name, { simple: true }) as number;
-    let size: number = VACUUM_PAGES.least;
-    for (let isLeft = number('freelist_count') > 0; isLeft; ) {
-      let pages = 0;
-      const tookMs = await this.#steps.run(() => {
-        const before = number('page_count');
-        // Not `simple`: the pragma returns a row a page and would stop after the first.
-        this.#db.pragma(`incremental_vacuum(${size})`);
-        pages = before - number('page_count');
-        isLeft = pages > 0 && number('freelist_count') > 0;
-      });
-      this.tally.bytes += pages * number('page_size');
-      size = Math.round(tookMs > PRUNE_STEP_MS ? size / 2 : size * 1.25);
-      size = Math.min(Math.max(size, VACUUM_PAGES.least), VACUUM_PAGES.most);
+    const before = this.tally.bytes;
+    await vacuum(this.#db, this.#steps, (bytes) => {
+      this.tally.bytes = before + bytes;
       this.#on('pages', this.tally.bytes);
-    }
-    this.#steps.checkpoint();
+    });
   }
 }

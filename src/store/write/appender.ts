@@ -2,7 +2,8 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { DedupIndex } from '../dedup/dedupIndex.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
-import { Redactor } from '../erasure/redactor.ts';
+import { readErasures } from '../erasure/ledger.ts';
+import { ErasedNames, Redactor } from '../erasure/redactor.ts';
 import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
 import { Arbiter, type CameraNames } from './arbiter.ts';
 import { ConflictCopies } from './conflictCopies.ts';
@@ -56,6 +57,7 @@ interface Candidate extends NumberedEvent, KeyEntry {
 /** Stores events, each key once. Call `append` inside a transaction, then `committed` or `rolledBack`. */
 export class Appender {
   readonly keys: DedupIndex;
+  readonly #db: Database;
   readonly #names: NameInterner;
   readonly #redactor: Redactor;
   readonly #sessions: SessionCounters;
@@ -69,8 +71,9 @@ export class Appender {
     // SQLite writes the undo journal of a multi-row statement, such as a flush step, to a temporary file: in
     // memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
+    this.#db = db;
     this.#names = new NameInterner(db);
-    this.#redactor = new Redactor(db);
+    this.#redactor = new Redactor(readErasures(db), new ErasedNames(db, false));
     this.keys = new DedupIndex(db);
     this.#sessions = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
@@ -158,7 +161,7 @@ export class Appender {
 
   /** Takes players who have been erased since then out of what comes, too. */
   readErasures(): void {
-    this.#redactor.read();
+    this.#redactor.use(readErasures(this.#db));
   }
 
   /** Forgets everything since the last commit: ids, counters, keys. */

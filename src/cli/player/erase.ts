@@ -1,0 +1,134 @@
+import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import { ERASE_PATH, type EraseBody } from '../../control/eraseRoute.ts';
+import { FLUSH_REFUSED_PATH } from '../../control/rejectionRoutes.ts';
+import { workAnyhow } from '../../control/workClient.ts';
+import { mentions } from '../../protocol/redaction.ts';
+import type { Erased, EraseProgress } from '../../store/erasure/erase.ts';
+import { countErasure } from '../../store/erasure/eraseEvents.ts';
+import { ErasedPlayers, erasureOf, readErasures } from '../../store/erasure/ledger.ts';
+import { Redactor } from '../../store/erasure/redactor.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { withRefused } from '../../store/rejections/refusedBodies.ts';
+import { confirmed } from '../terminal/confirm.ts';
+import { type JsonOption, Progress, printJson, printText, say } from '../terminal/output.ts';
+import { copiesOf, type Receipt, receiptText } from './receipt.ts';
+
+export interface EraseOptions extends DataOption, JsonOption {
+  /** His events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; absent: all. */
+  readonly before?: bigint;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Later than every eot. */
+const FOREVER_NS = 2n ** 63n - 1n;
+const FLUSH_MS = 30_000;
+
+/** What is known before anything is done. */
+interface Found extends Pick<Erased, 'emptied' | 'renamed' | 'sessions'> {
+  /** Sessions whose own name has his id in it. */
+  readonly namedSessions: number;
+  readonly wasErased: boolean;
+}
+
+export async function erase(player: string, options: EraseOptions): Promise<void> {
+  const { data, before } = options;
+  const progress = new Progress();
+  const found = await withDatabase(options, (db) => look(db, player, before, progress)).finally(() =>
+    progress.clear(),
+  );
+  const isHis = (value: string) => value === player;
+  const refused = async (isDry: boolean) =>
+    (await withRefused(data, (bodies) => bodies.erase((text) => mentions(text, isHis), isDry))) ?? 0;
+  const events = found.emptied + found.renamed;
+  if (events === 0 && !found.wasErased && (await refused(true)) === 0) {
+    throw new OperatorError(
+      `No event${before === undefined ? '' : ' of that time'} names the player ${JSON.stringify(player)}: "courtd player list" shows who is there.`,
+    );
+  }
+  if (!options.dryRun && !options.yes) {
+    const what = `${counted(events, 'event')} of ${counted(found.sessions, 'session')} would lose the player ${JSON.stringify(player)}, and that cannot be undone`;
+    await confirmed(what, 'Erase him?', 'nothing was erased');
+  }
+  const nothing = { conflictCopies: 0, rejections: 0, remainingPages: 0, files: [] };
+  const erased = options.dryRun ? { ...found, ...nothing } : await eraseAnyhow(player, options, progress);
+  if (!options.dryRun) await flush(data);
+  const receipt: Receipt = {
+    player,
+    beforeNs: before,
+    isDry: options.dryRun ?? false,
+    atMs: Date.now(),
+    erased,
+    refusedBodies: await refused(options.dryRun ?? false),
+    namedSessions: found.namedSessions,
+    ...(await copiesOf(data)),
+  };
+  if (erased.remainingPages > 0 || erased.files.length > 0) process.exitCode = 1;
+  const { json, lines } = receiptText(receipt);
+  if (options.json) printJson(json);
+  else printText(lines);
+}
+
+/** Counts what an erasure would change; beside ingest, in a process that only reads. */
+async function look(
+  db: Database,
+  player: string,
+  beforeNs: bigint | undefined,
+  progress: Progress,
+): Promise<Found> {
+  const entry = erasureOf(db, player, beforeNs ?? FOREVER_NS, 0);
+  let count = { emptied: 0, renamed: 0, sessions: 0 };
+  for (const { looked, ...so } of countErasure(db, new Redactor([entry]), player)) {
+    count = so;
+    progress.show(() => `${looked} events looked at`);
+    await new Promise(setImmediate);
+  }
+  const named = db.prepare<[string], number>('SELECT count(*) FROM session WHERE instr(name, ?) > 0').pluck();
+  const wasErased = new ErasedPlayers(readErasures(db)).find(player) !== undefined;
+  return { ...count, namedSessions: named.get(player)!, wasErased };
+}
+
+async function eraseAnyhow(
+  player: string,
+  { data, before }: EraseOptions,
+  progress: Progress,
+): Promise<Erased> {
+  const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
+  const total = { emptied: 0, renamed: 0, sessions: 0, conflictCopies: 0, rejections: 0 };
+  let [isWaiting, steps] = [false, 0];
+  const on: EraseProgress = (doing, count) => {
+    steps++;
+    if (doing === 'reader' && !isWaiting) say(WAITING);
+    isWaiting = doing === 'reader';
+    if (doing !== 'reader') progress.show(() => PROGRESS[doing](count));
+  };
+  const done = await workAnyhow(data, {
+    path: ERASE_PATH,
+    request,
+    command: 'player erase',
+    on,
+    cut: () => {},
+    progress: () => steps,
+    alone: (store, signal) => store.erase({ player, beforeNs: before, nowMs: Date.now() }, on, signal),
+    failed: (why) => say(`courtd: ${why} Erase him again when that is fixed: it goes on.`),
+  }).finally(() => progress.clear());
+  return { ...total, ...done };
+}
+
+const WAITING =
+  'Waiting for another program to finish reading the database. You may interrupt this; when it is called again, it goes on.';
+
+const PROGRESS = {
+  events: (done: number) => `${done} events looked at`,
+  pages: (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB of freed pages given back`,
+  bytes: (round: number) => `reading every byte, round ${round}`,
+};
+
+/** A body that was refused within the last second is on disk then. */
+async function flush(data: DataDirectory): Promise<void> {
+  await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS);
+}

@@ -1,0 +1,158 @@
+import fs from 'node:fs';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { asCaller } from '../../base/processIdentity.ts';
+import { counted, isoTime } from '../../base/units.ts';
+import { courtdVersion } from '../../base/version.ts';
+import { serviceOf } from '../../host/unitSettings.ts';
+import { BACKUP_NAME, lastBackupMs } from '../../store/backup/lastBackup.ts';
+import type { Erased } from '../../store/erasure/erase.ts';
+import { previousFiles } from '../../store/open/previousDatabases.ts';
+import { parsePeriod } from '../options/optionParsers.ts';
+
+const DAY_MS = 86_400_000;
+/** What the nightly unit keeps unless it is told otherwise. */
+const BACKUPS_KEPT = 7;
+
+/** Somewhere that still holds him. */
+export interface HeldCopy {
+  readonly what: 'backup' | 'old_database' | 'copy' | 'headquarters';
+  readonly where: string;
+  /** When it is gone, milliseconds since 1970-01-01T00:00:00Z; null: nobody knows, it is somebody's to remove. */
+  readonly untilMs: number | null;
+  readonly todo: string;
+}
+
+export interface Receipt {
+  readonly player: string;
+  readonly beforeNs: bigint | undefined;
+  readonly isDry: boolean;
+  readonly atMs: number;
+  readonly erased: Erased;
+  readonly refusedBodies: number;
+  readonly namedSessions: number;
+  readonly copies: readonly HeldCopy[];
+}
+
+/** @returns where his events may still be, as far as this box knows. */
+export async function copiesOf(data: DataDirectory): Promise<{ copies: HeldCopy[] }> {
+  const { settings } = await serviceOf(data);
+  return { copies: [...backups(data, settings), ...oldDatabases(data, settings), ...shipped(settings)] };
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+function* backups(data: DataDirectory, settings: Settings): Generator<HeldCopy> {
+  const { COURTD_BACKUP_DIR: place, COURTD_BACKUP_KEEP: keep = String(BACKUPS_KEPT) } = settings;
+  const names = place === undefined ? [] : namesIn(place).filter((name) => BACKUP_NAME.test(name));
+  for (const name of names) {
+    const days = Number(keep) - names.filter((other) => other > name).length;
+    yield {
+      what: 'backup',
+      where: `${place}/${name}`,
+      untilMs: Date.now() + days * DAY_MS,
+      todo: 'goes with the nightly backups that follow; a restore of it erases him again',
+    };
+  }
+  const lastMs = lastBackupMs(data);
+  if (names.length > 0 || lastMs === undefined) return;
+  yield {
+    what: 'backup',
+    where: `a backup of ${isoTime(lastMs)}, wherever it was written to`,
+    untilMs: null,
+    todo: 'remove it, or replace it with a new one',
+  };
+}
+
+function namesIn(place: string): string[] {
+  try {
+    return asCaller(() => fs.readdirSync(place)).sort();
+  } catch {
+    return [];
+  }
+}
+
+function* oldDatabases(data: DataDirectory, { COURTD_KEEP: keep }: Settings): Generator<HeldCopy> {
+  const ageMs = keep === undefined || Number.parseInt(keep, 10) === 0 ? undefined : parsePeriod(keep) * 1_000;
+  for (const { name, ms } of previousFiles(data)) {
+    yield {
+      what: 'old_database',
+      where: data.at(name),
+      untilMs: ageMs === undefined ? null : ms + ageMs,
+      todo:
+        ageMs === undefined ? 'remove it' : 'goes with the events of its age; remove it to be done sooner',
+    };
+  }
+}
+
+function* shipped({ COURTD_SHIP_URL: url, COURTD_SHIP_PLAYERS: players }: Settings): Generator<HeldCopy> {
+  if (url === undefined) return;
+  if (url.startsWith('file:')) {
+    const todo = 'the shipper writes it anew when it is there: see "courtd ship status"';
+    yield { what: 'copy', where: url, untilMs: null, todo };
+  } else if (players !== 'pseudonym') {
+    const todo = 'headquarters must erase him, too: FLEET.md says how';
+    yield { what: 'headquarters', where: url.replace(/\/\/[^@/]*@/, '//'), untilMs: null, todo };
+  }
+}
+
+/** @returns the receipt, to be handed to the player: as JSON, and for people. */
+export function receiptText(receipt: Receipt): { json: object; lines: string } {
+  const { player, beforeNs, isDry, atMs, erased, refusedBodies, namedSessions, copies } = receipt;
+  const { emptied, renamed, sessions, conflictCopies, rejections, remainingPages, files } = erased;
+  const ends = copies.map(({ untilMs }) => untilMs);
+  const lastMs = ends.includes(null) ? null : Math.max(atMs, ...ends.map(Number));
+  const before = beforeNs === undefined ? null : isoTime(Number(beforeNs / 1_000_000n));
+  const version = courtdVersion();
+  const json = {
+    player_id: player,
+    before,
+    dry_run: isDry,
+    at: isoTime(atMs),
+    version,
+    events: emptied + renamed,
+    emptied,
+    renamed,
+    sessions,
+    conflict_copies: conflictCopies,
+    rejections,
+    refused_bodies: refusedBodies,
+    named_sessions: namedSessions,
+    remaining_pages: remainingPages,
+    remaining_files: files,
+    copies: copies.map(({ untilMs, ...copy }) => ({
+      ...copy,
+      until: untilMs === null ? null : isoTime(untilMs),
+    })),
+    last_copy_gone: lastMs === null ? null : isoTime(lastMs),
+  };
+  const when = before === null ? '' : `, as far as they happened before ${before}`;
+  const verb = isDry ? 'would be' : 'was';
+  const lines = [
+    `${isDry ? 'Dry run: nothing was changed.' : `Erased on ${isoTime(atMs)} by courtd ${version}.`}`,
+    `The player ${JSON.stringify(player)} ${verb} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${when}:`,
+    `  of ${counted(emptied, 'event')} about nobody else (positions, identities) nothing is left;`,
+    `  in ${counted(renamed, 'event')} a random name, one a session, stands in his place.`,
+    `${counted(conflictCopies, 'conflict')} kept as sent, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} that named him ${isDry ? 'would go' : 'are gone'}.`,
+  ];
+  if (!isDry) {
+    lines.push(
+      remainingPages + files.length === 0
+        ? 'Every byte of the data directory was read afterwards: nothing of him was found.'
+        : `Something of him is left in ${[...(remainingPages > 0 ? [counted(remainingPages, 'page')] : []), ...files].join(', ')}: run this again.`,
+    );
+  }
+  if (namedSessions > 0)
+    lines.push(
+      `The name of ${counted(namedSessions, 'session')} has his id in it: names stay, since a resend is recognised by them.`,
+    );
+  lines.push(
+    copies.length === 0 ? 'This box knows of no copy that still holds him.' : 'What still holds him:',
+  );
+  for (const { where, untilMs, todo } of copies) {
+    const until = untilMs === null ? '' : `until ${new Date(untilMs).toISOString().slice(0, 10)}; `;
+    lines.push(`  ${where}: ${until}${todo}.`);
+  }
+  if (copies.length > 0 && lastMs !== null)
+    lines.push(`The last of them is gone on ${new Date(lastMs).toISOString().slice(0, 10)}.`);
+  return { json, lines: `${lines.join('\n')}\n` };
+}

@@ -1,0 +1,30 @@
+import { membersOf } from '../base/json.ts';
+import type { Erased, EraseProgress, ErasureRequest } from '../store/erasure/erase.ts';
+import type { ControlRoute } from './controlServer.ts';
+import { workRoute } from './workRoute.ts';
+
+export const ERASE_PATH = '/v1/player/erase';
+
+/** What an erasure is asked for with: the day of it is by the daemon's clock, and nanoseconds are digits. */
+export interface EraseBody {
+  readonly player: string;
+  readonly before?: string;
+}
+
+/** `POST /v1/player/erase`. */
+export function eraseRoute(
+  erase: (request: ErasureRequest, on: EraseProgress, signal: AbortSignal) => Promise<Erased>,
+): ControlRoute {
+  return workRoute(ERASE_PATH, requestOf, ({ player, before }, on: EraseProgress, signal) => {
+    const beforeNs = before === undefined ? undefined : BigInt(before);
+    return erase({ player, beforeNs, nowMs: Date.now() }, on, signal);
+  });
+}
+
+/** @returns undefined where it is none. */
+function requestOf(body: string): EraseBody | undefined {
+  const { player, before } = membersOf(body);
+  if (typeof player !== 'string' || player === '') return undefined;
+  if (before === undefined) return { player };
+  return typeof before === 'string' && /^-?\d{1,19}$/.test(before) ? { player, before } : undefined;
+}

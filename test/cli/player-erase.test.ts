@@ -1,0 +1,227 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
+
+const ANNA = 'p-anna-kowalska';
+const BEA = 'p-bea-lindqvist';
+const NAME = 'Anna Kowalska-Example';
+
+/** A rally of two, as cameras tell it. @param at the minute of the hour. */
+function rally(session: string, at = 0): ReturnType<typeof event>[] {
+  const one = (type: string, payload: object, more: object = {}) =>
+    event({
+      session_id: session,
+      type,
+      payload,
+      eot: `2026-03-14T14:${String(at).padStart(2, '0')}:00Z`,
+      ...more,
+    });
+  return [
+    one('PLAYER_IDENTITY', { player_id: ANNA, display_name: NAME }),
+    one('PLAYER_IDENTITY', { player_id: BEA }),
+    one('PLAYER_POSITION', { player_id: ANNA, x_ft: 1, y_ft: 2 }, { jersey: 7 }),
+    one('PLAYER_POSITION', { player_id: BEA, x_ft: 3, y_ft: 4, nearest: ANNA }),
+    one('BALL_HIT', { player_id: ANNA, shot_type: 'drive' }),
+    one('BALL_HIT', { player_id: BEA, shot_type: 'lob', from: [ANNA] }, { rally: { server: ANNA } }),
+    one('BALL_SPEED', { kmh: 70 }),
+  ];
+}
+
+/** @returns the files of a folder in which a text stands, whichever way JSON may write it. */
+function filesWith(folder: string, text: string): string[] {
+  const files = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return files
+    .map(({ name }) => name)
+    .filter((name) => fs.readFileSync(path.join(folder, name)).includes(text));
+}
+
+async function eraseAnna(daemon: Daemon, ...more: string[]): Promise<Record<string, unknown>> {
+  const { status, stdout, stderr } = await daemon.command(
+    'player',
+    'erase',
+    ANNA,
+    '--yes',
+    '--json',
+    ...more,
+  );
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+const DONE = { remaining_pages: 0, remaining_files: [] };
+
+t.test('of a player who is erased no byte is left, and of the others nothing is lost', async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = [...rally('match-1'), ...rally('match-2', 20)];
+  await daemon.post(sent);
+  const before = await daemon.exported('match-1');
+  t.match(await eraseAnna(daemon, '--dry-run'), { dry_run: true, events: 10, emptied: 4, sessions: 2 });
+  t.same(await daemon.exported('match-1'), before, 'a dry run changes nothing');
+  t.match(await eraseAnna(daemon), { events: 10, emptied: 4, renamed: 6, sessions: 2, ...DONE });
+  for (const text of [ANNA, NAME]) t.same(filesWith(daemon.data, text), []);
+  const after = (await daemon.exported('match-1')).map((line) => JSON.parse(line));
+  const payloads = after.map(({ payload }) => payload);
+  t.match(payloads, [
+    {},
+    { player_id: BEA },
+    {},
+    { player_id: BEA, x_ft: 3, y_ft: 4, nearest: /^erased-[a-z0-9]{8}$/ },
+    { player_id: /^erased-/, shot_type: 'drive' },
+    { player_id: BEA, shot_type: 'lob', from: [/^erased-/] },
+    { kmh: 70 },
+  ]);
+  t.strictSame(payloads[0], {});
+  t.equal(after[2].jersey, undefined);
+  t.equal(after[5].rally.server, payloads[4].player_id, 'one name in a session');
+  const other = (await daemon.exported('match-2')).map((line) => JSON.parse(line));
+  t.not(other[4].payload.player_id, payloads[4].player_id, 'another one in the next');
+  t.same(
+    after.map(({ event_id, eot }) => [event_id, eot]),
+    before.map((line) => JSON.parse(line)).map(({ event_id, eot }) => [event_id, eot]),
+  );
+});
+
+t.test('a resend of what was erased is a plain duplicate, and brings nothing back', async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = rally('match-1');
+  await daemon.post(sent);
+  await eraseAnna(daemon);
+  const erased = await daemon.exported('match-1');
+  t.same(await (await daemon.post(sent)).json(), { accepted: 0, duplicates: 7 });
+  t.same(await daemon.exported('match-1'), erased);
+  t.same(JSON.parse((await daemon.command('conflicts', '--json')).stdout), []);
+  t.same(filesWith(daemon.data, ANNA), []);
+});
+
+t.test(
+  'what arrives later from before the erasure is redacted, and what happens after it is stored as sent',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.post(rally('match-1'));
+    await eraseAnna(daemon);
+    t.same(await (await daemon.post(rally('match-2'))).json(), { accepted: 7, duplicates: 0 });
+    t.same(filesWith(daemon.data, ANNA), []);
+    t.match(JSON.parse((await daemon.exported('match-2'))[4]!).payload, {
+      player_id: /^erased-/,
+      shot_type: 'drive',
+    });
+    const eot = new Date(Date.now() + 60_000).toISOString();
+    await daemon.post(event({ session_id: 'match-3', type: 'BALL_HIT', payload: { player_id: ANNA }, eot }));
+    t.same(JSON.parse((await daemon.exported('match-3'))[0]!).payload, { player_id: ANNA });
+    // Also by a daemon that has read the ledger at its start.
+    t.equal(await daemon.stop(), 0);
+    const next = await Daemon.run(t, daemon.data, daemon.token);
+    await next.post(rally('match-4'));
+    t.notMatch((await next.exported('match-4')).join(), ANNA);
+  },
+);
+
+t.test('with --before what happened later stays', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post([...rally('match-1', 10), ...rally('match-1', 40)]);
+  t.match(await eraseAnna(daemon, '--before', '2026-03-14T14:30Z'), {
+    events: 5,
+    before: '2026-03-14T14:30:00.000Z',
+  });
+  const lines = await daemon.exported('match-1');
+  t.notMatch(lines.slice(0, 7).join(), ANNA);
+  t.same(lines.slice(7).filter((line) => line.includes(ANNA)).length, 5);
+});
+
+t.test('conflict copies, rejections and refused bodies that name him go, the others stay', async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = rally('match-1');
+  await daemon.post(sent);
+  await daemon.post({ ...sent[4], confidence: 0.25 });
+  await daemon.post({ ...sent[6], confidence: 0.25 });
+  await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
+  await daemon.post([{ ...sent[6], event_id: 'bad-too', eot: 'never' }]);
+  t.match(await eraseAnna(daemon), { conflict_copies: 1, rejections: 1, refused_bodies: 1, ...DONE });
+  t.same(filesWith(daemon.data, ANNA), []);
+  const rejections = JSON.parse((await daemon.command('rejections', '--json')).stdout);
+  t.equal(rejections.length, 1);
+  t.equal(JSON.parse((await daemon.command('conflicts', '--json')).stdout).length, 1);
+  const waiting = (await daemon.command('rejections', 'export')).stdout;
+  t.match(waiting, 'bad-too');
+  t.notMatch(waiting, ANNA);
+  t.equal(await daemon.stop(), 0);
+  t.same(filesWith(daemon.data, ANNA), []);
+});
+
+t.test('without a daemon the command erases by itself; called again it finds nothing more', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  t.equal(await daemon.stop(), 0);
+  t.match(await eraseAnna(daemon), { events: 5, ...DONE });
+  t.same(filesWith(daemon.data, ANNA), []);
+  t.match(await eraseAnna(daemon), { events: 0, ...DONE });
+});
+
+t.test('who is named nowhere is not erased, and nobody is without a yes', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  t.match(await daemon.command('player', 'erase', 'p-nobody', '--yes'), {
+    status: 1,
+    stderr: /No event names the player "p-nobody": "courtd player list" shows who is there\./,
+  });
+  t.match(await daemon.command('player', 'erase', ANNA), {
+    status: 1,
+    stderr: /5 events of 1 session would lose the player .* nothing was erased\. .* --yes\./,
+  });
+  t.equal(filesWith(daemon.data, ANNA).length > 0, true);
+});
+
+t.test('a backup from before is restored without him, and the receipt names it', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  const folder = temporaryFolder(t);
+  const backup = path.join(folder, 'yesterday.db');
+  t.equal((await daemon.command('backup', backup)).status, 0);
+  const receipt = await eraseAnna(daemon);
+  t.match(receipt.copies, [{ what: 'backup', until: null }]);
+  t.equal(receipt.last_copy_gone, null);
+  t.equal(await daemon.stop(), 0);
+  t.match(await daemon.command('restore', backup), {
+    status: 0,
+    stderr: /Players who were erased after that backup were taken out of 5 events again\./,
+  });
+  const replaced = fs.readdirSync(daemon.data).filter((name) => name.includes('.replaced-'));
+  t.same(
+    filesWith(daemon.data, ANNA),
+    replaced.filter((name) => filesWith(daemon.data, ANNA).includes(name)),
+  );
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  t.notMatch((await again.exported('match-1')).join(), ANNA);
+  t.same(await (await again.post(rally('match-2'))).json(), { accepted: 7, duplicates: 0 });
+  t.notMatch((await again.exported('match-2')).join(), ANNA, 'the ledger is in the restored one, too');
+});
+
+t.test('an old export that is imported elsewhere on the box brings nobody back', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  const file = path.join(temporaryFolder(t), 'old.ndjson');
+  fs.writeFileSync(file, `${(await daemon.exported('match-1')).join('\n')}\n`);
+  await eraseAnna(daemon);
+  t.equal((await daemon.command('prune', '--older-than', '1s', '--yes')).status, 0);
+  t.match(await daemon.command('import', file), { status: 0 });
+  t.equal((await daemon.exported('match-1')).length, 7);
+  t.same(filesWith(daemon.data, ANNA), []);
+});
+
+t.test('an id in another spelling, or as a number, is found', async (t) => {
+  const daemon = await Daemon.start(t);
+  const text = JSON.stringify(event({ session_id: 's', type: 'BALL_HIT', payload: { player_id: 'PLAYER' } }));
+  await daemon.post(text.replace('"PLAYER"', '"p-\\u0061nna"'));
+  await daemon.post(text.replace('"PLAYER"', '17').replace(/"event_id":"/, '$&n'));
+  for (const id of ['p-anna', '17']) {
+    const { stdout } = await daemon.command('player', 'erase', id, '--yes', '--json');
+    t.match(JSON.parse(stdout), { events: 1, renamed: 1 });
+  }
+  t.match((await daemon.exported('s')).join(), /erased-.*erased-/);
+  t.same(filesWith(daemon.data, '\\u0061nna'), []);
+});
