@@ -25,6 +25,8 @@ export function makeDeb(
 ): string {
   const rules = path.join(folder, 'debian');
   fs.cpSync(path.join(import.meta.dirname, 'debian'), rules, { recursive: true });
+  const control = path.join(rules, 'control');
+  fs.writeFileSync(control, addressed(fs.readFileSync(control, 'utf8'), release));
   fs.writeFileSync(path.join(rules, 'changelog'), changelogOf(release));
   const timers = addUnits(rules);
   fs.mkdirSync(destination, { recursive: true });
@@ -69,12 +71,21 @@ function sourceOf(debian: string): string {
   return `${fieldOf(debian, 'source:Package')} (= ${fieldOf(debian, 'source:Version')})`;
 }
 
+/** debian/control must name somebody; of this one nobody can think that he exists (RFC 2606 keeps `.invalid` free). */
+const NOBODY = 'No maintainer named <nobody@maintainer.invalid>';
+
+/** @returns debian/control with the integrator's addresses. */
+function addressed(control: string, { maintainer = NOBODY, support }: Release): string {
+  const homepage = support === undefined ? '' : `\nHomepage: ${support}`;
+  return control.replace(/^Maintainer:.*$/m, () => `Maintainer: ${maintainer}${homepage}`);
+}
+
 function changelogOf(release: Release): string {
   const date = new Date(release.time * 1000).toUTCString().replace('GMT', '+0000');
   return `courtd (${debianVersion(release)}) stable; urgency=medium
 
   * Version ${release.version}.
 
- -- courtd maintainers <maintainers@courtd.invalid>  ${date}
+ -- ${release.maintainer ?? NOBODY}  ${date}
 `;
 }

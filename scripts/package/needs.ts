@@ -13,18 +13,28 @@ const FILES: Readonly<Record<string, string>> = {
   '/usr/bin/strip': 'binutils',
   '/usr/bin/git': 'git',
 };
+/** lintian checks the package, which a quick build skips. */
+export const FOR_CHECK = { '/usr/bin/lintian': 'lintian' };
+export const FOR_REPOSITORY = {
+  '/usr/bin/apt-ftparchive': 'apt-utils',
+  '/usr/bin/gpg': 'gpg',
+  '/usr/bin/gpg-agent': 'gpg-agent',
+};
 const DEBHELPER_LEAST = 13;
 /** Run by Node. */
 export const COMPILER = path.join(ROOT, 'node_modules/typescript/bin/tsc');
 
 /**
- * @param isChecked whether lintian checks the package, which a quick build skips.
+ * @param more files that this build needs besides, each with its Debian package.
  * @returns a sentence about what is missing and how to install it; undefined where nothing is.
  */
-export function missingNeeds(architectures: readonly Architecture[], isChecked: boolean): string | undefined {
+export function missingNeeds(
+  architectures: readonly Architecture[],
+  more: Readonly<Record<string, string>> = {},
+): string | undefined {
   if (!fs.existsSync(COMPILER))
     return 'Building a package needs TypeScript, which "npm ci --omit=dev" leaves out: run "npm ci", and then this again.';
-  const files: Record<string, string> = { ...FILES, ...(isChecked ? { '/usr/bin/lintian': 'lintian' } : {}) };
+  const files: Record<string, string> = { ...FILES, ...more };
   for (const { libatomic, strip } of architectures) {
     files[libatomic.file] = libatomic.debian;
     files[strip.file] = strip.debian;

@@ -9,6 +9,10 @@ export interface Release {
   readonly version: string;
   /** Seconds since the epoch, of the last commit: so the same commit gives the same bytes. */
   readonly time: number;
+  /** Who answers for the package: `Name <address>`. */
+  readonly maintainer: string | undefined;
+  /** The address of a page where help and updates are to be had. */
+  readonly support: string | undefined;
 }
 
 export interface ReleaseOptions {
@@ -16,16 +20,25 @@ export interface ReleaseOptions {
   readonly version?: string | undefined;
   /** Appended to the version, such as `+next`. */
   readonly suffix?: string | undefined;
+  readonly maintainer?: string | undefined;
+  readonly support?: string | undefined;
 }
 
-/** @throws {Error} where the version is malformed, or the time of the last commit is unknown. */
-export function releaseOf({ version, suffix = '' }: ReleaseOptions): Release {
+/** As Debian's field Maintainer takes it, where a comma would begin another one. */
+const MAINTAINER = /^[^\s<>,][^<>,\n]* <[^\s<>@,]+@[^\s<>@,]+\.[^\s<>@,.]+>$/;
+
+/** @throws {Error} where one of them is malformed, or the time of the last commit is unknown. */
+export function releaseOf({ version, suffix = '', maintainer, support }: ReleaseOptions): Release {
   const manifest = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
   const full = `${version ?? manifest.version}${suffix}`;
   if (!/^\d+\.\d+\.\d+[A-Za-z0-9.+~-]*$/.test(full)) {
     throw new Error(`"${full}" is not a valid version: give one such as 0.2.0, or a suffix such as +next.`);
   }
-  return { version: full, time: timeOf(process.env.SOURCE_DATE_EPOCH) };
+  if (maintainer !== undefined && !MAINTAINER.test(maintainer))
+    throw new Error(`"${maintainer}" is no maintainer: give 'Name <address>', without commas.`);
+  if (support !== undefined && !/^https?:\/\/\S+$/.test(support))
+    throw new Error(`"${support}" is no address of a page: it must begin with https://.`);
+  return { version: full, maintainer, support, time: timeOf(process.env.SOURCE_DATE_EPOCH) };
 }
 
 /** Debian sorts 0.2.0~rc.1 before 0.2.0, and reads what follows a hyphen as the revision of the package. */

@@ -59,6 +59,7 @@ export function sbomOf(stage: string, architecture: Architecture, release: Relea
       timestamp: new Date(release.time * 1000).toISOString(),
       lifecycles: [{ phase: 'build' }],
       component: own.component,
+      ...supplierOf(release),
     },
     components: parts.map(({ component }) => component),
     dependencies: [own, ...parts].map(({ component, needs }) => ({
@@ -150,6 +151,13 @@ function sqliteIn(program: string): string {
   if (version === undefined || others.length > 0)
     throw new Error(`Which SQLite is in ${program}? Found: ${[version, ...others].join(' ')}`);
   return version;
+}
+
+/** @returns who answers for the package, where the integrator has said so. */
+function supplierOf({ maintainer, support }: Release) {
+  const [, name, email] = /^(.*) <(.*)>$/.exec(maintainer ?? '') ?? [];
+  if (name === undefined) return {};
+  return { supplier: { name, ...(support === undefined ? {} : { url: [support] }), contact: [{ email }] } };
 }
 
 function identity(name: string, version: string, purl: string) {

@@ -66,7 +66,7 @@ async function build(folder: string): Promise<string> {
 }
 
 /** Takes a package apart, changes its version and what else is asked, and packs it again. */
-async function newer(
+export async function newer(
   workshop: Workshop,
   deb: string,
   version: string,

@@ -4,13 +4,19 @@ import path from 'node:path';
 import readline from 'node:readline';
 import t, { type Test } from 'tap';
 import { ARCHITECTURES } from '../../scripts/package/architecture.ts';
-import { missingNeeds } from '../../scripts/package/needs.ts';
+import { FOR_REPOSITORY, missingNeeds } from '../../scripts/package/needs.ts';
+import { missingNeeds as missingForBox } from '../appliance/needs.ts';
 import { run, start, temporaryFolder } from '../harness/daemon.ts';
+import { blocks } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
+import { makeKey, PAGE, walkUpdates } from './repository.ts';
 import { checkSbom } from './sbom.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const SCRIPT = path.join(ROOT, 'scripts/package.ts');
+const MAINTAINER = 'Example Courts Ltd <support@example.com>';
+const SUPPORT = 'https://example.com/courtd';
+const ORIGIN = 'Example Courts';
 const own = ARCHITECTURES.find(({ node }) => node === process.arch)!;
 
 // A few seconds, where the disk has nothing else to do.
@@ -29,14 +35,18 @@ async function build(folder: string, ...more: string[]) {
 
 t.test('what is not there is named, with the Debian packages to install', async (t) => {
   const lacking = { file: '/nowhere/libatomic.so.1', debian: 'libatomic1-none-cross' };
-  t.match(missingNeeds([{ ...own, libatomic: lacking }], false), /apt-get install .*libatomic1-none-cross/);
+  t.match(missingNeeds([{ ...own, libatomic: lacking }]), /apt-get install .*libatomic1-none-cross/);
 });
 
-t.test('a wrong version or architecture is told in a sentence', async (t) => {
+t.test('what is given wrongly is told in a sentence', async (t) => {
   const folder = temporaryFolder(t);
   for (const wrong of [
     ['--version', 'new'],
     ['--arch', 'riscv64'],
+    ['--maintainer', 'Example Courts'],
+    ['--support', 'example.com'],
+    ['--key', SCRIPT],
+    ['--repo', folder, '--key', '/nowhere'],
   ]) {
     const { status, stdout, stderr } = await build(folder, ...wrong);
     t.strictSame({ status, stdout }, { status: 1, stdout: '' });
@@ -44,16 +54,24 @@ t.test('a wrong version or architecture is told in a sentence', async (t) => {
   }
 });
 
-t.test('the package', { skip: missingNeeds([own], false) ?? false }, async (t) => {
+t.test('the package', { skip: missingNeeds([own], FOR_REPOSITORY) ?? false }, async (t) => {
   const folders = [temporaryFolder(t), path.join(temporaryFolder(t), 'elsewhere')];
-  const first = await build(folders[0]!);
+  const names = ['--maintainer', MAINTAINER, '--support', SUPPORT];
+  const keys = temporaryFolder(t);
+  const repository = {
+    folder: path.join(temporaryFolder(t), 'courtd-apt'),
+    key: makeKey(keys, 'own'),
+    origin: ORIGIN,
+  };
+  const { folder: repo, key } = repository;
+  const first = await build(folders[0]!, ...names, '--repo', repo, '--key', key, '--origin', ORIGIN);
   t.equal(first.status, 0, first.stderr);
   const tree = path.join(folders[0]!, 'tree');
   await run('dpkg-deb', ['-x', first.deb, tree]);
   const bin = path.join(tree, 'usr/lib/courtd/bin/courtd');
 
   t.test('the same bytes from another folder', async (t) => {
-    const second = await build(folders[1]!);
+    const second = await build(folders[1]!, ...names);
     t.equal(second.status, 0, second.stderr);
     t.ok(fs.readFileSync(first.deb).equals(fs.readFileSync(second.deb)));
   });
@@ -99,6 +117,31 @@ t.test('the package', { skip: missingNeeds([own], false) ?? false }, async (t) =
   });
 
   t.test('its SBOM', (t) => checkSbom(t, tree));
+
+  t.test('it names who answers for it, and nobody else', async (t) => {
+    t.match(
+      fs.readFileSync(path.join(folders[0]!, 'control/control'), 'utf8'),
+      `Maintainer: ${MAINTAINER}\n`,
+    );
+    t.match((await run('dpkg-deb', ['-f', first.deb, 'Homepage'])).stdout, SUPPORT);
+    const changelog = await run('zcat', [path.join(tree, 'usr/share/doc/courtd/changelog.gz')]);
+    t.match(changelog.stdout, ` -- ${MAINTAINER}  `);
+    const bom = JSON.parse(fs.readFileSync(path.join(tree, 'usr/share/doc/courtd/sbom.cdx.json'), 'utf8'));
+    t.match(bom.metadata.supplier, { name: 'Example Courts Ltd', url: [SUPPORT] });
+  });
+
+  t.test('the settings of a box are printed, and stand on the page', async (t) => {
+    const shown = [...blocks(PAGE, 'deb822'), ...blocks(PAGE, 'conf')];
+    const made = ['courtd.sources', '52courtd-upgrades'].map((name) =>
+      fs.readFileSync(path.join(repo, name), 'utf8'),
+    );
+    t.strictSame(shown, made);
+    for (const line of shown.join('').trim().split('\n')) t.ok(first.stdout.includes(`  ${line}\n`), line);
+  });
+
+  t.test('a box takes it, and the next one, from the repository', { skip: missingForBox() ?? false }, (t) =>
+    walkUpdates(t, first.deb, repository, makeKey(keys, 'foreign')),
+  );
 
   const hasLintian = (await run('lintian', ['--version'])).status === 0;
   t.test('lintian is content', { skip: !hasLintian && 'there is no lintian' }, async (t) => {
