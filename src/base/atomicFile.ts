@@ -52,9 +52,18 @@ export function publish(partial: string, file: string): void {
   });
 }
 
-/** Removes a temporary file and what SQLite left beside it, where they exist. */
+/**
+ * Removes a temporary file and what SQLite left beside it, where they exist. Never throws: what the disk does not let go is removed
+ * by whoever writes there next, and what is told is why the file could not be written.
+ */
 export function removePartial(partial: string): void {
-  for (const companion of COMPANIONS) fs.rmSync(`${partial}${companion}`, { force: true });
+  for (const companion of COMPANIONS) {
+    try {
+      fs.rmSync(`${partial}${companion}`, { force: true });
+    } catch {
+      // `createPartial` says so where it is in the way.
+    }
+  }
 }
 
 /**

@@ -1,21 +1,33 @@
 import Database from 'better-sqlite3';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { readEpochs } from '../../src/store/layout/epochs.ts';
 import { ArrivalReader } from '../../src/store/read/arrivalReader.ts';
 import { keyState } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 import { sentOf } from './events.ts';
+import type { Headquarters } from './headquarters.ts';
 import type { Model } from './model.ts';
 
-/** Holds a database that has just been opened against the model, on a connection of its own. */
-export function check(directory: DataDirectory, model: Model): void {
+/**
+ * Holds a database that has just been opened against the model, on a connection of its own.
+ * @param isLast looks at pages, counts and keys as well: what is wrong there stays wrong, so it is enough to look at the end.
+ */
+export function check(directory: DataDirectory, model: Model, hq: Headquarters, isLast = false): void {
   const db = new Database(directory.file('database'));
   try {
-    const integrity = db.pragma('integrity_check', { simple: true });
-    if (integrity !== 'ok') return model.violate(`the database is damaged: ${integrity}`);
     const reader = new ArrivalReader(db);
     const { events, damage } = readAll(reader);
     if (damage > 0) model.violate(`${damage} events are damaged`);
+    const epochs = readEpochs(db);
+    model.epochsAre(epochs);
     model.found(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
+    hq.check(
+      epochs,
+      events.map(({ seq }) => seq),
+    );
+    if (!isLast) return;
+    const integrity = db.pragma('integrity_check', { simple: true });
+    if (integrity !== 'ok') model.violate(`the database is damaged: ${integrity}`);
     if (!countsAreRight(db)) model.violate('a session has counted wrongly');
     const { unknown } = keyState(db);
     if (unknown > 0) model.violate(`${unknown} events have no key: a resend would be stored again`);

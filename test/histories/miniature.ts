@@ -48,7 +48,7 @@ export const MINIATURE: readonly Change[] = [
 ];
 
 /** Files that a worker thread runs: here each is a function. */
-const WORKERS: readonly string[] = ['store/wal/checkpointWorker.ts'];
+const WORKERS: readonly string[] = ['store/wal/checkpointWorker.ts', 'store/backup/backupWorker.ts'];
 
 /**
  * @param file of `src`, relative to it. @returns its text as the simulation reads it.

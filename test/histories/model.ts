@@ -1,5 +1,7 @@
 import { EARLIEST_RECEIVED_MS } from '../../src/base/limits.ts';
 import type { Arrival } from '../../src/protocol/event.ts';
+import type { Epoch } from '../../src/store/layout/epochs.ts';
+import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
 import type { Counts } from '../../src/store/write/appender.ts';
 
 /** What became of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
@@ -25,7 +27,7 @@ export interface Request {
 }
 
 /** What is known of a key. */
-interface Key {
+export interface Key {
   readonly family: string;
   readonly revision: number;
   /** On disk: a 202 has said so, or a reader. */
@@ -40,10 +42,14 @@ interface Key {
 }
 
 /** A prune, by what it deletes. */
-export interface PruneRule {
-  readonly beforeMs: number;
-  readonly nowMs: number;
-  readonly type?: string;
+export type PruneRule = PruneSelection;
+
+/** What was there when a backup was made: at least, and at most. */
+export interface Backup {
+  readonly file: string;
+  readonly certain: ReadonlySet<string>;
+  readonly possible: ReadonlyMap<string, Key>;
+  readonly tokens: readonly KnownToken[];
 }
 
 /** A token: whether a camera with it must be served; undefined: it may be. */
@@ -62,6 +68,12 @@ export class Model {
   readonly #seqs = new Map<number, string>();
   readonly violations: string[] = [];
   readonly #prunes = new Set<PruneRule>();
+  /** Backups that were made. */
+  readonly backups: Backup[] = [];
+  /** Epochs that were seen, the current one last. */
+  readonly #epochs: string[] = [];
+  /** A restore that has begun, and may have ended. */
+  restoring: Backup | undefined;
   /** Up to which seq a reader in the order of arrival has read. */
   tailSeq = 0;
   readonly #tailed = new Set<number>();
@@ -158,11 +170,14 @@ export class Model {
   }
 
   /** With an event go its lower revisions, whatever their age. A time before courtd existed is that of the next event. */
-  #markPrunable({ beforeMs, nowMs }: PruneRule): void {
+  #markPrunable({ beforeMs, nowMs, hold }: PruneRule): void {
     const old = new Map<string, number>();
     for (const known of this.keys.values()) {
       const { least } = known.receivedMs;
       if (least >= EARLIEST_RECEIVED_MS && (least >= beforeMs || least > nowMs)) continue;
+      // Headquarters has what is shipped, so its seq is known.
+      const isShipped = known.seq !== undefined && known.seq <= (hold?.afterSeq ?? 0);
+      if (hold !== undefined && !isShipped && least >= hold.beforeMs) continue;
       known.mayBeGone = true;
       old.set(known.family, Math.max(old.get(known.family) ?? 0, known.revision));
     }
@@ -183,6 +198,69 @@ export class Model {
       return this.violate(`${sent.key} is read, which nobody sent like that`);
     }
     known.isStored = true;
+    known.seq = seq;
+  }
+
+  /** Headquarters has it, so it is on disk. */
+  shipped({ seq }: Pick<Arrival, 'seq'>, sent: Sent): void {
+    this.#seqIs(seq, sent.key);
+    const known = this.keys.get(sent.key);
+    if (known === undefined || !known.texts.some(({ text }) => text === sent.text)) {
+      return this.violate(`${sent.key} is shipped, which nobody sent like that`);
+    }
+    known.isStored = true;
+    known.seq = seq;
+  }
+
+  /** What a backup that begins now has at least. */
+  certain(): ReadonlySet<string> {
+    return new Set(
+      [...this.keys].filter(([, { isStored, mayBeGone }]) => isStored && !mayBeGone).map(([key]) => key),
+    );
+  }
+
+  /** What a backup that ends now has at most. */
+  backedUp(file: string, certain: ReadonlySet<string>, tokens: readonly KnownToken[]): void {
+    const possible = new Map(
+      [...this.keys].map(([key, known]) => [key, { ...known, texts: [...known.texts] }]),
+    );
+    const same = tokens.filter((token) =>
+      this.tokens.some(({ id, isValid }) => id === token.id && isValid === token.isValid),
+    );
+    this.backups.push({ file, certain, possible, tokens: same });
+  }
+
+  /** A backup has taken the place of the database: what came later is gone, and its seqs are given again. */
+  #restored({ certain, possible, tokens }: Backup, upToSeq: number): void {
+    this.keys.clear();
+    for (const [key, known] of possible) {
+      const isCertain = certain.has(key);
+      this.keys.set(key, {
+        ...known,
+        isStored: isCertain,
+        mayBeGone: known.mayBeGone || !isCertain,
+        texts: [...known.texts],
+      });
+    }
+    for (const seq of this.#seqs.keys()) if (seq > upToSeq) this.#seqs.delete(seq);
+    for (const seq of this.#tailed) if (seq > upToSeq) this.#tailed.delete(seq);
+    this.tailSeq = Math.min(this.tailSeq, upToSeq);
+    this.tokens = tokens.map((token) => ({ ...token }));
+    this.requests.clear();
+    this.restoring = undefined;
+  }
+
+  /** A database that has been opened says which log of arrivals it has: a restore, and nothing else, begins another one. */
+  epochsAre(epochs: readonly Epoch[]): void {
+    const { name, fromSeq } = epochs.at(-1)!;
+    const isNew = !this.#epochs.includes(name);
+    if (isNew && this.#epochs.length > 0) {
+      if (this.restoring === undefined) this.violate(`the epoch ${name} began, and nothing was restored`);
+      else this.#restored(this.restoring, fromSeq);
+    } else if (!isNew && name !== this.#epochs.at(-1)) this.violate(`the epoch ${name} has come back`);
+    if (isNew) this.#epochs.push(name);
+    // It was killed before it had replaced anything.
+    this.restoring = undefined;
   }
 
   #seqIs(seq: number, key: string): void {

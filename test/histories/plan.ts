@@ -9,12 +9,18 @@ export const KINDS = [
   'rotate',
   'revoke',
   'tail',
+  'backup',
+  'ship',
   'clock',
   'full',
   'failing',
   'busy',
 ] as const;
 export type Kind = (typeof KINDS)[number];
+
+/** What a command does before the daemon starts. */
+export const BEFORE = ['nothing', 'tail', 'restore'] as const;
+export type Before = (typeof BEFORE)[number];
 
 /** How a process ends. At a call: in the middle of what the store was doing. */
 export const ENDS = ['stop', 'kill', 'cut', 'killAtCall', 'cutAtCall'] as const;
@@ -28,6 +34,10 @@ export interface Operation {
 
 /** A life of the process: from its start to its end. */
 export interface Life {
+  readonly before: Before;
+  readonly seed: number;
+  /** Whether the daemon starts after that. */
+  readonly isStarted: boolean;
   readonly operations: readonly Operation[];
   readonly end: End;
   /** For an end at a call: at the how manyth. */
@@ -69,7 +79,10 @@ export function makePlan(seed: number): Plan {
     if (chance < 0.4) return 'request';
     return chance < 0.75 ? random.pick(favoured) : random.pick(KINDS);
   };
-  const life = (): Life => ({
+  const life = (_: unknown, i: number): Life => ({
+    before: i > 0 && random.chance(0.35) ? random.pick(BEFORE) : 'nothing',
+    seed: random.integer(0, 2 ** 31),
+    isStarted: i === 0 || random.chance(0.85),
     operations: Array.from({ length: random.integer(3, 14) }, () => ({
       kind: kind(),
       seed: random.integer(0, 2 ** 31),
@@ -78,5 +91,5 @@ export function makePlan(seed: number): Plan {
     atCall: random.integer(1, random.pick([8, 40, 200])),
     isEarly: random.chance(0.3),
   });
-  return { seed, lives: Array.from({ length: random.integer(1, 2) }, life) };
+  return { seed, lives: Array.from({ length: random.integer(1, 3) }, life) };
 }

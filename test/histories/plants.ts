@@ -184,4 +184,75 @@ export const PLANTS: readonly Plant[] = [
       },
     ],
   },
+  {
+    name: 'prune-past-the-cursor',
+    what: 'a prune deletes what headquarters does not have yet',
+    changes: [
+      {
+        file: 'store/retention/expiredEvents.ts',
+        from: 'return hold !== undefined && row.seq > hold.afterSeq',
+        to: 'return hold !== undefined && row.seq > hold.afterSeq + 3',
+      },
+    ],
+  },
+  {
+    name: 'restore-keeps-epoch',
+    what: 'a restored database goes on with the log of the backup',
+    changes: [{ file: 'store/backup/restore.ts', from: '    beginEpoch(db);', to: '' }],
+  },
+  {
+    name: 'restore-keeps-wal',
+    what: 'the WAL of the replaced database stays beside the restored one',
+    changes: [
+      {
+        file: 'store/backup/restore.ts',
+        from: "for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });",
+        to: '',
+      },
+      { file: 'store/backup/restore.ts', from: "db.pragma('journal_mode = DELETE');", to: '' },
+    ],
+  },
+  {
+    name: 'backup-unsynced',
+    what: 'a file is renamed before it is synced',
+    changes: [{ file: 'base/atomicFile.ts', from: '    fsync(partial);\n', to: '' }],
+  },
+  {
+    name: 'name-unsynced',
+    what: 'the directory is not synced after a rename',
+    changes: [{ file: 'base/atomicFile.ts', from: '    fsync(path.dirname(file));\n', to: '' }],
+  },
+  {
+    name: 'cursor-believed',
+    what: 'a shipper goes on where it believes to be, without asking headquarters after a lost answer',
+    changes: [
+      {
+        file: 'fleet/ship/shipper.ts',
+        from: '    // Nothing but an acknowledgement says what headquarters has: ask it.\n    this.#cursor = undefined;',
+        to: '    if (this.#cursor !== undefined) this.#cursor = { ...this.#cursor, seq: this.#cursor.seq + 1 };',
+      },
+    ],
+  },
+  {
+    name: 'shared-too-far',
+    what: 'after a restore a shipper goes on behind what headquarters has of the old log',
+    changes: [
+      {
+        file: 'fleet/ship/sink/startCursor.ts',
+        from: 'return { epoch, seq: Math.min(shared, ...known), state: undefined };',
+        to: 'return { epoch, seq: Math.max(shared, ...known), state: undefined };',
+      },
+    ],
+  },
+  {
+    name: 'uncommitted-shipped',
+    what: 'a reader in the order of arrival does not notice that the database is another one',
+    changes: [
+      {
+        file: 'store/arrivalLog.ts',
+        from: 'const isOther = this.#epochs !== undefined && this.#epochs.at(-1)!.name !== chunk.epochs.at(-1)?.name;',
+        to: 'const isOther = false;',
+      },
+    ],
+  },
 ];

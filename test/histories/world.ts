@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { transformed } from './miniature.ts';
@@ -185,6 +186,47 @@ export function takeOver(): void {
     clearImmediate: cancel,
   });
   Math.random = () => timeline.random();
+  takeOverFiles();
+}
+
+/** Descriptors that the store has opened by itself. */
+const descriptors = new Set<number>();
+
+function takeOverFiles(): void {
+  const { openSync, closeSync } = fs;
+  fs.openSync = (...args) => {
+    const fd = openSync(...args);
+    descriptors.add(fd);
+    return fd;
+  };
+  fs.closeSync = (fd) => {
+    descriptors.delete(fd);
+    closeSync(fd);
+  };
+  // In another thread, and at any time.
+  const fdatasync = (fd: number, done: (error: unknown) => void) => {
+    timeline.immediate(() => {
+      try {
+        fs.fdatasyncSync(fd);
+      } catch (error) {
+        return done(error);
+      }
+      done(null);
+    });
+  };
+  Object.assign(fs, { fdatasync });
+  const isOther = (pid: number) => pid !== process.pid;
+  process.kill = (pid, signal) => {
+    if (signal === 0 && isOther(pid)) throw Object.assign(new Error('no such process'), { code: 'ESRCH' });
+    return true;
+  };
+}
+
+/** The process has ended, and another one begins. @param pid its number. */
+export function endProcess(pid: number): void {
+  for (const fd of descriptors) fs.closeSync(fd);
+  for (const event of ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(event);
+  Object.defineProperty(process, 'pid', { value: pid, configurable: true });
 }
 
 /** Where modules of `src` find the simulation's in the place of Node's. */

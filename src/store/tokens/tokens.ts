@@ -70,17 +70,19 @@ export interface Rotation {
 export function rotateToken(db: Database, graceS: number, nowMs: number): Rotation {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const expiresMs = nowMs + graceS * 1000;
-  const setEnd = db.prepare('UPDATE token SET expires_ms = ? WHERE id = ?');
+  const setEnd = db.prepare('UPDATE token SET expires_ms = ?, revoked_ms = ? WHERE id = ?');
+  // What has ended stays so, whatever the clock is set to: by its time alone, it would be valid again on one that is set back.
+  const endedMs = graceS === 0 ? nowMs : null;
   const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM token WHERE id = ?');
   const rotate = db.transaction(() => {
     const before = listTokens(db).filter((old) => isValid(old, nowMs));
-    for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), old.id);
+    for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), endedMs, old.id);
     return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
   });
   const { before, made } = withReserve(DataDirectory.of(db.name), () => rotate.immediate());
   const undo = db.transaction(() => {
-    for (const old of before) setEnd.run(old.expires_ms, old.id);
+    for (const old of before) setEnd.run(old.expires_ms, old.revoked_ms, old.id);
     remove.run(made);
   });
   return { token, older: before.length, undo: () => undo.immediate() };

@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { listTokens, rotateToken } from '../../../src/store/tokens/tokens.ts';
+import { listTokens, rotateToken, tokenState } from '../../../src/store/tokens/tokens.ts';
 import { setClock } from '../../harness/clock.ts';
 import type { Cleanup } from '../../harness/daemon.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
@@ -127,6 +127,29 @@ t.test('a box that starts with a clock of long ago does not prolong a grace', as
   pass(61_000);
   t.notOk(guard.accepts(token, '192.0.2.7'));
 });
+
+t.test(
+  'a token that a rotation without grace has ended is not accepted on a clock that is set back',
+  async (t) => {
+    const { db } = scratch(t);
+    const nowMs = Date.now();
+    const { token } = rotateToken(db, 3_600, nowMs + 9_000_000);
+    const { undo } = rotateToken(db, 0, nowMs + 9_000_000);
+    t.notOk(
+      new TokenVerifier(db, noFailure).accepts(token, '192.0.2.7'),
+      'the daemon was killed before it saw it',
+    );
+    undo();
+    t.ok(new TokenVerifier(db, noFailure).accepts(token, '192.0.2.7'), 'nobody has seen the new one');
+    rotateToken(db, 0, nowMs + 9_000_000);
+    rotateToken(db, 3_600, nowMs);
+    t.notOk(
+      new TokenVerifier(db, noFailure).accepts(token, '192.0.2.7'),
+      'nor does a later rotation bring it back',
+    );
+    t.equal(tokenState(listTokens(db)[0]!, nowMs), 'expired');
+  },
+);
 
 /** @returns a verifier whose look at the database fails with `code` while there is one, and what it reports. */
 function failing(t: Cleanup) {

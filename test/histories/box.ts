@@ -1,0 +1,243 @@
+import fs from 'node:fs';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { OperatorError } from '../../src/base/operatorError.ts';
+import { Problem } from '../../src/protocol/errors.ts';
+import type { ArrivalLog } from '../../src/store/arrivalLog.ts';
+import { Store, UNLOGGED } from '../../src/store/store.ts';
+import { Random } from '../../src/vendor/simulate/random.ts';
+import { check } from './check.ts';
+import { commandBefore, deed } from './deeds.ts';
+import type { Disk } from './disk.ts';
+import { Cameras } from './events.ts';
+import { Headquarters, ship } from './headquarters.ts';
+import { Model } from './model.ts';
+import type { Pairs } from './pairs.ts';
+import type { Kind, Life, Operation } from './plan.ts';
+import { closeAll } from './standIns/sqlite.ts';
+import { endProcess, timeline } from './world.ts';
+
+/** Steps of the scheduler in a life, at most. */
+const STEPS_MAX = 3000;
+/** Things that are under way at the same time, at most. */
+const AT_ONCE = 5;
+/** So many things count as under way, though they have ended: the effect of a fault or of a clock is still to come. */
+const RECENT = 2;
+
+/** A box, its cameras and its headquarters, over the lives of its process. */
+export class Box {
+  readonly model = new Model();
+  readonly hq = new Headquarters(this.model);
+  readonly cameras = new Cameras();
+  readonly log: string[] = [];
+  readonly disk: Disk;
+  readonly directory: DataDirectory;
+  /** Where backups are. */
+  readonly backups: string;
+  /** Of this life. */
+  store: Store | undefined;
+  tail: ArrivalLog | undefined;
+  /** Ends what runs until the process does. */
+  ending = new AbortController();
+  isShipping = false;
+  isBackingUp = false;
+  /** The disk has failed, and the daemon ends. */
+  hasFailed = false;
+  readonly #random: Random;
+  readonly #pairs: Pairs;
+  /** What has been begun and has not ended. */
+  readonly #running = new Map<number, Kind>();
+  readonly #recent: Kind[] = [];
+  #begun = 0;
+  #pid = 1000;
+
+  constructor(disk: Disk, random: Random, pairs: Pairs) {
+    this.disk = disk;
+    this.#random = random;
+    this.#pairs = pairs;
+    this.directory = new DataDirectory(`${disk.root}/box`);
+    this.backups = `${disk.root}/backups`;
+    fs.mkdirSync(this.backups);
+  }
+
+  /** An error that nobody caught: production's process would end with it. */
+  uncaught(error: unknown): void {
+    if (!this.isOver) this.model.violate(`uncaught: ${error instanceof Error ? error.stack : error}`);
+  }
+
+  async live(life: Life): Promise<void> {
+    this.#boot();
+    this.note(`starts, after ${life.before}; ends with ${life.end}`);
+    const isAtCall = life.end.endsWith('AtCall');
+    if (isAtCall && life.isEarly) this.disk.killAt(life.atCall);
+    await this.#alone(commandBefore(this, life.before, new Random(life.seed)));
+    if (!this.isOver && life.isStarted && (await this.#open())) {
+      check(this.directory, this.model, this.hq);
+      this.#checkTokens();
+      if (this.model.violations.length > 0) return;
+      if (isAtCall && !life.isEarly) this.disk.killAt(life.atCall);
+      await this.#run(life.operations);
+    }
+    await this.#end(life.end);
+  }
+
+  /** The last start, with nothing in its way: headquarters gets all there is. */
+  async settle(): Promise<void> {
+    this.hq.isGood = true;
+    this.#boot();
+    this.note('starts for the last time');
+    if (!(await this.#open())) return;
+    check(this.directory, this.model, this.hq);
+    this.#checkTokens();
+    const report = await this.#alone(ship(this.directory, this.hq, this.#random, true, this.ending.signal));
+    if (report?.state !== 'current')
+      this.model.violate(`the shipper ends ${report?.state}: ${report?.error}`);
+    check(this.directory, this.model, this.hq, true);
+    await this.#stop();
+  }
+
+  #boot(): void {
+    endProcess(this.#pid++);
+    this.disk.boot();
+    this.disk.heal();
+    this.hasFailed = false;
+    this.ending = new AbortController();
+  }
+
+  get isOver(): boolean {
+    return this.hasFailed || this.disk.isDead;
+  }
+
+  note(what: string): void {
+    this.log.push(`${timeline.monotonicMs.toFixed(2)} ${what}`);
+  }
+
+  async #open(): Promise<boolean> {
+    const fatal = () => {
+      this.hasFailed = true;
+    };
+    this.store = await this.#alone(Store.open(this.directory, { ...UNLOGGED, fatal }));
+    if (this.isOver) return false;
+    if (this.store === undefined && this.model.violations.length === 0)
+      this.model.violate('the store does not open');
+    return this.store !== undefined;
+  }
+
+  /** Waits for one thing. @returns undefined where the process has ended before, or it has failed. */
+  async #alone<Value>(work: Promise<Value>): Promise<Value | undefined> {
+    let isOver = false;
+    let result: Value | undefined;
+    work.then(
+      (value) => {
+        result = value;
+        isOver = true;
+      },
+      (error) => {
+        isOver = true;
+        if (!this.isOver) this.model.violate(`${error instanceof Error ? error.stack : error}`);
+      },
+    );
+    for (let steps = 0; steps < STEPS_MAX; steps++) {
+      await timeline.settled();
+      if (isOver) return result;
+      if (this.isOver) return undefined;
+      this.#step();
+    }
+    this.model.violate('it does not come to an end');
+    return undefined;
+  }
+
+  /** One thing after another, as chance has it; with nothing to run, the time passes until something is. */
+  #step(): void {
+    const isReady = timeline.immediates.length > 0;
+    try {
+      if (isReady && (timeline.timers.length === 0 || this.#random.chance(0.85))) timeline.runImmediate();
+      else timeline.runTimer(this.#random.chance(0.1) ? this.#random.integer(0, 50) : 0);
+    } catch (error) {
+      if (!this.isOver) this.model.violate(`${error instanceof Error ? error.stack : error}`);
+    }
+  }
+
+  async #run(operations: readonly Operation[]): Promise<void> {
+    let next = 0;
+    for (let steps = 0; steps < STEPS_MAX; steps++) {
+      await timeline.settled();
+      if (this.isOver || this.model.violations.length > 0) return;
+      const isIdle = this.#running.size === 0;
+      if (
+        next < operations.length &&
+        this.#running.size < AT_ONCE &&
+        this.#random.chance(isIdle ? 0.8 : 0.4)
+      ) {
+        this.#begin(operations[next++]!);
+        continue;
+      }
+      if (next === operations.length && isIdle) return;
+      this.#step();
+    }
+    if ([...this.#running.values()].includes('request')) this.model.violate('a request has had no answer');
+  }
+
+  async #end(end: Life['end']): Promise<void> {
+    for (const kind of this.#underWay) this.#pairs.met(kind, end);
+    this.#recent.length = 0;
+    const isClosed = end === 'stop' && !this.isOver && (await this.#stop());
+    this.disk.kill();
+    closeAll();
+    timeline.clear();
+    await timeline.settled();
+    this.store = undefined;
+    this.tail = undefined;
+    this.isShipping = false;
+    this.isBackingUp = false;
+    this.#running.clear();
+    this.note(isClosed ? 'has stopped' : 'has ended');
+    this.model.crashed();
+    if (end.startsWith('cut')) this.note(`the power goes: ${this.disk.cut()} lost`);
+  }
+
+  /** @returns whether it came to the end. */
+  async #stop(): Promise<boolean> {
+    this.ending.abort();
+    this.tail?.close();
+    if (this.store !== undefined) await this.#alone(this.store.close());
+    return !this.isOver;
+  }
+
+  /** Kinds that have been begun and have not ended, or that were begun last: some do all they do at once. */
+  get #underWay(): Set<Kind> {
+    return new Set([...this.#running.values(), ...this.#recent]);
+  }
+
+  #begin({ kind, seed }: Operation): void {
+    const id = this.#begun++;
+    for (const other of this.#underWay) this.#pairs.met(kind, other);
+    this.#running.set(id, kind);
+    this.#recent.push(kind);
+    if (this.#recent.length > RECENT) this.#recent.shift();
+    this.note(`${kind} ${id}`);
+    const done = () => {
+      if (this.#running.delete(id)) this.note(`${kind} ${id} is over`);
+    };
+    const failed = (error: unknown) => {
+      if (!this.isOver && !isExpected(error)) {
+        this.model.violate(`${kind}: ${error instanceof Error ? error.stack : error}`);
+      }
+      done();
+    };
+    deed(this, kind, new Random(seed)).then(done, failed);
+  }
+
+  #checkTokens(): void {
+    for (const { token, id, isValid } of this.model.tokens) {
+      if (isValid === undefined) continue;
+      if (this.store!.tokens.accepts(token, 'a camera') !== isValid) {
+        this.model.violate(`token ${id} is ${isValid ? 'refused' : 'accepted'}`);
+      }
+    }
+  }
+}
+
+/** What a command says to its user. */
+function isExpected(error: unknown): boolean {
+  return error instanceof OperatorError || error instanceof Problem;
+}

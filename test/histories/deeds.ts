@@ -1,0 +1,168 @@
+import { knownShipped, readNote } from '../../src/fleet/feed/shipNote.ts';
+import { Problem } from '../../src/protocol/errors.ts';
+import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/arrivalLog.ts';
+import { makeBackup } from '../../src/store/backup/makeBackup.ts';
+import { restoreDatabase } from '../../src/store/backup/restore.ts';
+import { readEpochs } from '../../src/store/layout/epochs.ts';
+import { withDatabase } from '../../src/store/open/withDatabase.ts';
+import { listTokens, revokeToken, rotateToken } from '../../src/store/tokens/tokens.ts';
+import type { Random } from '../../src/vendor/simulate/random.ts';
+import type { Box } from './box.ts';
+import { type Body, sentOf } from './events.ts';
+import { ship } from './headquarters.ts';
+import type { PruneRule } from './model.ts';
+import type { Before, Kind } from './plan.ts';
+import { timeline } from './world.ts';
+
+const DAY_MS = 86_400_000;
+const [EIO, EAGAIN, ENOSPC] = [5, 11, 28];
+
+type Deed = (box: Box, random: Random, nowMs: number) => Promise<void>;
+
+/** What each kind of operation does. A box that is over gives no answers any more. */
+const DEEDS: Readonly<Record<Kind, Deed>> = {
+  request: (box, random, nowMs) => send(box, box.cameras.fresh(random, nowMs)),
+  resend: (box, random, nowMs) => send(box, box.cameras.again(random, nowMs)),
+  revision: (box, random, nowMs) => send(box, box.cameras.revised(random, nowMs)),
+  prune,
+  rotate,
+  revoke,
+  tail: read,
+  backup,
+  ship: carry,
+  clock: async (_box, random) => {
+    timeline.offsetMs += random.pick([-DAY_MS, -3_600_000, 60_000, DAY_MS, 10 * DAY_MS]);
+  },
+  full: fill,
+  failing: fail,
+  busy: async (box, random) => box.disk.fail('lock', random.integer(1, 20), random.integer(1, 4), EAGAIN),
+};
+
+/** Does one. @throws what a client or an operator is told, among others. */
+export async function deed(box: Box, kind: Kind, random: Random): Promise<void> {
+  return DEEDS[kind](box, random, timeline.wallMs());
+}
+
+/** What a command does while no daemon runs. */
+export async function commandBefore(box: Box, command: Before, random: Random): Promise<void> {
+  if (command === 'tail') {
+    await read(box, random);
+    box.tail?.close();
+  }
+  if (command !== 'restore' || box.model.backups.length === 0) return;
+  const chosen = random.pick(box.model.backups);
+  box.model.restoring = chosen;
+  await restoreDatabase(box.directory, chosen.file);
+  if (!box.isOver) box.note('restored');
+}
+
+async function send(box: Box, { events, sent }: Body): Promise<void> {
+  const { model } = box;
+  const request = model.send(sent, timeline.wallMs());
+  try {
+    const counts = await box.store!.append(events);
+    if (box.disk.isDead) return;
+    model.acknowledged(request, counts);
+    box.note(`202 ${counts.accepted} ${counts.duplicates} ${counts.conflicts}`);
+  } catch (error) {
+    if (box.disk.isDead) return;
+    if (!(error instanceof Problem)) throw error;
+    // After a disk that failed, it is not known what is on it.
+    if (!box.hasFailed) model.refused(request);
+    box.note(`${error.status} ${error.code}`);
+  }
+}
+
+/** As `courtd prune` asks for it: half of them keep what has not been shipped. */
+async function prune(box: Box, random: Random, nowMs: number): Promise<void> {
+  const beforeMs = nowMs - random.pick([0, 0, 1, 20, 200, 1000, DAY_MS]);
+  const holdMs = random.pick([1000, 30 * DAY_MS]);
+  const shipped = await withDatabase({ data: box.directory }, (db) =>
+    knownShipped(readNote(box.directory), readEpochs(db)),
+  );
+  const hold = random.chance(0.5) ? { hold: { afterSeq: shipped ?? 0, beforeMs: nowMs - holdMs } } : {};
+  const rule: PruneRule = { nowMs, beforeMs, ...hold };
+  if (box.isOver) return;
+  box.model.pruneBegins(rule);
+  try {
+    const { events, held } = await box.store!.prune(rule, () => {});
+    box.note(`pruned ${events}, held ${held}`);
+  } finally {
+    if (!box.isOver) box.model.pruneEnded(rule);
+  }
+}
+
+async function rotate(box: Box, random: Random, nowMs: number): Promise<void> {
+  const { model } = box;
+  const graceS = random.pick([0, 0, 3600]);
+  for (const token of model.tokens) if (token.isValid) token.isValid = undefined;
+  const made = await withDatabase({ data: box.directory }, (db) => {
+    const { token } = rotateToken(db, graceS, nowMs);
+    return { token, id: listTokens(db).at(-1)!.id };
+  });
+  if (box.disk.isDead) return;
+  if (graceS === 0) for (const token of model.tokens) token.isValid = false;
+  model.tokens.push({ ...made, isValid: true });
+}
+
+async function revoke(box: Box, random: Random, nowMs: number): Promise<void> {
+  if (box.model.tokens.length === 0) return;
+  const token = random.pick(box.model.tokens);
+  if (token.isValid) token.isValid = undefined;
+  await withDatabase({ data: box.directory }, (db) => revokeToken(db, token.id, nowMs));
+  if (!box.disk.isDead) token.isValid = false;
+}
+
+/** A reader in the order of arrival, as `courtd tail` is one. */
+async function read(box: Box, random: Random): Promise<void> {
+  const { model } = box;
+  box.tail ??= new ArrivalLog(box.directory);
+  try {
+    const { events, upTo } = box.tail.after(model.tailSeq, random.integer(1, 10));
+    if (box.disk.isDead) return;
+    for (const event of events) model.tailed(event, sentOf(event));
+    model.tailSeq = Math.max(model.tailSeq, upTo);
+  } catch (error) {
+    if (!(error instanceof TemporarilyUnreadable)) throw error;
+  }
+}
+
+/** One at a time: two that end in the same second are told apart by their processes, and here is only one. */
+async function backup(box: Box): Promise<void> {
+  const { model } = box;
+  if (box.isBackingUp) return;
+  box.isBackingUp = true;
+  const [certain, tokens] = [model.certain(), model.tokens.map((token) => ({ ...token }))];
+  const { file } = await makeBackup(box.directory, box.backups, { keep: 100 }, () => {}).finally(() => {
+    box.isBackingUp = false;
+  });
+  if (box.disk.isDead) return;
+  model.backedUp(file, certain, tokens);
+  box.note('backed up');
+}
+
+/** One shipper at a time: until it has caught up, or for some seconds. */
+async function carry(box: Box, random: Random): Promise<void> {
+  if (box.isShipping) return;
+  box.isShipping = true;
+  const time = new AbortController();
+  setTimeout(() => time.abort(), random.integer(1, 20_000));
+  const signal = AbortSignal.any([time.signal, box.ending.signal]);
+  const { state, shipped_seq } = await ship(box.directory, box.hq, random, random.chance(0.5), signal);
+  box.isShipping = false;
+  box.note(`shipped up to ${shipped_seq}, ${state}`);
+  if (state === 'fenced') box.model.violate('the shipper was fenced, and there is no other box');
+}
+
+async function fill(box: Box, random: Random): Promise<void> {
+  box.disk.leave(random.integer(0, 40_000));
+  await new Promise<void>((resolve) => setTimeout(resolve, random.integer(1, 4000)));
+  if (!box.isOver) box.disk.heal();
+}
+
+async function fail(box: Box, random: Random): Promise<void> {
+  const call = random.pick(['write', 'sync', 'write', 'sync', 'open', 'name'] as const);
+  const errno = call === 'write' ? random.pick([EIO, ENOSPC]) : EIO;
+  const nth = random.pick([1, 1, 2, 3, 8, 30]);
+  box.disk.fail(call, nth, random.integer(1, 3), errno, random.chance(0.5) ? 'short' : '');
+}

@@ -1,0 +1,174 @@
+import type { DataDirectory } from '../../src/base/dataDirectory.ts';
+import type { EventFeed } from '../../src/fleet/feed/eventFeed.ts';
+import { LocalFeed } from '../../src/fleet/feed/localFeed.ts';
+import { Shipper } from '../../src/fleet/ship/shipper.ts';
+import type { Chunk, StoredChunk } from '../../src/fleet/ship/sink/chunk.ts';
+import { type ChunkSink, SinkError } from '../../src/fleet/ship/sink/sink.ts';
+import { type Cursor, Fenced, hasChunk, startCursor } from '../../src/fleet/ship/sink/startCursor.ts';
+import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
+import type { Random } from '../../src/vendor/simulate/random.ts';
+import { sentOf } from './events.ts';
+import type { Model } from './model.ts';
+import { timeline } from './world.ts';
+
+/** A chunk on its way, that headquarters has not seen yet. */
+interface Late {
+  readonly epoch: string;
+  readonly chunk: StoredChunk;
+  readonly state: number;
+  readonly at: number;
+}
+
+/**
+ * Headquarters: it outlives the box, and stores a chunk only behind the one that the box has seen last. The line to it drops messages
+ * and answers, delays them, and delivers late what was sent long ago.
+ */
+export class Headquarters {
+  readonly logs = new Map<string, StoredChunk[]>();
+  readonly #model: Model;
+  #late: Late[] = [];
+  /** Whether the line is good from now on. */
+  isGood = false;
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  /** @returns how many messages it has of this epoch now; undefined where it has another number than was expected. */
+  store(epoch: string, chunk: StoredChunk, state: number): number | undefined {
+    const log = this.logs.get(epoch) ?? [];
+    if (log.length !== state) return undefined;
+    const last = log.at(-1)?.last;
+    if (last !== undefined && chunk.after !== last)
+      this.#model.violate(`a chunk after ${chunk.after} follows one up to ${last}`);
+    this.logs.set(epoch, [...log, chunk]);
+    for (const line of chunk.lines) {
+      const { seq, event } = JSON.parse(line);
+      if (seq <= chunk.after || seq > chunk.last)
+        this.#model.violate(`seq ${seq} in a chunk after ${chunk.after} up to ${chunk.last}`);
+      this.#model.shipped({ seq }, sentOf(decodeBatch(Buffer.from(JSON.stringify(event)))[0]!));
+    }
+    return log.length + 1;
+  }
+
+  delay(late: Late): void {
+    this.#late.push(late);
+  }
+
+  /** What has arrived by now. */
+  arrive(): void {
+    const due = this.#late.filter(({ at }) => at <= timeline.monotonicMs);
+    this.#late = this.#late.filter(({ at }) => at > timeline.monotonicMs);
+    for (const { epoch, chunk, state } of due) this.store(epoch, chunk, state);
+  }
+
+  /** Every event that is stored up to where headquarters has this log is there. */
+  check(epochs: readonly { readonly name: string }[], seqs: readonly number[]): void {
+    const chunks = epochs.flatMap(({ name }) => this.logs.get(name) ?? []);
+    const there = new Set(chunks.flatMap(({ lines }) => lines.map((line) => JSON.parse(line).seq as number)));
+    const last = this.logs.get(epochs.at(-1)!.name)?.at(-1)?.last ?? 0;
+    const missing = seqs.filter((seq) => seq <= last && !there.has(seq));
+    if (missing.length > 0)
+      this.#model.violate(`headquarters has the log up to ${last}, but not ${missing.join(', ')}`);
+  }
+}
+
+/** Of a daemon whose status nobody asks for. */
+class Feed extends LocalFeed {
+  override async status(): Promise<undefined> {}
+}
+
+const LOST = new SinkError('connecting', 'The line is bad.');
+
+/** The line of one shipper. */
+class Line implements ChunkSink {
+  readonly isSwappable = false;
+  readonly #hq: Headquarters;
+  readonly #feed: EventFeed;
+  readonly #random: Random;
+
+  constructor(hq: Headquarters, feed: EventFeed, random: Random) {
+    this.#hq = hq;
+    this.#feed = feed;
+    this.#random = random;
+  }
+
+  async readCursor(): Promise<Cursor> {
+    await this.#way();
+    const { epochs } = await this.#feed.state();
+    const lastOf = async (epoch: string) => {
+      await this.#way();
+      const log = this.#hq.logs.get(epoch);
+      return log === undefined ? undefined : { state: log.length, chunk: log.at(-1)! };
+    };
+    try {
+      return await startCursor(epochs, lastOf, (chunk) => hasChunk(this.#feed, chunk));
+    } catch (error) {
+      if (error instanceof Fenced) throw new SinkError('fenced', 'This is the log of another box.');
+      throw error;
+    }
+  }
+
+  async send({ after, last, lines }: Chunk, { epoch, state }: Cursor): Promise<Cursor> {
+    const chunk = { after, last, lines };
+    const expected = typeof state === 'number' ? state : 0;
+    if (this.#isBad(0.1)) {
+      this.#hq.delay({
+        epoch,
+        chunk,
+        state: expected,
+        at: timeline.monotonicMs + this.#random.integer(0, 20_000),
+      });
+      throw LOST;
+    }
+    await this.#way();
+    const stored = this.#hq.store(epoch, chunk, expected);
+    await this.#way();
+    if (stored === undefined) throw new SinkError('moved', 'Headquarters has something else.');
+    return { epoch, seq: last, state: stored };
+  }
+
+  async tellStatus(): Promise<void> {}
+  isOpen(): boolean {
+    return true;
+  }
+  async close(): Promise<void> {}
+
+  /** There or back. */
+  async #way(): Promise<void> {
+    this.#hq.arrive();
+    if (this.#isBad(0.3))
+      await new Promise<void>((resolve) => setTimeout(resolve, this.#random.integer(1, 3000)));
+    if (this.#isBad(0.1)) throw LOST;
+    this.#hq.arrive();
+  }
+
+  #isBad(chance: number): boolean {
+    return !this.#hq.isGood && this.#random.chance(chance);
+  }
+}
+
+/** A shipper of a box: until it has caught up, or is told to end. @returns how it ended. */
+export async function ship(
+  directory: DataDirectory,
+  hq: Headquarters,
+  random: Random,
+  once: boolean,
+  signal: AbortSignal,
+) {
+  const feed = new Feed(directory);
+  const nothing = () => {};
+  const options = {
+    box: 'box',
+    url: 'nats://headquarters',
+    once,
+    signal,
+    onReport: nothing,
+    onLeftOut: nothing,
+  };
+  try {
+    return await new Shipper(feed, new Line(hq, feed, random), options).run();
+  } finally {
+    await feed.close();
+  }
+}
