@@ -114,7 +114,7 @@ async function restoreRefused(
   try {
     const added = await readRefusedCopy(copy, refused);
     const redactor = new Redactor(erasures);
-    if (!redactor.isIdle) refused.erase((text) => redactor.names(text));
+    if (erasures.length > 0) refused.erase((text) => redactor.names(text));
     return added;
   } finally {
     refused.close();

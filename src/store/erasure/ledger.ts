@@ -59,18 +59,17 @@ export class ErasedPlayers {
   /** By the hash, as a text; of each key. */
   readonly #byKey = new Map<string, { key: Buffer; players: Map<string, Erasure> }>();
   readonly #known = new Map<string, Erasure | undefined>();
+  /** What happens from then on names nobody who is erased: nanoseconds since 1970-01-01T00:00:00Z; before all time: nobody is. */
+  readonly untilNs: bigint = -(2n ** 63n);
 
   constructor(ledger: readonly Erasure[]) {
     for (const erasure of ledger) {
+      if (erasure.beforeNs > this.untilNs) this.untilNs = erasure.beforeNs;
       const name = erasure.key.toString('latin1');
       const { players } = this.#byKey.get(name) ?? { players: new Map() };
       players.set(erasure.player.toString('latin1'), erasure);
       this.#byKey.set(name, { key: erasure.key, players });
     }
-  }
-
-  get isEmpty(): boolean {
-    return this.#byKey.size === 0;
   }
 
   /** @returns undefined where nobody of that id is in the ledger. */

@@ -175,7 +175,7 @@ export class Appender {
   #candidate(sent: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
     const { eventId, revision } = sent;
     const session = this.#names.sessionId(sent.sessionId);
-    const event = this.#redactor.isIdle ? sent : this.#redactor.redact(sent, session);
+    const event = this.#redactor.redact(sent, session);
     const { id: origin, checksum: originChecksum } = this.#names.origin(event);
     const hash = this.keys.hash(eventId);
     return {
