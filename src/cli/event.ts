@@ -39,7 +39,8 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
   if (options.json) {
     // The event as text, because JSON.parse would round numbers that a double cannot hold.
     const items = revisions.map((event) => {
-      const mark = `"current":${event === current},"received_at":"${isoTime(event.receivedMs)}"`;
+      const erased = event.erased ? ',"erased":true' : '';
+      const mark = `"current":${event === current},"received_at":"${isoTime(event.receivedMs)}"${erased}`;
       return `  {${mark},"conflicting_copies":${event.conflictingCopies},"event":${eventToJson(event)}}`;
     });
     printData(`[\n${items.join(',\n')}\n]\n`);
@@ -47,7 +48,7 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
   }
   for (const event of revisions) {
     const mark = event === current ? 'current' : 'replaced by a higher revision';
-    printText(`revision ${event.revision} (${mark})\n`);
+    printText(`revision ${event.revision} (${mark}${event.erased ? '; a player was erased from it' : ''})\n`);
     printPairs([
       ['eot', event.eot],
       ['type', event.type],

@@ -71,10 +71,11 @@ export interface Arrival extends Omit<CourtEvent, 'eotNs'> {
 
 /** @returns a line of `tail --json`, with its line end: the event as in an NDJSON export, with its seq and the time of receipt. */
 export function arrivalToJson(event: Arrival): string {
-  return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}",${EVENT_MEMBER}${eventToJson(event)}}\n`;
+  return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}",${event.erased ? ERASED : ''}${EVENT_MEMBER}${eventToJson(event)}}\n`;
 }
 
 const EVENT_MEMBER = '"event":';
+const ERASED = '"erased":true,';
 
 /** @returns the line of an event that leaves behind one with a later eot. @param line of `tail --json`, or of `fleet tail`. */
 export function markLate(line: string): string {

@@ -10,7 +10,7 @@ runInProcess();
 /** Scripts read these by position: a column that is new stands behind them. */
 const HEADER =
   'session_id,event_id,revision,current,eot,type,court_id,venue_id,confidence,source,schema_version,received_at,' +
-  'x_ft,y_ft,is_in,kmh,player_id,shot_type,swing_type,payload,extra';
+  'x_ft,y_ft,is_in,kmh,player_id,shot_type,swing_type,payload,extra,erased';
 
 const daemon = await Daemon.start(t);
 

@@ -15,7 +15,7 @@ export interface Column<Name extends string = ColumnName> extends Member {
   readonly from: 'event' | 'payload' | 'courtd';
 }
 
-export type ColumnName = Field | 'current' | 'received_at' | 'extra' | 'eot_text';
+export type ColumnName = Field | 'current' | 'received_at' | 'extra' | 'erased' | 'eot_text';
 
 function sent(name: Field): Column {
   return { name, ...MEMBERS[name], from: name in PAYLOAD ? 'payload' : 'event' };
@@ -52,6 +52,7 @@ export const COLUMNS: readonly Column[] = [
   ...PAYLOAD_FIELDS.slice(0, FIRST_FIELDS).map(sent),
   sent('payload'),
   added('extra', 'the fields that the protocol does not name, as a JSON object, if there are any', 'event'),
+  added('erased', 'whether an erasure took a player out of the event: true or false'),
   ...PAYLOAD_FIELDS.slice(FIRST_FIELDS).map(sent),
 ];
 

@@ -42,6 +42,7 @@ export function eventRecord(event: ReadEvent): string {
     ...known,
     quoted(event.payload),
     event.extra === null ? '' : quoted(event.extra),
+    event.erased === true,
     ...later,
   ];
   return `${cells.join(',')}\r\n`;

@@ -32,11 +32,16 @@ function linesTo(sink: Sink, toLine: (event: ReadEvent) => string): EventWriter 
   };
 }
 
+/** The mark of an erased event is its first member, so that a line is an event as all the others; an import takes it off. */
 function eventLine(event: ReadEvent): string {
-  return `${eventToJson(event)}\n`;
+  const json = eventToJson(event);
+  return event.erased ? `{${ERASED}${json.slice(1)}\n` : `${json}\n`;
 }
 
-/** Beside the event, not in it: the event may have a field of that name. */
+/** Beside the event, not in it: the event may have fields of these names. */
 function receivedLine(event: ReadEvent): string {
-  return `{"received_at":"${isoTime(event.receivedMs)}","event":${eventToJson(event)}}\n`;
+  const mark = event.erased ? ERASED : '';
+  return `{"received_at":"${isoTime(event.receivedMs)}",${mark}"event":${eventToJson(event)}}\n`;
 }
+
+const ERASED = '"erased":true,';

@@ -64,6 +64,7 @@ const TYPED: Readonly<Record<ColumnName, Typed>> = {
   received_at: { type: TIME, valueOf: ({ receivedMs }) => BigInt(receivedMs) * NS_PER_MS },
   payload: { type: TEXT, valueOf: ({ payload }) => payload },
   extra: { type: TEXT, valueOf: ({ extra }) => extra, isOptional: true },
+  erased: { type: BOOLEAN, valueOf: ({ erased }) => erased === true },
   eot_text: { type: TEXT, valueOf: ({ eot }) => eot },
 };
 

@@ -9,8 +9,8 @@ import { readUnpacked, UnreadableFile } from './fileBytes.ts';
 
 const [LINE_FEED, OPEN_ARRAY] = [0x0a, 0x5b];
 const SPACES = new Set(Buffer.from(' \t\r'));
-/** What `export --with-received`, `tail --json`, `fleet tail` and `rejections export` write around an event. */
-const AROUND = ['box', 'epoch', 'seq', 'received_at', 'late', 'request_id', 'index', 'faults'];
+/** What `export`, `tail --json`, `fleet tail` and `rejections export` write around an event. */
+const AROUND = ['box', 'epoch', 'seq', 'received_at', 'erased', 'late', 'request_id', 'index', 'faults'];
 /** Where the very first line is no JSON: an export is CSV unless it is asked for something else. */
 const OTHER_FORMAT = 'Files of events are NDJSON, such as "courtd export --format ndjson" writes.';
 /** The faults of an event quote a part of what is wrong; the other members are short. */
@@ -72,7 +72,7 @@ export async function* readBatches(
   let [events, lines]: [CourtEvent[], FileLine[]] = [[], []];
   let bytes = 0;
   for await (const line of linesOf(file, onRead)) {
-    const decoded = decodeLine(line, rules);
+    const decoded = decodeLine(unmarked(line), rules);
     if (decoded === undefined) continue;
     // Each with its line end.
     const added = decoded.line.text.length + 1;
@@ -109,6 +109,16 @@ async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGen
     throw new FileFault(number === 1 && bytes === 0 ? null : number, error.message);
   }
   if (bytes > 0) yield { text: Buffer.concat(parts), number };
+}
+
+/** What an export marks an erased event with, as its first member, is no part of it: a camera's own field stands behind the ids there. */
+const MARK = /^\s*\{\s*"erased"\s*:\s*true\s*,(?=\s*"event_id")/;
+const MARK_BYTES = 64;
+
+function unmarked(line: FileLine): FileLine {
+  const mark = MARK.exec(line.text.toString('latin1', 0, MARK_BYTES));
+  if (mark === null) return line;
+  return { ...line, text: Buffer.concat([Buffer.from('{'), line.text.subarray(mark[0].length)]) };
 }
 
 /**

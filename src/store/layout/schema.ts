@@ -190,12 +190,13 @@ const LAYOUT = `
            CASE WHEN json_type(json, '$.swing_type') = 'text' THEN json ->> '$.swing_type'
                 WHEN json_type(json, '$.swing_type') IN ('integer', 'real', 'true', 'false') THEN json -> '$.swing_type'
            END AS swing_type,
-           payload, extra
+           payload, extra, erased
       FROM (
         SELECT e.seq, e.session, s.name AS session_id, e.event_id, e.revision, e.eot, e.eot_ns, o.type,
                o.court AS court_id, o.venue AS venue_id, e.confidence, o.source, o.schema_version,
                strftime('%Y-%m-%dT%H:%M:%fZ', e.received_ms / 1000.0, 'unixepoch') AS received_at,
-               iif(json_valid(e.payload), e.payload, NULL) AS json, e.payload, e.extra
+               iif(json_valid(e.payload), e.payload, NULL) AS json, e.payload, e.extra,
+               ifnull(e.erased, 0) AS erased
           FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin) AS named;
 `;
 

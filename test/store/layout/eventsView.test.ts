@@ -23,7 +23,7 @@ t.test('the view events shows the readable names to whoever opens the file', (t)
       swing_type: null,
     };
     const added = { current: 1, eot_ns: 1_773_500_966_535_000_000, ...fields };
-    t.strictSame(row, { seq: i + 1, ...names, ...added, payload: JSON.stringify(payload), extra });
+    t.strictSame(row, { seq: i + 1, ...names, ...added, payload: JSON.stringify(payload), extra, erased: 0 });
     t.ok(Date.parse(String(received_at)) >= before && /^\d{4}-.*T.*\.\d{3}Z$/.test(String(received_at)));
   });
   t.equal(rows.length, 2);
