@@ -77,5 +77,10 @@ function examples(): string[] {
 /** What cameras' vendors and operators read, where the links between them lead. */
 function documents(): string[] {
   const ofOperators = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.endsWith('.md'));
-  return ['README.md', 'src/http/README.md', ...ofOperators.map((name) => path.join('systemd', name))];
+  return [
+    'README.md',
+    'SECURITY.md',
+    'src/http/README.md',
+    ...ofOperators.map((name) => path.join('systemd', name)),
+  ];
 }

@@ -10,6 +10,7 @@ export const ARCHITECTURE = 'src/ARCHITECTURE.md';
 /** Every document of the repository, by its path from the root. */
 export const DOCUMENTS: readonly string[] = [
   README,
+  'SECURITY.md',
   ...['src', 'systemd', 'test', 'scripts'].flatMap((folder) =>
     fs
       .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
