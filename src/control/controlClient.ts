@@ -96,7 +96,8 @@ export function unknownAnswer(directory: DataDirectory, status: number | undefin
 }
 
 /**
- * Asks the daemon for work that takes a while, and that ends with this process.
+ * Asks the daemon for work that takes a while, and that ends with this process. Once the daemon has begun to answer it is waited for,
+ * however long it is silent.
  * @param onLine gets each line of its answer, as a value.
  * @returns whether the answer is whole, was cut short, or nobody is there to give one.
  * @throws {OperatorError} as `askDaemon`.
@@ -122,6 +123,11 @@ export async function followDaemon<Line>(
     return 'nobody';
   }
   if (response.statusCode !== 200) throw unknownAnswer(directory, response.statusCode);
+  // It is at work. Beside other programs a sync may take it longer than ANSWER_MS, and to give up would end that work; systemd's
+  // watchdog ends a daemon that hangs, and with it this answer.
+  request.setTimeout(0);
+  // The answer says that it is cut short.
+  request.on('error', () => {});
   try {
     for await (const line of readline.createInterface({ input: response })) onLine(JSON.parse(line));
   } catch (error) {

@@ -17,7 +17,7 @@ export async function pruneAnyhow(
 ): Promise<Pruned> {
   const { nowMs: _byItsOwnClock, ...request } = which;
   const tally = new PruneTally();
-  let deleted = 0;
+  let [deleted, keySteps] = [0, 0];
   const last = await workAnyhow(data, {
     path: PRUNE_PATH,
     request,
@@ -31,9 +31,13 @@ export async function pruneAnyhow(
       tally.events += deleted;
       deleted = 0;
     },
-    progress: () => tally.events + tally.bytes,
+    progress: () => tally.events + tally.bytes + keySteps,
     alone: async (store, signal) => {
-      await store.prune(which, on, signal, tally);
+      const noting: typeof on = (doing, count) => {
+        if (doing === 'keys' && count > 0) keySteps++;
+        on(doing, count);
+      };
+      await store.prune(which, noting, signal, tally);
       return undefined;
     },
     failed,

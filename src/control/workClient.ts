@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import { followDaemon } from './controlClient.ts';
 import type { WorkLine } from './workRoute.ts';
 
-/** For how long a command keeps a daemon from starting, and how long it then waits for one. */
+/** For how long a command keeps a daemon from starting, once it has got further, and how long it then waits for one. */
 const ALONE_MS = 15_000;
 const GIVE_WAY_MS = 500;
 /** How often, one after another, it may get no further, because the daemon ends or another command writes. */
@@ -75,13 +75,19 @@ async function workAlone<Doing extends string, Result>(
 ): Promise<{ done: Result } | undefined> {
   const store = await openStoppedStore(data, work.failed);
   if (store === undefined) return undefined;
-  const isOver = AbortSignal.timeout(ALONE_MS);
+  const begun = { at: performance.now(), progress: work.progress() };
+  const isOver = new AbortController();
+  // Each try begins by writing the keys that are in memory only: where that alone takes so long, none would ever get further.
+  const timer = setInterval(() => {
+    if (performance.now() - begun.at >= ALONE_MS && work.progress() > begun.progress) isOver.abort();
+  }, GIVE_WAY_MS);
   try {
-    return { done: await work.alone(store, isOver) };
+    return { done: await work.alone(store, isOver.signal) };
   } catch (error) {
-    if (!isOver.aborted) throw error;
+    if (!isOver.signal.aborted) throw error;
     return undefined;
   } finally {
+    clearInterval(timer);
     await store.close();
   }
 }

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { OperatorError } from '../base/operatorError.ts';
 import { answerJson, type ControlRoute } from './controlServer.ts';
 
-/** How often the answer says how far it is: the client gives up on a daemon that is silent for longer. */
+/** How often the answer says how far it is. */
 const PROGRESS_MS = 500;
 const BODY_BYTES = 16 * 1024;
 
@@ -33,7 +33,7 @@ export function workRoute<Request, Doing extends string, Result>(
       res.once('close', () => gone.abort());
       const write = (line: WorkLine<Doing, Result> | object) => res.write(`${JSON.stringify(line)}\n`);
       let progress: object = { doing: 'events', count: 0 };
-      res.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+      res.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).flushHeaders();
       const timer = setInterval(() => write(progress), PROGRESS_MS);
       try {
         const on = (doing: Doing, count: number) => {

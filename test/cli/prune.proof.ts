@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, type CommandResult, courtd, Daemon, run, start } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
@@ -281,31 +282,62 @@ t.test(
   },
 );
 
+/** A prune in the background, and what it has said so far. */
+function startPrune(t: Test, data: string, ...args: string[]) {
+  const child = start(BIN, ['prune', '--older-than', '90d', '--yes', ...args, '--data', data]);
+  t.teardown(() => child.kill('SIGKILL'));
+  const said = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].on('data', (text) => {
+      said[stream] += text;
+    });
+  }
+  return { child, exit: once(child, 'close'), stdout: () => said.stdout, stderr: () => said.stderr };
+}
+
+/** Counts the events that are left, beside whoever writes. */
+function counter(data: string): { left: () => number; close: () => void } {
+  const db = new Database(path.join(data, 'courtd.db'), { readonly: true });
+  const count = db.prepare<[], number>('SELECT count(*) FROM event').pluck();
+  return { left: () => count.get()!, close: () => db.close() };
+}
+
 for (const signal of ['SIGINT', 'SIGKILL'] as const) {
   t.test(`${signal} in the middle: nothing but old events is gone, and the next one finishes`, async (t) => {
     const daemon = await Daemon.start(t, ['--rate-limit', '0']);
     await post(daemon, 10_000, { session_id: 'old' });
     age(daemon, 100);
     const kept = await post(daemon, 500, { session_id: 'kept' });
-    const child = start(BIN, ['prune', '--older-than', '90d', '--yes', '--data', daemon.data]);
-    const exit = once(child, 'exit');
-    let left = 10_000;
-    const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
-    const count = db.prepare<[], number>('SELECT count(*) FROM event').pluck();
-    while (left === 10_000 && child.exitCode === null) {
-      left = count.get()! - 500;
-      await new Promise(setImmediate);
-    }
+    const { child, exit } = startPrune(t, daemon.data);
+    const { left: count, close } = counter(daemon.data);
+    while (count() === 10_500 && child.exitCode === null) await new Promise(setImmediate);
     child.kill(signal);
     t.strictSame(await exit, [null, signal]);
-    left = count.get()! - 500;
-    db.close();
+    const left = count() - 500;
+    close();
     t.ok(left > 0, `${left} were left`);
     t.match(await pruned(daemon, '--older-than', '90d'), { events: left, sessions: 1 });
     t.strictSame(await listed(daemon), { kept: 500 });
     t.strictSame(await counts(daemon, kept), { accepted: 0, duplicates: 500 });
   });
 }
+
+t.test('a daemon that waits for its disk for a while is waited for', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  await post(daemon, 10_000, { session_id: 'old' });
+  age(daemon, 100);
+  const { child, exit, stderr } = startPrune(t, daemon.data);
+  const { left, close } = counter(daemon.data);
+  while (left() === 10_000 && child.exitCode === null) await new Promise(setImmediate);
+  daemon.child.kill('SIGSTOP');
+  t.ok(left() > 0, 'it has not come to its end');
+  close();
+  // For longer than a daemon may take to begin an answer.
+  await sleep(6_000);
+  daemon.child.kill('SIGCONT');
+  t.strictSame(await exit, [0, null], stderr());
+  t.strictSame(await listed(daemon), {});
+});
 
 t.test(
   'without a daemon a long prune gives way to one that starts, which goes on with it, and all is counted once',
@@ -317,26 +349,16 @@ t.test(
       committer.append(...court(...events(2_000, { session_id: 'old' })));
     new Committer(db).append(...court(...events(10, { session_id: 'kept' })));
     db.close();
-    const child = start(BIN, ['prune', '--older-than', '90d', '--yes', '--json', '--data', folder]);
-    t.teardown(() => child.kill('SIGKILL'));
-    let [stdout, stderr] = ['', ''];
-    child.stdout!.on('data', (text) => {
-      stdout += text;
-    });
-    child.stderr!.on('data', (text) => {
-      stderr += text;
-    });
-    const exit = once(child, 'close');
-    const look = new Database(path.join(folder, 'courtd.db'), { readonly: true });
-    const left = look.prepare<[], number>('SELECT count(*) FROM event').pluck();
-    while (left.get() === old + 10 && child.exitCode === null) await new Promise(setImmediate);
+    const { child, exit, stdout, stderr } = startPrune(t, folder, '--json');
+    const { left, close } = counter(folder);
+    while (left() === old + 10 && child.exitCode === null) await new Promise(setImmediate);
     const { stdout: token } = await courtd(['token', 'rotate', '--data', folder]);
     const daemon = await Daemon.run(t, folder, token.trim());
-    t.ok(left.get()! > 10, 'it has not come to its end');
-    look.close();
+    t.ok(left() > 10, 'it has not come to its end');
+    close();
     t.equal((await daemon.post(event({ session_id: 'kept' }))).status, 202);
-    t.strictSame(await exit, [0, null], stderr);
-    t.match(JSON.parse(stdout), { events: old });
+    t.strictSame(await exit, [0, null], stderr());
+    t.match(JSON.parse(stdout()), { events: old });
     t.strictSame(await listed(daemon), { kept: 11 });
   },
 );
