@@ -36,6 +36,8 @@ interface OtherFacts {
   /** For how long there has been a new database, in milliseconds; undefined where it is not new. */
   readonly newMs: number | undefined;
   readonly ship: ShipFacts | undefined;
+  /** When erasures of players were asked for that are not finished, the latest; milliseconds since 1970-01-01T00:00:00Z. */
+  readonly unfinishedErasureMs: number | undefined;
   /** Refused events that are kept, by who sent them. */
   readonly refused: readonly WaitingEvents[];
 }

@@ -29,6 +29,9 @@ export function findProblems({ daemon, hangs, store }: BoxFacts, nowMs: number):
     ...store.refused.slice(0, WAITING_TOLD).map((waiting) => problem('refused_waiting', waiting)),
     ...diskProblems(store, daemon),
     ...backupProblems(store, nowMs),
+    ...(store.unfinishedErasureMs === undefined
+      ? []
+      : [problem('erasure_unfinished', store.unfinishedErasureMs)]),
     ...(store.ship === undefined ? [] : shipProblems(store.ship)),
   ];
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];

@@ -157,6 +157,11 @@ export const RULES = {
       `Another program reads the database and does not end: the write-ahead log has grown to ${bytesFor(bytes)}, and at ${bytesFor(THRESHOLDS.log_bytes.refused)} events are refused.`,
       `"sudo fuser -v ${directory}/courtd.db" names it: end it.`,
     ),
+  erasure_unfinished: (atMs: number) =>
+    warn(
+      `The erasure of a player that was asked for on ${new Date(atMs).toISOString()} is not finished.`,
+      'Unless it runs now, call "courtd player erase" for him again: it goes on. Only a keyed hash of his player_id is kept.',
+    ),
   prune_failed: () =>
     warn(
       'The nightly prune has failed: events stay for longer than they should, and the disk fills.',

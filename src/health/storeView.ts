@@ -8,6 +8,7 @@ import { minFreeOf, serviceOf } from '../host/unitSettings.ts';
 import { lastBackupMs } from '../store/backup/lastBackup.ts';
 import { freeBytes } from '../store/directory/diskReserve.ts';
 import { newDatabaseAgeMs } from '../store/directory/newDatabase.ts';
+import { unfinishedErasureMs } from '../store/erasure/ledger.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
 import { withDatabase } from '../store/open/withDatabase.ts';
 import { suggestPrune } from '../store/read/pruneSuggestion.ts';
@@ -72,6 +73,7 @@ export async function readStoreView(
       },
       tokens: { active: count('active'), retiring: count('retiring') },
       isDamaged,
+      unfinishedErasureMs: (await unlessDamaged(() => db && unfinishedErasureMs(db))) ?? undefined,
       newMs: newDatabaseAgeMs(data, nowMs),
       recent,
       ship,

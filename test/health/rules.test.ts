@@ -48,6 +48,7 @@ function box(
       tokens: { active: 1, retiring: 0 },
       isDamaged: false,
       newMs: undefined,
+      unfinishedErasureMs: undefined,
       hasPruneFailed: false,
       hasBackupFailed: false,
       oldestMs: NOW - 100 * DAY_S * 1_000,
@@ -163,6 +164,7 @@ const CASES: readonly (readonly [code: keyof typeof RULES, wrong: BoxFacts, righ
   ],
   ['disk_filling', box({}, { store: { days_left: 13 } }), box({}, { store: { days_left: 14 } })],
   ['log_held', box({}, { store: { wal_bytes: GIB / 4 + 1 } }), box({}, { store: { wal_bytes: GIB / 4 } })],
+  ['erasure_unfinished', box({}, { unfinishedErasureMs: 1 })],
   ['prune_failed', box({}, { hasPruneFailed: true })],
   ['backup_failed', box({}, { hasBackupFailed: true })],
   [

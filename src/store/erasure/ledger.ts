@@ -32,6 +32,12 @@ export function readErasures(db: Database): Erasure[] {
   return rows.all().map(({ before, ...erasure }) => ({ ...erasure, beforeNs: BigInt(before) }));
 }
 
+/** @returns when the latest of those that are not finished was asked for; null where all are. */
+export function unfinishedErasureMs(db: Database): number | null {
+  const latest = 'SELECT max(at_ms) FROM erasure WHERE finished_ms IS NULL';
+  return db.prepare<[], number | null>(latest).pluck().get() ?? null;
+}
+
 /**
  * Adds what another ledger of this box has. Of the same player, the later of two counts. Call it inside a transaction.
  * @param all not finished, where this database has not seen it applied.
