@@ -82,6 +82,17 @@ t.test("the vendor's guide states the limits that hold", async (t) => {
   });
 });
 
+t.test('the page on personal data states how much is kept, and for how long', async (t) => {
+  const page = textOf('systemd/PERSONAL-DATA.md');
+  for (const stated of [
+    `the newest ${limits.CONFLICT_COPIES.toLocaleString('en')}`,
+    `the last ${limits.REJECTIONS_KEPT.toLocaleString('en')} refused requests, ${limits.REJECTION_BODY_BYTES / 1024} KiB`,
+    `${limits.REFUSED_MS / 86_400_000} days, ${limits.REFUSED_BYTES / 1024 ** 2} MiB (\`COURTD_REFUSED_BYTES\`)`,
+    `${limits.QUOTED_CHARS} characters of a value that was refused`,
+  ])
+    t.ok(page.includes(stated), stated);
+});
+
 t.test('the architecture names every dependency', async (t) => {
   const manifest = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
   const named = tableBelow(ARCHITECTURE, '## Dependencies').flatMap(
