@@ -62,7 +62,7 @@ _courtd() {
     ' player list '*) options='--last --json' ;;
     ' player export '*) options='-o --output' ;;
     ' export '*)
-      options='--day --format --current --type --court --from --to --received-from --received-to --with-received
+      options='--day --all --format --current --type --court --from --to --received-from --received-to --with-received
         -o --output --describe --json'
       ;;
     ' report '*) options='--court-lines --y-from -o --output' ;;

@@ -6,6 +6,7 @@ import { type JsonOption, printJson, printTable } from '../terminal/output.ts';
 import type { ExportOptions } from './exportSession.ts';
 
 interface CommandOptions extends ExportOptions, JsonOption {
+  readonly all?: boolean;
   readonly describe?: boolean;
 }
 
@@ -21,20 +22,25 @@ ${TIMES_HELP}
 Examples:
   courtd export match-17 -o match-17.csv
   courtd export match-17 --format xlsx -o match-17.xlsx
-  courtd export --day 2026-03-14 --format parquet -o 2026-03-14/`;
+  courtd export --day 2026-03-14 --format parquet -o 2026-03-14/
+  courtd export --all --received-from 2026-03-14 --format parquet -o lake/`;
 
 export function addExport(program: Command): void {
   const time = (flags: string, description: string) => new Option(flags, description).argParser(parseTime);
   program
     .command('export')
     .description(
-      'export a session, or every session of a day, in order of eot: the events that are stored when it starts',
+      'export a session, every session of a day or all, in order of eot: the events that are stored when it starts',
     )
     .argument('[session]', 'the session_id')
     .option(
       '--day <date>',
       'every session with an event on this day, in local time: each whole, in a file of its own in the directory -o',
       parseDay,
+    )
+    .option(
+      '--all',
+      'every session, or with --received-from every one of which an event was received since: each whole, as day=YYYY-MM-DD/SESSION.FORMAT in the directory -o',
     )
     .addOption(
       new Option(
@@ -57,7 +63,7 @@ export function addExport(program: Command): void {
     )
     .option(
       '-o, --output <file>',
-      'the file to write, which appears when it is complete; with --day, a directory',
+      'the file to write, which appears when it is complete; with --day and --all, a directory',
       notEmpty,
     )
     .option('--describe', 'only print the columns, with unit, origin and meaning; takes no session')
@@ -68,6 +74,7 @@ export function addExport(program: Command): void {
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
       if (options.describe === true) await describe(options);
+      else if (options.all === true) await (await import('./exportAll.ts')).exportAll(options);
       else if (session === undefined) await (await import('./exportDay.ts')).exportDay(options);
       else await (await import('./exportSession.ts')).exportSession(session, options);
     });
@@ -75,19 +82,26 @@ export function addExport(program: Command): void {
 
 /** @returns a sentence about options that contradict each other or are missing. */
 function misuseOf(session: string | undefined, options: CommandOptions): string | undefined {
-  const { day, from, to, receivedFrom, receivedTo, output, describe, json } = options;
+  const { all, day, from, to, receivedFrom, receivedTo, output, describe, json } = options;
+  const many = all === true ? '--all' : day === undefined ? undefined : '--day';
   if (describe === true) {
     if (session !== undefined) return '--describe takes no session: leave it out.';
     return output === undefined ? undefined : '--describe prints to standard output: leave out -o.';
   }
   if (json === true) return '--json goes with --describe: --format ndjson writes the events as JSON.';
-  if (session === undefined && day === undefined) return 'name a session, or a day with --day.';
-  if (session !== undefined && day !== undefined) return 'name a session or a day with --day, not both.';
-  if (day !== undefined && output === undefined) {
-    return '--day writes a file for each session: name their directory with -o DIR/.';
+  if (session === undefined && many === undefined) {
+    return 'name a session, or a day with --day, or take all with --all.';
   }
-  if (day !== undefined && (from ?? to) !== undefined) {
-    return '--day exports whole sessions: leave out --from and --to, or name a session.';
+  if (session !== undefined && many !== undefined) return `name a session or give ${many}, not both.`;
+  if (all === true && day !== undefined) return 'give --day or --all, not both.';
+  if (many !== undefined && output === undefined) {
+    return `${many} writes a file for each session: name their directory with -o DIR/.`;
+  }
+  if (many !== undefined && (from ?? to) !== undefined) {
+    return `${many} exports whole sessions: leave out --from and --to, or name a session.`;
+  }
+  if (all === true && (options.type ?? options.court) !== undefined) {
+    return '--all exports whole sessions: leave out --type and --court, or name a session.';
   }
   const isEmpty = (from?: bigint, to?: bigint) => from !== undefined && to !== undefined && from > to;
   if (isEmpty(from, to)) return '--to must not be earlier than --from: there would be nothing to export.';

@@ -44,7 +44,7 @@ export async function exportDay(options: ExportOptions): Promise<void> {
 }
 
 /** The next session may be intact. @returns undefined where the database could not be read, which `damage` then says. */
-async function unlessUnreadable<Result>(
+export async function unlessUnreadable<Result>(
   session: string,
   damage: Damage,
   work: () => Promise<Result>,
@@ -60,11 +60,11 @@ async function unlessUnreadable<Result>(
 }
 
 /** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */
-function isDirectory(place: string): boolean {
+export function isDirectory(place: string): boolean {
   const stat = explainWriteErrors(place, () => asCaller(() => fs.statSync(place, { throwIfNoEntry: false })));
   if (stat?.isDirectory()) return true;
   if (stat !== undefined) {
-    throw new OperatorError(`${place} is not a directory: with --day, name one with -o DIR/.`);
+    throw new OperatorError(`${place} is not a directory: with --day and --all, name one with -o DIR/.`);
   }
   if (place.endsWith('/')) return false;
   throw new OperatorError(`There is no directory ${place}: end its name in / and -o creates it.`);

@@ -143,7 +143,7 @@ function filterOf(options: ExportOptions): EventFilter {
 }
 
 /** Rounds up, because times of receipt are whole milliseconds. */
-function wholeMs(ns: bigint | undefined): number | undefined {
+export function wholeMs(ns: bigint | undefined): number | undefined {
   return ns === undefined ? undefined : Number(ns / 1_000_000n) + (ns % 1_000_000n > 0n ? 1 : 0);
 }
 

@@ -21,10 +21,24 @@ export function fileNames(sessions: readonly string[]): Map<string, string> {
   );
 }
 
+/**
+ * The same file name for a session whatever the others are called, on every file system: lower-case letters of ASCII, digits, `_`,
+ * `.` and `-` stay, everything else is percent-encoded, so that decodeURIComponent gives the session_id. Only names that would be too
+ * long end in `~` and a hash.
+ */
+export function steadyName(session: string): string {
+  const name = session.replace(/^[.-]|[^a-z0-9_.-]/gu, percent);
+  if (name.length <= NAME_BYTES) return name;
+  const start = name.slice(0, NAME_BYTES - HASH_DIGITS - 1).replace(/%[0-9A-F]?$/, '');
+  return `${start}~${hash('sha256', session).slice(0, HASH_DIGITS)}`;
+}
+
 function encoded(name: string): string {
-  return name.replace(/^[.-]|[^\p{L}\p{N}_.-]/gu, (character) =>
-    Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&'),
-  );
+  return name.replace(/^[.-]|[^\p{L}\p{N}_.-]/gu, percent);
+}
+
+function percent(character: string): string {
+  return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&');
 }
 
 function shortened(name: string): string {

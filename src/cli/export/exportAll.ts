@@ -1,0 +1,127 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { removeLeftovers } from '../../base/atomicFile.ts';
+import { READ_CHUNK_ROWS } from '../../base/limits.ts';
+import { operatorErrors } from '../../base/sink.ts';
+import { counted, isoTime } from '../../base/units.ts';
+import { eotToNs } from '../../protocol/eot.ts';
+import { steadyName } from '../../session/export/fileNames.ts';
+import { ArrivalReader } from '../../store/read/arrivalReader.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { findSession, listSessions, sessionLine } from '../../store/read/sessions.ts';
+import { Progress, say } from '../terminal/output.ts';
+import { makeDirectory } from '../terminal/sinks.ts';
+import { isDirectory, unlessUnreadable } from './exportDay.ts';
+import {
+  type ExportOptions,
+  openFile,
+  wholeMs,
+  withExportedDatabase,
+  writeSession,
+} from './exportSession.ts';
+
+/** What is received at this moment may be stored a little later: the next export begins so much before this one. */
+const OVERLAP_MS = 60_000;
+const NS_PER_MS = 1_000_000n;
+
+/**
+ * `courtd export --all -o DIR/`: every session with an event that was received in that time, whole, each in a file of its own,
+ * `day=YYYY-MM-DD/SESSION.FORMAT`. A session that was there is replaced, also where its day has changed, so that whoever reads all
+ * files has each session once, however often this is called.
+ */
+export async function exportAll(given: ExportOptions): Promise<void> {
+  const { receivedFrom, receivedTo, ...options } = given;
+  const { output, format } = options as ExportOptions & { readonly output: string };
+  let exists = isDirectory(output);
+  const begunMs = Date.now();
+  const damage = new Damage();
+  const names = await sessionsOf(given, damage);
+  const days = new Set<string>();
+  let [sessions, events] = [0, 0];
+  for (const name of names) {
+    await unlessUnreadable(name, damage, async () => {
+      const day = await dayOf(name, options);
+      if (day === undefined) return;
+      const folder = path.join(output, `day=${day}`);
+      const file = `${steadyName(name)}.${format}`;
+      const open = () => {
+        if (!exists) makeDirectory(output);
+        exists = true;
+        if (!days.has(day)) beginDay(folder, format);
+        days.add(day);
+        return openFile(path.join(folder, file));
+      };
+      const written = await writeSession(name, options, damage, open, { unlessEmpty: true });
+      if (written.events === 0) return;
+      removeFromOtherDays(output, path.basename(folder), file);
+      sessions++;
+      events += written.events;
+    });
+  }
+  if (sessions === 0 && !damage.isFound)
+    return say('No event was received in that time: nothing is written.');
+  const next = isoTime(begunMs - OVERLAP_MS)?.replace(/\.\d+/, '');
+  say(
+    `${counted(sessions, 'session')} with ${counted(events, 'event')} written to ${output}; what comes from now on: --received-from ${next}.`,
+  );
+  damage.assertNone();
+}
+
+/** @returns the session_ids, in memory at once: a name a session. */
+function sessionsOf(options: ExportOptions, damage: Damage): Promise<Iterable<string>> {
+  return withExportedDatabase(options, async (db) => {
+    const names = new Set<string>();
+    const fromMs = wholeMs(options.receivedFrom) ?? -Infinity;
+    const toMs = wholeMs(options.receivedTo) ?? Infinity;
+    if (fromMs === -Infinity && toMs === Infinity) {
+      for (const lines of listSessions(db)) for (const { session_id } of lines) names.add(session_id);
+      return names;
+    }
+    // There is no index of times of receipt, and a clock that jumped has left them in any order: every event is read.
+    const reader = new ArrivalReader(db);
+    const { lastSeq } = reader;
+    const unread = new Damage();
+    const progress = new Progress();
+    for (let upTo = 0; upTo < lastSeq; ) {
+      const chunk = reader.after(upTo, READ_CHUNK_ROWS, unread);
+      for (const { sessionId, receivedMs } of chunk.events) {
+        if (receivedMs >= fromMs && receivedMs < toMs) names.add(sessionId);
+      }
+      // Signals are handled between turns of the event loop.
+      await setImmediate();
+      upTo = chunk.isLast ? lastSeq : chunk.upTo;
+      progress.show(() => `looking for sessions: ${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
+    }
+    progress.clear();
+    if (unread.isFound) damage.other('Events are damaged, and their sessions may be missing.');
+    return names;
+  });
+}
+
+/** @returns the day of a session's first event by eot, in UTC; undefined where a prune has deleted it meanwhile. */
+function dayOf(name: string, options: ExportOptions): Promise<string | undefined> {
+  return withExportedDatabase(options, (db) => {
+    const id = findSession(db, name);
+    const ns = id === undefined ? undefined : eotToNs(sessionLine(db, id).first_eot ?? '');
+    return ns === undefined ? undefined : new Date(Number(ns / NS_PER_MS)).toISOString().slice(0, 10);
+  });
+}
+
+/** Makes the folder of a day, or removes from it what a killed export has left. */
+function beginDay(folder: string, format: string): void {
+  const exists = operatorErrors(folder, () => fs.existsSync(folder));
+  if (!exists) return makeDirectory(folder);
+  operatorErrors(folder, () => removeLeftovers(folder, (name) => name.endsWith(`.${format}`)));
+}
+
+/** A late event may be of an earlier day than all before it: then the session has moved. */
+function removeFromOtherDays(output: string, day: string, file: string): void {
+  operatorErrors(output, () => {
+    for (const other of fs.readdirSync(output)) {
+      if (other !== day && /^day=\d{4}-\d\d-\d\d$/.test(other)) {
+        fs.rmSync(path.join(output, other, file), { force: true });
+      }
+    }
+  });
+}
