@@ -4,6 +4,7 @@ import path from 'node:path';
 import t from 'tap';
 import { packMember } from '../../src/fleet/copy/members.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
+import { ERASED_ANNA } from '../harness/erasure.ts';
 import { event } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 
@@ -69,6 +70,13 @@ t.test('a box.json that courtd has not written is refused in a sentence', async 
     ['tokens', [TOKEN, { ...TOKEN, id: 2 }]],
     ['tokens', [TOKEN, { ...TOKEN, hash: 'cd'.repeat(32) }]],
     ['tokens', [{ ...TOKEN, revoked_ms: '1' }]],
+    ['erasures', null],
+    ['erasures', [{ ...ERASED_ANNA, key: 'AB'.repeat(16) }]],
+    ['erasures', [{ ...ERASED_ANNA, player: 'ab' }]],
+    ['erasures', [{ ...ERASED_ANNA, before_ns: 1 }]],
+    ['erasures', [{ ...ERASED_ANNA, before_ns: '9223372036854775808' }]],
+    ['erasures', [{ ...ERASED_ANNA, at_ms: 0.5 }]],
+    ['erasures', [ERASED_ANNA, { ...ERASED_ANNA, before_ns: '0' }]],
   ] as const) {
     const copy = await copyOf({ ...BOX, [member]: value });
     const { status, stderr } = await rebuild(copy);

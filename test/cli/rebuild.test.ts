@@ -24,6 +24,7 @@ import {
   Daemon,
   temporaryFolder,
 } from '../harness/daemon.ts';
+import { ERASED_ANNA } from '../harness/erasure.ts';
 import { event } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { answersOf, anyEvents } from '../harness/lostBox.ts';
@@ -165,6 +166,60 @@ const BOX = {
   ],
 };
 
+t.test(
+  'who was erased does not come back with a copy from before, nor with an import behind it',
+  async (t) => {
+    const her = (seq: number, type: string, more = {}) =>
+      line(seq, { type, payload: { player_id: 'anna-17', ...more } });
+    const old = [
+      her(1, 'PLAYER_IDENTITY', { name: 'Anna' }),
+      her(2, 'BALL_HIT', { shot_type: 'drive' }),
+      line(3, { payload: { x_ft: 1, opponents: ['p-2', 'anna-17'] } }),
+      her(4, 'BALL_HIT').replace('2026-03-14', '2030-03-14'),
+      line(5, { type: 'BALL_HIT', payload: { player_id: 'erased-k3j5x9q2' } }).replace(
+        '"event"',
+        '"erased":true,"event"',
+      ),
+    ];
+    const copy = await copyOf({ 'a1/0': old }, { ...BOX, erasures: [ERASED_ANNA] });
+    const data = newData();
+    const { status, stdout, stderr } = await rebuild(copy, '--data', data);
+    t.strictSame([status, stdout], [0, '']);
+    t.match(stderr, /\n3 events from before an erasure: they name nobody any more\.\n/);
+    const log = logOf(data);
+    t.notMatch(log.filter((_, i) => i !== 3).join(''), /anna/i);
+    t.strictSame(
+      [log[3], log[4]],
+      [old[3], old[4]],
+      'what she played since, and what was erased before, as it was',
+    );
+    t.match(log[0], /"erased":true,"event":\{.*"payload":\{\}/);
+    t.match(log[2], /"erased":true,"event":\{.*"opponents":\["p-2","erased-\w{8}"\]/);
+    t.ok(await isSound(data));
+    const file = path.join(folder, 'buffer.ndjson');
+    fs.writeFileSync(
+      file,
+      [...old.slice(0, 3), her(9, 'BALL_HIT')].map((one) => `${eventOf(one)}\n`).join(''),
+    );
+    t.match(await courtd(['import', file, '--data', data, '--json']), { status: 0 });
+    t.equal(logOf(data).length, 6);
+    t.notMatch(
+      logOf(data)
+        .filter((_, i) => i !== 3)
+        .join(''),
+      /anna/i,
+    );
+
+    const bare = newData();
+    const lines = await rebuildFrom(log.join(''), bare);
+    t.match(lines, {
+      status: 0,
+      stderr: /\nNo list of erased players came with it: erase again who had been erased/,
+    });
+    t.strictSame(logOf(bare), log);
+  },
+);
+
 t.test('from a copy come the tokens, and an epoch that goes on behind the lost one', async (t) => {
   const copy = await copyOf({ 'a1/0': lines(1, 35), 'a1/35': lines(38, 60) }, BOX);
   const data = newData();
@@ -183,6 +238,8 @@ t.test('from a copy come the tokens, and an epoch that goes on behind the lost o
     superseded: 0,
     taken_back: 0,
     tokens: 3,
+    erasures: 0,
+    erased: 0,
     follows_epoch: true,
   });
   const { stdout: tokens } = await courtd(['token', 'list', '--json', '--data', data]);

@@ -47,7 +47,10 @@ await using endings = new Endings();
 /** What was acknowledged, and how many writes there had been by then. */
 const answered: { readonly seq: number; readonly at: number }[] = [];
 for (let runs = 0; (answered.at(-1)?.seq ?? 0) < days.length; runs++) {
-  const told = { ...feed, identity: async () => ({ venue: `venue-${runs}`, oldestSeq: 1, tokens: null }) };
+  const told = {
+    ...feed,
+    identity: async () => ({ venue: `venue-${runs}`, oldestSeq: 1, tokens: null, erasures: [] }),
+  };
   const { sink } = new Courier(endings, new CopyingBox(endings, disk.folder), told);
   let cursor = await sink.readCursor();
   for (let chunk = 0; chunk < CHUNKS_A_RUN && cursor.seq < days.length; chunk++) {

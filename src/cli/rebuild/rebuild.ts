@@ -42,6 +42,7 @@ async function* standardInput(): AsyncGenerator<Buffer> {
 function sentencesOf(rebuilt: RebuiltBox, place: string): string[] {
   const { box, events, sessions, begins_after, holes, superseded, taken_back, tokens, follows_epoch } =
     rebuilt;
+  const { erasures, erased } = rebuilt;
   const told: [isSo: boolean, sentence: string][] = [
     [
       true,
@@ -65,6 +66,11 @@ function sentencesOf(rebuilt: RebuiltBox, place: string): string[] {
     [
       tokens !== null,
       'The tokens are those of the lost box, but for their last use: "courtd token list" shows them.',
+    ],
+    [erased > 0, `${counted(erased, 'event')} from before an erasure: they name nobody any more.`],
+    [
+      erasures === null,
+      'No list of erased players came with it: erase again who had been erased after these lines were written.',
     ],
     [
       !follows_epoch,

@@ -9,7 +9,7 @@ import { readParts, type StoredChunk } from './members.ts';
 
 /** Of a copy's file, at most: a file that a stick loses, or that is read again, is no more. */
 export const FILE_BYTES = 64 * 1024 ** 2;
-const PRIVATE = 0o600;
+export const PRIVATE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 const { O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
@@ -79,7 +79,10 @@ export async function ownUpTo(
   return 0;
 }
 
-/** Makes an end what is on disk for good: cuts torn tails, and syncs what a writer that was killed may have left unsynced. */
+/**
+ * Makes an end what is on disk for good: cuts torn tails, and syncs what a writer that was killed may have left unsynced.
+ * @throws {FileMoved}
+ */
 export async function settle(folder: string, end: CopyEnd | undefined): Promise<void> {
   for (const { path: file } of (await filesOf(folder)).reverse()) {
     if (file === end?.file) break;
@@ -88,7 +91,8 @@ export async function settle(folder: string, end: CopyEnd | undefined): Promise<
   if (end !== undefined) {
     const handle = await fs.open(end.file, O_RDWR | O_NOFOLLOW);
     try {
-      const { size } = await handle.stat();
+      const { dev, ino, size } = await handle.stat();
+      if (dev !== end.dev || ino !== end.ino) throw new FileMoved();
       if (size > end.bytes) await handle.truncate(end.bytes);
       await handle.sync();
     } finally {
@@ -173,7 +177,8 @@ export async function removeOld(folder: string, current: string, below: number):
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
+/** @throws Node's error. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await fs.open(folder);
   try {
     await handle.sync();

@@ -2,6 +2,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import type { ShipStatus } from '../../health/shipStatus.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import type { CopiedToken } from '../../store/tokens/tokens.ts';
+import type { CopiedErasure } from '../copy/boxFile.ts';
 import type { ShipReport } from './shipNote.ts';
 
 export interface LogState {
@@ -37,6 +38,8 @@ export interface BoxIdentity {
   readonly oldestSeq: number;
   /** Null where they are not given out: they are for a copy, and not for a shipper that has the network. */
   readonly tokens: readonly CopiedToken[] | null;
+  /** Those that are finished; none where tokens are not given out. */
+  readonly erasures: readonly CopiedErasure[];
 }
 
 /** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */

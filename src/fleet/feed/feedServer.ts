@@ -18,7 +18,7 @@ import { isReport, REPORT_BYTES } from './shipNote.ts';
  *
  * - `GET /v1/state`: what EventFeed.state gives.
  * - `GET /v1/events?after=SEQ&events=N`: the lines of EventFeed.next; the rest of the piece is in the headers.
- * - `GET /v1/identity`: what EventFeed.identity gives; tokens only where this process is set to copy into a directory.
+ * - `GET /v1/identity`: what EventFeed.identity gives; tokens and erasures only where this process is set to copy into a directory.
  * - `GET /v1/status`: problems and shipping, of `courtd status`.
  * - `POST /v1/report`: takes a ShipReport. `GET /v1/report`: the latest.
  */
@@ -105,7 +105,7 @@ export class FeedServer {
   async #identity(): Promise<BoxIdentity> {
     const identity = await this.#feed.identity();
     const isCopied = directoryOf(process.env.COURTD_SHIP_URL ?? '') !== undefined;
-    return isCopied ? identity : { ...identity, tokens: null };
+    return isCopied ? identity : { ...identity, tokens: null, erasures: [] };
   }
 
   async #answerEvents(res: ServerResponse, query: URLSearchParams): Promise<void> {

@@ -9,9 +9,11 @@ import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
+import { readErasures } from '../../store/erasure/ledger.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { oldestSeq } from '../../store/read/shipLag.ts';
 import { tokensToCopy } from '../../store/tokens/tokens.ts';
+import { copyErasure } from '../copy/boxFile.ts';
 import {
   type BoxIdentity,
   type BoxStatus,
@@ -90,6 +92,9 @@ export class LocalFeed implements EventFeed {
       venue: process.env.COURTD_VENUE || null,
       oldestSeq: oldestSeq(db),
       tokens: tokensToCopy(db, Date.now()),
+      erasures: readErasures(db)
+        .filter(({ finishedMs }) => finishedMs !== null)
+        .map(copyErasure),
     });
     return withDatabase({ data: this.#directory }, read).catch((error) => {
       throw error instanceof OperatorError ? new FeedUnavailable(error.message) : error;

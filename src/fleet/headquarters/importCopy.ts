@@ -4,7 +4,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import type { BoxFile } from '../copy/boxFile.ts';
 import type { CopiedEpoch, Copy } from '../copy/copyFiles.ts';
 import { type CopiedChunk, readEpoch } from '../copy/readCopy.ts';
-import { seqOf } from '../log/chunk.ts';
+import { isSameEvent, seqOf } from '../log/chunk.ts';
 import { STREAM, subjectOf } from '../nats/fleetLog.ts';
 import { chunkOf, messageOf } from '../ship/sink/chunk.ts';
 import { HEADER_BYTES, isMoved, publishChunk } from '../ship/sink/natsSink.ts';
@@ -104,7 +104,8 @@ class Carrier {
     });
     this.#passed = imported.lastSeq = this.#cursor.seq;
     for await (const chunk of readEpoch(epoch, this.#options.onMissing)) {
-      if (chunk.lines.some((line) => (known.get(seqOf(line)) ?? line) !== line)) throw this.#fenced();
+      if (chunk.lines.some((line) => !isSameEvent(known.get(seqOf(line)) ?? line, line)))
+        throw this.#fenced();
       const lines = chunk.lines.filter((line) => seqOf(line) > this.#cursor.seq);
       imported.there += chunk.lines.length - lines.length;
       if (lines.length === 0) continue;

@@ -7,6 +7,8 @@ import { type ChunkHead, sha256Of } from '../nats/fleetLog.ts';
 export const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
 const LINE_SEQ = /^\{"seq":(\d{1,15}),/;
 const EVENT = '"event":';
+const ERASED = '"erased":true,';
+const PAYLOAD = ',"payload":';
 
 /** @returns the events, without line ends. @throws where the data is damaged. */
 export function linesOf(data: Uint8Array): string[] {
@@ -36,6 +38,23 @@ export function dataFault({ after, last, count, sha256 }: ChunkHead, data: Uint8
     seq = next;
   }
   return seq === last ? '' : `its last event is seq ${seq}, and Courtd-Last says ${last}`;
+}
+
+/** @returns what of a line neither an erasure changes nor a pseudonym; in its strings no quote stands without a backslash. */
+function headOf(line: string): string {
+  const end = line.indexOf(PAYLOAD);
+  return end < 0 ? line : line.slice(0, end);
+}
+
+/** Whether an erasure has changed the event of a line. */
+export function isErased(line: string): boolean {
+  return headOf(line).includes(ERASED + EVENT);
+}
+
+/** Whether two lines are of one event, stored at the same moment under the same seq: it may have been erased between them. */
+export function isSameEvent(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((line) => headOf(line).replace(ERASED + EVENT, EVENT));
+  return a === b;
 }
 
 /** @returns the event of a line, as the JSON text that its camera sent: JSON.parse would round its long numbers. */

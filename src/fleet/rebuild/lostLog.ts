@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { OperatorError } from '../../base/operatorError.ts';
+import type { Erasure } from '../../store/erasure/ledger.ts';
+import { Redactor } from '../../store/erasure/redactor.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import type { RebuiltDatabase } from '../../store/rebuild/rebuiltDatabase.ts';
-import { decodeLines, LineFault, type LogLine } from './logLines.ts';
+import { decodeLines, LineFault, type LogLine } from '../log/logLines.ts';
 
 /** What a log is checked against, and whom it tells. */
 export interface LogOptions {
@@ -29,6 +31,7 @@ export interface LogPart {
 export class LostLog {
   readonly #database: RebuiltDatabase;
   readonly #options: LogOptions;
+  readonly #redactor: Redactor;
   /** As far as they have been read; the lines of a bare `tail` have none. */
   readonly #epochs: Epoch[] = [];
   #box: string | undefined;
@@ -42,10 +45,14 @@ export class LostLog {
   events = 0;
   /** Events that a restore of the lost box had taken back. */
   takenBack = 0;
+  /** Events from before an erasure, out of which a player was taken now. */
+  erased = 0;
 
-  constructor(database: RebuiltDatabase, options: LogOptions) {
+  /** @param ledger of the lost box: nobody in it comes back. */
+  constructor(database: RebuiltDatabase, options: LogOptions, ledger: readonly Erasure[]) {
     this.#database = database;
     this.#options = options;
+    this.#redactor = new Redactor(ledger);
   }
 
   /** The box that the lines name; null where they name none. */
@@ -117,8 +124,15 @@ export class LostLog {
   }
 
   async #flush(run: readonly LogLine[]): Promise<void> {
-    await this.#database.add(run);
+    await this.#database.add(run.map((line) => this.#redacted(line)));
     this.events += run.length;
+  }
+
+  #redacted(line: LogLine): LogLine {
+    const event = this.#redactor.redact(line.event, line.event.sessionId);
+    if (event === line.event) return line;
+    this.erased++;
+    return { ...line, event };
   }
 
   /** A log goes on in another epoch behind a seq of the one before: after a restore, not behind its last one. */

@@ -2,7 +2,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { rebuildDatabase } from '../../store/rebuild/rebuildDatabase.ts';
 import type { Rebuilt } from '../../store/rebuild/rebuiltDatabase.ts';
-import { isEpochName } from '../copy/boxFile.ts';
+import { erasureOf, isEpochName } from '../copy/boxFile.ts';
 import type { Copy } from '../copy/copyFiles.ts';
 import { type LogOptions, LostLog } from './lostLog.ts';
 import { addCopy, addLines } from './sources.ts';
@@ -19,6 +19,10 @@ export interface RebuiltBox extends Rebuilt {
   readonly taken_back: number;
   /** Null where the source has none. */
   readonly tokens: number | null;
+  /** How many entries of the ledger of erasures came with it; null where the source has none. */
+  readonly erasures: number | null;
+  /** Events from before an erasure, out of which a player was taken now. */
+  readonly erased: number;
   /** Whether the new epoch goes on behind a known one, so that nothing is shipped twice. */
   readonly follows_epoch: boolean;
 }
@@ -36,7 +40,8 @@ export function rebuildBox(
   const copied = 'epochs' in source ? source.box : undefined;
   const { epochs = [], tokens = null } = copied ?? {};
   return rebuildDatabase(directory, async (database) => {
-    const log = new LostLog(database, options);
+    const ledger = copied?.erasures.map(erasureOf) ?? [];
+    const log = new LostLog(database, options, ledger);
     if ('epochs' in source) await addCopy(source, log, options.onMissing);
     else await addLines(source, log, options.onMissing);
     if (log.events === 0) throw new OperatorError('There are no events in what was given: nothing was made.');
@@ -45,7 +50,7 @@ export function rebuildBox(
       ({ name }) => isEpochName(name) && !epochs.some((one) => one.name === name),
     );
     const all = [...epochs, ...unnamed];
-    const rebuilt = await database.finish(all, tokens ?? [], log.begins);
+    const rebuilt = await database.finish(all, tokens ?? [], ledger, log.begins);
     return {
       box: copied?.box ?? log.box,
       ...rebuilt,
@@ -53,6 +58,8 @@ export function rebuildBox(
       holes: log.holes,
       taken_back: log.takenBack,
       tokens: tokens?.length ?? null,
+      erasures: copied?.erasures.length ?? null,
+      erased: log.erased,
       follows_epoch: all.length > 0,
     };
   });

@@ -2,7 +2,7 @@ import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { BOX_FILE } from '../copy/boxFile.ts';
 import type { Copy } from '../copy/copyFiles.ts';
 import { readEpoch } from '../copy/readCopy.ts';
-import { LineFault, splitLines } from './logLines.ts';
+import { LineFault, splitLines } from '../log/logLines.ts';
 import type { LostLog } from './lostLog.ts';
 
 /** Adds the log of a copy. @param onTorn as for `readEpoch`, and for an epoch that is left out. @throws {OperatorError} */

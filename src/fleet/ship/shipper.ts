@@ -138,6 +138,7 @@ export class Shipper {
     if (piece.damage !== undefined)
       this.#leaveOut(`${piece.damage} That is not shipped, and the rest goes on.`);
     if (piece.lines.length === 0) {
+      if (once) await this.#sink.finish?.();
       this.#backoff.reset();
       this.#tell('current', null);
       this.#tellHeadquarters();
@@ -231,9 +232,11 @@ export class Shipper {
     return true;
   }
 
-  #tell(state: ShipState, problem: string | null, isAck = false): void {
-    if (state === 'current') this.#note = null;
-    const error = problem ?? this.#note ?? this.#report.left_out;
+  #tell(reached: ShipState, problem: string | null, isAck = false): void {
+    if (reached === 'current') this.#note = null;
+    const unfinished = reached === 'current' ? this.#sink.unfinished : undefined;
+    const state = unfinished === undefined ? reached : 'behind';
+    const error = problem ?? unfinished ?? this.#note ?? this.#report.left_out;
     const isNew = state !== this.#report.state || error !== this.#report.error;
     this.#report = { ...this.#report, state, error };
     if (isNew || isAck) this.#options.onReport(this.#report, isNew);

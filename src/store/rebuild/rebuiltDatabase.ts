@@ -4,6 +4,7 @@ import type { CourtEvent } from '../../protocol/event.ts';
 import { KeyInserter, nextKeys } from '../dedup/flush.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 import { type KeyEntry, Memtable } from '../dedup/memtable.ts';
+import { addErasures, type Erasure } from '../erasure/ledger.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { makeLayout } from '../layout/schema.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
@@ -121,11 +122,13 @@ export class RebuiltDatabase {
   /**
    * Completes it; it is not synced.
    * @param epochs of the lost log, the current one last; none where they are not known.
+   * @param ledger has been applied to what was added.
    * @param prunedSeq the lost box may have pruned events up to here.
    */
   async finish(
     epochs: readonly Epoch[],
     tokens: readonly CopiedToken[],
+    ledger: readonly Erasure[],
     prunedSeq: number,
   ): Promise<Rebuilt> {
     const db = this.#db;
@@ -136,6 +139,7 @@ export class RebuiltDatabase {
       db.exec('UPDATE flushed SET up_to_seq = (SELECT ifnull(max(seq), 0) FROM event)');
       db.prepare('UPDATE pruned SET up_to_seq = ?').run(lastPruned);
       addCopiedTokens(db, tokens);
+      addErasures(db, ledger);
       if (epochs.length === 0) return;
       db.exec('DELETE FROM epoch');
       const addEpoch = db.prepare(

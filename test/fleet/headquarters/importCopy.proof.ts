@@ -55,7 +55,15 @@ class Stick {
   async write(sizes: readonly number[], after = 0, isSplit = false): Promise<string[]> {
     const epochs = await epochsOf(this.#box);
     const epoch = epochs.at(-1)!.name;
-    const about = { box: path.basename(this.folder), venue: null, epoch, epochs, version: '1', tokens: null };
+    const about = {
+      box: path.basename(this.folder),
+      venue: null,
+      epoch,
+      epochs,
+      version: '1',
+      tokens: null,
+      erasures: [],
+    };
     fs.writeFileSync(path.join(this.folder, 'box.json'), JSON.stringify(about));
     fs.rmSync(path.join(this.folder, epoch), { recursive: true, force: true });
     fs.mkdirSync(path.join(this.folder, epoch));

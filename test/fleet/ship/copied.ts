@@ -89,7 +89,7 @@ export function feedOf(
       const last = after + lines.length;
       return { epoch: 'e1', lines, last, isLast: last === all.length };
     },
-    identity: async () => ({ venue: null, oldestSeq: oldestSeq(), tokens: null }),
+    identity: async () => ({ venue: null, oldestSeq: oldestSeq(), tokens: null, erasures: [] }),
     report: async () => {},
     status: async () => undefined,
     close: async () => {},

@@ -22,6 +22,7 @@ import { packMember } from '../../copy/members.ts';
 import { CHUNK_LIMITS, type EventFeed, type LogState } from '../../feed/eventFeed.ts';
 import { knownShipped } from '../../feed/shipNote.ts';
 import type { Chunk } from './chunk.ts';
+import { CopyErasures } from './copyErasures.ts';
 import { type ChunkSink, SinkError, type SinkErrorKind } from './sink.ts';
 import { type Cursor, Fenced, hasChunk, startCursor } from './startCursor.ts';
 
@@ -47,6 +48,7 @@ export class DirectorySink implements ChunkSink {
   readonly #target: CopyTarget;
   readonly #folder: string;
   readonly #feed: EventFeed;
+  readonly #erasures: CopyErasures;
   /** Of each epoch that was looked at; settled. */
   #ends = new Map<string, CopyEnd | undefined>();
   /** Files with lower seqs alone have been removed from the place that was found last. */
@@ -57,6 +59,22 @@ export class DirectorySink implements ChunkSink {
     this.#target = target;
     this.#folder = path.join(target.root, target.box);
     this.#feed = feed;
+    this.#erasures = new CopyErasures(this.#folder, feed);
+  }
+
+  get unfinished(): string | undefined {
+    return this.#erasures.unfinished;
+  }
+
+  async finish(): Promise<void> {
+    while (this.unfinished !== undefined) {
+      const state = await this.#feed.state();
+      await this.#explained(async () => {
+        await this.#erasures.start();
+        await this.#erasures.wait();
+        await this.#tend(state);
+      });
+    }
   }
 
   async readCursor(): Promise<Cursor> {
@@ -80,14 +98,18 @@ export class DirectorySink implements ChunkSink {
     for (const { lines } of chunks) members.push(await packMember(lines.join('')));
     const data = Buffer.concat(members);
     const end = cursor.state as CopyEnd | undefined;
-    const goesOn = end !== undefined && end.day === day && end.bytes + data.length <= FILE_BYTES;
+    const hasRoom = end !== undefined && end.day === day && end.bytes + data.length <= FILE_BYTES;
+    const goesOn = hasRoom && !this.#erasures.isFrozen(end.file);
     const place = goesOn ? end : path.join(this.#folder, epoch, fileNameOf(cursor.seq));
     const chunk = chunks.at(-1)!;
     const state = await this.#explained(async () => ({ ...(await append(place, data)), day, chunk }));
     this.#ends.set(epoch, state);
     if (!this.isOpen()) {
       const log = await this.#feed.state();
-      await this.#explained(() => this.#tend(log));
+      await this.#explained(async () => {
+        await this.#tend(log);
+        await this.#erasures.start();
+      });
     }
     return { epoch, seq: chunk.last, state };
   }
@@ -99,7 +121,9 @@ export class DirectorySink implements ChunkSink {
     return performance.now() - this.#lookedAt < LOOK_MS;
   }
 
-  async close(): Promise<void> {}
+  close(): Promise<void> {
+    return this.#erasures.close();
+  }
 
   async #look(state: LogState): Promise<Cursor> {
     const { epochs, report } = state;
@@ -125,6 +149,8 @@ export class DirectorySink implements ChunkSink {
     for (const name of new Set([...found.keys(), epoch]))
       if (isNew(name)) await settle(folderOf(name), found.get(name)).catch(unlessMissing);
     this.#ends = found;
+    this.#erasures.thaw();
+    await this.#erasures.start();
     if (cursor.seq >= known) return cursor;
     const note = `The copy in ${this.#folder} reaches seq ${cursor.seq}, and seq ${known} had been copied: it is another one than before, or an older one. It is brought up to date.`;
     return { ...cursor, note };
@@ -166,15 +192,20 @@ export class DirectorySink implements ChunkSink {
 
   /** What is beside the log. */
   async #tend({ epochs, prunedSeq }: LogState): Promise<void> {
-    const { venue, oldestSeq, tokens } = await this.#feed.identity();
+    const { venue, oldestSeq, tokens, erasures: own } = await this.#feed.identity();
     const epoch = epochs.at(-1)!.name;
     const { box } = this.#target;
-    const file: BoxFile = { box, venue, epoch, epochs, version: courtdVersion(), tokens };
+    const there = await boxFileIn(this.#folder);
+    const erasures = await this.#erasures.applied(own, there?.erasures ?? []);
+    const file: BoxFile = { box, venue, epoch, epochs, version: courtdVersion(), tokens, erasures };
     await writeBoxFile(this.#folder, file);
     // Not what the box has lost in another way: then the copy is the only one.
     const below = Math.min(oldestSeq, prunedSeq + 1);
-    if (below > this.#removedBelow) await removeOld(this.#folder, epoch, below);
-    this.#removedBelow = below;
+    // A file that is being written anew would come back.
+    if (!this.#erasures.isRunning) {
+      if (below > this.#removedBelow) await removeOld(this.#folder, epoch, below);
+      this.#removedBelow = below;
+    }
     this.#lookedAt = performance.now();
   }
 

@@ -17,6 +17,10 @@ export interface ChunkSink {
   send(chunk: Chunk, cursor: Cursor): Promise<Cursor>;
   /** Tells headquarters how the box is, where it wants to know and is connected. Best effort. @param read asks the box: that takes a while. */
   tellStatus(read: () => Promise<object>): Promise<void>;
+  /** What it has still to do beside the events, in a sentence or two; undefined or absent: nothing. */
+  readonly unfinished?: string | undefined;
+  /** Waits for that. @throws {SinkError} */
+  finish?(): Promise<void>;
   /** Whether there is a connection, as far as can be told without using it. */
   isOpen(): boolean;
   /** Ends the connection, and whatever waits for an answer. */

@@ -1,6 +1,6 @@
 import type { Epoch } from '../../../store/layout/epochs.ts';
 import { CHUNK_LIMITS, type EventFeed } from '../../feed/eventFeed.ts';
-import { seqOf } from '../../log/chunk.ts';
+import { isSameEvent, seqOf } from '../../log/chunk.ts';
 import type { StoredChunk } from './chunk.ts';
 
 export interface Cursor {
@@ -61,12 +61,24 @@ export async function startCursor(
 }
 
 /**
- * Whether the log has the events of a chunk, byte for byte, but for those that were pruned since. A line says when its event came:
- * no other log has the same under the same seq.
+ * Whether the log has the events of a chunk, but for those that were pruned since. A line says when its event came: no other log has
+ * the same under the same seq. What an erasure changes, or a pseudonym, does not count.
  */
-export async function hasChunk(feed: EventFeed, { lines, last }: StoredChunk): Promise<boolean> {
+export async function hasChunk(feed: EventFeed, chunk: StoredChunk): Promise<boolean> {
   const { lastSeq, prunedSeq } = await feed.state();
-  if (last > lastSeq) return false;
+  if (chunk.last > lastSeq) return false;
+  const own = await ownLines(feed, chunk);
+  return chunk.lines.every((line) => {
+    const stored = own.get(seqOf(line));
+    return stored === undefined ? seqOf(line) <= prunedSeq : isSameEvent(stored, line);
+  });
+}
+
+/** @returns the lines that the log has of the seqs of a chunk, by seq. @throws {FeedUnavailable} */
+export async function ownLines(
+  feed: EventFeed,
+  { lines, last }: Pick<StoredChunk, 'lines' | 'last'>,
+): Promise<ReadonlyMap<number, string>> {
   const own = new Map<number, string>();
   const first = seqOf(lines[0]!);
   // More events than the chunk has: it is not of this log, however far it claims to reach.
@@ -76,8 +88,5 @@ export async function hasChunk(feed: EventFeed, { lines, last }: StoredChunk): P
     if (piece.isLast) break;
     after = piece.last;
   }
-  return lines.every((line) => {
-    const seq = seqOf(line);
-    return own.has(seq) ? own.get(seq) === line : seq <= prunedSeq;
-  });
+  return own;
 }

@@ -12,7 +12,7 @@ const [LINE_FEED] = [0x0a];
 /** With what stands around the event. */
 const LINE_BYTES = BODY_BYTES + 64 * 1024;
 const HEAD =
-  /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"late":(true),)?"event":(?=\{)/;
+  /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"erased":(true),)?(?:"late":(true),)?"event":(?=\{)/;
 /** As far as the names of a copy's files go. */
 const SEQ_MAX = 1e15 - 1;
 const LINE = /[^\n]*\n/g;
@@ -49,24 +49,24 @@ export function decodeLines(lines: readonly string[]): LogLine[] {
       from,
     );
     for (const [i, event] of events.entries()) {
-      const { length: _, ...head } = heads[i]!;
-      decoded.push({ ...head, event });
+      const { length: _, isErased, ...head } = heads[i]!;
+      decoded.push({ ...head, event: isErased ? { ...event, erased: true } : event });
     }
   }
   return decoded;
 }
 
-function headOf(line: string, index: number): Omit<LogLine, 'event'> & { readonly length: number } {
+function headOf(line: string, index: number) {
   const match = HEAD.exec(line);
   if (match === null || !line.endsWith('}\n'))
     throw new LineFault(index, 'is no line of "tail --json" or "fleet tail"');
-  const [head, box, epoch, number, time, late] = match;
+  const [head, box, epoch, number, time, erased, late] = match;
   const [seq, receivedMs] = [Number(number), Date.parse(time!)];
   if (late !== undefined) throw new LineFault(index, 'is out of the order of arrival: leave "--order" out');
   if (seq < 1 || seq > SEQ_MAX) throw new LineFault(index, `has the seq ${number}, which no event has`);
   if (!isTime(receivedMs) || new Date(receivedMs).toISOString() !== time)
     throw new LineFault(index, `has a "received_at" that is no time of courtd's: ${time}`);
-  return { box, epoch, seq, receivedMs, length: head.length };
+  return { box, epoch, seq, receivedMs, isErased: erased !== undefined, length: head.length };
 }
 
 /** Together, or, where that fails, one by one, to find the one at fault. */
