@@ -11,6 +11,7 @@ import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
 import { type Erased, type EraseProgress, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
+import { ErasureTally } from './erasure/eraseEvents.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, type OpenOptions, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
@@ -216,9 +217,14 @@ export class Store {
     return this.#alone('prune', signal, (context) => pruneEvents({ ...context, on, tally }, selection));
   }
 
-  /** Erases a player, as steps of the writer. @param signal as for `prune`. @throws {OperatorError} as `prune`. */
-  erase(request: ErasureRequest, on: EraseProgress, signal?: AbortSignal): Promise<Erased> {
-    return this.#alone('player erase', signal, (context) => erasePlayer({ ...context, on }, request));
+  /** Erases a player, as steps of the writer. @param signal and tally as for `prune`. @throws {OperatorError} as `prune`. */
+  erase(
+    request: ErasureRequest,
+    on: EraseProgress,
+    signal?: AbortSignal,
+    tally = new ErasureTally(),
+  ): Promise<Erased> {
+    return this.#alone('player erase', signal, (context) => erasePlayer({ ...context, on, tally }, request));
   }
 
   /** Runs steps of the writer that take a while, one such work at a time. */

@@ -8,7 +8,7 @@ import { FLUSH_REFUSED_PATH } from '../../control/rejectionRoutes.ts';
 import { workAnyhow } from '../../control/workClient.ts';
 import { mentions } from '../../protocol/redaction.ts';
 import type { Erased, EraseProgress } from '../../store/erasure/erase.ts';
-import { countErasure } from '../../store/erasure/eraseEvents.ts';
+import { countErasure, ErasureTally } from '../../store/erasure/eraseEvents.ts';
 import { ErasedPlayers, erasureOf, readErasures } from '../../store/erasure/ledger.ts';
 import { Redactor } from '../../store/erasure/redactor.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
@@ -98,25 +98,24 @@ async function eraseAnyhow(
   progress: Progress,
 ): Promise<Erased> {
   const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
-  const total = { emptied: 0, renamed: 0, sessions: 0, conflictCopies: 0, rejections: 0 };
-  let [isWaiting, steps] = [false, 0];
+  const tally = new ErasureTally();
+  let isWaiting = false;
   const on: EraseProgress = (doing, count) => {
-    steps++;
     if (doing === 'reader' && !isWaiting) say(WAITING);
     isWaiting = doing === 'reader';
     if (doing !== 'reader') progress.show(() => PROGRESS[doing](count));
   };
-  const done = await workAnyhow(data, {
+  return await workAnyhow(data, {
     path: ERASE_PATH,
     request,
     command: 'player erase',
     on,
     cut: () => {},
-    progress: () => steps,
-    alone: (store, signal) => store.erase({ player, beforeNs: before, nowMs: Date.now() }, on, signal),
+    // What comes after the events begins anew in each try: none ends in it.
+    progress: () => tally.upTo,
+    alone: (store, signal) => store.erase({ player, beforeNs: before, nowMs: Date.now() }, on, signal, tally),
     failed: (why) => say(`courtd: ${why} Erase him again when that is fixed: it goes on.`),
   }).finally(() => progress.clear());
-  return { ...total, ...done };
 }
 
 const WAITING =

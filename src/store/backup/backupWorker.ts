@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import type { CopyAnswer } from './onlineBackup.ts';
 import { verifyDatabase } from './verifyDatabase.ts';
 
@@ -13,6 +14,7 @@ import { verifyDatabase } from './verifyDatabase.ts';
 
 const [file, copy] = workerData as [string, string];
 const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+overwriteDeleted(db);
 let answer: CopyAnswer;
 try {
   const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();

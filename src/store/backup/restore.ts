@@ -21,6 +21,7 @@ import { valueFault } from '../layout/valueFault.ts';
 import { explain } from '../open/openErrors.ts';
 import { RefusedBodies, withRefused } from '../rejections/refusedBodies.ts';
 import { failureKind } from '../sqlite/errors.ts';
+import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { readRefusedCopy, refusedCopyOf } from './refusedCopy.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
@@ -356,6 +357,7 @@ async function tryOpenExclusively(file: string): Promise<Database.Database | und
 function openExclusively(file: string): Database.Database {
   const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
+    overwriteDeleted(db);
     db.pragma('synchronous = FULL');
     db.pragma('journal_mode = DELETE');
     db.exec('BEGIN EXCLUSIVE');

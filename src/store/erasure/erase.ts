@@ -4,7 +4,8 @@ import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
-import { type ErasedEvents, EventEraser } from './eraseEvents.ts';
+import { overwriteDeleted } from '../sqlite/secureDelete.ts';
+import { type ErasedEvents, ErasureTally, EventEraser } from './eraseEvents.ts';
 import { addErasures, type Erasure, erasureOf, readErasures } from './ledger.ts';
 import { ErasedNames, Redactor } from './redactor.ts';
 import { findRemains, type RemainingPage } from './remains.ts';
@@ -27,7 +28,7 @@ export interface ErasureRequest {
 }
 
 /** What an erasure has done. */
-export interface Erased extends Omit<ErasedEvents, 'lastNs'> {
+export interface Erased extends ErasedEvents {
   readonly conflictCopies: number;
   readonly rejections: number;
   /** Pages of the database in whose free space something of him is left. */
@@ -44,6 +45,8 @@ export interface EraseContext {
   readonly db: Database;
   readonly writer: StepWriter;
   readonly on: EraseProgress;
+  /** How far it is: a second call goes on there. */
+  readonly tally?: ErasureTally;
   /** Ends it at its next pause, with an AbortError. */
   readonly signal?: AbortSignal;
 }
@@ -63,16 +66,16 @@ export async function erasePlayer(context: EraseContext, request: ErasureRequest
     writer.readErasures();
     const all = beforeNs === undefined ? { ...entry, beforeNs: FOREVER_NS } : entry;
     const redactor = new Redactor([all], new ErasedNames(db, true));
-    const { done, needles, ...copies } = await eraser.takeOut(redactor, player);
+    const copies = await eraser.takeOut(redactor, player);
+    const { needles, lastNs, erased } = eraser.tally;
     // Also where nothing is left of him but in the bytes: the one before was ended in the middle.
     const { pages, files } = await eraser.clean(needles.add(player));
-    const { lastNs, ...counts } = done;
     // His clock may be ahead of the box's: a restore finds what was erased here.
     const isAhead = beforeNs === undefined && lastNs >= entry.beforeNs;
     await eraser.finish([isAhead ? { ...entry, beforeNs: lastNs + 1n } : entry]);
     writer.readErasures();
     await eraser.truncateWal();
-    return { ...counts, ...copies, remainingPages: pages, files };
+    return { ...erased, ...copies, remainingPages: pages, files };
   } finally {
     eraser.end();
   }
@@ -101,11 +104,11 @@ export async function applyLedger(db: Database): Promise<number> {
   const eraser = new Eraser({ db, writer, on: nothing });
   try {
     const redactor = new Redactor(ledger, new ErasedNames(db, true));
-    const { emptied, renamed } = (await eraser.takeOut(redactor, undefined)).done;
+    await eraser.takeOut(redactor, undefined);
     await eraser.finish(ledger);
     // Instead of looking for what is left: every page is written anew.
     db.exec('VACUUM');
-    return emptied + renamed;
+    return eraser.tally.emptied + eraser.tally.renamed;
   } finally {
     eraser.end();
   }
@@ -114,18 +117,20 @@ export async function applyLedger(db: Database): Promise<number> {
 class Eraser {
   readonly #context: EraseContext;
   readonly #steps: PruneSteps;
+  readonly tally: ErasureTally;
 
   constructor(context: EraseContext) {
     this.#context = context;
+    this.tally = context.tally ?? new ErasureTally();
     const { db, writer, on, signal } = context;
     this.#steps = new PruneSteps(db, writer, () => on('reader', 0), signal);
-    // Deleted rows and freed pages are overwritten.
+    // Freed pages, too.
     db.pragma('secure_delete = ON');
   }
 
   end(): void {
     this.#steps.end();
-    this.#context.db.pragma('secure_delete = OFF');
+    overwriteDeleted(this.#context.db);
   }
 
   async step(work: () => void): Promise<void> {
@@ -136,13 +141,13 @@ class Eraser {
   async takeOut(
     redactor: Redactor,
     player: string | undefined,
-  ): Promise<Pick<EventEraser, 'done' | 'needles'> & Pick<Erased, 'conflictCopies' | 'rejections'>> {
+  ): Promise<Pick<Erased, 'conflictCopies' | 'rejections'>> {
     const { db, on } = this.#context;
-    const events = new EventEraser(db, this.#steps, redactor);
+    const events = new EventEraser(db, this.#steps, redactor, this.tally);
     await events.run(player, (done) => on('events', done));
     const copies = await this.#deleteCopies(redactor);
     await this.#forgetPseudonyms(redactor);
-    return { done: events.done, needles: events.needles, ...copies };
+    return copies;
   }
 
   /** Notes that these are erased: their names in sessions are forgotten. */

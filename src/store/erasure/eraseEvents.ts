@@ -9,16 +9,28 @@ import type { Redactor } from './redactor.ts';
 /** What was taken out of the events. */
 export interface ErasedEvents {
   /** Of which nothing is left but that they were there. */
-  emptied: number;
+  readonly emptied: number;
   /** In which a player has another name. */
-  renamed: number;
-  sessions: number;
-  /** The latest time at which one of them happened: nanoseconds since 1970-01-01T00:00:00Z. */
-  lastNs: bigint;
+  readonly renamed: number;
+  readonly sessions: number;
 }
 
-/** What to look for in the bytes of files: ids, and the names in identities. */
-export type Needles = Set<string>;
+/** How far an erasure is, which may be ended and continued by the same process. */
+export class ErasureTally {
+  /** Every event up to this seq has been looked at. */
+  upTo = 0;
+  emptied = 0;
+  renamed = 0;
+  readonly sessions = new Set<number>();
+  /** The latest time at which an event of a player's own happened: nanoseconds since 1970-01-01T00:00:00Z. */
+  lastNs = 0n;
+  /** What to look for in the bytes of files: ids, and the names in identities. */
+  readonly needles = new Set<string>();
+
+  get erased(): ErasedEvents {
+    return { emptied: this.emptied, renamed: this.renamed, sessions: this.sessions.size };
+  }
+}
 
 type Row = EventRow & { readonly session: number };
 
@@ -27,12 +39,11 @@ export class EventEraser {
   readonly #db: Database;
   readonly #steps: PruneSteps;
   readonly #redactor: Redactor;
-  readonly #sessions = new Set<number>();
   readonly #update: Statement<[string, string | null, number, number]>;
-  readonly done: ErasedEvents = { emptied: 0, renamed: 0, sessions: 0, lastNs: 0n };
-  readonly needles: Needles = new Set();
+  readonly #tally: ErasureTally;
 
-  constructor(db: Database, steps: PruneSteps, redactor: Redactor) {
+  constructor(db: Database, steps: PruneSteps, redactor: Redactor, tally: ErasureTally) {
+    this.#tally = tally;
     this.#db = db;
     this.#steps = steps;
     this.#redactor = redactor;
@@ -48,7 +59,9 @@ export class EventEraser {
   async run(player: string | undefined, told: (done: number) => void): Promise<void> {
     const row = this.#db.prepare<[number], Row>(SELECT_ROW);
     let looked = 0;
-    for await (const { seqs, rows } of this.#steps.paced(candidates(this.#db, player))) {
+    for await (const { seqs, rows, upTo } of this.#steps.paced(
+      candidates(this.#db, player, this.#tally.upTo),
+    )) {
       looked += rows;
       await this.#steps.runAll(seqs, PRUNE_STEP_ROWS, (some) => {
         const erased = [...some].map((seq) => this.#erase(row.get(seq)));
@@ -56,9 +69,9 @@ export class EventEraser {
           for (const count of erased) count();
         };
       });
+      this.#tally.upTo = upTo;
       told(looked);
     }
-    this.done.sessions = this.#sessions.size;
   }
 
   /** @returns what counts it, once that is committed. */
@@ -68,14 +81,16 @@ export class EventEraser {
     const { event, left, checksum, players } = taken;
     this.#update.run(left.payload, left.extra, checksum, event.seq);
     return () => {
-      this.#sessions.add(row!.session);
-      if (isEmpty(left)) this.done.emptied++;
-      else this.done.renamed++;
-      for (const player of players) this.needles.add(player);
+      const tally = this.#tally;
+      tally.sessions.add(row!.session);
+      if (isEmpty(left)) tally.emptied++;
+      else tally.renamed++;
+      for (const player of players) tally.needles.add(player);
       const own = playerOf(event.payload);
       if (own === undefined || !players.has(own)) return;
-      if (event.eotNs > this.done.lastNs) this.done.lastNs = event.eotNs;
-      if (event.type === 'PLAYER_IDENTITY') for (const name of namesIn(event.payload)) this.needles.add(name);
+      if (event.eotNs > tally.lastNs) tally.lastNs = event.eotNs;
+      if (event.type === 'PLAYER_IDENTITY')
+        for (const name of namesIn(event.payload)) tally.needles.add(name);
     };
   }
 }
@@ -85,7 +100,7 @@ export function* countErasure(
   db: Database,
   redactor: Redactor,
   player: string,
-): Generator<Pick<ErasedEvents, 'emptied' | 'renamed' | 'sessions'> & { readonly looked: number }> {
+): Generator<ErasedEvents & { readonly looked: number }> {
   const row = db.prepare<[number], Row>(SELECT_ROW);
   const count = { emptied: 0, renamed: 0, sessions: 0, looked: 0 };
   const sessions = new Set<number>();
@@ -140,7 +155,8 @@ function* namesIn(payload: string): Generator<string> {
 export function* candidates(
   db: Database,
   player: string | undefined,
-): Generator<{ readonly seqs: number[]; readonly rows: number }> {
+  from = 0,
+): Generator<{ readonly seqs: number[]; readonly rows: number; readonly upTo: number }> {
   const isNamed = (column: string) => `instr(${column}, @player) > 0 OR instr(${column}, char(92)) > 0`;
   const rows = db.prepare<[{ after: number; player: string | null }], [seq: number, isOne: 0 | 1]>(`
     SELECT seq, @player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0)
@@ -148,10 +164,14 @@ export function* candidates(
   rows.raw();
   // What comes later is redacted on its way in.
   const last = db.prepare<[], number>('SELECT max(seq) FROM event').pluck().get() ?? 0;
-  for (let after = 0; after < last; ) {
+  for (let after = from; after < last; ) {
     const some = rows.all({ after, player: player ?? null });
     if (some.length === 0) return;
     after = some.at(-1)![0];
-    yield { seqs: some.filter(([, isOne]) => isOne === 1).map(([seq]) => seq), rows: some.length };
+    yield {
+      seqs: some.filter(([, isOne]) => isOne === 1).map(([seq]) => seq),
+      rows: some.length,
+      upTo: after,
+    };
   }
 }

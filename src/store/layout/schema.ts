@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { SECRET_BYTES } from '../dedup/keyHash.ts';
+import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { RANDOM_NAME } from './epochs.ts';
 
 /**
@@ -220,6 +221,7 @@ export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS
 /** Makes the tables of a new database, in an empty file. */
 export function makeLayout(db: Database): void {
   db.pragma('page_size = 4096');
+  overwriteDeleted(db);
   // For a prune to return space to the file system (prune.ts); it cannot be changed once there is a table.
   db.pragma('auto_vacuum = INCREMENTAL');
   db.transaction(() => migrate(db)).exclusive();

@@ -9,6 +9,7 @@ import { enterDirectory } from '../directory/enterDirectory.ts';
 import { lacksDatabase } from '../directory/newDatabase.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { makeLayout, SCHEMA_VERSION } from '../layout/schema.ts';
+import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
 import { startFault } from './startFault.ts';
@@ -148,6 +149,7 @@ function prepare(db: Database.Database, file: string, create: boolean, acceptOld
   }
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
   db.pragma('mmap_size = 0');
+  overwriteDeleted(db);
   db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
   db.pragma('foreign_keys = OFF');
   // In WAL mode better-sqlite3 commits without fsync unless this is set on every connection.

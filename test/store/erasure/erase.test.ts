@@ -1,0 +1,81 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { erasePlayer } from '../../../src/store/erasure/erase.ts';
+import { ErasureTally } from '../../../src/store/erasure/eraseEvents.ts';
+import { findRemains } from '../../../src/store/erasure/remains.ts';
+import { event } from '../../harness/events.ts';
+import { Committer, court, scratch } from '../../harness/scratchStore.ts';
+
+const PLAYERS = ['p-anna-kowalska', 'p-bea-lindqvist', 'p-cleo-marchetti'];
+
+/** @returns events of all players in turns; every third one is a hit. */
+function played(count: number) {
+  return Array.from({ length: count }, (_, i) =>
+    event({
+      event_id: `e${i}`,
+      session_id: 'match-1',
+      type: i % 3 === 0 ? 'BALL_HIT' : 'PLAYER_POSITION',
+      payload: { player_id: PLAYERS[(i % 7) % 3], x_ft: i },
+    }),
+  );
+}
+
+const request = { player: PLAYERS[0]!, beforeNs: undefined, nowMs: Date.now() };
+
+t.test(
+  'an erasure that was ended goes on where it was, under the same name, and counts all of it',
+  async (t) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    committer.append(...court(...played(5_000)));
+    const his = db
+      .prepare<[], number>(`SELECT count(*) FROM event WHERE payload LIKE '%${PLAYERS[0]}%'`)
+      .pluck();
+    const before = his.get()!;
+    const ended = new AbortController();
+    const tally = new ErasureTally();
+    const context = { db, writer: committer.steps, tally };
+    const on = (doing: string, count: number) => {
+      if (doing === 'events' && count >= 2_000) ended.abort();
+    };
+    await t.rejects(erasePlayer({ ...context, on, signal: ended.signal }, request), { name: 'AbortError' });
+    t.equal(his.get()! > 0, true);
+    let looked = 0;
+    const erased = await erasePlayer(
+      { ...context, on: (doing, count) => (looked = doing === 'events' ? count : looked) },
+      request,
+    );
+    t.equal(looked < 5_000, true, `${looked} events were looked at again`);
+    t.match(erased, { sessions: 1, remainingPages: 0, files: [] });
+    t.equal(erased.emptied + erased.renamed, before);
+    const names = db.prepare<[], string>(
+      `SELECT DISTINCT payload ->> 'player_id' FROM event WHERE payload LIKE '%erased-%'`,
+    );
+    t.equal(names.pluck().all().length, 1);
+    t.equal(db.prepare('SELECT 1 FROM erased_name').get(), undefined);
+  },
+);
+
+t.test('copies of rows that a prune has left in the free space of pages go, too', async (t) => {
+  const { folder, db } = scratch(t);
+  const committer = new Committer(db);
+  committer.append(...court(...played(5_000)));
+  // As a prune of a type does: pages that are nearly empty are merged.
+  db.exec('DELETE FROM event WHERE seq % 3 <> 1 OR seq % 97 = 0');
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  const directory = new DataDirectory(folder);
+  const live = db
+    .prepare<[], number>(`SELECT count(*) FROM event WHERE payload LIKE '%${PLAYERS[0]}%'`)
+    .pluck();
+  const { pages } = await findRemains(directory, [PLAYERS[0]!]);
+  t.equal(pages.length > 0, true, 'without free space that has something this shows nothing');
+  const rows = db.prepare<[], object>('SELECT seq, event_id, eot, session FROM event ORDER BY seq').all();
+  t.equal(live.get()! > 0, true);
+  const erased = await erasePlayer({ db, writer: committer.steps, on: () => {} }, request);
+  t.match(erased, { remainingPages: 0, files: [] });
+  t.notMatch(fs.readFileSync(path.join(folder, 'courtd.db')).toString('latin1'), PLAYERS[0]!);
+  t.same(db.prepare('SELECT seq, event_id, eot, session FROM event ORDER BY seq').all(), rows);
+  t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+});
