@@ -86,6 +86,12 @@ t.test('what a body holds is never taken for a request, behind an upgrade either
   t.strictSame([...(await stored(session_id))], ['first']);
 });
 
+t.test('a client that half-closes behind its request gets its answer', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  client.socket.end(request(daemon, { body: JSON.stringify(event()) }));
+  t.match(await answersOf(client), [{ status: 202 }]);
+});
+
 t.test('an upgrade whose body can never be whole is answered when its client has ended', async (t) => {
   const body = JSON.stringify(event({ session_id: 'never' }));
   for (const bytes of [
