@@ -13,10 +13,6 @@ export class FirstNames {
     else this.#hasMore ||= !this.#names.has(name);
   }
 
-  get size(): number {
-    return this.#names.size;
-  }
-
   /** Whether there were more names than `sorted` has. */
   get hasMore(): boolean {
     return this.#hasMore;

@@ -77,8 +77,9 @@ export interface LandingFigure {
 
 /** @returns the landings on the court. */
 export function landingFigure({ title, of, map, frame, size, width }: LandingFigure): Html {
-  const { points } = map;
-  const numbers = judgedNumbers(map);
+  const { counts, points } = map;
+  const judged = VERDICTS.filter((verdict) => verdict !== 'not judged' || counts[verdict] > 0);
+  const numbers = judged.map((verdict) => `${number(counts[verdict])} ${verdict}`).join(', ');
   const { on, ...shape } = mapOf(frame, WIDTH[width]);
   return figure({
     ...shape,
@@ -89,12 +90,6 @@ export function landingFigure({ title, of, map, frame, size, width }: LandingFig
         : [ground(on, frame), ...lines(on, frame), ...each(on, points, frame)],
     caption: html`<b>${title}</b> ${numbers}`,
   });
-}
-
-/** @returns how the landings were judged: "12 in, 3 out". */
-export function judgedNumbers({ counts }: LandingMap): string {
-  const judged = VERDICTS.filter((verdict) => verdict !== 'not judged' || counts[verdict] > 0);
-  return judged.map((verdict) => `${number(counts[verdict])} ${verdict}`).join(', ');
 }
 
 /** A mark for each landing in the frame: the others are listed below the maps. */
