@@ -3,11 +3,7 @@ import path from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
-import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { askDaemon } from '../../src/control/controlClient.ts';
-import { REJECTIONS_PATH } from '../../src/control/rejectionRoutes.ts';
 import { CHECKS } from '../../src/health/checks/allChecks.ts';
-import type { DaemonStatus } from '../../src/health/daemonStatus.ts';
 import {
   BIN,
   type CommandResult,
@@ -20,7 +16,6 @@ import {
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { parseMetrics } from '../harness/metrics.ts';
 import { withoutRoot } from '../harness/needs.ts';
 import { openProgram } from '../harness/openProgram.ts';
 
@@ -116,7 +111,7 @@ t.test('a box that is as it should be: every check is ok, and says what it saw',
   );
 });
 
-t.test('where there is no database it says so, fails, and makes nothing', async (t) => {
+t.test('where there is no database, or no directory, it says so, fails, and makes nothing', async (t) => {
   const folder = temporaryFolder(t);
   for (const data of [folder, path.join(folder, 'none')]) {
     for (const args of [[], ['--json'], ['--full']]) {
@@ -125,13 +120,9 @@ t.test('where there is no database it says so, fails, and makes nothing', async 
     }
   }
   t.strictSame(fs.readdirSync(folder), []);
-});
-
-t.test('where a file has the name of the data directory it says so', async (t) => {
-  const file = path.join(temporaryFolder(t), 'file');
+  const file = path.join(folder, 'file');
   fs.writeFileSync(file, '');
-  const result = await courtd(['check', '--data', file]);
-  t.match(result, {
+  t.match(await courtd(['check', '--data', file]), {
     status: 1,
     stdout: '',
     stderr: /^courtd: \S+ is not a directory\. Name one with --data\.\n$/,
@@ -173,7 +164,7 @@ t.test('what is wrong with a box is found all at once, each with what to do', as
     permissions: { level: 'warn', message: file, advice: 'chmod' },
     disk: { level: 'warn', message: 'COURTD_MIN_FREE', advice: 'something else fills the disk' },
     database: { level: 'ok' },
-    clock: { level: 'warn', message: 'no time server', advice: 'chrony' },
+    clock: { level: 'warn', message: 'no time server', advice: 'chrony-courtd.conf' },
     port: { level: 'fail', message: 'The daemon does not run', advice: 'systemctl start courtd' },
     units: {
       level: 'warn',
@@ -218,21 +209,4 @@ t.test('the table of systemd/CHECK.md has every check, in its order', (t) => {
     CHECKS.map(({ name }) => name),
   );
   t.end();
-});
-
-t.test('the running daemon says where it listens, and does not count the look at its port', async (t) => {
-  const daemon = await used(t);
-  const { stdout } = await patiently(() => courtd(['check', '--json', '--data', daemon.data]));
-  const port = (JSON.parse(stdout) as Result[]).find(({ name }) => name === 'port');
-  t.match(port, { level: 'ok', message: `127.0.0.1:${daemon.port} answers` });
-  t.strictSame(await askDaemon(new DataDirectory(daemon.data), REJECTIONS_PATH), []);
-  const status = await askDaemon<DaemonStatus>(new DataDirectory(daemon.data), '/v1/status');
-  t.match(status, { refusals: [], rates: { refused_last_minute: 0 } });
-  // The event may have been sent more than a minute ago.
-  const { series } = parseMetrics((await daemon.command('metrics')).stdout);
-  const requests = [...series].filter(([name]) => name.startsWith('courtd_requests_total{'));
-  t.strictSame(
-    requests.filter(([, count]) => count > 0),
-    [['courtd_requests_total{status="202",code="accepted"}', 1]],
-  );
 });

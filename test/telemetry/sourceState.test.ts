@@ -159,13 +159,6 @@ const CASES: readonly Case[] = [
     is: 'resting',
   },
   {
-    when: 'nothing has come since the start, nor the signs of life that were expected',
-    now: 181,
-    source: { moments: 0, last: 0 },
-    presence: { isMissing: true },
-    is: 'silent',
-  },
-  {
     when: 'nothing has come since the start, and not for longer before than it rests',
     now: 1,
     source: { moments: 0, last: 0 },
