@@ -36,6 +36,18 @@ export function check(directory: DataDirectory, model: Model, hq: Headquarters, 
   }
 }
 
+/** Reads all that is stored, as an export does while the daemon runs. */
+export function look(directory: DataDirectory, model: Model): void {
+  const db = new Database(directory.file('database'), { readonly: true });
+  try {
+    const { events, damage } = readAll(new ArrivalReader(db));
+    if (damage > 0) model.violate(`${damage} events are damaged`);
+    model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
+  } finally {
+    db.close();
+  }
+}
+
 function readAll(reader: ArrivalReader) {
   const events = [];
   let damage = 0;

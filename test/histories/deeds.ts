@@ -4,14 +4,18 @@ import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/arrivalLog.ts
 import { makeBackup } from '../../src/store/backup/makeBackup.ts';
 import { restoreDatabase } from '../../src/store/backup/restore.ts';
 import { readEpochs } from '../../src/store/layout/epochs.ts';
+import { SCHEMA_VERSION } from '../../src/store/layout/schema.ts';
 import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import { listTokens, revokeToken, rotateToken } from '../../src/store/tokens/tokens.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { Box } from './box.ts';
-import { type Body, sentOf } from './events.ts';
+import { look } from './check.ts';
+import { type Body, PLAYERS, sentOf } from './events.ts';
 import { ship } from './headquarters.ts';
+import { OLDER_LAYOUT } from './miniature.ts';
 import type { PruneRule } from './model.ts';
 import type { Before, Kind } from './plan.ts';
+import TrackedDatabase from './standIns/sqlite.ts';
 import { timeline } from './world.ts';
 
 const DAY_MS = 86_400_000;
@@ -25,6 +29,7 @@ const DEEDS: Readonly<Record<Kind, Deed>> = {
   resend: (box, random, nowMs) => send(box, box.cameras.again(random, nowMs)),
   revision: (box, random, nowMs) => send(box, box.cameras.revised(random, nowMs)),
   prune,
+  erase,
   rotate,
   revoke,
   tail: read,
@@ -35,6 +40,10 @@ const DEEDS: Readonly<Record<Kind, Deed>> = {
   },
   full: fill,
   failing: fail,
+  flip: async (box, random) => {
+    box.model.isFlipped = true;
+    box.disk.fail('write', random.integer(1, 30), 1, EIO, 'flip');
+  },
   busy: async (box, random) => box.disk.fail('lock', random.integer(1, 20), random.integer(1, 4), EAGAIN),
 };
 
@@ -49,11 +58,25 @@ export async function commandBefore(box: Box, command: Before, random: Random): 
     await read(box, random);
     box.tail?.close();
   }
+  if (command === 'upgrade') makeOlder(box);
   if (command !== 'restore' || box.model.backups.length === 0) return;
   const chosen = random.pick(box.model.backups);
   box.model.restoring = chosen;
   await restoreDatabase(box.directory, chosen.file);
   if (!box.isOver) box.note('restored');
+}
+
+/** The database as the version before had it: its upgrade is under `miniature.ts`. */
+function makeOlder(box: Box): void {
+  const db = new TrackedDatabase(box.directory.file('database'));
+  try {
+    db.pragma('synchronous = FULL');
+    const version = db.pragma('user_version', { simple: true }) as number;
+    if (version === SCHEMA_VERSION)
+      db.transaction(() => db.exec(`${OLDER_LAYOUT} PRAGMA user_version = ${version - 1}`)).immediate();
+  } finally {
+    db.close();
+  }
 }
 
 async function send(box: Box, { events, sent }: Body): Promise<void> {
@@ -75,13 +98,15 @@ async function send(box: Box, { events, sent }: Body): Promise<void> {
 
 /** As `courtd prune` asks for it: half of them keep what has not been shipped. */
 async function prune(box: Box, random: Random, nowMs: number): Promise<void> {
-  const beforeMs = nowMs - random.pick([0, 0, 1, 20, 200, 1000, DAY_MS]);
+  const beforeMs = nowMs - random.pick([0, 0, 0, 5, 30, 300, 2000, DAY_MS]);
   const holdMs = random.pick([1000, 30 * DAY_MS]);
   const shipped = await withDatabase({ data: box.directory }, (db) =>
     knownShipped(readNote(box.directory), readEpochs(db)),
   );
   const hold = random.chance(0.5) ? { hold: { afterSeq: shipped ?? 0, beforeMs: nowMs - holdMs } } : {};
   const rule: PruneRule = { nowMs, beforeMs, ...hold };
+  if (box.isOver) return;
+  look(box.directory, box.model);
   if (box.isOver) return;
   box.model.pruneBegins(rule);
   try {
@@ -90,6 +115,19 @@ async function prune(box: Box, random: Random, nowMs: number): Promise<void> {
   } finally {
     if (!box.isOver) box.model.pruneEnded(rule);
   }
+}
+
+/** As `courtd player erase` asks for it. A prune and an erasure are not run at the same time: the second is refused. */
+async function erase(box: Box, random: Random, nowMs: number): Promise<void> {
+  const erasure = { player: random.pick(PLAYERS), nowMs, hasEnded: false };
+  box.model.erasures.push(erasure);
+  const { emptied, renamed } = await box.store!.erase(
+    { player: erasure.player, beforeNs: undefined, nowMs },
+    () => {},
+  );
+  if (box.disk.isDead) return;
+  erasure.hasEnded = true;
+  box.note(`erased: ${emptied} emptied, ${renamed} renamed`);
 }
 
 async function rotate(box: Box, random: Random, nowMs: number): Promise<void> {

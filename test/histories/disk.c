@@ -116,6 +116,7 @@ static Change changes[NAMES];
 static int change_count, kept_count;
 static unsigned life = 1;
 static long long crash_in; /* calls with an effect until the process is killed; 0: any */
+static int crash_at_sync; /* of these only syncs count */
 static int is_dead; /* the process was killed, and what it still does has no effect */
 static uint64_t digest; /* of every call that had an effect */
 static long long room = -1; /* bytes that files may still grow by; -1: any */
@@ -147,7 +148,8 @@ static long long met;
 
 /* @returns the error that this call is to fail with; 0: none. */
 static int fault(int op) {
-  if (op != READ && op != LOCK && op != OPEN && crash_in > 0 && --crash_in == 0) is_dead = 1;
+  int counts = crash_at_sync ? op == SYNC : op == WRITE || op == SYNC || op == NAME;
+  if (counts && crash_in > 0 && --crash_in == 0) is_dead = 1;
   if (is_dead || faults[op].nth == 0 || --faults[op].nth > 0) return 0;
   met++;
   if (--faults[op].left > 0) faults[op].nth = 1;
@@ -633,8 +635,11 @@ static void disk_kill(sqlite3_context *context, int count, sqlite3_value **value
   memset(faults, 0, sizeof faults);
 }
 
-/* disk_crash(n): as disk_kill, at the nth call from now on that would have an effect. */
-static void disk_crash(sqlite3_context *context, int count, sqlite3_value **values) { crash_in = sqlite3_value_int64(values[0]); }
+/* disk_crash(n, at_sync): as disk_kill, at the nth call from now on that would have an effect; of syncs only, if wanted. */
+static void disk_crash(sqlite3_context *context, int count, sqlite3_value **values) {
+  crash_in = sqlite3_value_int64(values[0]);
+  crash_at_sync = sqlite3_value_int(values[1]);
+}
 
 /* disk_dead(): whether the process was killed. */
 static void disk_dead(sqlite3_context *context, int count, sqlite3_value **values) { sqlite3_result_int(context, is_dead); }
@@ -735,6 +740,6 @@ int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines
 #define TELL(name, count) sqlite3_create_function(db, #name, count, SQLITE_UTF8, NULL, name, NULL, NULL)
   TELL(disk_root, 1), TELL(disk_begin, 1), TELL(disk_settle, 0), TELL(disk_kill, 0), TELL(disk_boot, 0), TELL(disk_cut, 0);
   TELL(disk_fault, 5), TELL(disk_heal, 0), TELL(disk_room, 1), TELL(disk_digest, 0), TELL(disk_met, 0);
-  TELL(disk_crash, 1), TELL(disk_dead, 0);
+  TELL(disk_crash, 2), TELL(disk_dead, 0);
   return SQLITE_OK;
 }

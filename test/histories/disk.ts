@@ -56,9 +56,9 @@ export class Disk {
     this.#tell('kill');
   }
 
-  /** As `kill`, at the nth call from now on that changes something; 0: not. */
-  killAt(nth: number): void {
-    this.#tell('crash', nth);
+  /** As `kill`, at the nth call from now on that changes something; 0: not. @param isSync counts only those that sync. */
+  killAt(nth: number, isSync: boolean): void {
+    this.#tell('crash', nth, isSync ? 1 : 0);
   }
 
   get isDead(): boolean {

@@ -5,6 +5,9 @@ import type { Random } from '../../src/vendor/simulate/random.ts';
 import { event as valid } from '../harness/events.ts';
 import type { Sent } from './model.ts';
 
+/** Who plays. */
+export const PLAYERS = ['player-1', 'player-2', 'player-3'] as const;
+
 /** A request as it goes to the store. */
 export interface Body {
   readonly events: readonly CourtEvent[];
@@ -14,7 +17,8 @@ export interface Body {
 /** @returns what an event is known by, as it is stored. */
 export function sentOf(event: Omit<CourtEvent, 'eotNs'> | Arrival): Sent {
   const family = `${event.sessionId}/${event.eventId}`;
-  return { key: `${family}/${event.revision}`, family, revision: event.revision, text: eventToJson(event) };
+  const { eot, revision } = event;
+  return { key: `${family}/${revision}`, family, revision, eotMs: Date.parse(eot), text: eventToJson(event) };
 }
 
 /** @returns a body of these events, decoded. @throws where an event is not kept as it was sent. */
@@ -46,8 +50,9 @@ export class Cameras {
   again(random: Random, eotMs: number): Body {
     if (this.#bodies.length === 0) return this.fresh(random, eotMs);
     const wires = random.pick(this.#bodies);
+    const repeated = random.chance(0.3) ? [...wires, wires[0]!] : wires;
     const isConflict = random.chance(0.25);
-    return this.#keep(isConflict ? wires.map((wire) => ({ ...wire, confidence: 0.5 })) : wires);
+    return this.#keep(isConflict ? repeated.map((wire) => ({ ...wire, confidence: 0.5 })) : repeated);
   }
 
   /** Other revisions of what was sent. */
@@ -66,12 +71,16 @@ export class Cameras {
     const n = this.#made++;
     return valid({
       event_id: `event-${n}`,
-      session_id: `session-${random.integer(1, 3)}`,
+      session_id: `session-${random.integer(1, 2)}`,
       court_id: `court-${random.integer(1, 3)}`,
       eot: new Date(eotMs - random.integer(0, 5000)).toISOString(),
       type: random.pick(['BALL_BOUNCE', 'PLAYER_POSITION']),
       source: `camera-${random.integer(1, 3)}`,
-      payload: { x_ft: n, note: random.chance(0.05) ? 'x'.repeat(random.integer(1, 9000)) : 'x' },
+      payload: {
+        x_ft: n,
+        note: random.chance(0.05) ? 'x'.repeat(random.integer(1, 9000)) : 'x',
+        ...(random.chance(0.6) && { player_id: random.pick(PLAYERS) }),
+      },
     }) as unknown as Record<string, unknown>;
   }
 

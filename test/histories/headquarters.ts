@@ -42,13 +42,17 @@ export class Headquarters {
     if (last !== undefined && chunk.after !== last)
       this.#model.violate(`a chunk after ${chunk.after} follows one up to ${last}`);
     this.logs.set(epoch, [...log, chunk]);
-    for (const line of chunk.lines) {
+    return log.length + 1;
+  }
+
+  /** A shipper has read these from the box: they are on its disk. */
+  read({ after, last, lines }: StoredChunk): void {
+    for (const line of lines) {
       const { seq, event } = JSON.parse(line);
-      if (seq <= chunk.after || seq > chunk.last)
-        this.#model.violate(`seq ${seq} in a chunk after ${chunk.after} up to ${chunk.last}`);
+      if (seq <= after || seq > last)
+        this.#model.violate(`seq ${seq} in a chunk after ${after} up to ${last}`);
       this.#model.shipped({ seq }, sentOf(decodeBatch(Buffer.from(JSON.stringify(event)))[0]!));
     }
-    return log.length + 1;
   }
 
   delay(late: Late): void {
@@ -111,6 +115,7 @@ class Line implements ChunkSink {
 
   async send({ after, last, lines }: Chunk, { epoch, state }: Cursor): Promise<Cursor> {
     const chunk = { after, last, lines };
+    this.#hq.read(chunk);
     const expected = typeof state === 'number' ? state : 0;
     if (this.#isBad(0.1)) {
       this.#hq.delay({

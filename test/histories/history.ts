@@ -43,9 +43,9 @@ export class Player {
     disk.settle();
     for (const life of plan.lives) {
       await box.live(life);
-      if (box.model.violations.length > 0) break;
+      if (box.model.isOver) break;
     }
-    if (box.model.violations.length === 0) await box.settle();
+    if (!box.model.isOver) await box.settle();
     disk.kill();
     closeAll();
     timeline.clear();

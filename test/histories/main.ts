@@ -64,7 +64,7 @@ async function run({
   const count = isOne ? 1 : os.availableParallelism();
   const pairs = new Pairs();
   const found: Found[] = [];
-  let [histories, restarts] = [0, 0];
+  let [histories, restarts, cpuMs] = [0, 0, 0];
   const startedAt = performance.now();
   try {
     const players = Array.from({ length: count }, (_, i) => {
@@ -84,6 +84,7 @@ async function run({
           if (!('ended' in told)) return;
           histories += told.ended.histories;
           restarts += told.ended.restarts;
+          cpuMs += told.ended.cpuMs;
           pairs.add(told.ended.pairs);
         },
         () => plant !== undefined && found.length > 0,
@@ -95,10 +96,13 @@ async function run({
   }
   const took = (performance.now() - startedAt) / 1000;
   if (!isOne && plant === undefined) tellPairs(pairs);
-  if (!isOne)
+  if (!isOne && histories > 0) {
+    const [each, lives] = [histories / took, restarts / took].map((rate) => rate.toFixed(0));
+    const ms = (cpuMs / histories).toFixed(1);
     console.log(
-      `${(histories / took).toFixed(0)} histories a second, ${(restarts / took).toFixed(0)} ends of a process, on ${count} processors`,
+      `${each} histories a second, ${lives} lives, on ${count} processors; ${ms} ms of processor time each`,
     );
+  }
   if (plant !== undefined && found.length > 0) console.log(`${plant}: found after ${took.toFixed(1)} s`);
   console.log(`histories ${histories}, violations ${found.length}, seed ${seed}`);
   return found.length === 0;

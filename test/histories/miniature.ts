@@ -7,6 +7,10 @@ export interface Change {
   readonly to: string;
 }
 
+/** A migration that production does not have, so that there is an upgrade; and what undoes it, but for the version. */
+const MIGRATION = 'ALTER TABLE token ADD COLUMN note TEXT; CREATE INDEX event_newer ON event (session, seq);';
+export const OLDER_LAYOUT = 'DROP INDEX event_newer; ALTER TABLE token DROP COLUMN note;';
+
 /**
  * The store in miniature: bounds that a history of thirty requests reaches, so that a flush, a checkpoint in the worker, a filter
  * that is full, a prune of many steps happen in it. The code is production's.
@@ -45,10 +49,22 @@ export const MINIATURE: readonly Change[] = [
     }
     const [expected, found] = [made.get(version), partsOf(db)] as const;`,
   },
+  {
+    file: 'store/layout/schema.ts',
+    from: 'const MIGRATIONS: readonly string[] = [LAYOUT];',
+    to: `const MIGRATIONS: readonly string[] = [LAYOUT, '${MIGRATION}'];`,
+  },
+  // The priority would be that of the histories.
+  { file: 'store/erasure/remainsProcess.ts', from: '\nyieldToIngest();', to: '' },
 ];
 
-/** Files that a worker thread runs: here each is a function. */
-const WORKERS: readonly string[] = ['store/wal/checkpointWorker.ts', 'store/backup/backupWorker.ts'];
+/** Files that a worker thread or a process of its own runs: here each is a function. */
+const WORKERS: readonly string[] = [
+  'store/wal/checkpointWorker.ts',
+  'store/backup/backupWorker.ts',
+  'store/upgrade/migrateWorker.ts',
+  'store/erasure/remainsProcess.ts',
+];
 
 /**
  * @param file of `src`, relative to it. @returns its text as the simulation reads it.
@@ -74,7 +90,7 @@ function asFunction(file: string, source: string): string {
   const isAsync = body.some((line) => /\bawait\b/.test(line));
   return [
     ...imports,
-    `export default ${isAsync ? 'async ' : ''}function (workerData: unknown, parentPort: any) {`,
+    `export default ${isAsync ? 'async ' : ''}function (workerData: unknown, parentPort: any, process: any) {`,
     ...body,
     '}',
   ].join('\n');

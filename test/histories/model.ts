@@ -4,6 +4,8 @@ import type { Epoch } from '../../src/store/layout/epochs.ts';
 import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
 import type { Counts } from '../../src/store/write/appender.ts';
 
+import { isLeft, type KnownErasure, notErased } from './erasures.ts';
+
 /** What became of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
 export type Outcome = 'open' | 'acknowledged' | 'refused' | 'unknown';
 
@@ -13,6 +15,7 @@ export interface Sent {
   /** Key without the revision. */
   readonly family: string;
   readonly revision: number;
+  readonly eotMs: number;
   /** As an export writes it. */
   readonly text: string;
 }
@@ -67,7 +70,10 @@ export class Model {
   /** The event that a seq was given to, for ever. */
   readonly #seqs = new Map<number, string>();
   readonly violations: string[] = [];
+  /** What was ever sent with a key. */
+  readonly #ever = new Map<string, string[]>();
   readonly #prunes = new Set<PruneRule>();
+  readonly erasures: KnownErasure[] = [];
   /** Backups that were made. */
   readonly backups: Backup[] = [];
   /** Epochs that were seen, the current one last. */
@@ -78,8 +84,19 @@ export class Model {
   tailSeq = 0;
   readonly #tailed = new Set<number>();
 
+  /** A bit on the disk was flipped: what is damaged may be missing, and said to be; but it is not passed off as what was sent. */
+  isFlipped = false;
+  #isRuined = false;
+
   violate(what: string): void {
-    this.violations.push(what);
+    if (this.isFlipped && !/ is not as it was sent|which nobody sent|was received at/.test(what))
+      this.#isRuined = true;
+    else this.violations.push(what);
+  }
+
+  /** Whether there is nothing more to hold. */
+  get isOver(): boolean {
+    return this.violations.length > 0 || this.#isRuined;
   }
 
   send(events: readonly Sent[], nowMs: number): Request {
@@ -92,7 +109,10 @@ export class Model {
     }
     const request: Request = { events, outcome: 'open', certain, possible };
     this.requests.add(request);
-    for (const event of events) this.#mayStore(event, request, nowMs);
+    for (const event of events) {
+      this.#mayStore(event, request, nowMs);
+      this.#ever.set(event.key, [...(this.#ever.get(event.key) ?? []), event.text]);
+    }
     return request;
   }
 
@@ -194,20 +214,34 @@ export class Model {
     this.#tailed.add(seq);
     this.#seqIs(seq, sent.key);
     const known = this.keys.get(sent.key);
-    if (known === undefined || !known.texts.some(({ text }) => text === sent.text)) {
+    if (known === undefined || !this.#isOneOf(known, sent)) {
       return this.violate(`${sent.key} is read, which nobody sent like that`);
     }
     known.isStored = true;
     known.seq = seq;
   }
 
+  /** What somebody reads of all that is stored, while the daemon runs. */
+  seen(stored: readonly { readonly sent: Sent; readonly arrival: Arrival }[]): void {
+    const present = new Set<string>();
+    for (const { sent, arrival } of stored) {
+      present.add(sent.key);
+      this.shipped(arrival, sent);
+    }
+    for (const key of this.certain())
+      if (!present.has(key)) this.violate(`${key} was acknowledged, and nobody can read it`);
+  }
+
   /** Headquarters has it, so it is on disk. */
   shipped({ seq }: Pick<Arrival, 'seq'>, sent: Sent): void {
     this.#seqIs(seq, sent.key);
     const known = this.keys.get(sent.key);
-    if (known === undefined || !known.texts.some(({ text }) => text === sent.text)) {
+    const texts = this.#ever.get(sent.key) ?? [];
+    if (!texts.some((text) => isLeft(text, sent.text, this.erasures))) {
       return this.violate(`${sent.key} is shipped, which nobody sent like that`);
     }
+    // A prune may have deleted it, since it was sent there.
+    if (known === undefined) return;
     known.isStored = true;
     known.seq = seq;
   }
@@ -263,6 +297,10 @@ export class Model {
     this.restoring = undefined;
   }
 
+  #isOneOf({ texts }: Key, { text }: Sent): boolean {
+    return texts.some((one) => isLeft(one.text, text, this.erasures));
+  }
+
   #seqIs(seq: number, key: string): void {
     const other = this.#seqs.get(seq);
     if (other !== undefined && other !== key)
@@ -299,12 +337,18 @@ export class Model {
     }
   }
 
-  #isAs(known: Key, { key, text }: Sent, { seq, receivedMs }: Arrival): void {
-    if (!known.texts.some((one) => one.text === text)) this.violate(`${key} is not as it was sent`);
+  #isAs(known: Key, sent: Sent, { seq, receivedMs }: Arrival): void {
+    const { key, text } = sent;
+    if (!this.#isOneOf(known, sent)) this.violate(`${key} is not as it was sent`);
+    const player = notErased(text, sent.eotMs, this.erasures);
+    if (player !== undefined) this.violate(`${key} names ${player}, who was erased`);
     const { least, most } = known.receivedMs;
     if (receivedMs < least || receivedMs > most)
       this.violate(`${key} was received at ${receivedMs}, not ${least} to ${most}`);
-    known.texts = [{ text, by: undefined }];
+    // As it was sent, where that is known: an erasure may take more of it.
+    known.texts = [
+      { text: known.texts.find((one) => isLeft(one.text, text, this.erasures))?.text ?? text, by: undefined },
+    ];
     known.receivedMs = { least: receivedMs, most: receivedMs };
     known.seq = seq;
     known.isStored = true;

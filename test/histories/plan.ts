@@ -6,6 +6,7 @@ export const KINDS = [
   'resend',
   'revision',
   'prune',
+  'erase',
   'rotate',
   'revoke',
   'tail',
@@ -15,11 +16,12 @@ export const KINDS = [
   'full',
   'failing',
   'busy',
+  'flip',
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What a command does before the daemon starts. */
-export const BEFORE = ['nothing', 'tail', 'restore'] as const;
+/** What is done before the daemon starts: by a command, or by who installs a courtd with another layout. */
+export const BEFORE = ['nothing', 'tail', 'restore', 'restore', 'upgrade'] as const;
 export type Before = (typeof BEFORE)[number];
 
 /** How a process ends. At a call: in the middle of what the store was doing. */
@@ -42,6 +44,8 @@ export interface Life {
   readonly end: End;
   /** For an end at a call: at the how manyth. */
   readonly atCall: number;
+  /** Whether only syncs are counted: before one, most is at stake. */
+  readonly isAtSync: boolean;
   /** Whether the calls are counted from the start, so that it may end while it recovers. */
   readonly isEarly: boolean;
 }
@@ -74,22 +78,31 @@ export function makePlan(seed: number): Plan {
   const [one, other] = MEETINGS[seed % MEETINGS.length]!;
   const favouredEnd = ENDS.find((end) => end === other);
   const favoured = KINDS.filter((kind) => kind === one || kind === other);
+  // A bit that is flipped leaves little to hold: it has histories of its own.
+  const isFlipped = one === 'flip' || other === 'flip';
+  const usual = KINDS.filter((name) => isFlipped || name !== 'flip');
   const kind = () => {
     const chance = random.next();
     if (chance < 0.4) return 'request';
-    return chance < 0.75 ? random.pick(favoured) : random.pick(KINDS);
+    return chance < 0.75 ? random.pick(favoured) : random.pick(usual);
   };
-  const life = (_: unknown, i: number): Life => ({
-    before: i > 0 && random.chance(0.35) ? random.pick(BEFORE) : 'nothing',
-    seed: random.integer(0, 2 ** 31),
-    isStarted: i === 0 || random.chance(0.85),
-    operations: Array.from({ length: random.integer(3, 14) }, () => ({
-      kind: kind(),
+  const life = (_: unknown, i: number): Life => {
+    const before = i > 0 && random.chance(0.5) ? random.pick(BEFORE) : 'nothing';
+    const isAtSync = random.chance(0.5);
+    return {
+      before,
       seed: random.integer(0, 2 ** 31),
-    })),
-    end: favouredEnd !== undefined && random.chance(0.7) ? favouredEnd : random.pick(ENDS),
-    atCall: random.integer(1, random.pick([8, 40, 200])),
-    isEarly: random.chance(0.3),
-  });
+      // A reader alone must sync what it reads.
+      isStarted: i === 0 || random.chance(before === 'tail' ? 0.5 : 0.9),
+      operations: Array.from({ length: random.integer(4, 20) }, () => ({
+        kind: kind(),
+        seed: random.integer(0, 2 ** 31),
+      })),
+      end: favouredEnd !== undefined && random.chance(0.7) ? favouredEnd : random.pick(ENDS),
+      atCall: random.integer(1, random.pick(isAtSync ? [5, 20] : [8, 40, 200])),
+      isAtSync,
+      isEarly: random.chance(0.3),
+    };
+  };
   return { seed, lives: Array.from({ length: random.integer(1, 3) }, life) };
 }

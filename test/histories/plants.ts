@@ -6,6 +6,8 @@ export interface Plant {
   /** What is broken, in a sentence. */
   readonly what: string;
   readonly changes: readonly Change[];
+  /** It takes several things at once: thousands of histories find it, which a gate has no time for. */
+  readonly isRare?: true;
 }
 
 const ALWAYS_FULL = "db.pragma('synchronous = FULL')";
@@ -23,6 +25,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'no-recovery-barrier',
+    isRare: true,
     what: 'a start does not sync what a killed process had written',
     changes: [
       {
@@ -78,6 +81,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'io-error-passes',
+    isRare: true,
     what: 'after an I/O error the store goes on',
     changes: [
       {
@@ -89,11 +93,13 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'tail-unsynced',
+    isRare: true,
     what: 'a reader in the order of arrival does not sync what a killed daemon has left',
     changes: [{ file: 'store/arrivalLog.ts', from: "fsync(this.#directory.file('wal'));", to: '' }],
   },
   {
     name: 'seq-again',
+    isRare: true,
     what: 'the seqs of pruned events are given again',
     changes: [
       {
@@ -106,6 +112,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'names-remembered',
+    isRare: true,
     what: 'the writer remembers the ids of names that a prune has deleted',
     changes: [{ file: 'store/retention/prune.ts', from: 'this.#writer.forgetNames();', to: '' }],
   },
@@ -175,6 +182,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'duplicate-again',
+    isRare: true,
     what: 'of two equal events in one commit both are stored',
     changes: [
       {
@@ -214,11 +222,13 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'backup-unsynced',
+    isRare: true,
     what: 'a file is renamed before it is synced',
     changes: [{ file: 'base/atomicFile.ts', from: '    fsync(partial);\n', to: '' }],
   },
   {
     name: 'name-unsynced',
+    isRare: true,
     what: 'the directory is not synced after a rename',
     changes: [{ file: 'base/atomicFile.ts', from: '    fsync(path.dirname(file));\n', to: '' }],
   },
@@ -235,6 +245,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'shared-too-far',
+    isRare: true,
     what: 'after a restore a shipper goes on behind what headquarters has of the old log',
     changes: [
       {
@@ -246,12 +257,55 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'uncommitted-shipped',
+    isRare: true,
     what: 'a reader in the order of arrival does not notice that the database is another one',
     changes: [
       {
         file: 'store/arrivalLog.ts',
         from: 'const isOther = this.#epochs !== undefined && this.#epochs.at(-1)!.name !== chunk.epochs.at(-1)?.name;',
         to: 'const isOther = false;',
+      },
+    ],
+  },
+  {
+    name: 'erasure-restored',
+    what: 'a restore brings back whom an erasure has taken out',
+    changes: [
+      { file: 'store/backup/restore.ts', from: 'hasContent(target) ? keptOf(target) : NOBODY', to: 'NOBODY' },
+    ],
+  },
+  {
+    name: 'ledger-unread',
+    what: 'the writer does not know who was erased until the next start',
+    changes: [
+      {
+        file: 'store/erasure/erase.ts',
+        from: '    writer.readErasures();\n    const all',
+        to: '    const all',
+      },
+    ],
+  },
+  {
+    name: 'upgrade-in-parts',
+    isRare: true,
+    what: 'the steps of a migration are committed one by one',
+    changes: [
+      {
+        file: 'store/upgrade/migrateWorker.ts',
+        from: 'db.transaction(() => migrate(db)).immediate();',
+        to: 'migrate(db);',
+      },
+    ],
+  },
+  {
+    name: 'checksum-unread',
+    isRare: true,
+    what: 'readers do not verify the checksum of an event',
+    changes: [
+      {
+        file: 'store/read/arrivalRow.ts',
+        from: 'if (isIntact(event, origin.checksum, row[11])) return event;',
+        to: 'if (isIntact.length > 0) return event;',
       },
     ],
   },

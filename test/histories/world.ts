@@ -215,6 +215,16 @@ function takeOverFiles(): void {
     });
   };
   Object.assign(fs, { fdatasync });
+  const open = async (file: string, flags?: string) => {
+    const fd = fs.openSync(file, flags ?? 'r');
+    return {
+      read: async (bytes: Buffer, from: number, count: number, at: number) => ({
+        bytesRead: fs.readSync(fd, bytes, from, count, at),
+      }),
+      close: async () => fs.closeSync(fd),
+    };
+  };
+  Object.assign(fs.promises, { open });
   const isOther = (pid: number) => pid !== process.pid;
   process.kill = (pid, signal) => {
     if (signal === 0 && isOther(pid)) throw Object.assign(new Error('no such process'), { code: 'ESRCH' });
@@ -234,6 +244,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   'node:timers/promises': './standIns/timers.ts',
   'node:worker_threads': './standIns/workers.ts',
   'node:crypto': './standIns/crypto.ts',
+  'node:child_process': './standIns/processes.ts',
   'better-sqlite3': './standIns/sqlite.ts',
 };
 
