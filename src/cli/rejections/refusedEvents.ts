@@ -1,4 +1,3 @@
-import readline from 'node:readline/promises';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted, isoTime } from '../../base/units.ts';
@@ -16,6 +15,7 @@ import { StoredEvents } from '../../store/rejections/storedEvents.ts';
 import { dropRejections } from '../../store/rejections/storedRejections.ts';
 import type { Age } from '../../store/retention/ageRule.ts';
 import { rulesOf } from '../import/importFiles.ts';
+import { confirmed } from '../terminal/confirm.ts';
 import { say } from '../terminal/output.ts';
 import { fileSink, stdoutSink } from '../terminal/sinks.ts';
 
@@ -142,7 +142,9 @@ export async function drop({ data, olderThan, yes }: DropOptions): Promise<void>
     await withRefused(data, async (refused) => {
       const events = refused.waitingIn(refused.older(age));
       const of = refused.waiting().reduce((sum, one) => sum + one.events, 0);
-      if (yes !== true && 2 * events > of) await confirm(events, of);
+      if (yes === true || 2 * events <= of) return;
+      const what = `${events} of ${counted(of, 'event')} that nobody has mended would be lost`;
+      await confirmed(what, 'Drop them?', 'nothing was dropped');
     });
     let rejections = 0;
     const answer = await followDaemon<{ dropped: number }>(data, DROP_REJECTIONS_PATH, age, ({ dropped }) => {
@@ -161,15 +163,4 @@ export async function drop({ data, olderThan, yes }: DropOptions): Promise<void>
       `Dropped ${counted(rejections, 'rejection')} and ${kept} with ${counted(events, 'event')} that waited.`,
     );
   });
-}
-
-/** @throws {OperatorError} unless the answer is yes. */
-async function confirm(events: number, of: number): Promise<void> {
-  const what = `${events} of ${counted(of, 'event')} that nobody has mended would be lost`;
-  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
-    throw new OperatorError(`${what}: nothing was dropped. If that is right, repeat the command with --yes.`);
-  const terminal = readline.createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(`${what}. Drop them? [y/N] `).catch(() => '');
-  terminal.close();
-  if (!/^y(es)?$/i.test(answer.trim())) throw new OperatorError('Nothing was dropped.');
 }
