@@ -4,6 +4,8 @@ import type { ControlRoute } from './controlServer.ts';
 import { workRoute } from './workRoute.ts';
 
 export const ERASE_PATH = '/v1/player/erase';
+/** Answers how many rejections name a player: what the daemon has of them is not all stored. */
+export const NAMING_PATH = '/v1/player/rejections';
 
 /** What an erasure is asked for with: the day of it is by the daemon's clock, and nanoseconds are digits. */
 export interface EraseBody {
@@ -19,6 +21,11 @@ export function eraseRoute(
     const beforeNs = before === undefined ? undefined : BigInt(before);
     return erase({ player, beforeNs, nowMs: Date.now() }, on, signal);
   });
+}
+
+/** `POST /v1/player/rejections`. */
+export function namingRoute(count: (player: string) => number): ControlRoute {
+  return workRoute(NAMING_PATH, requestOf, async ({ player }) => count(player));
 }
 
 /** @returns undefined where it is none. */

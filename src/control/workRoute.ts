@@ -4,7 +4,8 @@ import { answerJson, type ControlRoute } from './controlServer.ts';
 
 /** How often the answer says how far it is. */
 const PROGRESS_MS = 500;
-const BODY_BYTES = 16 * 1024;
+/** An argument of a command has at most 128 KiB, and JSON takes six characters for one. */
+const BODY_BYTES = 1024 ** 2;
 
 /** A line of the answer; the last one has `done` or `failed`. */
 export type WorkLine<Doing extends string, Result> =

@@ -25,14 +25,33 @@ export function replaceStrings(json: string, nameOf: (value: string) => string |
   });
 }
 
-/** @returns whether one of the strings of a text is one of those, as a value or as the name of a member. */
+/**
+ * @param text JSON, or what was refused because it is none: cut off, or with a quote too many.
+ * @returns whether one of its strings is one of those, as a value or as the name of a member.
+ */
 export function mentions(text: string, isOne: (value: string) => boolean): boolean {
   let isFound = false;
-  replaceStrings(text, (value) => {
-    isFound ||= isOne(value);
-    return undefined;
-  });
+  // Behind a quote too many, what stands between strings is a string.
+  for (const from of [0, text.indexOf('"') + 1]) {
+    replaceStrings(`${text.slice(from)}"`, (value) => {
+      isFound ||= isOne(value);
+      return undefined;
+    });
+  }
   return isFound;
+}
+
+/** Shorter ids are part of words that have nothing to do with them. */
+const TELLING_CHARS = 6;
+
+/** @returns whether an id means the player wherever it stands: a short one, or one like `x_ft`, only where it is a value. */
+export function isTelling(player: string): boolean {
+  return player.length >= TELLING_CHARS && !Object.hasOwn(MEMBERS, player);
+}
+
+/** @returns whether a text names a player. @param text as for `mentions`. */
+export function namesPlayer(text: string, player: string): boolean {
+  return (isTelling(player) && text.includes(player)) || mentions(text, (value) => value === player);
 }
 
 function decoded(inner: string): string {

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { event } from '../harness/events.ts';
+import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 
 runInProcess();
@@ -30,6 +30,10 @@ function rally(session: string, at = 0): ReturnType<typeof event>[] {
     one('BALL_HIT', { player_id: BEA, shot_type: 'lob', from: [ANNA] }, { rally: { server: ANNA } }),
     one('BALL_SPEED', { kmh: 70 }),
   ];
+}
+
+function positions(count: number, player_id: unknown): ReturnType<typeof event>[] {
+  return events(count, { type: 'PLAYER_POSITION', payload: { player_id, x_ft: 3, y_ft: 4 } });
 }
 
 /** @returns the files of a folder in which a text stands, whichever way JSON may write it. */
@@ -152,6 +156,89 @@ t.test('conflict copies, rejections and refused bodies that name him go, the oth
   t.equal(await daemon.stop(), 0);
   t.same(filesWith(daemon.data, ANNA), []);
 });
+
+t.test(
+  'of a few hundred events nothing is left in the root page of their table, which is never freed',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    for (const at of [1, 2]) await daemon.post([...rally(`match-${at}`), ...positions(400, BEA)]);
+    t.match(await eraseAnna(daemon), DONE);
+    for (const text of [ANNA, NAME]) t.same(filesWith(daemon.data, text), []);
+    t.match((await daemon.command('check')).stdout, /ok/i);
+  },
+);
+
+t.test('a dry run counts what an erasure then takes out', async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = rally('match-1');
+  await daemon.post(sent);
+  await daemon.post({ ...sent[4], confidence: 0.25 });
+  await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
+  const { dry_run: _, at: _dry, last_copy_gone: _later, ...dry } = await eraseAnna(daemon, '--dry-run');
+  t.match(dry, { events: 5, conflict_copies: 1, rejections: 1, refused_bodies: 1 });
+  const { dry_run: __, at: _real, last_copy_gone: _latest, ...real } = await eraseAnna(daemon);
+  t.same(dry, real);
+});
+
+t.test('what was refused because it is no JSON goes, too, wherever it names him', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  for (const body of [
+    `{"a":"b", x": "${ANNA}"}`,
+    `{'player_id': '${ANNA}'}`,
+    `[{"payload": {"player_id":"${ANNA}`,
+    '[{"payload": {"player_id":"p-bea',
+  ])
+    await daemon.post(body);
+  t.match(await eraseAnna(daemon), { rejections: 3, refused_bodies: 3, ...DONE });
+  t.equal(await daemon.stop(), 0);
+  t.same(filesWith(daemon.data, ANNA), []);
+});
+
+t.test(
+  'where his id is a part of a name or of a longer text it stays, and the receipt says so',
+  async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    const ids = Array.from({ length: 120 }, (_, i) => `${(i * 37) % 120}-${ANNA}-${'x'.repeat(150)}`);
+    for (const session_id of ids)
+      await daemon.post(
+        event({
+          session_id,
+          event_id: `hit-${ANNA}`,
+          source: `cam-${ANNA}`,
+          payload: { note: `${ANNA} hits` },
+        }),
+      );
+    await daemon.post(rally('match-1'));
+    t.match(await eraseAnna(daemon), {
+      named_sessions: 120,
+      named_sources: 1,
+      mentioned_events: 120,
+      ...DONE,
+    });
+    const { stdout } = await daemon.command('player', 'erase', ANNA, '--yes');
+    t.match(stdout, /His id is also a part of 120 events .*, and of the name of 120 sessions/);
+  },
+);
+
+t.test(
+  'short ids, ids like names of fields, and long ones are told from what only looks like them',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const ids = ['7', 'é"\\/😀', 'player_id', 'x_ft', `p-${'"long" '.repeat(3_000)}`];
+    for (const id of ids) await daemon.post([...positions(30, id), ...positions(30, BEA)]);
+    await daemon.post(positions(200, 77));
+    t.equal((await daemon.command('prune', '--older-than', '1s', '--type', 'BALL_HIT', '--yes')).status, 0);
+    for (const id of ids) {
+      const { status, stdout, stderr } = await daemon.command('player', 'erase', id, '--yes', '--json');
+      t.equal(status, 0, stderr);
+      t.match(JSON.parse(stdout), { events: 30, emptied: 30, ...DONE });
+    }
+    const left = (await daemon.exported('session-1')).map((line) => JSON.parse(line).payload.player_id);
+    t.equal(left.filter((id) => id === 77).length, 200);
+    t.equal(left.filter((id) => id === BEA).length, 150);
+  },
+);
 
 t.test('without a daemon the command erases by itself; called again it finds nothing more', async (t) => {
   const daemon = await Daemon.start(t);

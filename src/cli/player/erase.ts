@@ -2,12 +2,13 @@ import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
-import { askDaemon } from '../../control/controlClient.ts';
-import { ERASE_PATH, type EraseBody } from '../../control/eraseRoute.ts';
+import { askDaemon, followDaemon } from '../../control/controlClient.ts';
+import { ERASE_PATH, type EraseBody, NAMING_PATH } from '../../control/eraseRoute.ts';
 import { FLUSH_REFUSED_PATH } from '../../control/rejectionRoutes.ts';
 import { workAnyhow } from '../../control/workClient.ts';
-import { mentions } from '../../protocol/redaction.ts';
-import type { Erased, EraseProgress } from '../../store/erasure/erase.ts';
+import type { WorkLine } from '../../control/workRoute.ts';
+import { isTelling, namesPlayer } from '../../protocol/redaction.ts';
+import { countCopies, type Erased, type EraseProgress } from '../../store/erasure/erase.ts';
 import { countErasure, ErasureTally } from '../../store/erasure/eraseEvents.ts';
 import { ErasedPlayers, erasureOf, readErasures } from '../../store/erasure/ledger.ts';
 import { Redactor } from '../../store/erasure/redactor.ts';
@@ -29,10 +30,15 @@ const FOREVER_NS = 2n ** 63n - 1n;
 const FLUSH_MS = 30_000;
 
 /** What is known before anything is done. */
-interface Found extends Pick<Erased, 'emptied' | 'renamed' | 'sessions'> {
-  /** Sessions whose own name has his id in it. */
+interface Found extends Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'> {
+  /** Sessions, and cameras, whose own name has his id in it. */
   readonly namedSessions: number;
+  readonly namedSources: number;
+  /** Events in which his id is a part of a longer text. */
+  readonly mentioned: number;
   readonly wasErased: boolean;
+  /** One was ended in the middle. */
+  readonly isBegun: boolean;
 }
 
 export async function erase(player: string, options: EraseOptions): Promise<void> {
@@ -41,11 +47,14 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   const found = await withDatabase(options, (db) => look(db, player, before, progress)).finally(() =>
     progress.clear(),
   );
-  const isHis = (value: string) => value === player;
+  // A body that was refused within the last second is on disk then.
+  await flush(data);
   const refused = async (isDry: boolean) =>
-    (await withRefused(data, (bodies) => bodies.erase((text) => mentions(text, isHis), isDry))) ?? 0;
+    (await withRefused(data, (bodies) => bodies.erase((text) => namesPlayer(text, player), isDry))) ?? 0;
+  const rejections = (await rejectionsOfDaemon(data, player)) ?? found.rejections;
   const events = found.emptied + found.renamed;
-  if (events === 0 && !found.wasErased && (await refused(true)) === 0) {
+  const isNamed = events + found.conflictCopies + rejections > 0 || found.wasErased;
+  if (!isNamed && (await refused(true)) === 0) {
     throw new OperatorError(
       `No event${before === undefined ? '' : ' of that time'} names the player ${JSON.stringify(player)}: "courtd player list" shows who is there.`,
     );
@@ -54,8 +63,10 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     const what = `${counted(events, 'event')} of ${counted(found.sessions, 'session')} would lose the player ${JSON.stringify(player)}, and that cannot be undone`;
     await confirmed(what, 'Erase him?', 'nothing was erased');
   }
-  const nothing = { conflictCopies: 0, rejections: 0, remainingPages: 0, files: [] };
-  const erased = options.dryRun ? { ...found, ...nothing } : await eraseAnyhow(player, options, progress);
+  const nothing = { remainingPages: 0, files: [] };
+  const erased = options.dryRun
+    ? { ...found, ...nothing, rejections }
+    : await eraseAnyhow(player, options, progress, { ...found, rejections });
   if (!options.dryRun) await flush(data);
   const receipt: Receipt = {
     player,
@@ -64,7 +75,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     atMs: Date.now(),
     erased,
     refusedBodies: await refused(options.dryRun ?? false),
-    namedSessions: found.namedSessions,
+    found,
     ...(await copiesOf(data)),
   };
   if (erased.remainingPages > 0 || erased.files.length > 0) process.exitCode = 1;
@@ -81,21 +92,36 @@ async function look(
   progress: Progress,
 ): Promise<Found> {
   const entry = erasureOf(db, player, beforeNs ?? FOREVER_NS, 0);
-  let count = { emptied: 0, renamed: 0, sessions: 0 };
+  let count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0 };
   for (const { looked, ...so } of countErasure(db, new Redactor([entry]), player)) {
     count = so;
     progress.show(() => `${looked} events looked at`);
     await new Promise(setImmediate);
   }
-  const named = db.prepare<[string], number>('SELECT count(*) FROM session WHERE instr(name, ?) > 0').pluck();
-  const wasErased = new ErasedPlayers(readErasures(db)).find(player) !== undefined;
-  return { ...count, namedSessions: named.get(player)!, wasErased };
+  const named = (table: string, text: string) =>
+    !isTelling(player)
+      ? 0
+      : db
+          .prepare<[string], number>(`SELECT count(*) FROM ${table} WHERE instr(${text}, ?) > 0`)
+          .pluck()
+          .get(player)!;
+  const before = new ErasedPlayers(readErasures(db)).find(player);
+  return {
+    ...count,
+    conflictCopies: countCopies(db, 'conflict_copy', player),
+    rejections: countCopies(db, 'rejection', player),
+    namedSessions: named('session', 'name'),
+    namedSources: named('origin', "concat_ws(' ', venue, court, source)"),
+    wasErased: before !== undefined,
+    isBegun: before?.finishedMs === null,
+  };
 }
 
 async function eraseAnyhow(
   player: string,
   { data, before }: EraseOptions,
   progress: Progress,
+  found: Found,
 ): Promise<Erased> {
   const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
   const tally = new ErasureTally();
@@ -105,17 +131,36 @@ async function eraseAnyhow(
     isWaiting = doing === 'reader';
     if (doing !== 'reader') progress.show(() => PROGRESS[doing](count));
   };
-  return await workAnyhow(data, {
+  const done = await workAnyhow(data, {
     path: ERASE_PATH,
     request,
     command: 'player erase',
     on,
     cut: () => {},
-    // What comes after the events begins anew in each try: none ends in it.
-    progress: () => tally.upTo,
+    progress: () => tally.upTo + tally.pages,
     alone: (store, signal) => store.erase({ player, beforeNs: before, nowMs: Date.now() }, on, signal, tally),
     failed: (why) => say(`courtd: ${why} Erase him again when that is fixed: it goes on.`),
   }).finally(() => progress.clear());
+  // A daemon that ended in the middle has told nobody what it had done.
+  const atLeast = (count: 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections') =>
+    Math.max(done[count], found[count]);
+  return {
+    ...done,
+    emptied: atLeast('emptied'),
+    renamed: atLeast('renamed'),
+    sessions: atLeast('sessions'),
+    conflictCopies: atLeast('conflictCopies'),
+    rejections: atLeast('rejections'),
+  };
+}
+
+/** @returns undefined where no daemon runs: then all of them are stored. */
+async function rejectionsOfDaemon(data: DataDirectory, player: string): Promise<number | undefined> {
+  let count: number | undefined;
+  await followDaemon<WorkLine<never, number>>(data, NAMING_PATH, { player }, (line) => {
+    if ('done' in line) count = line.done;
+  });
+  return count;
 }
 
 const WAITING =
@@ -127,7 +172,6 @@ const PROGRESS = {
   bytes: (round: number) => `reading every byte, round ${round}`,
 };
 
-/** A body that was refused within the last second is on disk then. */
 async function flush(data: DataDirectory): Promise<void> {
   await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS);
 }

@@ -29,7 +29,13 @@ export interface Receipt {
   readonly atMs: number;
   readonly erased: Erased;
   readonly refusedBodies: number;
-  readonly namedSessions: number;
+  /** What was known before. */
+  readonly found: {
+    readonly namedSessions: number;
+    readonly namedSources: number;
+    readonly mentioned: number;
+    readonly isBegun: boolean;
+  };
   readonly copies: readonly HeldCopy[];
 }
 
@@ -97,7 +103,8 @@ function* shipped({ COURTD_SHIP_URL: url, COURTD_SHIP_PLAYERS: players }: Settin
 
 /** @returns the receipt, to be handed to the player: as JSON, and for people. */
 export function receiptText(receipt: Receipt): { json: object; lines: string } {
-  const { player, beforeNs, isDry, atMs, erased, refusedBodies, namedSessions, copies } = receipt;
+  const { player, beforeNs, isDry, atMs, erased, refusedBodies, found, copies } = receipt;
+  const { namedSessions, namedSources, mentioned, isBegun } = found;
   const { emptied, renamed, sessions, conflictCopies, rejections, remainingPages, files } = erased;
   const ends = copies.map(({ untilMs }) => untilMs);
   const lastMs = ends.includes(null) ? null : Math.max(atMs, ...ends.map(Number));
@@ -117,6 +124,9 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
     rejections,
     refused_bodies: refusedBodies,
     named_sessions: namedSessions,
+    named_sources: namedSources,
+    mentioned_events: mentioned,
+    was_begun: isBegun,
     remaining_pages: remainingPages,
     remaining_files: files,
     copies: copies.map(({ untilMs, ...copy }) => ({
@@ -137,13 +147,21 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
   if (!isDry) {
     lines.push(
       remainingPages + files.length === 0
-        ? 'Every byte of the data directory was read afterwards: nothing of him was found.'
-        : `Something of him is left in ${[...(remainingPages > 0 ? [counted(remainingPages, 'page')] : []), ...files].join(', ')}: run this again.`,
+        ? 'Every byte of the data directory was read afterwards: nothing of what was erased is left.'
+        : `Something of what was erased is left in ${[...(remainingPages > 0 ? [counted(remainingPages, 'page')] : []), ...files].join(', ')}: run this again.`,
     );
   }
-  if (namedSessions > 0)
+  if (isBegun)
+    lines.push('An erasure of him had been ended in the middle: what that one did is not counted here.');
+  const kept = [
+    [mentioned, `${counted(mentioned, 'event')} (an event_id, or more text around it)`],
+    [namedSessions, `the name of ${counted(namedSessions, 'session')}`],
+    [namedSources, `the venue, court or source of ${counted(namedSources, 'kind')} of events`],
+  ] as const;
+  const parts = kept.filter(([count]) => count > 0).map(([, text]) => text);
+  if (parts.length > 0)
     lines.push(
-      `The name of ${counted(namedSessions, 'session')} has his id in it: names stay, since a resend is recognised by them.`,
+      `His id is also a part of ${parts.join(', and of ')}: that stays, since a resend is recognised by it or it may mean somebody else.`,
     );
   lines.push(
     copies.length === 0 ? 'This box knows of no copy that still holds him.' : 'What still holds him:',

@@ -4,7 +4,7 @@ import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
-import { eraseRoute } from '../../control/eraseRoute.ts';
+import { eraseRoute, namingRoute } from '../../control/eraseRoute.ts';
 import { problemsRoute } from '../../control/problemsRoute.ts';
 import { pruneRoute } from '../../control/pruneRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
@@ -24,11 +24,13 @@ import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import type { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
 import { METRICS_PATH } from '../../metrics/family.ts';
-import { mentions } from '../../protocol/redaction.ts';
+import { namesPlayer } from '../../protocol/redaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ShippedOf } from '../../store/read/shipLag.ts';
 import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
+import type { Rejection } from '../../store/rejections/storedRejections.ts';
 import type { Store } from '../../store/store.ts';
+import type { RefusalBook } from '../../telemetry/refusalBook.ts';
 import type { Telemetry, TelemetryReport } from '../../telemetry/telemetry.ts';
 
 /** A daemon that runs, and what it says of itself to commands. */
@@ -115,15 +117,18 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
     }),
     eraseRoute(async (request, on, signal) => {
       const { refusals } = telemetry;
-      const isHis = (value: string) => value === request.player;
-      const all = refusals.newest(REJECTIONS_KEPT);
       // Those that are stored are all among them.
-      const rejections = refusals.forgetAll(
-        all.filter((one) => mentions(`${one.error} ${one.body ?? ''}`, isHis)),
-      );
+      const rejections = refusals.forgetAll(rejectionsOf(refusals, request.player));
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
+    namingRoute((player) => rejectionsOf(telemetry.refusals, player).length),
   ];
+}
+
+function rejectionsOf(refusals: RefusalBook, player: string): Rejection[] {
+  return refusals
+    .newest(REJECTIONS_KEPT)
+    .filter((one) => namesPlayer(`${one.error} ${one.body ?? ''}`, player));
 }
 
 export function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {

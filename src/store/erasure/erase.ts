@@ -2,13 +2,15 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
+import { namesPlayer } from '../../protocol/redaction.ts';
+import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { type ErasedEvents, ErasureTally, EventEraser } from './eraseEvents.ts';
 import { addErasures, type Erasure, erasureOf, readErasures } from './ledger.ts';
 import { ErasedNames, Redactor } from './redactor.ts';
-import { findRemains, type RemainingPage } from './remains.ts';
+import { findRemains } from './remains.ts';
+import { clearEmpty, pagesOf, rewritePage, rewriteTable } from './rewrite.ts';
 
 /** How often the free space of pages is cleaned and looked at again: what is left then is said. */
 const ROUNDS = 4;
@@ -16,8 +18,8 @@ const READER_WAIT_MS = 500;
 const NS_PER_MS = 1_000_000n;
 /** Later than every eot. */
 const FOREVER_NS = 2n ** 63n - 1n;
-/** Tables, other than `event`, whose rows hold what cameras sent. */
-const COPIES = ['conflict_copy', 'rejection'] as const;
+/** Tables of names: they stay, also where he is a part of one. What was deleted of them goes. */
+const NAMES = ['session', 'origin', 'source'] as const;
 
 /** Whom to erase. */
 export interface ErasureRequest {
@@ -45,7 +47,7 @@ export interface EraseContext {
   readonly db: Database;
   readonly writer: StepWriter;
   readonly on: EraseProgress;
-  /** How far it is: a second call goes on there. */
+  /** Where it goes on, and how far it comes. */
   readonly tally?: ErasureTally;
   /** Ends it at its next pause, with an AbortError. */
   readonly signal?: AbortSignal;
@@ -56,26 +58,30 @@ export interface EraseContext {
  * @throws {SqliteError} where the database stays locked, or the disk stays full.
  */
 export async function erasePlayer(context: EraseContext, request: ErasureRequest): Promise<Erased> {
-  const { db, writer } = context;
+  const { db, writer, tally = new ErasureTally() } = context;
   const { player, beforeNs, nowMs } = request;
   const entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs) * NS_PER_MS, nowMs);
-  const eraser = new Eraser(context);
+  const eraser = new Eraser(context, tally);
   try {
     await eraser.step(() => addErasures(db, [entry]));
     // What comes from now on is redacted by the ledger; of what is stored, whatever its time.
     writer.readErasures();
     const all = beforeNs === undefined ? { ...entry, beforeNs: FOREVER_NS } : entry;
     const redactor = new Redactor([all], new ErasedNames(db, true));
-    const copies = await eraser.takeOut(redactor, player);
-    const { needles, lastNs, erased } = eraser.tally;
+    await eraser.takeOut(redactor, player);
     // Also where nothing is left of him but in the bytes: the one before was ended in the middle.
-    const { pages, files } = await eraser.clean(needles.add(player));
+    tally.needles.add(player);
+    const { pages, files } = await eraser.clean();
     // His clock may be ahead of the box's: a restore finds what was erased here.
-    const isAhead = beforeNs === undefined && lastNs >= entry.beforeNs;
-    await eraser.finish([isAhead ? { ...entry, beforeNs: lastNs + 1n } : entry]);
+    const isAhead = beforeNs === undefined && tally.lastNs >= entry.beforeNs;
+    await eraser.finish([isAhead ? { ...entry, beforeNs: tally.lastNs + 1n } : entry]);
     writer.readErasures();
     await eraser.truncateWal();
-    return { ...erased, ...copies, remainingPages: pages, files };
+    const { emptied, renamed, sessions, conflictCopies, rejections } = tally;
+    return {
+      ...{ emptied, renamed, sessions: sessions.size },
+      ...{ conflictCopies, rejections, remainingPages: pages, files },
+    };
   } finally {
     eraser.end();
   }
@@ -101,14 +107,14 @@ export async function applyLedger(db: Database): Promise<number> {
     truncateWal: nothing,
     holdForPrune: nothing,
   };
-  const eraser = new Eraser({ db, writer, on: nothing });
+  const tally = new ErasureTally();
+  const eraser = new Eraser({ db, writer, on: nothing }, tally);
   try {
-    const redactor = new Redactor(ledger, new ErasedNames(db, true));
-    await eraser.takeOut(redactor, undefined);
+    await eraser.takeOut(new Redactor(ledger, new ErasedNames(db, true)), undefined);
     await eraser.finish(ledger);
     // Instead of looking for what is left: every page is written anew.
     db.exec('VACUUM');
-    return eraser.tally.emptied + eraser.tally.renamed;
+    return tally.emptied + tally.renamed;
   } finally {
     eraser.end();
   }
@@ -117,11 +123,11 @@ export async function applyLedger(db: Database): Promise<number> {
 class Eraser {
   readonly #context: EraseContext;
   readonly #steps: PruneSteps;
-  readonly tally: ErasureTally;
+  readonly #tally: ErasureTally;
 
-  constructor(context: EraseContext) {
+  constructor(context: EraseContext, tally: ErasureTally) {
     this.#context = context;
-    this.tally = context.tally ?? new ErasureTally();
+    this.#tally = tally;
     const { db, writer, on, signal } = context;
     this.#steps = new PruneSteps(db, writer, () => on('reader', 0), signal);
     // Freed pages, too.
@@ -138,16 +144,14 @@ class Eraser {
   }
 
   /** Takes the players of a redactor out of all tables. @param player the only one, where he is known. */
-  async takeOut(
-    redactor: Redactor,
-    player: string | undefined,
-  ): Promise<Pick<Erased, 'conflictCopies' | 'rejections'>> {
+  async takeOut(redactor: Redactor, player: string | undefined): Promise<void> {
     const { db, on } = this.#context;
-    const events = new EventEraser(db, this.#steps, redactor, this.tally);
+    const events = new EventEraser(db, this.#steps, redactor, this.#tally);
     await events.run(player, (done) => on('events', done));
-    const copies = await this.#deleteCopies(redactor);
+    const names = (text: string) => (player === undefined ? redactor.names(text) : namesPlayer(text, player));
+    this.#tally.conflictCopies += await this.#deleteCopies('conflict_copy', names);
+    this.#tally.rejections += await this.#deleteCopies('rejection', names);
     await this.#forgetPseudonyms(redactor);
-    return copies;
   }
 
   /** Notes that these are erased: their names in sessions are forgotten. */
@@ -161,29 +165,25 @@ class Eraser {
         ledger.map((erasure) => ({ ...erasure, finishedMs })),
       );
       for (const { player } of ledger) forget.run(player);
+      // Rows that were moved have left copies in free space.
+      rewriteTable(db, 'erased_name');
     });
   }
 
-  /** Conflict copies and rejections that name one of them, whenever that was. */
-  async #deleteCopies(redactor: Redactor): Promise<Pick<Erased, 'conflictCopies' | 'rejections'>> {
+  /** Those that name one of them, whenever that was. @returns how many. */
+  async #deleteCopies(table: CopyTable, names: (text: string) => boolean): Promise<number> {
     const { db } = this.#context;
-    const counts = { conflict_copy: 0, rejection: 0 };
-    for (const table of COPIES) {
-      const turns = db.prepare<[], number>(`SELECT turn FROM ${table} ORDER BY turn`).pluck().all();
-      const text = table === 'rejection' ? "concat_ws(' ', error, CAST(body AS TEXT))" : 'event';
-      const read = db.prepare<[number], string | null>(`SELECT ${text} FROM ${table} WHERE turn = ?`).pluck();
-      const remove = db.prepare<[number]>(`DELETE FROM ${table} WHERE turn = ?`);
-      await this.#steps.runAll(turns, turns.length, (some) => {
-        let deleted = 0;
-        for (const turn of some) {
-          if (redactor.names(read.get(turn) ?? '')) deleted += remove.run(turn).changes;
-        }
-        return () => {
-          counts[table] += deleted;
-        };
-      });
-    }
-    return { conflictCopies: counts.conflict_copy, rejections: counts.rejection };
+    const { turns, textOf } = copiesIn(db, table);
+    const remove = db.prepare<[number]>(`DELETE FROM ${table} WHERE turn = ?`);
+    let deleted = 0;
+    await this.#steps.runAll(turns, turns.length, (some) => {
+      let count = 0;
+      for (const turn of some) if (names(textOf(turn))) count += remove.run(turn).changes;
+      return () => {
+        deleted += count;
+      };
+    });
+    return deleted;
   }
 
   /** So that nobody links what headquarters has. The others' rows move to other pages: none keeps a copy of his. */
@@ -200,18 +200,30 @@ class Eraser {
   }
 
   /** Overwrites what is left in free pages and in the free space of others, and looks whether it is gone. */
-  async clean(needles: Iterable<string>): Promise<{ pages: number; files: readonly string[] }> {
+  async clean(): Promise<{ pages: number; files: readonly string[] }> {
     const { db, on, signal } = this.#context;
     const directory = DataDirectory.of(db.name);
     for (let round = 1; ; round++) {
       await vacuum(db, this.#steps, (bytes) => on('pages', bytes));
       await this.truncateWal();
       on('bytes', round);
-      const { pages, others, files } = await findRemains(directory, needles, signal);
-      const left = pages.length + others;
-      if (left === 0 || round === ROUNDS) return { pages: left, files };
-      for (const page of pages) await this.step(() => rewrite(db, page));
-      if (others > 0) await this.step(() => clearEmpty(db));
+      const { pages, files } = await findRemains(directory, this.#tally.needles, signal);
+      const [names, others] = [pagesOf(db, NAMES), pagesOf(db, ['erased_name'])];
+      const left = pages.filter(({ page }) => !names.has(page) && !others.has(page));
+      if (round === 1 && pages.some(({ page }) => names.has(page)))
+        for (const table of NAMES) await this.step(() => rewriteTable(db, table));
+      if (left.length === 0 || round === ROUNDS) return { pages: left.length, files };
+      await this.#steps.runAll(left, PRUNE_STEP_ROWS, (some) => {
+        let cleaned = 0;
+        for (const page of some) {
+          rewritePage(db, page);
+          cleaned++;
+        }
+        return () => {
+          this.#tally.pages += cleaned;
+        };
+      });
+      if (left.some(({ rows }) => rows === 0)) await this.step(() => clearEmpty(db));
     }
   }
 
@@ -228,29 +240,17 @@ class Eraser {
   }
 }
 
-/** Deletes the rows of a page and inserts them again: the page is freed, and so overwritten. */
-function rewrite(db: Database, { first, last, rows: count }: RemainingPage): void {
-  for (const [table, rowid] of [
-    ['event', 'seq'],
-    ['conflict_copy', 'seq'],
-    ['rejection', 'turn'],
-  ]) {
-    const between = `FROM ${table} WHERE ${rowid} BETWEEN ? AND ?`;
-    const rows = db
-      .prepare<[number, number], unknown[]>(`SELECT * ${between}`)
-      .raw()
-      .safeIntegers()
-      .all(first, last);
-    if (rows.length !== count) continue;
-    db.prepare(`DELETE ${between}`).run(first, last);
-    const insert = db.prepare(`INSERT INTO ${table} VALUES (${rows[0]!.map(() => '?').join()})`);
-    for (const row of rows) insert.run(row);
-  }
+type CopyTable = 'conflict_copy' | 'rejection';
+
+function copiesIn(db: Database, table: CopyTable) {
+  const text = table === 'rejection' ? "concat_ws(' ', error, CAST(body AS TEXT))" : 'event';
+  const read = db.prepare<[number], string | null>(`SELECT ${text} FROM ${table} WHERE turn = ?`).pluck();
+  const turns = db.prepare<[], number>(`SELECT turn FROM ${table} ORDER BY turn`).pluck().all();
+  return { turns, textOf: (turn: number) => read.get(turn) ?? '' };
 }
 
-/** The root page of an empty table is cleared as a whole. */
-function clearEmpty(db: Database): void {
-  for (const table of COPIES) {
-    if (db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() === undefined) db.exec(`DELETE FROM ${table}`);
-  }
+/** @returns how many conflict copies, or stored rejections, name a player. */
+export function countCopies(db: Database, table: CopyTable, player: string): number {
+  const { turns, textOf } = copiesIn(db, table);
+  return turns.filter((turn) => namesPlayer(textOf(turn), player)).length;
 }

@@ -1,35 +1,35 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { NOTHING, playerOf } from '../../protocol/redaction.ts';
+import { isTelling, NOTHING, playerOf, replaceStrings } from '../../protocol/redaction.ts';
 import { checksumOf, isIntact, nsOf, originChecksum } from '../layout/checksum.ts';
 import { type EventRow, SELECT_EVENT } from '../layout/storedEvent.ts';
 import { PRUNE_READ_ROWS, PRUNE_STEP_ROWS, type PruneSteps } from '../retention/pruneSteps.ts';
-import type { Redactor } from './redactor.ts';
+import { ErasedNames, type Redactor } from './redactor.ts';
 
 /** What was taken out of the events. */
 export interface ErasedEvents {
   /** Of which nothing is left but that they were there. */
-  readonly emptied: number;
+  emptied: number;
   /** In which a player has another name. */
-  readonly renamed: number;
-  readonly sessions: number;
+  renamed: number;
+  sessions: number;
 }
 
-/** How far an erasure is, which may be ended and continued by the same process. */
+/** How far an erasure is, and what it has done so far: one that is ended goes on from here. */
 export class ErasureTally {
-  /** Every event up to this seq has been looked at. */
+  /** Of the events up to this seq nothing is left to do. */
   upTo = 0;
   emptied = 0;
   renamed = 0;
   readonly sessions = new Set<number>();
-  /** The latest time at which an event of a player's own happened: nanoseconds since 1970-01-01T00:00:00Z. */
+  conflictCopies = 0;
+  rejections = 0;
+  /** Pages whose free space was cleaned. */
+  pages = 0;
+  /** The latest time at which one of his events happened: nanoseconds since 1970-01-01T00:00:00Z. */
   lastNs = 0n;
   /** What to look for in the bytes of files: ids, and the names in identities. */
   readonly needles = new Set<string>();
-
-  get erased(): ErasedEvents {
-    return { emptied: this.emptied, renamed: this.renamed, sessions: this.sessions.size };
-  }
 }
 
 type Row = EventRow & { readonly session: number };
@@ -39,14 +39,17 @@ export class EventEraser {
   readonly #db: Database;
   readonly #steps: PruneSteps;
   readonly #redactor: Redactor;
-  readonly #update: Statement<[string, string | null, number, number]>;
   readonly #tally: ErasureTally;
+  readonly #update: Statement<[string, string | null, number, number]>;
+  readonly #names: ErasedNames;
 
   constructor(db: Database, steps: PruneSteps, redactor: Redactor, tally: ErasureTally) {
-    this.#tally = tally;
     this.#db = db;
     this.#steps = steps;
     this.#redactor = redactor;
+    this.#tally = tally;
+    this.#names = new ErasedNames(db, true);
+    for (const needle of this.#names.needles()) tally.needles.add(needle);
     this.#update = db.prepare(
       'UPDATE event SET payload = ?, extra = ?, checksum = ?, erased = 1 WHERE seq = ?',
     );
@@ -59,9 +62,8 @@ export class EventEraser {
   async run(player: string | undefined, told: (done: number) => void): Promise<void> {
     const row = this.#db.prepare<[number], Row>(SELECT_ROW);
     let looked = 0;
-    for await (const { seqs, rows, upTo } of this.#steps.paced(
-      candidates(this.#db, player, this.#tally.upTo),
-    )) {
+    const tally = this.#tally;
+    for await (const { seqs, rows, upTo } of this.#steps.paced(candidates(this.#db, player, tally.upTo))) {
       looked += rows;
       await this.#steps.runAll(seqs, PRUNE_STEP_ROWS, (some) => {
         const erased = [...some].map((seq) => this.#erase(row.get(seq)));
@@ -69,7 +71,7 @@ export class EventEraser {
           for (const count of erased) count();
         };
       });
-      this.#tally.upTo = upTo;
+      tally.upTo = upTo;
       told(looked);
     }
   }
@@ -80,36 +82,47 @@ export class EventEraser {
     if (taken === undefined) return () => {};
     const { event, left, checksum, players } = taken;
     this.#update.run(left.payload, left.extra, checksum, event.seq);
+    const tally = this.#tally;
+    const own = playerOf(event.payload);
+    const isHis = own !== undefined && players.has(own);
+    const needles = isHis && event.type === 'PLAYER_IDENTITY' ? [...namesIn(event.payload)] : [];
+    for (const needle of needles) {
+      // What is ended here is gone on with by somebody who no longer finds it in an event.
+      if (!tally.needles.has(needle)) this.#names.keepNeedle(this.#redactor.hashOf(own!), needle);
+    }
     return () => {
-      const tally = this.#tally;
       tally.sessions.add(row!.session);
       if (isEmpty(left)) tally.emptied++;
       else tally.renamed++;
-      for (const player of players) tally.needles.add(player);
-      const own = playerOf(event.payload);
-      if (own === undefined || !players.has(own)) return;
-      if (event.eotNs > tally.lastNs) tally.lastNs = event.eotNs;
-      if (event.type === 'PLAYER_IDENTITY')
-        for (const name of namesIn(event.payload)) tally.needles.add(name);
+      for (const needle of [...players, ...needles]) tally.needles.add(needle);
+      if (isHis && event.eotNs > tally.lastNs) tally.lastNs = event.eotNs;
     };
   }
 }
 
-/** What an erasure would do, by somebody who only reads: in chunks, with nothing kept between them. */
-export function* countErasure(
-  db: Database,
-  redactor: Redactor,
-  player: string,
-): Generator<ErasedEvents & { readonly looked: number }> {
+/** What an erasure would do to events. */
+export interface CountedEvents extends ErasedEvents {
+  /** In which his id is also a part of a longer text: that stays. */
+  readonly mentioned: number;
+  readonly looked: number;
+}
+
+/** The same by somebody who only reads: in chunks, with nothing kept between them. */
+export function* countErasure(db: Database, redactor: Redactor, player: string): Generator<CountedEvents> {
   const row = db.prepare<[number], Row>(SELECT_ROW);
-  const count = { emptied: 0, renamed: 0, sessions: 0, looked: 0 };
+  const withoutHim = (text: string) => replaceStrings(text, (value) => (value === player ? '' : undefined));
+  const isPart = ({ eventId, payload, extra }: Pick<CourtEvent, 'eventId' | 'payload' | 'extra'>) =>
+    isTelling(player) && `${eventId} ${withoutHim(payload)} ${withoutHim(extra ?? '')}`.includes(player);
+  const count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, looked: 0 };
   const sessions = new Set<number>();
   for (const { seqs, rows } of candidates(db, player)) {
     for (const seq of seqs) {
       const found = row.get(seq);
-      const taken = found && takenOut(found, redactor);
+      if (found === undefined) continue;
+      const taken = takenOut(found, redactor);
+      if (isPart({ ...found, ...taken?.left })) count.mentioned++;
       if (taken === undefined) continue;
-      sessions.add(found!.session);
+      sessions.add(found.session);
       count[isEmpty(taken.left) ? 'emptied' : 'renamed']++;
     }
     count.looked += rows;
@@ -150,28 +163,24 @@ function* namesIn(payload: string): Generator<string> {
 
 /**
  * @yields the seqs of events that may name a player, some at a time, and how many rows were looked at. A text with a backslash may
- * name him in another spelling.
+ * name him in another spelling. @param after the seq before the first of them.
  */
 export function* candidates(
   db: Database,
   player: string | undefined,
-  from = 0,
+  after = 0,
 ): Generator<{ readonly seqs: number[]; readonly rows: number; readonly upTo: number }> {
   const isNamed = (column: string) => `instr(${column}, @player) > 0 OR instr(${column}, char(92)) > 0`;
   const rows = db.prepare<[{ after: number; player: string | null }], [seq: number, isOne: 0 | 1]>(`
-    SELECT seq, @player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0)
+    SELECT seq, @player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0) OR instr(event_id, @player) > 0
       FROM event WHERE seq > @after ORDER BY seq LIMIT ${PRUNE_READ_ROWS}`);
   rows.raw();
   // What comes later is redacted on its way in.
   const last = db.prepare<[], number>('SELECT max(seq) FROM event').pluck().get() ?? 0;
-  for (let after = from; after < last; ) {
-    const some = rows.all({ after, player: player ?? null });
+  for (let upTo = after; upTo < last; ) {
+    const some = rows.all({ after: upTo, player: player ?? null });
     if (some.length === 0) return;
-    after = some.at(-1)![0];
-    yield {
-      seqs: some.filter(([, isOne]) => isOne === 1).map(([seq]) => seq),
-      rows: some.length,
-      upTo: after,
-    };
+    upTo = some.at(-1)![0];
+    yield { seqs: some.filter(([, isOne]) => isOne === 1).map(([seq]) => seq), rows: some.length, upTo };
   }
 }

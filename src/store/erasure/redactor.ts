@@ -15,13 +15,18 @@ export function randomName(prefix: string): string {
   return prefix + chars.join('');
 }
 
-/** Where the names of an erasure that is not finished are kept: one player has one name in a session, whenever it is ended. */
+/**
+ * Where the names of an erasure that is not finished are kept: one player has one name in a session, whenever it is ended. And what
+ * to look for in bytes, under sessions that are none: below 0.
+ */
 export class ErasedNames {
+  readonly #db: Database;
   readonly #find: Statement<[Buffer, number], string>;
   readonly #put: Statement<[Buffer, number, string]> | undefined;
 
   /** @param keeps whether new names are stored, too: in the transaction of the caller. */
   constructor(db: Database, keeps: boolean) {
+    this.#db = db;
     this.#find = db
       .prepare<[Buffer, number], string>('SELECT name FROM erased_name WHERE player = ? AND session = ?')
       .pluck();
@@ -32,6 +37,21 @@ export class ErasedNames {
     const known = this.#find.get(player, session);
     if (known === undefined) this.#put?.run(player, session, made);
     return known ?? made;
+  }
+
+  /** @returns what is kept, of all erasures that are not finished. */
+  needles(): string[] {
+    return this.#db.prepare<[], string>('SELECT name FROM erased_name WHERE session < 0').pluck().all();
+  }
+
+  /** Call it inside a transaction. */
+  keepNeedle(player: Buffer, needle: string): void {
+    const lowest = this.#db
+      .prepare<[Buffer], number>(
+        'SELECT ifnull(min(session), 0) FROM erased_name WHERE player = ? AND session < 0',
+      )
+      .pluck();
+    this.#put?.run(player, lowest.get(player)! - 1, needle);
   }
 }
 
@@ -70,6 +90,11 @@ export class Redactor {
       return this.#nameOf(erasure, session);
     });
     return left === undefined ? event : { ...event, ...left, erased: true };
+  }
+
+  /** @param player one of them. */
+  hashOf(player: string): Buffer {
+    return this.#players.find(player)!.player;
   }
 
   isErased(player: string): boolean {

@@ -11,16 +11,15 @@ import { workerFile } from '../sqlite/workerThread.ts';
  * is written there.
  */
 export interface Remains {
-  /** Pages of tables, with rows in them, whose free space has something left. */
+  /** Pages whose free space has something left. */
   readonly pages: readonly RemainingPage[];
-  /** Other pages that have: of an empty table, or free ones. */
-  readonly others: number;
   /** Names of other files of the data directory that have. */
   readonly files: readonly string[];
 }
 
 export interface RemainingPage {
-  /** The rowids of its first and last row, and how many there are. */
+  readonly page: number;
+  /** The rowids of its first and last row, and how many there are; none where it is no page with rows of a table. */
   readonly first: number;
   readonly last: number;
   readonly rows: number;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { isTelling } from '../../protocol/redaction.ts';
 import { previousFiles } from '../open/previousDatabases.ts';
 import type { RemainingPage, Remains, RemainsRequest } from './remains.ts';
 
@@ -17,10 +18,13 @@ const TREE_PAGES = { interiorIndex: 2, interiorTable: 5, leafIndex: 10, leafTabl
 /** Of a page, by its type: the header before the array of cell pointers. */
 const HEADER_BYTES = { interior: 12, leaf: 8 } as const;
 
-/** @returns how a text may stand in a file: as it is, and as JSON writes it. */
+/** @returns how a text may stand in a file: as it is, and as JSON writes it; one that means nothing by itself, only as a value. */
 function spellings(needle: string): Buffer[] {
-  const json = JSON.stringify(needle).slice(1, -1);
-  return [...new Set([needle, json])].map((text) => Buffer.from(text));
+  const json = JSON.stringify(needle);
+  const values = [':', ': ', '[', ','].map((before) => before + json);
+  const numbered = [',', '}'].map((after) => `"player_id":${needle}${after}`);
+  const texts = isTelling(needle) ? [needle, json.slice(1, -1)] : [...values, ...numbered];
+  return [...new Set(texts)].map((text) => Buffer.from(text));
 }
 
 /** @returns the parts of a page of a tree that hold nothing: before the cells, and freeblocks between them. */
@@ -49,7 +53,6 @@ function rowidAt(page: Buffer, cell: number): number {
 class Finder {
   readonly #needles: readonly Buffer[];
   readonly pages: RemainingPage[] = [];
-  others = 0;
 
   constructor(needles: readonly string[]) {
     this.#needles = needles.flatMap(spellings);
@@ -59,18 +62,15 @@ class Finder {
     return this.#needles.some((needle) => bytes.includes(needle));
   }
 
-  look(page: Buffer, isFirst: boolean): void {
-    const at = isFirst ? FILE_HEADER_BYTES : 0;
+  look(page: Buffer, number: number): void {
+    const at = number === 1 ? FILE_HEADER_BYTES : 0;
     const type = page[at]!;
     if (!Object.values(TREE_PAGES).some((known) => known === type)) return;
     if (![...freeSpace(page, at)].some((part) => this.isIn(part))) return;
-    const rows = page.readUInt16BE(at + 3);
-    if (type !== TREE_PAGES.leafTable || rows === 0) {
-      this.others++;
-      return;
-    }
+    const rows = type === TREE_PAGES.leafTable ? page.readUInt16BE(at + 3) : 0;
     const rowid = (cell: number) => rowidAt(page, page.readUInt16BE(at + HEADER_BYTES.leaf + 2 * cell));
-    this.pages.push({ first: rowid(0), last: rowid(rows - 1), rows });
+    const [first, last] = rows === 0 ? [0, 0] : [rowid(0), rowid(rows - 1)];
+    this.pages.push({ page: number, first, last, rows });
   }
 }
 
@@ -96,15 +96,16 @@ async function find({ directory: name, needles }: RemainsRequest): Promise<Remai
   becomeOwner(name);
   const finder = new Finder(needles);
   const database = directory.file('database');
-  let [size, isFirst] = [0, true];
+  let [size, pages] = [0, 0];
   for await (const piece of piecesOf(database, PIECE_BYTES)) {
     // Most pieces have nothing, and are not parsed.
-    if (isFirst) size = piece.readUInt16BE(PAGE_SIZE_AT) === 1 ? 65_536 : piece.readUInt16BE(PAGE_SIZE_AT);
+    if (pages === 0)
+      size = piece.readUInt16BE(PAGE_SIZE_AT) === 1 ? 65_536 : piece.readUInt16BE(PAGE_SIZE_AT);
     if (finder.isIn(piece)) {
       for (let at = 0; at + size <= piece.length; at += size)
-        finder.look(piece.subarray(at, at + size), isFirst && at === 0);
+        finder.look(piece.subarray(at, at + size), pages + at / size + 1);
     }
-    isFirst = false;
+    pages += piece.length / size;
   }
   // The write-ahead log was empty just now: what is in it came afterwards.
   const known = new Set([database, directory.file('shm'), directory.file('wal')]);
@@ -120,7 +121,7 @@ async function find({ directory: name, needles }: RemainsRequest): Promise<Remai
       break;
     }
   }
-  return { pages: finder.pages, others: finder.others, files };
+  return { pages: finder.pages, files };
 }
 
 // The caller is gone.

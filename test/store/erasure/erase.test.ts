@@ -79,3 +79,22 @@ t.test('copies of rows that a prune has left in the free space of pages go, too'
   t.same(db.prepare('SELECT seq, event_id, eot, session FROM event ORDER BY seq').all(), rows);
   t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
 });
+
+t.test(
+  'another process that goes on also looks for the names in identities that are emptied already',
+  async (t) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    const name = 'Anna Kowalska-Example';
+    const identity = event({ type: 'PLAYER_IDENTITY', payload: { player_id: PLAYERS[0], name } });
+    committer.append(...court(identity, ...played(5_000)));
+    const ended = new AbortController();
+    const on = (doing: string) => doing === 'events' && ended.abort();
+    const context = { db, writer: committer.steps };
+    await t.rejects(erasePlayer({ ...context, on, signal: ended.signal }, request), { name: 'AbortError' });
+    const tally = new ErasureTally();
+    t.match(await erasePlayer({ ...context, on: () => {}, tally }, request), { remainingPages: 0 });
+    t.same(tally.needles, new Set([name, PLAYERS[0]]));
+    t.equal(db.prepare('SELECT 1 FROM erased_name').get(), undefined);
+  },
+);
