@@ -6,7 +6,7 @@ _courtd() {
   local valued=' --data --host --port --venue --rate-limit --connections-per-address --body-limit --min-free --quiet --refused-bytes --log-level
     --tls-cert --tls-key --metrics-file --grace --last --day --format --type --court --from --to --received-from --received-to
     -o --output --keep --older-than --before --after --order --window --session --source --code --since --court-lines --y-from
-    --url --creds --ca --monitor --box --feed --ship-hold --token --courts --sport --rate --seed --for --camera
+    --url --creds --ca --players --monitor --box --feed --ship-hold --token --courts --sport --rate --seed --for --camera
     --command --ping --state '
   COMPREPLY=()
 
@@ -32,6 +32,7 @@ _courtd() {
     --y-from) _courtd_words 'base net' ;;
     --sport) _courtd_words 'pickleball badminton tennis padel' ;;
     --format) _courtd_words 'csv ndjson xlsx parquet' ;;
+    --players) _courtd_words 'as-sent pseudonym' ;;
     --order) _courtd_words 'arrival eot' ;;
     --log-level) _courtd_words 'trace debug info warn error fatal silent' ;;
     --type) _courtd_words 'BALL_BOUNCE BALL_HIT BALL_SPEED PLAYER_POSITION PLAYER_IDENTITY' ;;
@@ -82,7 +83,7 @@ _courtd() {
     ' import '*) options='--dry-run --json' ;;
     ' player erase '*) options='--before --dry-run --yes --json' ;;
     ' prune '*) options='--older-than --type --ship-hold --dry-run --yes --json' ;;
-    ' ship ') commands='status epoch feed' options='--url --box --creds --ca --feed --once --json' ;;
+    ' ship ') commands='status epoch feed' options='--url --box --creds --ca --players --feed --once --json' ;;
     ' ship status '*) options='--json' ;;
     ' ship epoch '*) options='--new --json' ;;
   esac

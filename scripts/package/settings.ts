@@ -53,6 +53,10 @@ const SHIP = `
 # The name of this box there, which no other has: 1 to 32 of a to z, 0 to 9 and "-".
 #COURTD_SHIP_BOX=
 
+# How headquarters gets the players: as-sent, by the ids that cameras give them, or pseudonym, under a random name for each that only
+# this box can link with him. Not for a directory. Then: sudo systemctl restart courtd-ship
+#COURTD_SHIP_PLAYERS=as-sent
+
 # How long retention spares events that are not shipped yet.
 #COURTD_SHIP_HOLD=30d
 `;

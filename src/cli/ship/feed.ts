@@ -3,6 +3,7 @@ import { pause } from '../../base/pause.ts';
 import { abortOnSignal } from '../../base/signals.ts';
 import { FeedServer } from '../../fleet/feed/feedServer.ts';
 import { LocalFeed } from '../../fleet/feed/localFeed.ts';
+import type { ShipSettings } from '../../fleet/ship/settings.ts';
 import { takeSocket } from '../../host/socketActivation.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 
@@ -11,14 +12,14 @@ const IDLE_MS = 60_000;
 const CHECK_MS = 5_000;
 
 /** `courtd ship feed`: serves the socket that systemd has passed, until a signal, or after a minute without requests. */
-export async function feed({ data }: DataOption): Promise<void> {
+export async function feed({ data, players }: DataOption & Pick<ShipSettings, 'players'>): Promise<void> {
   const socket = takeSocket();
   if (socket === undefined) {
     throw new OperatorError(
       'The feed serves a socket that systemd passes: start courtd-feed.socket. Without one, "courtd ship" reads the database itself.',
     );
   }
-  const local = new LocalFeed(data);
+  const local = new LocalFeed(data, players);
   const ending = abortOnSignal();
   await local.state();
   const server = await FeedServer.start(data, local, socket.fd);

@@ -26,7 +26,7 @@ export async function ship(options: ShipOptions): Promise<void> {
   const destination = await destinationOf(options);
   const report = await (options.feed === undefined
     ? shipFromDatabase(options, destination)
-    : run(options, destination, new FeedClient(options.feed)));
+    : run(options, destination, new FeedClient(options.feed, options.players)));
   if (options.json && options.once) {
     const isLocal = options.feed === undefined;
     printJson(isLocal ? await withDatabase(options, (db) => shipObject(db, options)) : report);
@@ -37,7 +37,7 @@ export async function ship(options: ShipOptions): Promise<void> {
 /** Commands ask this process how far it is. */
 async function shipFromDatabase(options: ShipOptions, destination: Destination): Promise<ShipReport> {
   await becomeOwnerOf(options.data);
-  const feed = new LocalFeed(options.data);
+  const feed = new LocalFeed(options.data, options.players);
   await feed.state();
   const server = await FeedServer.start(options.data, feed);
   try {

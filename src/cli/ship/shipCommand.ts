@@ -25,6 +25,11 @@ export function addShip(program: Command): void {
     )
     .addOption(setting('creds', 'file', 'NATS credentials'))
     .addOption(setting('ca', 'file', 'the CA certificate to trust for TLS'))
+    .addOption(
+      setting('players', 'how', 'how headquarters gets the players: "pseudonym" is a random name for each')
+        .choices(['as-sent', 'pseudonym'])
+        .default('as-sent'),
+    )
     .addOption(setting('feed', 'socket', 'read the events from this feed instead of the database'))
     .option('--once', 'end when all stored events have been shipped')
     .addOption(json())

@@ -42,6 +42,14 @@ export interface BoxIdentity {
   readonly erasures: readonly CopiedErasure[];
 }
 
+/** How headquarters gets the players: as the cameras name them, or under pseudonyms (store/erasure/pseudonyms.ts). */
+export const PLAYERS = ['as-sent', 'pseudonym'] as const;
+export type Players = (typeof PLAYERS)[number];
+
+/** What is wrong with pseudonyms in a copy. */
+export const COPY_HAS_PLAYERS =
+  'COURTD_SHIP_PLAYERS=pseudonym is for headquarters: a copy in a directory makes a lost box anew, and has its players as they are. Take it out of the settings, or ship to headquarters.';
+
 /** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */
 export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
 

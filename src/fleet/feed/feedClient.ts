@@ -9,6 +9,7 @@ import {
   FeedUnavailable,
   type LogState,
   type Piece,
+  type Players,
 } from './eventFeed.ts';
 import { boundedReport, isReport, type ShipReport } from './shipNote.ts';
 
@@ -21,10 +22,12 @@ const REPORT_LIMITS = { wholeMs: 2 * REPORT_MS, chars: 256 * 1024 } as const;
 /** The feed of another process, over its socket. */
 export class FeedClient implements EventFeed {
   readonly #socket: string;
+  readonly #players: Players;
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 2 });
 
-  constructor(socket: string) {
+  constructor(socket: string, players: Players = 'as-sent') {
     this.#socket = socket;
+    this.#players = players;
   }
 
   async state(): Promise<LogState> {
@@ -32,7 +35,9 @@ export class FeedClient implements EventFeed {
   }
 
   async next(after: number, most: number): Promise<Piece> {
-    const { headers, body } = await this.#ask(`/v1/events?after=${after}&events=${most}`);
+    const { headers, body } = await this.#ask(
+      `/v1/events?after=${after}&events=${most}&players=${this.#players}`,
+    );
     const { 'courtd-damage': damage } = headers;
     return {
       epoch: String(headers['courtd-epoch']),

@@ -9,7 +9,7 @@ import { answerJson, targetOf } from '../../control/controlServer.ts';
 import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
 import { lockShipper } from '../../store/directory/directoryLock.ts';
 import { directoryOf } from '../copy/copyFiles.ts';
-import { type BoxIdentity, CHUNK_LIMITS, FeedUnavailable } from './eventFeed.ts';
+import { type BoxIdentity, CHUNK_LIMITS, FeedUnavailable, PLAYERS } from './eventFeed.ts';
 import type { LocalFeed } from './localFeed.ts';
 import { isReport, REPORT_BYTES } from './shipNote.ts';
 
@@ -17,7 +17,7 @@ import { isReport, REPORT_BYTES } from './shipNote.ts';
  * Serves a feed over unix sockets, as HTTP: on `ship.sock` of the data directory, and on one that systemd passes.
  *
  * - `GET /v1/state`: what EventFeed.state gives.
- * - `GET /v1/events?after=SEQ&events=N`: the lines of EventFeed.next; the rest of the piece is in the headers.
+ * - `GET /v1/events?after=SEQ&events=N&players=PLAYERS`: the lines of EventFeed.next; the rest of the piece is in the headers.
  * - `GET /v1/identity`: what EventFeed.identity gives; tokens and erasures only where this process is set to copy into a directory.
  * - `GET /v1/status`: problems and shipping, of `courtd status`.
  * - `POST /v1/report`: takes a ShipReport. `GET /v1/report`: the latest.
@@ -114,7 +114,8 @@ export class FeedServer {
       return answerJson(res, { error: 'after and events are whole numbers.' }, 400);
     }
     const most = Math.min(events, CHUNK_LIMITS.events);
-    const { epoch, lines, last, isLast, damage } = await this.#feed.next(after, most);
+    const players = PLAYERS.find((one) => one === query.get('players'));
+    const { epoch, lines, last, isLast, damage } = await this.#feed.next(after, most, players);
     const body = Buffer.from(lines.join(''));
     res.writeHead(200, {
       'Content-Type': 'application/x-ndjson',

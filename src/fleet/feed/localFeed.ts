@@ -10,6 +10,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import { readErasures } from '../../store/erasure/ledger.ts';
+import { underPseudonyms } from '../../store/erasure/pseudonyms.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { oldestSeq } from '../../store/read/shipLag.ts';
 import { tokensToCopy } from '../../store/tokens/tokens.ts';
@@ -22,6 +23,7 @@ import {
   FeedUnavailable,
   type LogState,
   type Piece,
+  type Players,
 } from './eventFeed.ts';
 import { NoteKeeper, type ShipReport } from './shipNote.ts';
 
@@ -35,6 +37,7 @@ const STATUS_BYTES = 4 * 1024 ** 2;
 /** The feed of a data directory, in the process that has it open. */
 export class LocalFeed implements EventFeed {
   readonly #directory: DataDirectory;
+  readonly #players: Players;
   readonly #log: ArrivalLog;
   readonly #notes: NoteKeeper;
   /** The last piece, if nothing followed it: the database is opened again only when there may be something new. */
@@ -42,8 +45,9 @@ export class LocalFeed implements EventFeed {
 
   #asking: Promise<BoxStatus | undefined> | undefined;
 
-  constructor(directory: DataDirectory) {
+  constructor(directory: DataDirectory, players: Players = 'as-sent') {
     this.#directory = directory;
+    this.#players = players;
     this.#log = new ArrivalLog(directory);
     this.#notes = new NoteKeeper(directory);
   }
@@ -59,7 +63,8 @@ export class LocalFeed implements EventFeed {
     return { epochs, lastSeq, prunedSeq, report: this.latest };
   }
 
-  async next(after: number, most: number): Promise<Piece> {
+  /** @param players where whoever asks has another setting than this process, pseudonyms count. */
+  async next(after: number, most: number, players: Players = 'as-sent'): Promise<Piece> {
     const idle = this.#idle;
     if (idle?.after === after && !this.#log.mayHaveNew()) {
       return { epoch: idle.epoch, lines: [], last: after, isLast: true };
@@ -70,7 +75,12 @@ export class LocalFeed implements EventFeed {
       arrivals = await this.#read(arrivals.upTo, most);
       damage ||= `${arrivals.damage}`;
     }
-    const { events, isLast, epochs } = arrivals;
+    const { isLast, epochs } = arrivals;
+    const isNamed = players === 'as-sent' && this.#players === 'as-sent';
+    const events = isNamed
+      ? arrivals.events
+      : await this.#withDatabase((db) => underPseudonyms(db, arrivals.events));
+    if (events === undefined) return this.next(after, most, players);
     const epoch = epochs.at(-1)!.name;
     const lines: string[] = [];
     let bytes = 0;
@@ -96,9 +106,7 @@ export class LocalFeed implements EventFeed {
         .filter(({ finishedMs }) => finishedMs !== null)
         .map(copyErasure),
     });
-    return withDatabase({ data: this.#directory }, read).catch((error) => {
-      throw error instanceof OperatorError ? new FeedUnavailable(error.message) : error;
-    });
+    return this.#withDatabase(read);
   }
 
   async report(report: ShipReport): Promise<void> {
@@ -125,6 +133,12 @@ export class LocalFeed implements EventFeed {
   async close(): Promise<void> {
     this.#log.close();
     this.#notes.flush();
+  }
+
+  #withDatabase<Result>(work: (db: Database) => Result): Promise<Result> {
+    return withDatabase({ data: this.#directory }, work).catch((error) => {
+      throw error instanceof OperatorError ? new FeedUnavailable(error.message) : error;
+    });
   }
 
   async #read(after: number, limit: number): Promise<Arrivals> {

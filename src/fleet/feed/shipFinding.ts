@@ -6,6 +6,7 @@ import { shipProblems } from '../../health/problems.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { directoryOf } from '../copy/copyFiles.ts';
 import { parseServers } from '../nats/address.ts';
+import { COPY_HAS_PLAYERS } from './eventFeed.ts';
 import { readNote } from './shipNote.ts';
 import { readShipView, shipSettingsOf } from './shipStatus.ts';
 
@@ -15,7 +16,8 @@ export async function shipFinding(
   settings: Readonly<Record<string, string>>,
 ): Promise<Finding> {
   const { url, box } = shipSettingsOf(settings);
-  const wrong = url === undefined ? undefined : wrongSettings(url, box);
+  const players = settings.COURTD_SHIP_PLAYERS;
+  const wrong = url === undefined ? undefined : wrongSettings(url, box, players);
   if (wrong !== undefined) return wrong;
   if (url === undefined && readNote(data) === undefined)
     return ok('Nothing is shipped from here: COURTD_SHIP_URL is not set.');
@@ -24,8 +26,9 @@ export async function shipFinding(
   const { shipped_seq } = view;
   const upTo = shipped_seq === null ? 'nothing has been shipped yet' : `shipped up to seq ${shipped_seq}`;
   const root = directoryOf(url ?? view.url ?? '');
+  const as = players === 'pseudonym' ? ', players under pseudonyms' : '';
   const place = root === undefined ? undefined : await copyFault(root, data);
-  return shipProblems(view)[0] ?? place ?? ok(`Events are shipped to ${view.url}: ${upTo}.`);
+  return shipProblems(view)[0] ?? place ?? ok(`Events are shipped to ${view.url}${as}: ${upTo}.`);
 }
 
 /** Whether there may be a copy that outlives the disk of the box; whether it can be written, its shipper says. */
@@ -40,13 +43,15 @@ async function copyFault(root: string, data: DataDirectory): Promise<Finding | u
   return warn(`The copy in ${root} is on the disk of the database: when that fails, both are lost.`, advice);
 }
 
-function wrongSettings(url: string, box = ''): Finding | undefined {
+function wrongSettings(url: string, box = '', players: string | undefined): Finding | undefined {
   const restart = 'then "sudo systemctl restart courtd-ship".';
   try {
     if (directoryOf(url) === undefined) parseServers(url);
   } catch (error) {
     return fail(`COURTD_SHIP_URL is wrong. ${(error as Error).message}`, `Correct it, ${restart}`);
   }
+  if (directoryOf(url) !== undefined && players === 'pseudonym')
+    return fail(COPY_HAS_PLAYERS, `Correct it, ${restart}`);
   const fault = boxNameFault(box);
   if (fault === undefined) return undefined;
   const message = 'COURTD_SHIP_BOX is not the name of a box, and nothing is shipped without one.';

@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/operatorError.ts';
 import { SecretFile } from '../../base/secretFile.ts';
 import { directoryOf } from '../copy/copyFiles.ts';
-import type { EventFeed } from '../feed/eventFeed.ts';
+import { COPY_HAS_PLAYERS, type EventFeed, type Players } from '../feed/eventFeed.ts';
 import { parseServers, shownUrl } from '../nats/address.ts';
 import type { ChunkSink } from './sink/sink.ts';
 
@@ -13,6 +13,7 @@ export interface ShipSettings {
   readonly creds?: string | undefined;
   /** COURTD_SHIP_CA: a file. */
   readonly ca?: string | undefined;
+  readonly players?: Players | undefined;
 }
 
 /** A place to ship to, before it is connected to. */
@@ -28,13 +29,14 @@ export interface Destination {
  * @throws {UsageError} where a setting is missing or wrong.
  * @throws {OperatorError} where a file cannot be read.
  */
-export async function destinationOf({ url, box, creds, ca }: ShipSettings): Promise<Destination> {
+export async function destinationOf({ url, box, creds, ca, players }: ShipSettings): Promise<Destination> {
   if (url === undefined) {
     throw new UsageError(
       'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as tls://hq.example.org or file:///media/copy.',
     );
   }
   const root = directoryOf(url);
+  if (root !== undefined && players === 'pseudonym') throw new UsageError(COPY_HAS_PLAYERS);
   const servers = root === undefined ? parseServers(url) : undefined;
   const shown = shownUrl(url);
   const secret = new SecretFile(creds, 'the credentials');

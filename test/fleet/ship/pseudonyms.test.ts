@@ -1,0 +1,173 @@
+import t from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { FeedClient } from '../../../src/fleet/feed/feedClient.ts';
+import { FeedServer } from '../../../src/fleet/feed/feedServer.ts';
+import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
+import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
+import { ArrivalLog } from '../../../src/store/arrivalLog.ts';
+import { underPseudonyms } from '../../../src/store/erasure/pseudonyms.ts';
+import { openDatabase } from '../../../src/store/open/openDatabase.ts';
+import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
+import { event, eventText } from '../../harness/events.ts';
+import { Committer } from '../../harness/scratchStore.ts';
+import { Box } from './box.ts';
+
+/** COURTD_SHIP_PLAYERS=pseudonym. */
+
+const IDS = ['anna-17', 'p-2', 'Zoë "Z" 🎾'];
+const hit = (player_id: string, more: object = {}) =>
+  event({ type: 'BALL_HIT', payload: { player_id, ...more } });
+
+function boxOf(t: Cleanup): Box {
+  return new Box(t, temporaryFolder(t), {
+    COURTD_SHIP_URL: 'tls://hq.example.org',
+    COURTD_SHIP_BOX: 'venue-7',
+  });
+}
+
+/** What leaves a box: by a new feed, as after a kill. */
+async function stream({ data }: Box, most = 500): Promise<string[]> {
+  const feed = new LocalFeed(new DataDirectory(data), 'pseudonym');
+  const lines: string[] = [];
+  for (let after = 0; ; ) {
+    const piece = await feed.next(after, most);
+    lines.push(...piece.lines);
+    if (piece.isLast) break;
+    after = piece.last;
+  }
+  await feed.close();
+  return lines;
+}
+
+const eventsOf = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).event);
+
+t.test(
+  'no player is named by the id that cameras give him: one name for each, in all sessions',
+  async (t) => {
+    const box = boxOf(t);
+    const [anna, p2, zoe] = IDS as [string, string, string];
+    box.put(
+      hit(anna, { shot_type: 'drive', opponent: p2, [zoe]: 1 }),
+      event({
+        session_id: 's-2',
+        type: 'PLAYER_POSITION',
+        payload: { player_id: anna, x_ft: 1.5 },
+        crew: { near: [p2, { far: anna }] },
+      }),
+      event({
+        type: 'PLAYER_IDENTITY',
+        payload: { player_id: zoe, name: 'Zoë', born: 2014 },
+        photo: 'zoe.jpg',
+      }),
+      event({ payload: { x_ft: 1, pair: [{ player_id: p2 }], note: `of ${anna}` } }),
+      event({ event_id: anna }),
+    );
+    const db = openDatabase(new DataDirectory(box.data));
+    const numbered = eventText(
+      { payload: '{"player_id":1234567890123456789012,"kmh":1.50}' },
+      { type: 'BALL_HIT' },
+    );
+    new Committer(db).append(...decodeBatch(Buffer.from(numbered)));
+    db.close();
+    const lines = await stream(box);
+    const [drive, position, identity, pair, own, number] = eventsOf(lines);
+    const [a, b, z] = [drive.payload.player_id, drive.payload.opponent, identity.payload.player_id];
+    t.equal(new Set([a, b, z]).size, 3);
+    for (const name of [a, b, z]) t.match(name, /^player-[a-z0-9]{8}$/);
+    t.strictSame(drive.payload, { player_id: a, shot_type: 'drive', opponent: b, [z]: 1 });
+    t.match(position, {
+      session_id: 's-2',
+      payload: { player_id: a, x_ft: 1.5 },
+      crew: { near: [b, { far: a }] },
+    });
+    t.strictSame(
+      [identity.payload, 'photo' in identity],
+      [{ player_id: z }, false],
+      'an identity says no more',
+    );
+    t.strictSame(
+      pair.payload,
+      { x_ft: 1, pair: [{ player_id: b }], note: `of ${anna}` },
+      'where it is a value',
+    );
+    t.equal(own.event_id, anna);
+    t.match(lines.at(-1), /"payload":\{"player_id":"player-\w{8}","kmh":1\.50\}/);
+    t.match(number.payload.player_id, /^player-/);
+    t.strictSame(await stream(box), lines, 'the same bytes after a kill');
+    t.strictSame(await stream(box, 1), lines, 'and in other chunks');
+    t.match((await box.lines()).join(''), /"opponent":"p-2"/, 'the box has them as they were sent');
+  },
+);
+
+t.test('after an erasure nobody can link the name, and who comes again has another one', async (t) => {
+  const box = boxOf(t);
+  box.put(hit('anna-17', { opponent: 'p-2' }), hit('p-2'));
+  const [first, second] = eventsOf(await stream(box));
+  t.match(await box.command('player', 'erase', 'anna-17', '--yes'), { status: 0 });
+  box.put(event({ type: 'BALL_HIT', eot: '2100-01-01T00:00Z', payload: { player_id: 'anna-17' } }));
+  const lines = await stream(box);
+  const [erased, other, again] = eventsOf(lines);
+  t.match(lines[0], /"erased":true,"event":\{.*"player_id":"erased-\w{8}","opponent":"player-/);
+  t.equal(erased.payload.opponent, second.payload.player_id);
+  t.strictSame(other, second);
+  t.match(again.payload.player_id, /^player-/);
+  t.not(again.payload.player_id, first.payload.player_id);
+});
+
+t.test('a player who is erased between the reading and the naming gets no name', async (t) => {
+  const box = boxOf(t);
+  box.put(hit('p-2', { opponent: 'anna-17' }), hit('anna-17'));
+  const directory = new DataDirectory(box.data);
+  const log = new ArrivalLog(directory);
+  const { events } = log.after(0, 10);
+  log.close();
+  t.match(await box.command('player', 'erase', 'anna-17', '--yes'), { status: 0 });
+  const db = openDatabase(directory);
+  t.teardown(() => db.close());
+  t.equal(underPseudonyms(db, events), undefined);
+  t.strictSame(db.prepare('SELECT * FROM pseudonym').all(), []);
+  t.notMatch((await stream(box)).join(''), /anna|p-2/);
+  t.strictSame(db.prepare('SELECT player_id FROM pseudonym').pluck().all(), ['p-2']);
+});
+
+t.test(
+  'a shipper that has the setting gets pseudonyms, also of a feed that was started without it',
+  async (t) => {
+    const box = boxOf(t);
+    box.put(hit('anna-17'));
+    const directory = new DataDirectory(box.data);
+    const feed = new LocalFeed(directory);
+    await feed.state();
+    const server = await FeedServer.start(directory, feed);
+    const clients = (['as-sent', 'pseudonym'] as const).map(
+      (players) => new FeedClient(directory.file('shipSocket'), players),
+    );
+    t.teardown(async () => {
+      for (const client of clients) await client.close();
+      await server.close();
+      await feed.close();
+    });
+    const [asSent, named] = await Promise.all(clients.map((client) => client.next(0, 500)));
+    t.match(asSent!.lines[0], /anna-17/);
+    t.match(named!.lines[0], /"player_id":"player-\w{8}"/);
+  },
+);
+
+t.test('a copy in a directory has the players as they are: both together are refused', async (t) => {
+  const box = boxOf(t);
+  Object.assign(box.env, {
+    COURTD_SHIP_URL: `file://${temporaryFolder(t)}`,
+    COURTD_SHIP_PLAYERS: 'pseudonym',
+  });
+  t.match(await box.once(), {
+    status: 2,
+    stderr: /^courtd: COURTD_SHIP_PLAYERS=pseudonym is for headquarters: a copy in/,
+  });
+  const { stdout } = await box.command('check', '--json');
+  t.match(
+    JSON.parse(stdout).find(({ name }: { name: string }) => name === 'ship'),
+    { level: 'fail', message: /is for headquarters/ },
+  );
+  box.env.COURTD_SHIP_PLAYERS = 'pseudonyms';
+  t.match(await box.once(), { status: 2, stderr: /Allowed choices are as-sent, pseudonym/ });
+});
