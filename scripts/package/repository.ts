@@ -86,8 +86,9 @@ function sign(folder: string, key: string): string {
     fs.writeFileSync(path.join(folder, KEY), gpg(['--batch', '--armor', '--export', fingerprint]));
     return fingerprint;
   } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    throw new Error(`${key} cannot sign the repository: ${(stderr || message).trim()}`);
+    const { stderr, message } = error as Error & { stderr?: string | null };
+    const why = stderr === null ? 'gpg says why. For a passphrase it needs a terminal.' : stderr || message;
+    throw new Error(`${key} cannot sign the repository: ${why.trim()}`);
   } finally {
     // gpg has started an agent.
     execFileSync('gpgconf', ['--homedir', home, '--kill', 'all']);

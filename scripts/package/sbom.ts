@@ -111,17 +111,14 @@ function npmPart(root: string, folder: string): Part {
 }
 
 /** What is no npm package; each is one file, of which its hash is. */
-function programsIn(
-  root: string,
-  { debian, node, libatomic }: Architecture,
-): [Component, Component, Component] {
+function programsIn(root: string, { node, libatomic }: Architecture): [Component, Component, Component] {
   const ofFile = (file: string, licence: string, known: { readonly [property: string]: string }) => ({
     ...(known as unknown as Component),
     licenses: licensesOf(licence),
     hashes: [{ alg: 'SHA-256', content: digest('sha256', fs.readFileSync(path.join(root, file))) }],
     evidence: evidenceOf(file),
   });
-  const gcc = fieldOf(libatomic.debian, 'source:Version');
+  const gcc = fieldOf(libatomic.debian, 'Version');
   const nodePackage = `node_modules/node-linux-${node}`;
   const { version, license } = manifestIn(path.join(root, nodePackage));
   const binding = `node_modules/better-sqlite3/prebuilds/linux-${node}.node`;
@@ -129,7 +126,7 @@ function programsIn(
   return [
     ofFile('lib/libatomic.so.1', 'GPL-3.0-or-later WITH GCC-exception-3.1', {
       type: 'library',
-      ...identity('libatomic1', gcc, `pkg:deb/debian/libatomic1@${encodeURIComponent(gcc)}?arch=${debian}`),
+      ...identity('libatomic1', gcc, `pkg:deb/debian/${libatomic.debian}@${encodeURIComponent(gcc)}`),
     }),
     ofFile(`${nodePackage}/bin/node`, license, {
       type: 'platform',
