@@ -75,7 +75,7 @@ t.test('--full: a database as it should be, and each way in which it may not be'
     ['UPDATE conflict_copy SET event = substr(event, 9)', { strayConflicts: 1 }],
     [
       `INSERT INTO event SELECT 99, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms,
-              seq_step, checksum, payload, extra FROM event WHERE seq = 7;
+              seq_step, checksum, payload, extra, erased FROM event WHERE seq = 7;
        INSERT INTO key SELECT session, hash, revision, 99 FROM key WHERE seq = 7;
        UPDATE session SET events = events + 1 WHERE id = (SELECT session FROM event WHERE seq = 7);
        UPDATE flushed SET up_to_seq = 99`,

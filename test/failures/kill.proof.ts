@@ -66,7 +66,7 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
     db.exec(`
       WITH RECURSIVE n (i) AS (VALUES (${from}) UNION ALL SELECT i + 1 FROM n WHERE i < ${to - 1})
         INSERT INTO event SELECT i + 1, 1 + i / 50000, lower(hex(randomblob(12))), 0, 1773500966535000000 + i,
-          '2026-03-14T15:09:26.535Z', 1, 0.97, 1773500966600, 1, 0, '{"x_ft":12.5}', NULL FROM n;`);
+          '2026-03-14T15:09:26.535Z', 1, 0.97, 1773500966600, 1, 0, '{"x_ft":12.5}', NULL, NULL FROM n;`);
   // The daemon would have flushed the keys by and by, all but as many as it keeps in memory.
   insert(0, events - MEMTABLE_KEYS + 1);
   const keys = new DedupIndex(db);

@@ -109,7 +109,7 @@ interface Output {
 
 /** Opens the database for one query or one session: each is read on a connection of its own. */
 export function withExportedDatabase<Result>(
-  options: DataOption,
+  options: ExportOptions,
   work: (db: Database) => Result | Promise<Result>,
 ): Promise<Result> {
   // Keeps memory constant: by default the heap may grow far before V8 collects garbage.

@@ -1,10 +1,10 @@
 import { counted, isoTime } from '../../base/units.ts';
 import { openWriter } from '../../session/export/openWriter.ts';
-import type { DataOption } from '../../store/open/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { EotSorter } from '../../store/read/eotOrder.ts';
 import { readPlayer } from '../../store/read/players.ts';
-import { type ExportSink, openFile, withExportedDatabase } from '../export/exportSession.ts';
+import { type ExportSink, openFile } from '../export/exportSession.ts';
 import { Progress, say } from '../terminal/output.ts';
 import { stdoutSink } from '../terminal/sinks.ts';
 import { eachNamed, unknown } from './player.ts';
@@ -17,7 +17,7 @@ interface PlayerExportOptions extends DataOption {
 export async function exportPlayer(player: string, options: PlayerExportOptions): Promise<void> {
   const { output } = options;
   const damage = new Damage();
-  await withExportedDatabase(options, async (db) => {
+  await withDatabase(options, async (db) => {
     const ms = Date.now();
     const sorter = new EotSorter();
     const lastSeq = await eachNamed(db, damage, (events) => {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
@@ -64,6 +65,8 @@ export async function eachNamed(
   take: (events: readonly NamedEvent[]) => void,
 ): Promise<number> {
   yieldToIngest();
+  // By default the heap may grow far before V8 collects garbage.
+  setFlagsFromString('--heap-growing-percent=50');
   const progress = new Progress();
   let last = 0;
   for (const { events, upTo, lastSeq } of readNamed(db, damage)) {

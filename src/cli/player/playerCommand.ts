@@ -6,7 +6,7 @@ export function addPlayer(program: Command): void {
   const player = program
     .command('player')
     .description('the players that events name, in player_id of their payload')
-    .addHelpText('after', '\nEach of these reads all events: a minute or less for ten million.');
+    .addHelpText('after', '\nEach of these but erase reads all events once: about a minute for ten million.');
   player
     .command('list')
     .description('show every player, the one with the latest event first')

@@ -7,8 +7,8 @@ import type { DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';
 import { type ReadEvent, RowReader } from './sessionReader.ts';
 
-/** Tallies kept in memory, and the characters of the payloads that their names are parts of. */
-const TALLIES = 20_000;
+/** Tallies kept in memory, and the characters of their names: a player's may be as long as a body. */
+const TALLIES = 100_000;
 const TALLIED_CHARS = 8_000_000;
 /** Lines that one batch of a list has. */
 const LISTED = 1_000;
@@ -123,7 +123,7 @@ export class PlayerCounts {
 
   /** @param events in the order of arrival. */
   add(events: readonly NamedEvent[]): void {
-    for (const { player, sessionId: session, type, payload, eot, eotHigh, eotLow } of events) {
+    for (const { player, sessionId: session, type, eot, eotHigh, eotLow } of events) {
       const at = { eot, eotHigh, eotLow };
       const key = `${session}\n${type}\n${player}`;
       const tally = this.#some.get(key);
@@ -133,8 +133,10 @@ export class PlayerCounts {
         if (!isBefore(at, tally.last)) tally.last = at;
         continue;
       }
-      this.#some.set(key, { player, session, type, events: 1, first: at, last: at });
-      this.#chars += payload.length;
+      // A copy: a part of a text keeps all of it in memory, which is the payload here.
+      const name = Buffer.from(player).toString();
+      this.#some.set(key, { player: name, session, type, events: 1, first: at, last: at });
+      this.#chars += key.length;
       if (this.#some.size >= TALLIES || this.#chars >= TALLIED_CHARS) this.#flush();
     }
   }

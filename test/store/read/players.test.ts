@@ -3,14 +3,15 @@ import { type NamedEvent, PlayerCounts } from '../../../src/store/read/players.t
 import { scratch } from '../../harness/scratchStore.ts';
 
 t.test('more players and sessions than are counted in memory: the counts are right', async (t) => {
-  const [players, sessions] = [150, 150];
+  const [players, sessions] = [100, 100];
+  const nameOf = (player: number) => `${player}${'x'.repeat(1_000)}`;
   const counts = new PlayerCounts(scratch(t).db);
   const eot = (second: number) => `${second}`;
   for (let round = 0; round < 2; round++) {
     for (let i = 0; i < players * sessions; i++) {
       const second = round === 0 ? 50_000 - i : 50_000 + i;
       const names = {
-        player: `p${i % players}`,
+        player: nameOf(i % players),
         sessionId: `s${Math.floor(i / players)}`,
         type: 'BALL_HIT',
         payload: '{}',
@@ -22,7 +23,7 @@ t.test('more players and sessions than are counted in memory: the counts are rig
   }
   const first = players * (sessions - 1);
   const expected = Array.from({ length: players }, (_, player) => ({
-    player_id: `p${player}`,
+    player_id: nameOf(player),
     sessions,
     events: 2 * sessions,
     first_eot: eot(50_000 - first - player),
