@@ -10,6 +10,7 @@ import { missingNats } from '../../harness/natsProgram.ts';
 import { missingPostgres, startPostgres } from '../../harness/postgres.ts';
 import { chunkOf, SimulatedBox } from '../../harness/simulatedBox.ts';
 
+const ERASE = path.resolve(import.meta.dirname, '../../../scripts/consumer/erase.ts');
 const CONSUMER = path.resolve(import.meta.dirname, '../../../scripts/consumer/postgresql.ts');
 const skip = (await missingNats()) || missingPostgres();
 
@@ -72,6 +73,65 @@ t.test(
       [...stored].sort(),
       [...sent].map(([place, whole]) => [place, textOf(whole)]).sort(),
       'each event as it was sent, digit for digit',
+    );
+  },
+);
+
+t.test(
+  'who is erased at headquarters is in neither the stream nor PostgreSQL, and everybody else is',
+  { skip },
+  async (t) => {
+    const [servers, database] = await Promise.all([NatsServers.start(t), startPostgres(t)]);
+    t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
+    const nc = await connectTo({ url: servers.url, name: 'test' });
+    t.teardown(() => nc.close());
+    const db = new pg.Client({ connectionString: database });
+    await db.connect();
+    t.teardown(() => db.end());
+    const [own, other] = [new SimulatedBox(nc, 'venue-a'), new SimulatedBox(nc, 'venue-b')];
+    const hit = (player_id: unknown) => ({ type: 'BALL_HIT', payload: { player_id, to: ['anna-17'] } });
+    const identity = { type: 'PLAYER_IDENTITY', payload: { player_id: 'anna-17', name: 'Anna' } };
+    await own.ship(3);
+    await own.ship(3, hit('p-2'));
+    await own.ship(2, identity);
+    await own.ship(2);
+    await other.ship(2, hit('anna-17'));
+    const erase = () => run(process.execPath, [ERASE, servers.url, database, 'venue-a', 'anna-17']);
+    const consume = () => run(process.execPath, [CONSUMER, servers.url, database, '--once']);
+    t.match(await consume(), { status: 0 });
+    await own.ship(1, hit('anna-17'));
+    t.match(await erase(), {
+      status: 1,
+      stderr: /the consumer has not stored message 6 yet: run it with --once first/,
+    });
+    t.match(await consume(), { status: 0 });
+    t.match(await erase(), { status: 0, stdout: '6 events of venue-a changed, 3 messages deleted\n' });
+    const { rows } = await db.query<{ box: string; event: string }>(
+      'SELECT box, event::text AS event FROM court_event ORDER BY box, seq',
+    );
+    const [mine, theirs] = ['venue-a', 'venue-b'].map((name) =>
+      rows.filter(({ box }) => box === name).map(({ event }) => event),
+    ) as [string[], string[]];
+    t.strictSame([mine.length, theirs.length], [11, 2]);
+    t.notMatch(mine.join(''), /anna/i);
+    t.equal(mine.join('').match(/"payload":\{\}/g)!.length, 2);
+    t.equal(new Set(mine.join('').match(/erased-[a-z0-9]{8}/g)).size, 1, 'one name in a session');
+    t.match(mine.join(''), /"player_id":"p-2","to":\["erased-/);
+    t.match(theirs.join(''), /anna-17/, 'another box has other players');
+    const { stdout } = await courtd(['fleet', 'tail', servers.url, '--after', '0', '--box', 'venue-a']);
+    t.notMatch(stdout, /anna/i);
+    t.match(await erase(), { status: 0, stdout: '0 events of venue-a changed, 0 messages deleted\n' });
+    const check = await courtd([
+      'fleet',
+      'check',
+      servers.url,
+      '--json',
+      '--monitor',
+      servers.servers[0]!.monitor,
+    ]);
+    t.match(
+      JSON.parse(check.stdout).find(({ name }: { name: string }) => name === 'chain'),
+      { level: 'warn', message: /venue-a/ },
     );
   },
 );
