@@ -190,5 +190,9 @@ t.test('with TLS', async (t) => {
     copy(box);
     await reload(daemon, REPLACED);
     t.equal(daemon.timesLogged(/expires in/), 1);
+    copy(short);
+    const from = daemon.log.length;
+    await reload(daemon, REPLACED);
+    await daemon.logged(/^The TLS certificate expires in 1\d days/, from);
   });
 });
