@@ -231,7 +231,7 @@ t.test(
     t.equal((await daemon.command('prune', '--older-than', '1s', '--type', 'BALL_HIT', '--yes')).status, 0);
     for (const id of ids) {
       const { status, stdout, stderr } = await daemon.command('player', 'erase', id, '--yes', '--json');
-      t.equal(status, 0, stderr);
+      t.equal(status, 0, stderr + stdout);
       t.match(JSON.parse(stdout), { events: 30, emptied: 30, ...DONE });
     }
     const left = (await daemon.exported('session-1')).map((line) => JSON.parse(line).payload.player_id);
