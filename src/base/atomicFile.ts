@@ -88,14 +88,14 @@ export function fsync(file: string): void {
   }
 }
 
-/** Runs `work`. @throws {OperatorError} for any error: that the file cannot be written, and why. */
-export function explainWriteErrors<Result>(file: string, work: () => Result): Result {
+/** Runs `work`. @param how to choose another place. @throws {OperatorError} for any error: that the file cannot be written, and why. */
+export function explainWriteErrors<Result>(file: string, work: () => Result, how = ''): Result {
   try {
     return work();
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(
-      `${cannotWrite(file, error as NodeJS.ErrnoException)} Fix that, or choose another place.`,
+      `${cannotWrite(file, error as NodeJS.ErrnoException)} Fix that, or choose another place${how}.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import { cannotWrite, OperatorError } from './operatorError.ts';
+import { explainWriteErrors } from './atomicFile.ts';
 import { asCaller } from './processIdentity.ts';
 
 /** The destination of long output, such as an export. */
@@ -12,11 +12,5 @@ export interface Sink {
 
 /** Runs `work` as the user who called courtd. @throws {OperatorError} for every failure: why `file` cannot be written. */
 export function operatorErrors<Result>(file: string, work: () => Result): Result {
-  try {
-    return asCaller(work);
-  } catch (error) {
-    throw new OperatorError(
-      `${cannotWrite(file, error as NodeJS.ErrnoException)} Fix that, or choose another place with -o.`,
-    );
-  }
+  return explainWriteErrors(file, () => asCaller(work), ' with -o');
 }
