@@ -43,3 +43,14 @@ t.test(
     t.match(said, /box and copy: 8 power cuts: 0 faults/);
   },
 );
+
+t.test(
+  'the power of a stick goes while its copy is written anew after an erasure: nothing is lost, and nobody is left',
+  { skip: missingNeeds() ?? false },
+  async (t) => {
+    const script = path.resolve(import.meta.dirname, './copyErasure.ts');
+    const { status, said } = await runScript(t, script, '--cuts', '20');
+    t.equal(status, 0);
+    t.match(said, /"lost":0,"early":0,"unfinished":0/);
+  },
+);

@@ -32,7 +32,8 @@ export class CopyingBox extends Box {
     return this.boxFile.epochs.flatMap(({ name }: { name: string }) => {
       const folder = path.join(this.copy, name);
       const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
-      return names.map((file) => path.join(folder, file)).sort((a, b) => numberOf(a) - numberOf(b));
+      const files = names.filter((name) => !name.startsWith('.'));
+      return files.map((file) => path.join(folder, file)).sort((a, b) => numberOf(a) - numberOf(b));
     });
   }
 

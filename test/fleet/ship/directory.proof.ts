@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
@@ -126,5 +127,55 @@ t.test(
     await fault.end();
     t.equal(box.copied, await box.stored());
     t.equal(await shipper.stop(), 0);
+  },
+);
+
+t.test(
+  'a copy is written anew after an erasure over kill -9 and on a stick that was full, while events come',
+  { skip: withoutMount },
+  async (t) => {
+    const stick = await SmallDisk.mount(t, 8);
+    const box = new CopyingBox(t, stick.folder);
+    const played = { type: 'BALL_HIT', eot: '2026-03-14T15:00:00Z' };
+    const put = (count: number) =>
+      box.put(
+        ...Array.from({ length: count }, (_, i) =>
+          event({ ...played, payload: { player_id: i % 5 ? `p-${i % 5}` : 'anna-17' }, note: Math.random() }),
+        ),
+      );
+    for (let i = 0; i < 10; i++) put(2_000);
+    t.match(await box.once(), { status: 0 });
+    const seqsOf = (text: string) => text.match(/^\{"seq":\d+/gm)!;
+    const original = path.join(temporaryFolder(t), 'original');
+    fs.cpSync(box.copy, original, { recursive: true });
+    t.match(await box.command('player', 'erase', 'anna-17', '--yes'), { stdout: /4000 events/ });
+
+    stick.fill();
+    const waiting = box.ship();
+    t.match(await waiting.report(saying(/cannot be written anew, and until then they name who was erased/)), {
+      state: 'behind',
+      error: /no space left on device/,
+    });
+    stick.makeRoom();
+    let rewritten = 0;
+    for (let kill = 0; kill < 8; kill++) {
+      const shipper = kill === 0 ? waiting : box.ship();
+      put(100);
+      await shipper.report(saying(/are being written anew|cannot be written anew/));
+      await sleep(Math.random() * 1_000);
+      await shipper.stop('SIGKILL');
+      const { copied } = box;
+      t.strictSame(seqsOf(copied), seqsOf(await box.stored()).slice(0, seqsOf(copied).length));
+      if (!copied.includes('anna-17')) rewritten++;
+      else t.strictSame(box.boxFile.erasures, []);
+      if (kill === 7) break;
+      fs.rmSync(box.copy, { recursive: true });
+      fs.cpSync(original, box.copy, { recursive: true });
+    }
+    t.comment(`${rewritten} of 8 kills came after it was done`);
+    t.match(await box.once(), { status: 0 });
+    t.equal(box.copied, await box.stored());
+    t.notMatch(box.copied, /anna-17/);
+    t.equal(box.boxFile.erasures.length, 1);
   },
 );
