@@ -42,7 +42,7 @@ const DEEDS: Readonly<Record<Kind, Deed>> = {
   failing: fail,
   flip: async (box, random) => {
     box.model.isFlipped = true;
-    box.disk.fail('write', random.integer(1, 30), 1, EIO, 'flip');
+    box.disk.fail('write', random.integer(1, 30), random.integer(1, 10), EIO, 'flip');
   },
   busy: async (box, random) => box.disk.fail('lock', random.integer(1, 20), random.integer(1, 4), EAGAIN),
 };

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -136,7 +137,9 @@ function play(
       on(told);
       if (isEnough() && !hasEnded) child.kill('SIGTERM');
     });
-    child.on('exit', (code, signal) => {
+    // What it has said last may come after its end: both have to be waited for.
+    const [exit, end] = [once(child, 'exit'), once(child, 'disconnect')];
+    void Promise.all([exit, end]).then(([[code, signal]]) => {
       clearTimeout(stuck);
       if (seed === undefined)
         return reject(new Error(`a process of histories ended with ${signal ?? code} before it began`));

@@ -85,7 +85,11 @@ async function shortest(plan: Plan, { seed, violations, log }: Result): Promise<
   // Of a planted fault it is enough that it is found.
   if (process.env.HISTORIES_PLANT)
     return { seed, violations: [...violations], log, operations: { first: 0, shrunk: 0 } };
-  const short = await shrink(plan, async (one) => (await player.play(one)).violations.length > 0);
+  const short = await shrink(plan, async (one) => {
+    // It is not stuck.
+    tell({ begins: seed });
+    return (await player.play(one)).violations.length > 0;
+  });
   const { log: last, violations: left } = await player.play(short);
   const count = ({ lives }: Plan) => lives.reduce((sum, { operations }) => sum + operations.length, 0);
   return {
