@@ -41,11 +41,15 @@ export class Player {
     this.#box = box;
     this.#image.put(box.directory);
     disk.settle();
-    for (const life of plan.lives) {
-      await box.live(life);
-      if (box.model.isOver) break;
+    try {
+      for (const life of plan.lives) {
+        await box.live(life);
+        if (box.model.isOver) break;
+      }
+      if (!box.model.isOver) await box.settle();
+    } catch (error) {
+      box.model.violate(error instanceof Error ? error.stack! : String(error));
     }
-    if (!box.model.isOver) await box.settle();
     disk.kill();
     closeAll();
     timeline.clear();

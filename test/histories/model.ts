@@ -83,6 +83,11 @@ export class Model {
   /** Up to which seq a reader in the order of arrival has read. */
   tailSeq = 0;
   readonly #tailed = new Set<number>();
+  /**
+   * What a prune may have deleted at some time: it comes back after a power failure, or with a backup, and whoever has passed it
+   * meanwhile does not have it.
+   */
+  readonly #prunable = new Set<string>();
 
   /** A bit on the disk was flipped: what is damaged may be missing, and said to be; but it is not passed off as what was sent. */
   isFlipped = false;
@@ -192,17 +197,20 @@ export class Model {
   /** With an event go its lower revisions, whatever their age. A time before courtd existed is that of the next event. */
   #markPrunable({ beforeMs, nowMs, hold }: PruneRule): void {
     const old = new Map<string, number>();
-    for (const known of this.keys.values()) {
+    for (const [key, known] of this.keys) {
       const { least } = known.receivedMs;
       if (least >= EARLIEST_RECEIVED_MS && (least >= beforeMs || least > nowMs)) continue;
       // Headquarters has what is shipped, so its seq is known.
       const isShipped = known.seq !== undefined && known.seq <= (hold?.afterSeq ?? 0);
       if (hold !== undefined && !isShipped && least >= hold.beforeMs) continue;
       known.mayBeGone = true;
+      this.#prunable.add(key);
       old.set(known.family, Math.max(old.get(known.family) ?? 0, known.revision));
     }
-    for (const known of this.keys.values()) {
-      if (known.revision < (old.get(known.family) ?? 0)) known.mayBeGone = true;
+    for (const [key, known] of this.keys) {
+      if (known.revision >= (old.get(known.family) ?? 0)) continue;
+      known.mayBeGone = true;
+      this.#prunable.add(key);
     }
   }
 
@@ -230,6 +238,11 @@ export class Model {
     }
     for (const key of this.certain())
       if (!present.has(key)) this.violate(`${key} was acknowledged, and nobody can read it`);
+  }
+
+  /** Whether whoever has read this far must have it. */
+  isShippable(key: string): boolean {
+    return !this.#prunable.has(key);
   }
 
   /** Headquarters has it, so it is on disk. */
@@ -324,7 +337,7 @@ export class Model {
       const known = this.keys.get(sent.key);
       if (known === undefined) this.violate(`${sent.key} is stored, which was refused or never sent`);
       else this.#isAs(known, sent, arrival);
-      if (arrival.seq <= this.tailSeq && !this.#tailed.has(arrival.seq)) {
+      if (arrival.seq <= this.tailSeq && !this.#tailed.has(arrival.seq) && !this.#prunable.has(sent.key)) {
         this.violate(`seq ${arrival.seq} is stored, which a reader in order of arrival has passed`);
       }
     }

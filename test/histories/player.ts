@@ -45,14 +45,14 @@ process.disconnect?.();
 
 /** One history twice: whether its log and every call to the disk are the same. */
 async function playTwice(seed: number): Promise<void> {
-  tell({ begins: seed });
+  void tell({ begins: seed });
   const plan = makePlan(seed);
   const [one, two] = [await player.play(plan), await player.play(plan)];
   console.log(one.log.join('\n'));
   const isSame = one.digest === two.digest && one.log.join() === two.log.join();
   console.log(isSame ? `twice the same, ${one.digest}` : `not the same: ${one.digest}, then ${two.digest}`);
   if (!isSame)
-    tell({
+    await tell({
       found: {
         seed,
         violations: ['played twice, it is not the same'],
@@ -60,8 +60,8 @@ async function playTwice(seed: number): Promise<void> {
         operations: { first: 0, shrunk: 0 },
       },
     });
-  else if (one.violations.length > 0) tell({ found: await shortest(plan, one) });
-  tell({ ended: { histories: 1, restarts: one.lives, cpuMs: 0, pairs: pairs.counts } });
+  else if (one.violations.length > 0) await tell({ found: await shortest(plan, one) });
+  await tell({ ended: { histories: 1, restarts: one.lives, cpuMs: 0, pairs: pairs.counts } });
 }
 
 async function playFor(first: number, step: number, seconds: number): Promise<void> {
@@ -71,14 +71,14 @@ async function playFor(first: number, step: number, seconds: number): Promise<vo
   for (let at = first; process.hrtime.bigint() < end; at += step) {
     // Every other one brings those together that have met least.
     const seed = seedOf(at, histories % 2 === 0 ? at % MEETINGS.length : pairs.rarest);
-    tell({ begins: seed });
+    void tell({ begins: seed });
     const result = await player.play(makePlan(seed));
     histories++;
     restarts += result.lives;
-    if (result.violations.length > 0) tell({ found: await shortest(makePlan(seed), result) });
+    if (result.violations.length > 0) await tell({ found: await shortest(makePlan(seed), result) });
   }
   const { user, system } = process.cpuUsage(before);
-  tell({ ended: { histories, restarts, cpuMs: (user + system) / 1000, pairs: pairs.counts } });
+  await tell({ ended: { histories, restarts, cpuMs: (user + system) / 1000, pairs: pairs.counts } });
 }
 
 async function shortest(plan: Plan, { seed, violations, log }: Result): Promise<Found> {
@@ -87,7 +87,7 @@ async function shortest(plan: Plan, { seed, violations, log }: Result): Promise<
     return { seed, violations: [...violations], log, operations: { first: 0, shrunk: 0 } };
   const short = await shrink(plan, async (one) => {
     // It is not stuck.
-    tell({ begins: seed });
+    void tell({ begins: seed });
     return (await player.play(one)).violations.length > 0;
   });
   const { log: last, violations: left } = await player.play(short);
@@ -100,6 +100,7 @@ async function shortest(plan: Plan, { seed, violations, log }: Result): Promise<
   };
 }
 
-function tell(told: Told): void {
-  process.send!(told);
+/** @returns once it has left: a channel that is closed drops what waits. */
+function tell(told: Told): Promise<void> {
+  return new Promise((resolve) => process.send!(told, () => resolve()));
 }
