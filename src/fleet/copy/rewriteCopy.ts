@@ -5,7 +5,7 @@ import { arrivalToJson } from '../../protocol/event.ts';
 import { renamePlayers } from '../../protocol/redaction.ts';
 import { ErasedPlayers, type Erasure } from '../../store/erasure/ledger.ts';
 import { Redactor, randomName } from '../../store/erasure/redactor.ts';
-import { isErased, isSameEvent, seqOf } from '../log/chunk.ts';
+import { headOf, isErased, isSameEvent, seqOf } from '../log/chunk.ts';
 import { decodeLines, LineFault } from '../log/logLines.ts';
 import { type CopyFile, epochsIn, filesOf } from './copyFiles.ts';
 import { PRIVATE, syncFolder } from './copyWriter.ts';
@@ -107,10 +107,12 @@ class Rewriter {
     return lines.every((line, i) => line === chunk.lines[i]) ? undefined : lines;
   }
 
-  /** @returns the line with other strings in their place; undefined where no string of it is one of them. */
+  /** @returns the line with other strings in their place; undefined where no string in its payload and unknown members is one of them. */
   #withoutThem(line: string): string | undefined {
     const nameOf = (player: string) => this.#players.find(player) && randomName('erased-');
-    return renamePlayers({ payload: line, extra: null }, nameOf)?.payload;
+    const head = headOf(line);
+    const rest = renamePlayers({ payload: line.slice(head.length), extra: null }, nameOf)?.payload;
+    return rest && head + rest;
   }
 
   /** What the box says of the event; where it has pruned it, or a restore has taken it back, what the ledger leaves of it. */

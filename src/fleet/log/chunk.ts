@@ -41,7 +41,7 @@ export function dataFault({ after, last, count, sha256 }: ChunkHead, data: Uint8
 }
 
 /** @returns what of a line neither an erasure changes nor a pseudonym; in its strings no quote stands without a backslash. */
-function headOf(line: string): string {
+export function headOf(line: string): string {
   const end = line.indexOf(PAYLOAD);
   return end < 0 ? line : line.slice(0, end);
 }
