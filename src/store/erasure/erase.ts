@@ -10,7 +10,7 @@ import { type ErasedEvents, ErasureTally, EventEraser } from './eraseEvents.ts';
 import { addErasures, type Erasure, erasureOf, readErasures } from './ledger.ts';
 import { ErasedNames, Redactor } from './redactor.ts';
 import { findRemains } from './remains.ts';
-import { clearEmpty, pagesOf, rewritePage, rewriteTable } from './rewrite.ts';
+import { clearEmpty, fillPage, pagesOf, rewritePage, rewriteTable } from './rewrite.ts';
 
 /** How often the free space of pages is cleaned and looked at again: what is left then is said. */
 const ROUNDS = 4;
@@ -216,7 +216,8 @@ class Eraser {
       await this.#steps.runAll(left, PRUNE_STEP_ROWS, (some) => {
         let cleaned = 0;
         for (const page of some) {
-          rewritePage(db, page);
+          if (round % 2 === 1) fillPage(db, page);
+          else rewritePage(db, page);
           cleaned++;
         }
         return () => {

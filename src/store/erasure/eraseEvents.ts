@@ -61,19 +61,28 @@ export class EventEraser {
    */
   async run(player: string | undefined, told: (done: number) => void): Promise<void> {
     const row = this.#db.prepare<[number], Row>(SELECT_ROW);
-    let looked = 0;
     const tally = this.#tally;
-    for await (const { seqs, rows, upTo } of this.#steps.paced(candidates(this.#db, player, tally.upTo))) {
-      looked += rows;
-      await this.#steps.runAll(seqs, PRUNE_STEP_ROWS, (some) => {
+    let [looked, at] = [0, tally.upTo];
+    // A commit waits for the disk, as those of requests do: so one takes all that it may, of however many chunks.
+    let found: number[] = [];
+    const eraseFound = async () => {
+      await this.#steps.runAll(found, PRUNE_STEP_ROWS, (some) => {
         const erased = [...some].map((seq) => this.#erase(row.get(seq)));
         return () => {
           for (const count of erased) count();
         };
       });
-      tally.upTo = upTo;
+      found = [];
+      tally.upTo = at;
+    };
+    for await (const { seqs, rows, upTo } of this.#steps.paced(candidates(this.#db, player, at))) {
+      looked += rows;
+      at = upTo;
+      found.push(...seqs);
+      if (found.length >= PRUNE_STEP_ROWS) await eraseFound();
       told(looked);
     }
+    await eraseFound();
   }
 
   /** @returns what counts it, once that is committed. */

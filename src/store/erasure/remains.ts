@@ -23,6 +23,8 @@ export interface RemainingPage {
   readonly first: number;
   readonly last: number;
   readonly rows: number;
+  /** Bytes of free space, without fragments. */
+  readonly free: number;
 }
 
 export interface RemainsRequest {

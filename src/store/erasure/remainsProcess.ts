@@ -66,11 +66,13 @@ class Finder {
     const at = number === 1 ? FILE_HEADER_BYTES : 0;
     const type = page[at]!;
     if (!Object.values(TREE_PAGES).some((known) => known === type)) return;
-    if (![...freeSpace(page, at)].some((part) => this.isIn(part))) return;
+    const parts = [...freeSpace(page, at)];
+    if (!parts.some((part) => this.isIn(part))) return;
+    const free = parts.reduce((sum, { length }) => sum + length, 0);
     const rows = type === TREE_PAGES.leafTable ? page.readUInt16BE(at + 3) : 0;
     const rowid = (cell: number) => rowidAt(page, page.readUInt16BE(at + HEADER_BYTES.leaf + 2 * cell));
     const [first, last] = rows === 0 ? [0, 0] : [rowid(0), rowid(rows - 1)];
-    this.pages.push({ page: number, first, last, rows });
+    this.pages.push({ page: number, first, last, rows, free });
   }
 }
 

@@ -6,14 +6,54 @@ import type { RemainingPage } from './remains.ts';
  * `secure_delete`: a page that is freed is overwritten.
  */
 
-/** The tables whose rows hold what cameras sent, with their rowids. */
+/** The tables whose rows hold what cameras sent, with their rowids, and a text of each row. */
 const TABLES = [
-  ['event', 'seq'],
-  ['conflict_copy', 'seq'],
-  ['rejection', 'turn'],
+  ['event', 'seq', 'payload'],
+  ['conflict_copy', 'seq', 'event'],
+  ['rejection', 'turn', 'error'],
 ] as const;
+/** A row of more bytes does not stay in its page ("Database File Format", 1.6), less what its other columns may take. */
+const ROW_BYTES = 4_061 - 200;
+/** By so much the sizes in a row may grow with it. */
+const SIZES_BYTES = 4;
+/** What is left has no room for a trace of anybody. */
+const FEW_BYTES = 8;
 
-/** Deletes the rows of a page and inserts them again: the page is freed. */
+/**
+ * Lets rows of a page grow until they fill it, and then be as they were: what they give back is overwritten. Rows that do not lie in
+ * one page are left alone.
+ */
+export function fillPage(db: Database, { first, last, rows: count, free }: RemainingPage): void {
+  if (count === 0) return;
+  for (const [table, rowid, column] of TABLES) {
+    const rows = db
+      .prepare<[number, number], { id: number; text: string; bytes: number }>(
+        `SELECT ${rowid} AS id, ${column} AS text, ${bytesOf(db, table)} AS bytes FROM ${table}
+          WHERE ${rowid} BETWEEN ? AND ? AND ${column} IS NOT NULL`,
+      )
+      .all(first, last);
+    const update = db.prepare<[string, number]>(`UPDATE ${table} SET ${column} = ? WHERE ${rowid} = ?`);
+    const grown: typeof rows = [];
+    let left = free;
+    for (const row of rows) {
+      const more = Math.min(left - SIZES_BYTES, ROW_BYTES - row.bytes);
+      if (more < FEW_BYTES) continue;
+      update.run(row.text + ' '.repeat(more), row.id);
+      left -= more + SIZES_BYTES / 2;
+      grown.push(row);
+    }
+    for (const { text, id } of grown) update.run(text, id);
+    if (rows.length === count) return;
+  }
+}
+
+/** @returns SQL for the bytes of the texts and blobs of a row. */
+function bytesOf(db: Database, table: string): string {
+  const columns = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table);
+  return columns.map((name) => `ifnull(octet_length(${name}), 0)`).join(' + ');
+}
+
+/** Deletes the rows of a page and inserts them again: most often the page is freed. */
 export function rewritePage(db: Database, { first, last, rows: count }: RemainingPage): void {
   if (count === 0) return;
   for (const [table, rowid] of TABLES) {
