@@ -161,8 +161,8 @@ t.test(
     for (let kill = 0; kill < 8; kill++) {
       const shipper = kill === 0 ? waiting : box.ship();
       put(100);
-      await shipper.report(saying(/are being written anew|cannot be written anew/));
-      await sleep(Math.random() * 1_000);
+      await shipper.report(() => true);
+      await sleep(Math.random() * 2_000);
       await shipper.stop('SIGKILL');
       const { copied } = box;
       t.strictSame(seqsOf(copied), seqsOf(await box.stored()).slice(0, seqsOf(copied).length));
