@@ -220,11 +220,6 @@ static void forget(File *file, int all) {
   file->durable_size = size_of(file);
 }
 
-/* As the kernel does: after a sync that failed it no longer knows that these sectors are not on the disk. */
-static void stick(File *file) {
-  for (size_t i = file->first; i < file->end && file->is_dirty; i++) file->is_stuck[i] = file->before[i] != NULL;
-}
-
 static ssize_t write_file(File *file, const void *bytes, size_t count, off64_t at) {
   int error = fault(WRITE);
   if (is_dead) return count;
@@ -441,7 +436,6 @@ static int sync_descriptor(int fd, int (*really)(int)) {
   int error = fault(SYNC);
   if (is_dead) return 0;
   if (error != 0) {
-    if (descriptors[fd].file != NULL) stick(descriptors[fd].file);
     return errno = error, -1;
   }
   note("sync", descriptors[fd].directory, 0, 0);

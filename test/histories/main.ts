@@ -17,7 +17,7 @@ import type { Found, Told } from './player.ts';
  */
 
 /** A history takes milliseconds: one that is not over by then does not end. */
-const STUCK_MS = 60_000;
+const STUCK_MS = 240_000;
 const FOUND_MAX = 5;
 const LOG_LINES = 60;
 
