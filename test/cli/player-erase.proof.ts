@@ -192,7 +192,7 @@ t.test(
     const { data, token } = first;
     const before = await lines(data);
     let daemon: Daemon | undefined = first;
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 4; round++) {
       const command = start(BIN, ['player', 'erase', ANNA, '--yes', '--data', data]);
       const ended = new Promise((resolve) => command.once('close', resolve));
       // From before it has begun until after it has ended.

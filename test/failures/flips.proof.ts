@@ -13,7 +13,7 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
  * before, or says what is missing and ends with status 1. The flips are the same ones each time; `FLIPS` and `SEED` choose others.
  */
 
-const FLIPS = Number(process.env.FLIPS ?? 1_000);
+const FLIPS = Number(process.env.FLIPS ?? 500);
 const SEED = Number(process.env.SEED ?? 20_260_314);
 const PAGE_BYTES = 4096;
 const SESSIONS = ['match-1', 'match-2', 'match-3'];

@@ -9,7 +9,7 @@ import { event, events } from '../harness/events.ts';
 import { SmallDisk } from '../harness/smallDisk.ts';
 
 const MIB = 1024 ** 2;
-const KILLS = 6;
+const KILLS = 3;
 /** Longer than the five seconds after which a refusal is on disk. */
 const KEPT_MS = 5_000;
 const percent = { source: 'cam-3', confidence: 97 };

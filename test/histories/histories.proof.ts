@@ -15,8 +15,8 @@ function histories(...args: string[]) {
   return { status, text: stdout + stderr, last: stdout.trimEnd().split('\n').at(-1)! };
 }
 
-t.test('half a minute of histories, from a seed of its own, violates nothing', { skip }, (t) => {
-  const { status, text, last } = histories('--seconds', '30');
+t.test('ten seconds of histories, from a seed of its own, violate nothing', { skip }, (t) => {
+  const { status, text, last } = histories('--seconds', '10');
   t.comment(text);
   t.equal(status, 0, text);
   t.match(last, /^histories \d+, violations 0, seed \d+$/);
@@ -35,7 +35,7 @@ t.test('the same seed is the same history, call by call', { skip }, (t) => {
 // Found within seconds; a busy machine takes its time.
 t.test('a fault that is planted is found', { skip }, (t) => {
   const usual = PLANTS.filter(({ isRare }) => !isRare);
-  const some = usual.toSorted(() => Math.random() - 0.5).slice(0, 3);
+  const some = usual.toSorted(() => Math.random() - 0.5).slice(0, 2);
   for (const { name } of some) {
     const { status, text, last } = histories('--plant', name, '--seconds', '300');
     t.equal(status, 1, text);
