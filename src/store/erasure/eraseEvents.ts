@@ -32,6 +32,9 @@ export class ErasureTally {
   readonly needles = new Set<string>();
 }
 
+/** Rows of a step: they lie far apart, each on a page of its own, and what a step writes holds up requests. */
+const STEP_ROWS = 24;
+
 type Row = EventRow & { readonly session: number };
 
 /** Takes the players of a redactor out of all events that are stored now, in steps of the writer. */
@@ -66,7 +69,7 @@ export class EventEraser {
     // A commit waits for the disk, as those of requests do: so one takes all that it may, of however many chunks.
     let found: number[] = [];
     const eraseFound = async () => {
-      await this.#steps.runAll(found, PRUNE_STEP_ROWS, (some) => {
+      await this.#steps.runAll(found, STEP_ROWS, (some) => {
         const erased = [...some].map((seq) => this.#erase(row.get(seq)));
         return () => {
           for (const count of erased) count();
