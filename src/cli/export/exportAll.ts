@@ -2,12 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { removeLeftovers } from '../../base/atomicFile.ts';
-import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { operatorErrors } from '../../base/sink.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { steadyName } from '../../session/export/fileNames.ts';
-import { ArrivalReader } from '../../store/read/arrivalReader.ts';
+import { readArrivals } from '../../store/read/arrivalReader.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { findSession, listSessions, sessionLine } from '../../store/read/sessions.ts';
 import { Progress, say } from '../terminal/output.ts';
@@ -79,18 +78,14 @@ function sessionsOf(options: ExportOptions, damage: Damage): Promise<Iterable<st
       return names;
     }
     // There is no index of times of receipt, and a clock that jumped has left them in any order: every event is read.
-    const reader = new ArrivalReader(db);
-    const { lastSeq } = reader;
     const unread = new Damage();
     const progress = new Progress();
-    for (let upTo = 0; upTo < lastSeq; ) {
-      const chunk = reader.after(upTo, READ_CHUNK_ROWS, unread);
-      for (const { sessionId, receivedMs } of chunk.events) {
+    for (const { events, upTo, lastSeq } of readArrivals(db, unread)) {
+      for (const { sessionId, receivedMs } of events) {
         if (receivedMs >= fromMs && receivedMs < toMs) names.add(sessionId);
       }
       // Signals are handled between turns of the event loop.
       await setImmediate();
-      upTo = chunk.isLast ? lastSeq : chunk.upTo;
       progress.show(() => `looking for sessions: ${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
     }
     progress.clear();

@@ -10,7 +10,7 @@ import type { WorkLine } from '../../control/workRoute.ts';
 import { isTelling, namesPlayer } from '../../protocol/redaction.ts';
 import { countCopies, type Erased, type EraseProgress } from '../../store/erasure/erase.ts';
 import { countErasure, ErasureTally } from '../../store/erasure/eraseEvents.ts';
-import { ErasedPlayers, erasureOf, readErasures } from '../../store/erasure/ledger.ts';
+import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../../store/erasure/ledger.ts';
 import { Redactor } from '../../store/erasure/redactor.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
@@ -25,8 +25,6 @@ export interface EraseOptions extends DataOption, JsonOption {
   readonly yes?: boolean;
 }
 
-/** Later than every eot. */
-const FOREVER_NS = 2n ** 63n - 1n;
 const FLUSH_MS = 30_000;
 
 /** What is known before anything is done. */

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { BACKUPS_KEPT } from '../../base/limits.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
@@ -10,8 +11,6 @@ import { previousFiles } from '../../store/open/previousDatabases.ts';
 import { parsePeriod } from '../options/optionParsers.ts';
 
 const DAY_MS = 86_400_000;
-/** What the nightly unit keeps unless it is told otherwise. */
-const BACKUPS_KEPT = 7;
 
 /** Somewhere that still holds him. */
 export interface HeldCopy {

@@ -7,7 +7,7 @@ import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/prune
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { type ErasedEvents, ErasureTally, EventEraser } from './eraseEvents.ts';
-import { addErasures, type Erasure, erasureOf, readErasures } from './ledger.ts';
+import { addErasures, type Erasure, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
 import { ErasedNames, Redactor } from './redactor.ts';
 import { findRemains } from './remains.ts';
 import { clearEmpty, fillPage, pagesOf, rewritePage, rewriteTable } from './rewrite.ts';
@@ -16,8 +16,6 @@ import { clearEmpty, fillPage, pagesOf, rewritePage, rewriteTable } from './rewr
 const ROUNDS = 4;
 const READER_WAIT_MS = 500;
 const NS_PER_MS = 1_000_000n;
-/** Later than every eot. */
-const FOREVER_NS = 2n ** 63n - 1n;
 /** Tables of names: they stay, also where he is a part of one. What was deleted of them goes. */
 const NAMES = ['session', 'origin', 'source'] as const;
 

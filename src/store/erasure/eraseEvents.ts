@@ -177,7 +177,7 @@ function* namesIn(payload: string): Generator<string> {
  * @yields the seqs of events that may name a player, some at a time, and how many rows were looked at. A text with a backslash may
  * name him in another spelling. @param after the seq before the first of them.
  */
-export function* candidates(
+function* candidates(
   db: Database,
   player: string | undefined,
   after = 0,

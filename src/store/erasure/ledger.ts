@@ -17,6 +17,8 @@ export interface Erasure {
   readonly finishedMs: number | null;
 }
 
+/** Later than every eot. */
+export const FOREVER_NS = 2n ** 63n - 1n;
 const KEY_BYTES = 16;
 /** Players, and others, whose hash is known. */
 const KNOWN = 10_000;

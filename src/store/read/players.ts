@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { playerOf } from '../../protocol/redaction.ts';
 import { nsOf } from '../layout/checksum.ts';
-import { ArrivalReader } from './arrivalReader.ts';
+import { type ReadArrivals, readArrivals } from './arrivalReader.ts';
 import type { DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';
 import { type ReadEvent, RowReader } from './sessionReader.ts';
@@ -17,12 +16,8 @@ const LISTED = 1_000;
 export type NamedEvent = DecodedEvent & { readonly player: string };
 
 /** Some events of a box, in the order of arrival. */
-export interface NamedChunk {
+export interface NamedChunk extends ReadArrivals {
   readonly events: readonly NamedEvent[];
-  /** Every event up to this seq has been read. */
-  readonly upTo: number;
-  /** The seq up to which events are read: the highest when the read began. */
-  readonly lastSeq: number;
 }
 
 /**
@@ -30,17 +25,13 @@ export interface NamedChunk {
  * @param damage takes what is damaged, and left out.
  */
 export function* readNamed(db: Database, damage: Damage): Generator<NamedChunk> {
-  const reader = new ArrivalReader(db);
-  const { lastSeq } = reader;
-  for (let upTo = 0; upTo < lastSeq; ) {
-    const chunk = reader.after(upTo, READ_CHUNK_ROWS, damage);
-    upTo = chunk.isLast ? lastSeq : chunk.upTo;
-    const events: NamedEvent[] = [];
-    for (const event of chunk.events) {
-      const player = event.seq > lastSeq ? undefined : playerOf(event.payload);
-      if (player !== undefined) events.push({ ...event, player });
+  for (const { events, ...read } of readArrivals(db, damage)) {
+    const named: NamedEvent[] = [];
+    for (const event of events) {
+      const player = event.seq > read.lastSeq ? undefined : playerOf(event.payload);
+      if (player !== undefined) named.push({ ...event, player });
     }
-    yield { events, upTo, lastSeq };
+    yield { events: named, ...read };
   }
 }
 
