@@ -15,7 +15,7 @@ import { Redactor } from '../../store/erasure/redactor.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { type JsonOption, Progress, printJson, printText, say } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, printText, say, workTeller } from '../terminal/output.ts';
 import { copiesOf, type Receipt, receiptText } from './receipt.ts';
 
 export interface EraseOptions extends DataOption, JsonOption {
@@ -123,12 +123,7 @@ async function eraseAnyhow(
 ): Promise<Erased> {
   const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
   const tally = new ErasureTally();
-  let isWaiting = false;
-  const on: EraseProgress = (doing, count) => {
-    if (doing === 'reader' && !isWaiting) say(WAITING);
-    isWaiting = doing === 'reader';
-    if (doing !== 'reader') progress.show(() => PROGRESS[doing](count));
-  };
+  const on: EraseProgress = workTeller(progress, WAITING, PROGRESS);
   const done = await workAnyhow(data, {
     path: ERASE_PATH,
     request,

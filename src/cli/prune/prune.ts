@@ -11,7 +11,7 @@ import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned, type PruneProgress } from '../../store/retention/prune.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, say, workTeller } from '../terminal/output.ts';
 
 export interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */
@@ -113,12 +113,7 @@ async function holdOf(
 /** Asks the daemon to delete, or does it. */
 async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Pruned> {
   const progress = new Progress();
-  let isWaiting = false;
-  const on: PruneProgress = (doing, done) => {
-    if (doing === 'reader' && !isWaiting) say(WAITING);
-    isWaiting = doing === 'reader';
-    if (doing !== 'reader') progress.show(() => PROGRESS[doing](done));
-  };
+  const on: PruneProgress = workTeller(progress, WAITING, PROGRESS);
   const failed = (why: string) => say(`courtd: ${why} Prune again when that is fixed.`);
   return await pruneAnyhow(which, data, on, failed).finally(() => progress.clear());
 }

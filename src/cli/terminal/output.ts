@@ -117,6 +117,24 @@ export class Progress {
   }
 }
 
+/**
+ * @param waiting is said once, each time that the work begins to wait for another program that reads.
+ * @param texts of what else is being done, by how far it is.
+ * @returns what tells how work of the writer gets on (control/workClient.ts).
+ */
+export function workTeller<Doing extends string>(
+  progress: Progress,
+  waiting: string,
+  texts: Readonly<Record<Exclude<Doing, 'reader'>, (count: number) => string>>,
+): (doing: Doing, count: number) => void {
+  let isWaiting = false;
+  return (doing, count) => {
+    if (doing === 'reader' && !isWaiting) say(waiting);
+    isWaiting = doing === 'reader';
+    if (!isWaiting) progress.show(() => texts[doing as Exclude<Doing, 'reader'>](count));
+  };
+}
+
 /** @returns data as standard output takes it: a terminal would obey control characters. */
 export function forStdout(lines: string): string {
   return process.stdout.isTTY ? visibleLines(lines) : lines;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import pg from 'pg';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { REVISION_MAX } from '../../../src/base/limits.ts';
 import { connectTo } from '../../../src/fleet/nats/connect.ts';
 import { courtd, run } from '../../harness/daemon.ts';
@@ -21,17 +21,23 @@ interface Stored {
   readonly event: string;
 }
 
+/** A stream without boxes, and an empty database. */
+async function headquarters(t: Test) {
+  const [servers, database] = await Promise.all([NatsServers.start(t), startPostgres(t)]);
+  t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
+  const nc = await connectTo({ url: servers.url, name: 'test' });
+  t.teardown(() => nc.close());
+  const db = new pg.Client({ connectionString: database });
+  await db.connect();
+  t.teardown(() => db.end());
+  return { servers, database, nc, db };
+}
+
 t.test(
   'the reference consumer stores every event once, digit for digit, whatever its text and wherever it comes again',
   { skip },
   async (t) => {
-    const [servers, database] = await Promise.all([NatsServers.start(t), startPostgres(t)]);
-    t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
-    const nc = await connectTo({ url: servers.url, name: 'test' });
-    t.teardown(() => nc.close());
-    const db = new pg.Client({ connectionString: database });
-    await db.connect();
-    t.teardown(() => db.end());
+    const { servers, database, nc, db } = await headquarters(t);
 
     const boxes = ['venue-a', 'venue-b', 'venue-c'].map((name) => new SimulatedBox(nc, name));
     const sent = new Map<string, string>();
@@ -81,13 +87,7 @@ t.test(
   'who is erased at headquarters is in neither the stream nor PostgreSQL, and everybody else is',
   { skip },
   async (t) => {
-    const [servers, database] = await Promise.all([NatsServers.start(t), startPostgres(t)]);
-    t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
-    const nc = await connectTo({ url: servers.url, name: 'test' });
-    t.teardown(() => nc.close());
-    const db = new pg.Client({ connectionString: database });
-    await db.connect();
-    t.teardown(() => db.end());
+    const { servers, database, nc, db } = await headquarters(t);
     const [own, other] = [new SimulatedBox(nc, 'venue-a'), new SimulatedBox(nc, 'venue-b')];
     const hit = (player_id: unknown) => ({ type: 'BALL_HIT', payload: { player_id, to: ['anna-17'] } });
     const identity = { type: 'PLAYER_IDENTITY', payload: { player_id: 'anna-17', name: 'Anna' } };
