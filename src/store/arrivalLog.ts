@@ -1,10 +1,9 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { fsync } from '../base/atomicFile.ts';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { type Epoch, sharedUpTo } from './layout/epochs.ts';
-import { layoutOf, openDatabase } from './open/openDatabase.ts';
+import { openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { type ArrivalChunk, type ArrivalFilter, ArrivalReader } from './read/arrivalReader.ts';
 import { failureKind } from './sqlite/errors.ts';
@@ -25,7 +24,7 @@ export class TemporarilyUnreadable extends OperatorError {
 }
 
 /** Seqs, inclusive. */
-export interface SeqRange {
+interface SeqRange {
   readonly from: number;
   readonly to: number;
 }
@@ -45,7 +44,7 @@ export interface Arrivals extends ArrivalChunk {
  * Every event that it returns is on disk. A connection sees a commit once it is in the WAL index, and SQLite puts it there after
  * the WAL has been synced (wal.c, walFrames: sqlite3OsSync, then walIndexAppend and walIndexWriteHdr), since everything that stores
  * events uses synchronous = FULL. The one exception is what a killed daemon had written but not synced: whoever opens the database
- * next, this reader included, recovers it from the WAL as committed. So the WAL is synced after each opening, before any read.
+ * next, this reader included, recovers it from the WAL as committed, and makes it durable first (rewriteWal.ts).
  */
 export class ArrivalLog {
   readonly #directory: DataDirectory;
@@ -125,11 +124,6 @@ export class ArrivalLog {
     const file = identityOf(this.#directory);
     const db = openDatabase(this.#directory, { busyMs: 0 });
     try {
-      // The first read: it opens the WAL, and recovers what a killed daemon has left in it.
-      layoutOf(db);
-      // Closing a descriptor of the WAL is safe: SQLite's locks are on the other two files.
-      fsync(this.#directory.file('wal'));
-      fsync(this.#directory.path);
       this.#open = { db, reader: new ArrivalReader(db, this.#filter), file };
     } catch (error) {
       db.close();

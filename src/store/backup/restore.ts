@@ -19,6 +19,7 @@ import { type FileHeader, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
 import { valueFault } from '../layout/valueFault.ts';
 import { explain } from '../open/openErrors.ts';
+import { rewriteWal } from '../open/rewriteWal.ts';
 import { RefusedBodies, withRefused } from '../rejections/refusedBodies.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
@@ -357,6 +358,7 @@ async function tryOpenExclusively(file: string): Promise<Database.Database | und
 function openExclusively(file: string): Database.Database {
   const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
+    rewriteWal(db);
     overwriteDeleted(db);
     db.pragma('synchronous = FULL');
     db.pragma('journal_mode = DELETE');

@@ -4,6 +4,7 @@ import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
+import { isServed } from '../directory/directoryLock.ts';
 import { withReserve } from '../directory/diskReserve.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
 import { lacksDatabase } from '../directory/newDatabase.ts';
@@ -12,6 +13,7 @@ import { makeLayout, SCHEMA_VERSION } from '../layout/schema.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
+import { rewriteWal } from './rewriteWal.ts';
 import { startFault } from './startFault.ts';
 
 /** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
@@ -56,7 +58,7 @@ export function openDatabase(
     return withReserve(directory, () => {
       const db = new Database(file, { fileMustExist: true, timeout: busyMs });
       try {
-        prepare(db, file, create, acceptOlder);
+        prepare(db, directory, create, acceptOlder);
       } catch (error) {
         db.close();
         throw error;
@@ -130,8 +132,16 @@ function refuseNewer(version: number, file: string): void {
   );
 }
 
-function prepare(db: Database.Database, file: string, create: boolean, acceptOlder: boolean): void {
+function prepare(
+  db: Database.Database,
+  directory: DataDirectory,
+  create: boolean,
+  acceptOlder: boolean,
+): void {
+  const file = directory.file('database');
   const version = layoutOf(db);
+  // A daemon does so before it takes its lock.
+  rewriteWal(db, () => isServed(directory));
   refuseNewer(version, file);
   if (version === 0) {
     if (!create) throw new OperatorError(`${file} is not set up yet: start "courtd serve" once.`);

@@ -6,16 +6,19 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS, REFUSED_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
-import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
+import type { EventKey } from '../../protocol/bodyParts.ts';
+import { isServed } from '../directory/directoryLock.ts';
 import { explain } from '../open/openErrors.ts';
+import { rewriteWal } from '../open/rewriteWal.ts';
 import { type Age, expiredAmong } from '../retention/ageRule.ts';
 import { failureKind } from '../sqlite/errors.ts';
+import type { WalState } from '../wal/checkpointer.ts';
 import type { RefusedBody, WaitingBody, WaitingEvents } from './refusedBody.ts';
-import { type EventPlace, identityOf, type RefusedIndex, shortOf } from './refusedIndex.ts';
+import { type EventPlace, identified, type RefusedIndex, shortOf } from './refusedIndex.ts';
 import { APPLICATION_ID, LAYOUT, PAGE_BYTES, prepareStatements, VERSION } from './refusedLayout.ts';
 
 /** Which bodies; all of them, where nothing is given. */
-export interface BodyFilter {
+interface BodyFilter {
   readonly sender?: string | undefined;
   readonly code?: string | undefined;
   readonly sinceMs?: number | undefined;
@@ -45,18 +48,20 @@ export class RefusedBodies {
 
   /**
    * @param bound of all that is kept, in bytes.
+   * @param isSynced whether somebody has made durable what a process that is gone has left in the write-ahead log.
    * @throws {SqliteError} where the file cannot be opened, or is damaged.
    */
-  constructor(directory: DataDirectory, bound: number = REFUSED_BYTES) {
+  constructor(directory: DataDirectory, bound: number = REFUSED_BYTES, isSynced = () => false) {
     this.#bound = bound;
     const file = directory.file('refused');
     createPrivateIfMissing(file);
     this.#db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
+      rewriteWal(this.#db, isSynced);
       if (this.#number('user_version') === 0) this.#make();
       this.#db.pragma('synchronous = NORMAL');
       this.#db.pragma('journal_size_limit = 0');
-      this.#db.pragma(`wal_autocheckpoint = ${Math.ceil((bound * WAL_PART) / 2 / PAGE_BYTES)}`);
+      this.#db.pragma('wal_autocheckpoint = 0');
       this.#statements = prepareStatements(this.#db);
     } catch (error) {
       this.#db.close();
@@ -68,9 +73,23 @@ export class RefusedBodies {
     this.#db.close();
   }
 
-  /** Runs `work` in one transaction. */
+  /** As `close`, after something has failed: a sync, it may be, and closing checkpoints what is not on the disk then. */
+  giveUp(): void {
+    try {
+      rewriteWal(this.#db);
+    } catch {
+      // SQLite's own descriptor is told of it at its next sync, and it checkpoints nothing.
+    }
+    this.close();
+  }
+
+  /** Runs `work` in one transaction. @throws also where the disk fails a checkpoint behind it: SQLite's own would keep that to itself. */
   atOnce<Result>(work: () => Result): Result {
-    return this.#db.transaction(work).immediate();
+    const result = this.#db.transaction(work).immediate();
+    const [{ log, checkpointed }] = this.#db.pragma('wal_checkpoint(NOOP)') as [WalState];
+    const isDue = log >= (this.#bound * WAL_PART) / 2 / PAGE_BYTES && checkpointed < log;
+    if (isDue) this.#db.pragma('wal_checkpoint(PASSIVE)');
+    return result;
   }
 
   /**
@@ -336,7 +355,8 @@ export function openRefused(directory: DataDirectory): RefusedBodies | undefined
   // An empty one is the daemon's to set aside: SQLite would take it for a new one.
   if ((fs.statSync(directory.file('refused'), { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   try {
-    return new RefusedBodies(directory);
+    // The daemon's worker has opened it before.
+    return new RefusedBodies(directory, REFUSED_BYTES, () => isServed(directory));
   } catch (error) {
     throw explainRefused(error, directory);
   }
@@ -377,24 +397,4 @@ function unpacked(gzip: Buffer): Buffer | undefined {
 /** @returns the bytes that a body takes in the file: what does not fit beside others has pages of its own. */
 function sizeOf({ length }: Buffer): number {
   return ROW_BYTES + (length < PAGE_BYTES / 4 ? length : Math.ceil(length / PAGE_BYTES + 0.5) * PAGE_BYTES);
-}
-
-interface Identified {
-  readonly place: number;
-  readonly key: EventKey | undefined;
-  readonly identity: string;
-}
-
-/**
- * @param sha256 of the body.
- * @returns the events of a body, each with what it is known by: its key, or its bytes where it has none that is valid. Where the body
- * cannot be parted, it is as if it were one.
- */
-function identified(body: Buffer, sha256: Buffer): Identified[] {
-  const parts = bodyParts(body);
-  if (parts === undefined) return [{ place: 0, key: undefined, identity: shortOf(sha256) }];
-  return parts.map(({ index, key, text }) => {
-    const identity = key === undefined ? shortOf(hash('sha256', text, 'buffer')) : identityOf(key);
-    return { place: index, key, identity };
-  });
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { EventKey } from '../../protocol/bodyParts.ts';
+import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
 
 /**
  * Events and bodies that are remembered, the newest: some 10 MB. Of older ones it is not noticed that they come again; an import
@@ -56,4 +56,24 @@ export function shortOf(sha256: Buffer): string {
 /** @returns what an event with a valid key is known by. */
 export function identityOf({ sessionId, eventId, revision }: EventKey): string {
   return shortOf(hash('sha256', `${sessionId}\n${eventId}\n${revision}`, 'buffer'));
+}
+
+interface Identified {
+  readonly place: number;
+  readonly key: EventKey | undefined;
+  readonly identity: string;
+}
+
+/**
+ * @param sha256 of the body.
+ * @returns the events of a body, each with what it is known by: its key, or its bytes where it has none that is valid. Where the body
+ * cannot be parted, it is as if it were one.
+ */
+export function identified(body: Buffer, sha256: Buffer): Identified[] {
+  const parts = bodyParts(body);
+  if (parts === undefined) return [{ place: 0, key: undefined, identity: shortOf(sha256) }];
+  return parts.map(({ index, key, text }) => {
+    const identity = key === undefined ? shortOf(hash('sha256', text, 'buffer')) : identityOf(key);
+    return { place: index, key, identity };
+  });
 }

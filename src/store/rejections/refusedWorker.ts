@@ -13,7 +13,7 @@ import { RefusedBodies } from './refusedBodies.ts';
 import type { RefusedBody } from './refusedBody.ts';
 import { identityOf, RefusedIndex } from './refusedIndex.ts';
 import type { KeepRequest, Lost, QueuedBody, RefusedSettings, WorkerMessage } from './refusedKeeper.ts';
-import { StoredEvents } from './storedEvents.ts';
+import { StoredLookup } from './storedLookup.ts';
 
 /** The worker thread of refusedKeeper.ts: it keeps refused bodies, and lets those go that are too old or in the way. */
 
@@ -28,7 +28,7 @@ const FAILURES: Partial<Record<ReturnType<typeof failureKind>, string>> = {
   busy: 'another program has locked refused.db',
 };
 let refused: RefusedBodies | undefined;
-let stored: StoredEvents | undefined;
+let stored: StoredLookup | undefined;
 let index = new RefusedIndex();
 /** The seq up to which events have been looked through for those that wait here. */
 let lookedUpTo: number | undefined;
@@ -100,7 +100,7 @@ function check(): void {
 async function tickOffArrived(all: RefusedBodies): Promise<void> {
   isLooking = true;
   try {
-    const events = storedEvents();
+    const events = storedLookup();
     lookedUpTo ??= events.flushedUpTo;
     for (const arrived of events.arrivals(lookedUpTo)) {
       all.tickOffStored(arrived.flatMap((key) => index.events.get(identityOf(key)) ?? []));
@@ -118,7 +118,7 @@ async function tickOffArrived(all: RefusedBodies): Promise<void> {
 /** False where the database cannot be read. */
 function isStored(key: EventKey): boolean {
   try {
-    return storedEvents().has(key);
+    return storedLookup().has(key);
   } catch {
     stored = undefined;
     return false;
@@ -181,7 +181,7 @@ function setAside(): void {
 
 function forget(): void {
   countLetGo();
-  refused?.close();
+  refused?.giveUp();
   refused = undefined;
 }
 
@@ -195,8 +195,8 @@ function open(): RefusedBodies {
   return refused;
 }
 
-function storedEvents(): StoredEvents {
-  stored ??= new StoredEvents(
+function storedLookup(): StoredLookup {
+  stored ??= new StoredLookup(
     new Database(directory.file('database'), { readonly: true, timeout: COMMAND_BUSY_MS }),
   );
   return stored;

@@ -5,11 +5,13 @@ import { TOKEN_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { withReserve } from '../directory/diskReserve.ts';
 import { isTime } from '../layout/valueFault.ts';
+import { rewriteWal } from '../open/rewriteWal.ts';
 import { damage } from '../sqlite/errors.ts';
 
 /**
  * The venue's shared tokens (spec 5). Only their SHA-256 is stored: a token is shown once, when it is
- * created.
+ * created. Whoever is told that it is made, or revoked, relies on the log before it, too: another command's sync may have failed
+ * beside the daemon, which hears of it at its next commit.
  */
 
 /** A retiring token is valid until its grace ends. */
@@ -52,7 +54,7 @@ export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
 }
 
 /** A token that has just been created. */
-export interface Rotation {
+interface Rotation {
   /** 32 random bytes as base64url; it cannot be recovered. */
   readonly token: string;
   /** Older tokens that were still valid. */
@@ -80,6 +82,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number): Rotati
     for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), endedMs, old.id);
     return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
   });
+  rewriteWal(db);
   const { before, made } = withReserve(DataDirectory.of(db.name), () => rotate.immediate());
   const undo = db.transaction(() => {
     for (const old of before) setEnd.run(old.expires_ms, old.revoked_ms, old.id);
@@ -100,6 +103,7 @@ export function revokeToken(db: Database, id: number, nowMs: number): Token {
   if (token === undefined)
     throw new OperatorError(`There is no token ${id}: "courtd token list" shows them.`);
   const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
+  rewriteWal(db);
   withReserve(DataDirectory.of(db.name), () => revoke.run(nowMs, id));
   return token;
 }

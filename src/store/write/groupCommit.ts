@@ -166,6 +166,8 @@ export class GroupCommit {
    */
   step(work: () => void): void {
     this.#orFail(() => unsynced(this.#db, () => this.#commitAside.immediate(work)));
+    // On a full disk no request waits, and the WAL gives its space back at once.
+    this.checkpoints.scatter(!this.full.isRefusing);
     this.maintain();
   }
 
@@ -204,8 +206,14 @@ export class GroupCommit {
     this.#appender.readErasures();
   }
 
-  /** See MaintenanceSteps. */
+  /** See Checkpointer.copied. */
+  walCopied(): Promise<void> {
+    return this.checkpoints.copied();
+  }
+
+  /** See MaintenanceSteps. @throws {Problem} 503 after a fatal failure. */
   truncateWal(): void {
+    if (this.#isFailed) throw unavailable('failed');
     this.#maintenance.truncateWal();
   }
 
@@ -354,6 +362,7 @@ export class GroupCommit {
   fail(error: unknown, group: readonly QueuedRequest[] = []): void {
     if (this.#isFailed) return;
     this.#isFailed = true;
+    this.checkpoints.stop();
     rejectAll([...group, ...this.#queue.splice(0)], unavailable('failed'));
     this.#on.fatal(error);
   }

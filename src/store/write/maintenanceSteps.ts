@@ -12,7 +12,7 @@ export const MAINTENANCE_RETRY_MS = 1_000;
 const FULL_ROOM_BYTES = 1024 ** 2;
 
 /** Failures that must be reported at once. */
-export interface MaintenanceEvents {
+interface MaintenanceEvents {
   fatal(error: unknown): void;
   damaged(error: unknown): void;
   unexpected(error: unknown): void;

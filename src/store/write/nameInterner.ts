@@ -4,7 +4,7 @@ import type { OriginNames } from '../layout/checksum.ts';
 import { originChecksum } from '../layout/checksum.ts';
 
 /** An interned origin, with the checksum of its names (checksum.ts). */
-export interface InternedOrigin {
+interface InternedOrigin {
   readonly id: number;
   readonly checksum: number;
 }

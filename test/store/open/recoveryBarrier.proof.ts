@@ -11,7 +11,7 @@ import { event } from '../../harness/events.ts';
  * The barrier at start (src/store/open/recoveryBarrier.ts). A daemon dies between writing an event to the log and syncing it: the
  * event is in the page cache, and the next daemon sees it. It must not call it a duplicate before it is on disk. If
  * the sync was not just late but failed, the kernel takes the log's pages for clean from then on, and another sync of
- * the log would do nothing: so the event must also have been written to the database, and that been synced.
+ * the log would do nothing: so the log must have been written anew before it is synced, and both before the database changes.
  */
 
 const LONGER_THAN_THE_TEST = 'delay_enter=600000000';
@@ -134,12 +134,15 @@ t.test(
       return at < 0 ? Number.POSITIVE_INFINITY : at;
     };
     const answer = indexOf('the answer', ({ text }) => text.includes('HTTP/1.1 202'));
-    const logSync = indexOf('a sync of the log', (call) => isSync(call) && call.text.includes(`<${wal}>`));
-    const write = indexOf(
-      'a write to the database',
-      ({ name, text }) => name === 'pwrite64' && text.includes(`<${database}>`),
-      logSync,
+    const isWrite = ({ name, text }: Call, file: string) => name === 'pwrite64' && text.includes(`<${file}>`);
+    const rewrite = indexOf('a write of the log', (call) => isWrite(call, wal));
+    const logSync = indexOf(
+      'a sync of it',
+      (call) => isSync(call) && call.text.includes(`<${wal}>`),
+      rewrite,
     );
+    t.ok(logSync < all.findIndex((call) => isWrite(call, database)), 'both before the database changed');
+    const write = indexOf('a write to the database', (call) => isWrite(call, database), logSync);
     const fileSync = indexOf(
       'a sync of it',
       (call) => isSync(call) && call.text.includes(`<${database}>`),

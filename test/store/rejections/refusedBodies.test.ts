@@ -112,3 +112,23 @@ t.test('after thirty days they are old, whatever the clock has said in between',
   t.equal([...refused.bodies()].length, 1);
   t.end();
 });
+
+t.test('what a killed daemon has left in the log is written anew and synced before it is opened', (t) => {
+  const [folder, left] = [temporaryFolder(t), temporaryFolder(t)];
+  const before = new RefusedBodies(new DataDirectory(folder));
+  t.teardown(() => before.close());
+  keep(before, refusedBody());
+  fs.cpSync(folder, left, { recursive: true });
+  const { size } = fs.statSync(path.join(left, 'refused.db-wal'));
+  const [writes, syncs] = [
+    t.capture(fs, 'writeSync', fs.writeSync),
+    t.capture(fs, 'fsyncSync', fs.fsyncSync),
+  ];
+  const after = new RefusedBodies(new DataDirectory(left));
+  t.match(writes(), [{ args: [Number, Buffer, 0, size, 0], returned: size }]);
+  t.ok(syncs().length > 0);
+  t.equal([...after.bodies()].length, 1);
+  after.giveUp();
+  t.equal(writes().length, 1, 'and so before it is given up');
+  t.end();
+});

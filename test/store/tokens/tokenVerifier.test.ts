@@ -27,9 +27,7 @@ const noFailure = (error: unknown) => {
 t.test('a request is compared with the tokens that may be accepted, not with all the old ones', async (t) => {
   const { db } = scratch(t);
   let token = '';
-  db.transaction(() => {
-    for (let day = 0; day < 100; day++) token = rotateToken(db, 0, Date.now()).token;
-  })();
+  for (let day = 0; day < 50; day++) token = rotateToken(db, 0, Date.now()).token;
   const older = token;
   token = rotateToken(db, 86_400, Date.now()).token;
   const guard = new TokenVerifier(db, noFailure);

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { SqliteError } from 'better-sqlite3';
 import t from 'tap';
@@ -228,6 +229,19 @@ t.test(
     t.strictSame(answer, stored(1));
   },
 );
+
+t.test('after a failed sync the log is not checkpointed any more: it may not be on the disk', async (t) => {
+  const { db, writer } = makeWriter(t);
+  await writer.append(one());
+  const bytes = () => fs.statSync(`${db.name}-wal`).size;
+  const before = bytes();
+  t.ok(before > 0);
+  writer.fail(new SqliteError('as if', 'SQLITE_IOERR_FSYNC'));
+  t.throws(() => writer.truncateWal(), { code: 'storage_failed' });
+  writer.checkpoints.truncate();
+  t.equal(writer.checkpoints.isDue, false);
+  t.equal(bytes(), before);
+});
 
 t.test(
   'where commits are no longer synced after a step of a prune, nothing is stored any more',

@@ -11,7 +11,7 @@ interface Arrival extends EventKey {
 }
 
 /** Whether events are stored, for those who read the database beside its writer. */
-export class StoredEvents {
+export class StoredLookup {
   readonly #hash: (eventId: string) => number;
   readonly #flushed: () => number;
   readonly #find: (key: EventKey & { hash: number }) => unknown;
