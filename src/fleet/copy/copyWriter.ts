@@ -9,6 +9,9 @@ import { readParts, type StoredChunk } from './members.ts';
 
 /** Of a copy's file, at most: a file that a stick loses, or that is read again, is no more. */
 export const FILE_BYTES = 64 * 1024 ** 2;
+/** Chunks that are synced together, at most: a stick may take half a second for each sync. */
+export const CHUNKS_AT_ONCE = 20;
+const PIECE_BYTES = 1024 ** 2;
 export const PRIVATE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 const { O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -18,6 +21,8 @@ export interface CopyEnd {
   readonly file: string;
   /** Up to which it is whole; what is behind is a torn tail. */
   readonly bytes: number;
+  /** From where it may not be on the disk, as it was found and not written. */
+  readonly unsyncedFrom?: number;
   /** Which file it is: another one may get its name. */
   readonly dev: number;
   readonly ino: number;
@@ -49,9 +54,12 @@ export async function findEnd(folder: string, known: CopyEnd | undefined): Promi
     const isKnown = known?.file === file && known.dev === dev && known.ino === ino && known.bytes === size;
     if (isKnown) return files[0]!.path === file ? known : { ...known };
     let end: CopyEnd | undefined;
-    for await (const { to, chunk } of readParts(one)) {
+    const begins: number[] = [];
+    for await (const { from, to, chunk } of readParts(one)) {
       if (chunk === undefined) continue;
-      end = { file, bytes: to, dev, ino, day: end?.day ?? dayOf(chunk.lines[0]!), chunk };
+      begins.push(from);
+      const unsyncedFrom = begins.at(-CHUNKS_AT_ONCE) ?? begins[0]!;
+      end = { file, bytes: to, unsyncedFrom, dev, ino, day: end?.day ?? dayOf(chunk.lines[0]!), chunk };
     }
     if (end !== undefined) return end;
   }
@@ -80,7 +88,8 @@ export async function ownUpTo(
 }
 
 /**
- * Makes an end what is on disk for good: cuts torn tails, and syncs what a writer that was killed may have left unsynced.
+ * Makes an end what is on disk for good: cuts torn tails, and writes what a writer that was killed may have left unsynced over itself,
+ * and syncs it. After a sync that failed a sync alone writes nothing (../../ARCHITECTURE.md#recovery-barrier).
  * @throws {FileMoved}
  */
 export async function settle(folder: string, end: CopyEnd | undefined): Promise<void> {
@@ -94,6 +103,12 @@ export async function settle(folder: string, end: CopyEnd | undefined): Promise<
       const { dev, ino, size } = await handle.stat();
       if (dev !== end.dev || ino !== end.ino) throw new FileMoved();
       if (size > end.bytes) await handle.truncate(end.bytes);
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      for (let at = end.unsyncedFrom ?? end.bytes; at < end.bytes; ) {
+        const { bytesRead } = await handle.read(piece, 0, Math.min(PIECE_BYTES, end.bytes - at), at);
+        if (bytesRead === 0) throw new FileMoved();
+        at += (await handle.write(piece, 0, bytesRead, at)).bytesWritten;
+      }
       await handle.sync();
     } finally {
       await handle.close();

@@ -7,6 +7,7 @@ import { epochsIn, fileNameOf } from '../../copy/copyFiles.ts';
 import {
   append,
   boxFileIn,
+  CHUNKS_AT_ONCE,
   type CopyEnd,
   dayOf,
   FILE_BYTES,
@@ -28,10 +29,8 @@ import { type Cursor, Fenced, hasChunk, startCursor } from './startCursor.ts';
 
 /** How often the directory is looked at, and what is beside the log kept current. */
 const LOOK_MS = 5_000;
-/** Chunks that are synced together, at most: a stick may take half a second for each sync. */
-const CHUNKS_AT_ONCE = 20;
 
-export interface CopyTarget {
+interface CopyTarget {
   /** An existing directory. */
   readonly root: string;
   readonly box: string;
