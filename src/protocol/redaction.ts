@@ -4,36 +4,52 @@ import { payloadCells } from './payload.ts';
 
 /** How a person is taken out of events (../../ARCHITECTURE.md#erasure). */
 
-/** A string of a JSON text, and what tells whether it is the name of a member. Written so that no long text makes it go back. */
-const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/g;
+/**
+ * A string of a JSON text; where it is the name of a member, the colon behind it, and a value that is no string, object or array.
+ * Written so that no long text makes it go back.
+ */
+const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)"(?:(\s*:\s*)(-?\d[\d.eE+-]*|true|false)?)?/g;
 
 /** What is looked at, and what is given back. */
 type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
 
 /**
  * @param json a JSON text, or the beginning of one.
- * @param nameOf what a string is replaced with; undefined: nothing.
- * @returns the same text with other strings, wherever they are values or names of members that the protocol does not know; `json`
- * itself where none is.
+ * @param nameOf what a player is replaced with; undefined: nothing.
+ * @returns the same text with other strings, wherever they are values or names of members that the protocol does not know, and other
+ * numbers of players; `json` itself where none is.
  */
-export function replaceStrings(json: string, nameOf: (value: string) => string | undefined): string {
-  return json.replace(STRING, (whole, inner: string, colon: string | undefined) => {
-    const value = inner.includes('\\') ? decoded(inner) : inner;
-    if (colon !== undefined && Object.hasOwn(MEMBERS, value)) return whole;
-    const name = nameOf(value);
-    return name === undefined ? whole : `${JSON.stringify(name)}${colon ?? ''}`;
+export function replacePlayers(json: string, nameOf: (player: string) => string | undefined): string {
+  return json.replace(STRING, (whole, inner: string, colon = '', bare = '') => {
+    const value = decoded(inner);
+    const name = colon !== '' && Object.hasOwn(MEMBERS, value) ? undefined : nameOf(value);
+    if (name !== undefined) return JSON.stringify(name) + colon + bare;
+    const numbered = value === 'player_id' && bare !== '' ? nameOf(bare) : undefined;
+    return numbered === undefined ? whole : whole.slice(0, -bare.length) + JSON.stringify(numbered);
   });
+}
+
+/** @yields whoever is named as `player_id`, wherever that is: a number by its digits. @param json a JSON text. */
+export function* playersNamed(json: string): Generator<string> {
+  let valueAt: number | undefined;
+  for (const { index, 0: whole, 1: inner, 2: colon, 3: bare } of json.matchAll(STRING)) {
+    const value = decoded(inner!);
+    if (index === valueAt && colon === undefined) yield value;
+    const isName = colon !== undefined && value === 'player_id';
+    if (isName && bare !== undefined) yield bare;
+    valueAt = isName ? index + whole.length : undefined;
+  }
 }
 
 /**
  * @param text JSON, or what was refused because it is none: cut off, or with a quote too many.
- * @returns whether one of its strings is one of those, as a value or as the name of a member.
+ * @returns whether one of its strings is one of those, as a value or as the name of a member, or a number that names a player.
  */
 export function mentions(text: string, isOne: (value: string) => boolean): boolean {
   let isFound = false;
   // Behind a quote too many, what stands between strings is a string.
   for (const from of [0, text.indexOf('"') + 1]) {
-    replaceStrings(`${text.slice(from)}"`, (value) => {
+    replacePlayers(`${text.slice(from)}"`, (value) => {
       isFound ||= isOne(value);
       return undefined;
     });
@@ -54,7 +70,9 @@ export function namesPlayer(text: string, player: string): boolean {
   return (isTelling(player) && text.includes(player)) || mentions(text, (value) => value === player);
 }
 
+/** @param inner what stands between the quotes. */
 function decoded(inner: string): string {
+  if (!inner.includes('\\')) return inner;
   try {
     return JSON.parse(`"${inner}"`);
   } catch {
@@ -75,9 +93,6 @@ export function playerOf(payload: string): string | undefined {
   }
 }
 
-/** A camera may name its players by number. Elsewhere a number is no player. */
-const NUMBERED = /("player_id"\s*:\s*)(-?\d[\d.eE+-]*|true|false)/g;
-
 /**
  * Renames players wherever they are named, as headquarters gets them under pseudonyms.
  * @returns undefined where none is.
@@ -86,13 +101,9 @@ export function renamePlayers(
   { payload, extra }: Texts,
   nameOf: (player: string) => string | undefined,
 ): Texts | undefined {
-  const numbered = payload.replace(NUMBERED, (whole, before: string, value: string) => {
-    const name = nameOf(value);
-    return name === undefined ? whole : before + JSON.stringify(name);
-  });
   const renamed = {
-    payload: replaceStrings(numbered, nameOf),
-    extra: extra === null ? null : replaceStrings(extra, nameOf),
+    payload: replacePlayers(payload, nameOf),
+    extra: extra === null ? null : replacePlayers(extra, nameOf),
   };
   return renamed.payload === payload && renamed.extra === extra ? undefined : renamed;
 }

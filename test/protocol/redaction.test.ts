@@ -1,5 +1,12 @@
 import t from 'tap';
-import { playerOf, redact, renamePlayers, replaceStrings } from '../../src/protocol/redaction.ts';
+import {
+  mentions,
+  playerOf,
+  playersNamed,
+  redact,
+  renamePlayers,
+  replacePlayers,
+} from '../../src/protocol/redaction.ts';
 
 const anna = (value: string) => (value === 'anna' ? 'erased-x' : undefined);
 const seven = (value: string) => (value === '7' ? 'erased-x' : undefined);
@@ -8,7 +15,7 @@ t.test('a string is replaced wherever it is a value, and the rest stays byte for
   const text =
     '{ "a":1.50, "b":["anna" ,{"c":"anna"}], "d":"anna2", "e":"\\u0061nna", "f":9007199254740993 }';
   t.equal(
-    replaceStrings(text, anna),
+    replacePlayers(text, anna),
     '{ "a":1.50, "b":["erased-x" ,{"c":"erased-x"}], "d":"anna2", "e":"erased-x", "f":9007199254740993 }',
   );
 });
@@ -16,22 +23,22 @@ t.test('a string is replaced wherever it is a value, and the rest stays byte for
 t.test(
   'a player who is the name of a member is replaced, a member that the protocol names is not',
   async (t) => {
-    t.equal(replaceStrings('{"points":{"anna" : 3}}', anna), '{"points":{"erased-x" : 3}}');
+    t.equal(replacePlayers('{"points":{"anna" : 3}}', anna), '{"points":{"erased-x" : 3}}');
     const kmh = (value: string) => (value === 'kmh' ? 'erased-x' : undefined);
-    t.equal(replaceStrings('{"kmh":3,"player_id":"kmh"}', kmh), '{"kmh":3,"player_id":"erased-x"}');
+    t.equal(replacePlayers('{"kmh":3,"player_id":"kmh"}', kmh), '{"kmh":3,"player_id":"erased-x"}');
   },
 );
 
 t.test('a text that is cut off is replaced as far as it goes', async (t) => {
   t.equal(
-    replaceStrings('[{"player_id":"anna"},{"player_id":"an', anna),
+    replacePlayers('[{"player_id":"anna"},{"player_id":"an', anna),
     '[{"player_id":"erased-x"},{"player_id":"an',
   );
 });
 
 t.test('a long string does not exhaust the stack', async (t) => {
   const long = `{"note":"${'\\n'.repeat(1_000_000)}","player_id":"anna"}`;
-  t.ok(replaceStrings(long, anna).endsWith('"player_id":"erased-x"}'));
+  t.ok(replacePlayers(long, anna).endsWith('"player_id":"erased-x"}'));
 });
 
 t.test('a player is who payload.player_id names, a number by its digits', async (t) => {
@@ -50,6 +57,22 @@ t.test('a number is a player only as player_id', async (t) => {
   const asSent = (value: string) => (value === '12345678901234567890' ? 'erased-x' : undefined);
   t.same(renamePlayers(long, asSent), { payload: '{"player_id":"erased-x"}', extra: null });
   t.same(renamePlayers(event, seven), { payload: '{"player_id": "erased-x","x_ft":7}', extra: '{"n":7}' });
+  const nested = { payload: '{"player\\u005fid":7}', extra: '{"crew":[{"player_id":7 }]}' };
+  const renamed = {
+    payload: '{"player\\u005fid":"erased-x"}',
+    extra: '{"crew":[{"player_id":"erased-x" }]}',
+  };
+  t.same(renamePlayers(nested, seven), renamed);
+  const isSeven = (player: string) => player === '7';
+  t.ok(mentions('[{"player\\u005fid" : 7', isSeven), 'in what is cut off');
+  t.notOk(mentions('{"x_ft":7,"player_id":17}', isSeven));
+});
+
+t.test('whoever is named as player_id is found, however deep and however it is spelled', async (t) => {
+  const named =
+    '{"pl\\u0061yer_id":"anna","pair":[{"player_id" : 7},{"player_id":"b\\"ea"}],"x":"player_id","y":"cleo","player_id":{"z":"dora"}}';
+  t.same([...playersNamed(named)], ['anna', '7', 'b"ea']);
+  t.same([...playersNamed(`{"player_id":"${'\\n'.repeat(1_000_000)}"}`)], ['\n'.repeat(1_000_000)]);
 });
 
 t.test(

@@ -1,17 +1,12 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import type { Arrival } from '../../protocol/event.ts';
-import { playerOf, renamePlayers } from '../../protocol/redaction.ts';
-import { randomName } from './redactor.ts';
+import { playerOf, playersNamed, renamePlayers } from '../../protocol/redaction.ts';
+import { isErasedName, randomName } from './redactor.ts';
 
 /**
  * Pseudonyms: under which headquarters knows the players, where it is not to know who they are. One for each player, in all sessions,
  * in a table that never leaves the box: once a row is deleted, nobody can link what headquarters has with the player.
  */
-
-/** A player_id anywhere in a payload or in unknown members, not only where it names who the event is about. */
-const NESTED = /"player_id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false)/g;
-/** What an erasure has put in the place of a player (redactor.ts). */
-const ERASED_NAME = /^erased-[a-z0-9]{8}$/;
 
 /**
  * Gives each player of some events a name, where he has none yet; it is on disk when this returns.
@@ -19,12 +14,12 @@ const ERASED_NAME = /^erased-[a-z0-9]{8}$/;
  * nothing is left but the name. Undefined where a prune or an erasure has changed one of them meanwhile: read them again.
  */
 export function underPseudonyms(db: Database, events: readonly Arrival[]): Arrival[] | undefined {
-  const find = db.prepare<[string], string>('SELECT name FROM pseudonym WHERE player_id = ?').pluck();
+  const find = findPseudonym(db);
   const unnamed = new Map<string, Arrival[]>();
   for (const event of events) {
     const { payload, extra, erased } = event;
     for (const player of playersIn(payload, extra)) {
-      if ((erased && ERASED_NAME.test(player)) || find.get(player) !== undefined) continue;
+      if ((erased && isErasedName(player)) || find.get(player) !== undefined) continue;
       unnamed.set(player, [...(unnamed.get(player) ?? []), event]);
     }
   }
@@ -46,13 +41,14 @@ export function underPseudonyms(db: Database, events: readonly Arrival[]): Arriv
   });
 }
 
+/** @returns what finds the name of a player, by his id. */
+export function findPseudonym(db: Database): Statement<[string], string> {
+  return db.prepare<[string], string>('SELECT name FROM pseudonym WHERE player_id = ?').pluck();
+}
+
+/** Not only where it names who the event is about. */
 function playersIn(payload: string, extra: string | null): Set<string> {
-  const nested = `${payload} ${extra}`.matchAll(NESTED);
-  const players = [...nested].map(([, value]) =>
-    value!.startsWith('"') ? (JSON.parse(value!) as string) : value!,
-  );
-  const own = playerOf(payload);
-  return new Set(own === undefined ? players : [own, ...players]);
+  return new Set([...playersNamed(payload), ...playersNamed(extra ?? '')]);
 }
 
 /** @param unnamed the events that name each. @returns whether they are as they were read: an erased player gets no name any more. */

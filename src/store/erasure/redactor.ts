@@ -5,6 +5,7 @@ import { mentions, redact } from '../../protocol/redaction.ts';
 import { ErasedPlayers, type Erasure } from './ledger.ts';
 
 const NAME_CHARS = 8;
+const ERASED_NAME = new RegExp(`^erased-[a-z0-9]{${NAME_CHARS}}$`);
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** Names that are remembered, of players and sessions. */
 const NAMES_KEPT = 10_000;
@@ -13,6 +14,11 @@ const NAMES_KEPT = 10_000;
 export function randomName(prefix: string): string {
   const chars = Array.from({ length: NAME_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]);
   return prefix + chars.join('');
+}
+
+/** Whether it is what an erasure has put in the place of a player. */
+export function isErasedName(name: string): boolean {
+  return ERASED_NAME.test(name);
 }
 
 /**
@@ -33,10 +39,11 @@ export class ErasedNames {
     if (keeps) this.#put = db.prepare('INSERT INTO erased_name VALUES (?, ?, ?)');
   }
 
+  /** @param made what he is called from now on, where he has no name yet, or the disk has changed it to what is none. */
   nameOf(player: Buffer, session: number, made: string): string {
     const known = this.#find.get(player, session);
     if (known === undefined) this.#put?.run(player, session, made);
-    return known ?? made;
+    return known !== undefined && isErasedName(known) ? known : made;
   }
 
   /** @returns what is kept, of all erasures that are not finished. */

@@ -9,8 +9,11 @@ import { underPseudonyms } from '../../../src/store/erasure/pseudonyms.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { event, eventText } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { Committer } from '../../harness/scratchStore.ts';
 import { Box } from './box.ts';
+
+runInProcess();
 
 /** COURTD_SHIP_PLAYERS=pseudonym. */
 
@@ -64,7 +67,7 @@ t.test(
     );
     const db = openDatabase(new DataDirectory(box.data));
     const numbered = eventText(
-      { payload: '{"player_id":1234567890123456789012,"kmh":1.50}' },
+      { payload: '{"player\\u005fid":1234567890123456789012,"kmh":1.50}' },
       { type: 'BALL_HIT' },
     );
     new Committer(db).append(...decodeBatch(Buffer.from(numbered)));
@@ -91,7 +94,7 @@ t.test(
       'where it is a value',
     );
     t.equal(own.event_id, anna);
-    t.match(lines.at(-1), /"payload":\{"player_id":"player-\w{8}","kmh":1\.50\}/);
+    t.match(lines.at(-1), /"payload":\{"player\\u005fid":"player-\w{8}","kmh":1\.50\}/);
     t.match(number.payload.player_id, /^player-/);
     t.strictSame(await stream(box), lines, 'the same bytes after a kill');
     t.strictSame(await stream(box, 1), lines, 'and in other chunks');
@@ -112,6 +115,24 @@ t.test('after an erasure nobody can link the name, and who comes again has anoth
   t.strictSame(other, second);
   t.match(again.payload.player_id, /^player-/);
   t.not(again.payload.player_id, first.payload.player_id);
+});
+
+t.test('the row of a player stays when his last event is pruned, until he is erased', async (t) => {
+  const box = boxOf(t);
+  box.put(hit('anna-17'), hit('p-2'));
+  await stream(box);
+  const db = openDatabase(new DataDirectory(box.data), { create: true });
+  const nowMs = Date.now() + 60_000;
+  t.match(await new Committer(db).prune({ beforeMs: nowMs - 1, nowMs }), { events: 2 });
+  db.close();
+  t.match(await box.command('player', 'erase', 'anna-17', '--yes'), { status: 0 });
+  t.match(await box.command('player', 'erase', 'nobody', '--yes'), {
+    status: 1,
+    stderr: /^courtd: No event names/,
+  });
+  const left = openDatabase(new DataDirectory(box.data));
+  t.teardown(() => left.close());
+  t.strictSame(left.prepare('SELECT player_id FROM pseudonym').pluck().all(), ['p-2']);
 });
 
 t.test('a player who is erased between the reading and the naming gets no name', async (t) => {
