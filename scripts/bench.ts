@@ -8,6 +8,7 @@ import { atMost } from './bench/bars.ts';
 import { Child } from './bench/child.ts';
 import { hasWrk } from './bench/clients/wrk.ts';
 import { CONTENDERS, contest } from './bench/contest.ts';
+import { erasing } from './bench/erasing.ts';
 import { exports } from './bench/exports.ts';
 import { footprint } from './bench/footprint.ts';
 import { type BenchOptions, Ground } from './bench/ground.ts';
@@ -36,6 +37,7 @@ const USUAL: readonly Section[] = [
   exports,
   watchers,
   shipping,
+  erasing,
 ];
 const SECTIONS: readonly Section[] = [...USUAL, peers];
 const VENUE_SECONDS = { short: 10, full: 60 };

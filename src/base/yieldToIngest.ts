@@ -6,29 +6,28 @@ import os from 'node:os';
  * not run for seconds: while it is in a read transaction, no restore can begin, and the write-ahead log cannot shrink.
  */
 const NICENESS = 10;
-const SELF = 0;
 
 /**
  * Lowers the priority of this process below the daemon's, for commands that read for long while cameras send. That cannot hold up a
  * commit: in WAL mode no writer waits for a reader. A process that was started with a higher niceness keeps it.
+ * @param pid another process, which this one has just started: its start takes as long as reading for a tenth of a second.
  */
-export function yieldToIngest(): void {
-  if (os.getPriority() >= NICENESS) return;
+export function yieldToIngest(pid = process.pid): void {
   // On Linux each thread has its own niceness, and V8 has started threads already.
-  for (const thread of [SELF, ...threads()]) {
+  for (const thread of threads(pid)) {
     try {
-      os.setPriority(thread, NICENESS);
+      if (os.getPriority(thread) < NICENESS) os.setPriority(thread, NICENESS);
     } catch {
       // The thread has ended, or a sandbox forbids this: then its priority stays as it is.
     }
   }
 }
 
-/** @returns the ids of the threads; none where there is no /proc. */
-function threads(): number[] {
+/** @returns the ids of the threads; the first alone where there is no /proc. */
+function threads(pid: number): number[] {
   try {
-    return fs.readdirSync('/proc/self/task').map(Number);
+    return fs.readdirSync(`/proc/${pid}/task`).map(Number);
   } catch {
-    return [];
+    return [pid];
   }
 }

@@ -7,7 +7,7 @@ import { workRoute } from './workRoute.ts';
 export const PRUNE_PATH = '/v1/prune';
 
 /** What a prune is asked for with: `nowMs` is by the daemon's clock. */
-export type PruneRequest = Omit<PruneSelection, 'nowMs'>;
+type PruneRequest = Omit<PruneSelection, 'nowMs'>;
 
 /** `POST /v1/prune`. */
 export function pruneRoute(

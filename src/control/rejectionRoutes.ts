@@ -1,9 +1,11 @@
 import { buffer } from 'node:stream/consumers';
+import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REJECTIONS_KEPT } from '../base/limits.ts';
 import type { RefusedKeeper } from '../store/rejections/refusedKeeper.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
 import type { Age } from '../store/retention/ageRule.ts';
 import type { RefusalBook } from '../telemetry/refusalBook.ts';
+import { askDaemon } from './controlClient.ts';
 import { answerJson, type ControlRoute, jsonRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
@@ -47,8 +49,15 @@ export function wholeOf(rejection: Rejection): WholeRejection {
 export const REJECTIONS_PATH = '/v1/rejections';
 export const REJECTION_PATH = '/v1/rejections/show';
 export const DROP_REJECTIONS_PATH = '/v1/rejections/drop';
-export const FLUSH_REFUSED_PATH = '/v1/rejections/flush';
+const FLUSH_REFUSED_PATH = '/v1/rejections/flush';
 const AGE_BYTES = 1_024;
+/** How long it may take to write what waits in memory, beside a busy disk. */
+const FLUSH_MS = 30_000;
+
+/** Has the daemon put on disk what was refused within the last second. @throws {OperatorError} where it runs and does not do that. */
+export async function flushRefused(data: DataDirectory): Promise<void> {
+  await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS);
+}
 
 /**
  * `GET /v1/rejections?last=N`, the newest first; `GET /v1/rejections/show?id=ID`: null where there is none;

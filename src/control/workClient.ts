@@ -13,7 +13,7 @@ const GIVE_WAY_MS = 500;
 const TRIES = 60;
 
 /** Work of the writer, as a command has it done. */
-export interface Work<Doing extends string, Result> {
+interface Work<Doing extends string, Result> {
   /** Of the daemon's route (workRoute.ts), and what it is asked with. */
   readonly path: string;
   readonly request: unknown;

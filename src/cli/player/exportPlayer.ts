@@ -1,12 +1,11 @@
 import { counted, isoTime } from '../../base/units.ts';
 import { openWriter } from '../../session/export/openWriter.ts';
+import { type ExportSink, openFile } from '../../session/export/writeSession.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { EotSorter } from '../../store/read/eotOrder.ts';
 import { readPlayer } from '../../store/read/players.ts';
-import { type ExportSink, openFile } from '../export/exportSession.ts';
-import { Progress, say } from '../terminal/output.ts';
-import { stdoutSink } from '../terminal/sinks.ts';
+import { Progress, say, stdoutSink } from '../terminal/output.ts';
 import { eachNamed, unknown } from './player.ts';
 
 interface PlayerExportOptions extends DataOption {
@@ -26,7 +25,7 @@ export async function exportPlayer(player: string, options: PlayerExportOptions)
     });
     const seqs = sorter.sorted();
     if (seqs.length === 0) throw unknown(player, damage);
-    const sink: ExportSink = output === undefined ? stdoutSink() : openFile(output);
+    const sink: ExportSink = output === undefined ? stdoutSink() : openFile(output, { say });
     const writer = await openWriter('', { format: 'ndjson' }, sink);
     const progress = new Progress();
     let written = 0;

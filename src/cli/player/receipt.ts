@@ -13,7 +13,7 @@ import { parsePeriod } from '../options/optionParsers.ts';
 const DAY_MS = 86_400_000;
 
 /** Somewhere that still holds him. */
-export interface HeldCopy {
+interface HeldCopy {
   readonly what: 'backup' | 'old_database' | 'copy' | 'headquarters';
   readonly where: string;
   /** When it is gone, milliseconds since 1970-01-01T00:00:00Z; null: nobody knows, it is somebody's to remove. */

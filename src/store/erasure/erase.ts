@@ -7,10 +7,10 @@ import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/prune
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { type ErasedEvents, ErasureTally, EventEraser } from './eraseEvents.ts';
+import { findRemains } from './findRemains.ts';
 import { addErasures, type Erasure, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
+import { clearEmpty, fillPage, pagesOf, rewritePage, rewriteTable } from './overwriteRemains.ts';
 import { ErasedNames, Redactor } from './redactor.ts';
-import { findRemains } from './remains.ts';
-import { clearEmpty, fillPage, pagesOf, rewritePage, rewriteTable } from './rewrite.ts';
 
 /** How often the free space of pages is cleaned and looked at again: what is left then is said. */
 const ROUNDS = 4;
@@ -40,7 +40,7 @@ export interface Erased extends ErasedEvents {
 /** `events`: looked at; `reader`: it waits for another program that reads; `bytes`: rounds of looking at the files. */
 export type EraseProgress = (doing: 'events' | 'pages' | 'reader' | 'bytes', count: number) => void;
 
-export interface EraseContext {
+interface EraseContext {
   /** The connection of the writer. */
   readonly db: Database;
   readonly writer: StepWriter;
@@ -102,6 +102,7 @@ export async function applyLedger(db: Database): Promise<number> {
     forgetNames: nothing,
     readErasures: nothing,
     maintain: nothing,
+    walCopied: async () => {},
     truncateWal: nothing,
     holdForPrune: nothing,
   };
@@ -231,6 +232,7 @@ class Eraser {
     const { db, writer, on, signal } = this.#context;
     const wal = DataDirectory.of(db.name).file('wal');
     for (;;) {
+      await writer.walCopied();
       writer.truncateWal();
       if ((fs.statSync(wal, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
       on('reader', 0);

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { isTelling, NOTHING, playerOf, replaceStrings } from '../../protocol/redaction.ts';
+import { isTelling, NOTHING, playerOf, replacePlayers } from '../../protocol/redaction.ts';
 import { checksumOf, isIntact, nsOf, originChecksum } from '../layout/checksum.ts';
 import { type EventRow, SELECT_EVENT } from '../layout/storedEvent.ts';
 import { PRUNE_READ_ROWS, PRUNE_STEP_ROWS, type PruneSteps } from '../retention/pruneSteps.ts';
@@ -31,9 +31,6 @@ export class ErasureTally {
   /** What to look for in the bytes of files: ids, and the names in identities. */
   readonly needles = new Set<string>();
 }
-
-/** Rows of a step: they lie far apart, each on a page of its own, and what a step writes holds up requests. */
-const STEP_ROWS = 24;
 
 type Row = EventRow & { readonly session: number };
 
@@ -69,8 +66,10 @@ export class EventEraser {
     // A commit waits for the disk, as those of requests do: so one takes all that it may, of however many chunks.
     let found: number[] = [];
     const eraseFound = async () => {
-      await this.#steps.runAll(found, STEP_ROWS, (some) => {
-        const erased = [...some].map((seq) => this.#erase(row.get(seq)));
+      await this.#steps.runAll(found, PRUNE_STEP_ROWS, (some) => {
+        const erased: (() => void)[] = [];
+        // One by one: the list ends when the time of the step is over.
+        for (const seq of some) erased.push(this.#erase(row.get(seq)));
         return () => {
           for (const count of erased) count();
         };
@@ -113,7 +112,7 @@ export class EventEraser {
 }
 
 /** What an erasure would do to events. */
-export interface CountedEvents extends ErasedEvents {
+interface CountedEvents extends ErasedEvents {
   /** In which his id is also a part of a longer text: that stays. */
   readonly mentioned: number;
   readonly looked: number;
@@ -122,7 +121,7 @@ export interface CountedEvents extends ErasedEvents {
 /** The same by somebody who only reads: in chunks, with nothing kept between them. */
 export function* countErasure(db: Database, redactor: Redactor, player: string): Generator<CountedEvents> {
   const row = db.prepare<[number], Row>(SELECT_ROW);
-  const withoutHim = (text: string) => replaceStrings(text, (value) => (value === player ? '' : undefined));
+  const withoutHim = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
   const isPart = ({ eventId, payload, extra }: Pick<CourtEvent, 'eventId' | 'payload' | 'extra'>) =>
     isTelling(player) && `${eventId} ${withoutHim(payload)} ${withoutHim(extra ?? '')}`.includes(player);
   const count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, looked: 0 };
@@ -143,7 +142,7 @@ export function* countErasure(db: Database, redactor: Redactor, player: string):
   }
 }
 
-const SELECT_ROW = `${SELECT_EVENT.replace('SELECT', 'SELECT e.session,')} WHERE e.seq = ?`;
+const SELECT_ROW = `${SELECT_EVENT.replace('SELECT', 'SELECT e.session,')} WHERE e.seq = +?`;
 
 /** @returns the event of a row, and what is left of it without the players of a redactor; undefined where it names none. */
 function takenOut(row: Row, redactor: Redactor) {
@@ -183,16 +182,19 @@ function* candidates(
   after = 0,
 ): Generator<{ readonly seqs: number[]; readonly rows: number; readonly upTo: number }> {
   const isNamed = (column: string) => `instr(${column}, @player) > 0 OR instr(${column}, char(92)) > 0`;
-  const rows = db.prepare<[{ after: number; player: string | null }], [seq: number, isOne: 0 | 1]>(`
-    SELECT seq, @player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0) OR instr(event_id, @player) > 0
-      FROM event WHERE seq > @after ORDER BY seq LIMIT ${PRUNE_READ_ROWS}`);
-  rows.raw();
+  // As one row: a row for each event is garbage, and collecting that holds up requests.
+  type Read = { readonly rows: number; readonly upTo: number; readonly seqs: string };
+  const read = db.prepare<[{ after: number; player: string | null }], Read>(`
+    SELECT count(*) AS rows, max(seq) AS upTo, json_group_array(seq) FILTER (WHERE isOne) AS seqs
+      FROM (SELECT seq, @player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0) OR
+                        instr(event_id, @player) > 0 AS isOne
+              FROM event WHERE seq > @after ORDER BY seq LIMIT ${PRUNE_READ_ROWS})`);
   // What comes later is redacted on its way in.
   const last = db.prepare<[], number>('SELECT max(seq) FROM event').pluck().get() ?? 0;
   for (let upTo = after; upTo < last; ) {
-    const some = rows.all({ after: upTo, player: player ?? null });
-    if (some.length === 0) return;
-    upTo = some.at(-1)![0];
-    yield { seqs: some.filter(([, isOne]) => isOne === 1).map(([seq]) => seq), rows: some.length, upTo };
+    const some = read.get({ after: upTo, player: player ?? null })!;
+    if (some.rows === 0) return;
+    upTo = some.upTo;
+    yield { ...some, seqs: JSON.parse(some.seqs) };
   }
 }

@@ -3,12 +3,11 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
-import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { isTelling } from '../../protocol/redaction.ts';
 import { previousFiles } from '../open/previousDatabases.ts';
-import type { RemainingPage, Remains, RemainsRequest } from './remains.ts';
+import type { RemainingPage, Remains, RemainsRequest } from './findRemains.ts';
 
-/** The process of remains.ts. Terms and numbers are those of SQLite's "Database File Format", 1.6. */
+/** The process of findRemains.ts. Terms and numbers are those of SQLite's "Database File Format", 1.6. */
 
 const PIECE_BYTES = 4 * 1024 ** 2;
 /** Where the size of a page stands in the file; 1 is 65,536. */
@@ -128,7 +127,6 @@ async function find({ directory: name, needles }: RemainsRequest): Promise<Remai
 
 // The caller is gone.
 process.once('disconnect', () => process.exit(1));
-yieldToIngest();
 const [request] = (await once(process, 'message')) as [RemainsRequest];
 const remains = await find(request);
 process.send?.(remains, () => process.exit(0));

@@ -14,7 +14,10 @@ export type EventRow = Omit<StoredEvent, 'eotNs' | 'type' | 'erased'> &
     readonly erased: 1 | null;
   };
 
-/** Selects EventRows; append a WHERE clause. */
+/**
+ * Selects EventRows; append a WHERE clause, with `+?` for a parameter: SQLite plans a join anew for each value that is bound to a bare
+ * one, since the value may change the plan (its option STAT4). That takes five times as long as the row itself.
+ */
 export const SELECT_EVENT = `
   SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh,
          e.eot_ns & 4294967295 AS eotLow, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
@@ -42,7 +45,7 @@ const FITS_IN_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) 
  */
 export const INLINE_TEXTS = `iif(${FITS_IN_ROW}, e.payload, NULL), iif(${FITS_IN_ROW}, e.extra, NULL)`;
 
-export type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
+type Texts = Pick<StoredEvent, 'payload' | 'extra'>;
 
 /** @returns a function that completes the texts of a row with INLINE_TEXTS. */
 export function textReader(

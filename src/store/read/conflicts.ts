@@ -39,7 +39,7 @@ export function* readConflicts(db: Database, session?: number, damage?: Damage):
       JOIN conflict c ON c.session = e.session AND c.seq = o.seq
      WHERE o.turn < @before AND (@session IS NULL OR e.session = @session)
      ORDER BY o.turn DESC LIMIT ${CHUNK_ROWS}`);
-  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
+  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = +?`);
   const read = db.transaction((before: number) => {
     const rows = copies.all({ before, session: session ?? null });
     const found = rows.flatMap(({ seq, other, times, lastMs }) => {

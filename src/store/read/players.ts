@@ -16,7 +16,7 @@ const LISTED = 1_000;
 export type NamedEvent = DecodedEvent & { readonly player: string };
 
 /** Some events of a box, in the order of arrival. */
-export interface NamedChunk extends ReadArrivals {
+interface NamedChunk extends ReadArrivals {
   readonly events: readonly NamedEvent[];
 }
 
@@ -63,13 +63,13 @@ interface Counted {
 }
 
 /** A line of `courtd player list`. */
-export interface PlayerLine extends Counted {
+interface PlayerLine extends Counted {
   readonly player_id: string;
   readonly sessions: number;
 }
 
 /** A session of a player. */
-export interface PlayedSession extends Counted {
+interface PlayedSession extends Counted {
   readonly session_id: string;
   readonly by_type: Readonly<Record<string, number>>;
 }

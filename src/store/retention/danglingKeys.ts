@@ -3,7 +3,7 @@ import type { KeyEntry } from '../dedup/memtable.ts';
 import { PRUNE_READ_ROWS } from './pruneSteps.ts';
 
 /** A dangling key to delete, or a session that has been scanned to its end. */
-export type DanglingKeyStep = KeyEntry | { readonly scannedSession: number };
+type DanglingKeyStep = KeyEntry | { readonly scannedSession: number };
 
 /**
  * Finds and deletes dangling keys, whose events were pruned. `session.dangling_up_to_seq` records where they

@@ -16,7 +16,7 @@ export interface PruneSelection extends Age {
 }
 
 /** Events that headquarters does not have yet are kept for a while. */
-export interface ShipHold {
+interface ShipHold {
   /** Headquarters has every event up to this seq. */
   readonly afterSeq: number;
   /** Later events are kept if they were received at this time or later, milliseconds since 1970-01-01T00:00:00Z. */
@@ -24,7 +24,7 @@ export interface ShipHold {
 }
 
 /** An event to delete. */
-export interface ExpiredEvent {
+interface ExpiredEvent {
   readonly seq: number;
   readonly session: number;
 }

@@ -47,5 +47,12 @@ export function findOldRecords(db: Database, selection: PruneSelection): OldReco
 
 /** Files of a database that nothing refers to any more. @throws Node's error. */
 export function removeDatabases(directory: DataDirectory, { databases }: OldRecords): void {
-  for (const { name } of databases) fs.rmSync(directory.at(name), { force: true });
+  for (const { name } of databases) {
+    try {
+      // Not rmSync, whose errors have no code where it does not know them, EIO among them.
+      fs.unlinkSync(directory.at(name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
 }

@@ -64,7 +64,7 @@ export class PruneTally {
 export type PruneProgress = (doing: 'events' | 'keys' | 'pages' | 'reader', count: number) => void;
 
 /** What a prune runs with. */
-export interface PruneContext {
+interface PruneContext {
   /** The connection of the writer. */
   readonly db: Database;
   readonly writer: StepWriter;
@@ -77,7 +77,7 @@ export interface PruneContext {
 
 /**
  * Deletes what else is as old (oldRecords.ts), expired events, then their keys, then returns the free pages
- * to the file system: as steps of the writer, of a few milliseconds with pauses between them, so that ingest
+ * to the file system: as short steps of the writer with pauses between them (pruneSteps.ts), so that ingest
  * does not notice. It may be interrupted anywhere: what is left to do is recorded in the same transactions
  * (`session.dangling_up_to_seq`), and the next prune does it.
  *

@@ -5,25 +5,25 @@ import { fillReserve, releaseReserve } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
 
-/** How long one transaction may take, so that no request waits for long. */
-export const PRUNE_STEP_MS = 4;
+/** How long one transaction may take, so that no request waits for long (../erasure/DESIGN.md has what longer ones cost). */
+export const PRUNE_STEP_MS = 0.5;
 /** Events or names that one transaction deletes at most. */
 export const PRUNE_STEP_ROWS = 200;
 /** Rows that a prune reads with one query. */
-export const PRUNE_READ_ROWS = 1_000;
+export const PRUNE_READ_ROWS = 500;
 /** Events that are read at once, where their keys are in memory only (supersededRevisions.ts): 10 ms. */
 const KEYS_READ_AT_ONCE = 10_000;
-/** Frames that a reader keeps from being checkpointed, at which a prune waits for the reader: 16 MiB. */
+/** Frames in the WAL at which a prune waits until all of them have been copied, which a reader may keep from happening: 16 MiB. */
 const WAL_FRAMES_MAX = 4_000;
-/** Pause after each step, at least; after a slow one twice as long as the step took. */
-const PAUSE_MS = 5;
+/** Pause after each step, at least: after a slow one twice as long as the step took. `busy`: on a locked database. */
+const PAUSE_MS = { least: 2, busy: 5 } as const;
 /** Attempts at one step: on a locked database after a pause, on a full disk after freeing space. */
 const ATTEMPTS = { busy: 1_000, full: 4 } as const;
 /** Between two attempts on a full disk: a reader reads for a few milliseconds at a time. */
 const FULL_PAUSE_MS = 100;
 /** A checkpoint of the writer's own may be on its way: what lasts longer than so many waits is a reader. */
-const OWN_WAITS = 2;
-const READER_WAIT_MS = 500;
+const OWN_WAITS = 10;
+const READER_WAIT_MS = 100;
 
 /** The writer of events, which runs the steps of a prune between its commits (../write/groupCommit.ts). */
 export interface StepWriter {
@@ -39,13 +39,15 @@ export interface StepWriter {
   readErasures(): void;
   /** Runs the checkpoint that is due. */
   maintain(): void;
+  /** @returns once few frames of the WAL are left to copy, so that truncating it is short. */
+  walCopied(): Promise<void>;
   /** Truncates the WAL, unless a reader needs it or the disk has no room even for that. */
   truncateWal(): void;
   /** Refuses events, as on a full disk, or takes them again: what a prune frees is for its own commits. */
   holdForPrune(isHeld: boolean): void;
 }
 
-/** Runs transactions of a few milliseconds beside ingest: with pauses, waiting for long readers, and on a full disk. */
+/** Runs short transactions beside ingest: with pauses, waiting for long readers, and on a full disk. */
 export class PruneSteps {
   readonly #db: Database;
   readonly #directory: DataDirectory;
@@ -146,7 +148,8 @@ export class PruneSteps {
    * Truncates the WAL, which shrinks the file by the pages that were returned. On a disk that was full it
    * refills the reserve, and takes events again where there is space for all of it.
    */
-  checkpoint(): void {
+  async checkpoint(): Promise<void> {
+    if (!this.#isDiskFull) await this.#writer.walCopied();
     this.#writer.truncateWal();
     if (this.#isDiskFull && fillReserve(this.#directory)) this.#setDiskFull(false);
   }
@@ -172,7 +175,7 @@ export class PruneSteps {
         return tookMs;
       } catch (error) {
         const kind = failureKind(error);
-        if (kind === 'busy' && busy++ < ATTEMPTS.busy) await this.#pause(0);
+        if (kind === 'busy' && busy++ < ATTEMPTS.busy) await this.#sleep(PAUSE_MS.busy);
         else if (kind === 'full' && full++ < ATTEMPTS.full) {
           this.#freeSpace();
           // A reader may have kept the WAL from being truncated just now.
@@ -183,7 +186,11 @@ export class PruneSteps {
   }
 
   #pause(tookMs: number): Promise<void> {
-    return sleep(Math.max(PAUSE_MS, 2 * tookMs), undefined, { signal: this.#signal });
+    return this.#sleep(Math.max(PAUSE_MS.least, 2 * tookMs));
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.#signal });
   }
 
   #freeSpace(): void {
@@ -202,14 +209,14 @@ export class PruneSteps {
 
   /**
    * While a reader stays open, whatever is written stays in the WAL, until events are refused. So the prune
-   * waits instead.
+   * waits instead; also for a checkpoint that is slower than its steps, since the WAL begins anew only when all of it has been copied.
    */
   async #waitForReaders(): Promise<void> {
-    const framesLeft = () => {
+    const isLong = () => {
       const [{ log, checkpointed }] = this.#db.pragma('wal_checkpoint(NOOP)') as [WalState];
-      return log - checkpointed;
+      return log >= WAL_FRAMES_MAX && checkpointed < log;
     };
-    for (let waits = 0; framesLeft() >= WAL_FRAMES_MAX; waits++) {
+    for (let waits = 0; isLong(); waits++) {
       if (waits >= OWN_WAITS) this.#onWait();
       this.#writer.maintain();
       await sleep(READER_WAIT_MS, undefined, { signal: this.#signal });

@@ -3,7 +3,7 @@ import { UNFLUSHED } from '../dedup/dedupIndex.ts';
 import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
 
 /** A revision of an event. */
-export interface EventRevision {
+interface EventRevision {
   readonly session: number;
   readonly eventId: string;
   readonly revision: number;
@@ -27,10 +27,11 @@ export class SupersededRevisions {
   constructor(db: Database) {
     this.#db = db;
     this.#hash = readKeyHash(db);
+    // With `+?`: see SELECT_EVENT (../layout/storedEvent.ts).
     this.#selectFlushed = db
       .prepare<[number, number, number, string], number>(`
         SELECT e.seq FROM key k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
-         WHERE k.session = ? AND k.hash = ? AND k.revision < ? AND e.event_id = ?`)
+         WHERE k.session = +? AND k.hash = +? AND k.revision < +? AND e.event_id = +?`)
       .pluck();
   }
 

@@ -27,5 +27,5 @@ export async function vacuum(db: Database, steps: PruneSteps, told: (bytes: numb
     size = Math.min(Math.max(size, VACUUM_PAGES.least), VACUUM_PAGES.most);
     told(bytes);
   }
-  steps.checkpoint();
+  await steps.checkpoint();
 }

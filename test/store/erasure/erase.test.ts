@@ -4,7 +4,7 @@ import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { erasePlayer } from '../../../src/store/erasure/erase.ts';
 import { ErasureTally } from '../../../src/store/erasure/eraseEvents.ts';
-import { findRemains } from '../../../src/store/erasure/remains.ts';
+import { findRemains } from '../../../src/store/erasure/findRemains.ts';
 import { Random } from '../../../src/vendor/simulate/random.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
@@ -100,6 +100,28 @@ t.test(
     t.equal(db.prepare('SELECT 1 FROM erased_name').get(), undefined);
   },
 );
+
+t.test('a name that the disk has changed while an erasure was ended goes into no event', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const bounces = Array.from({ length: 2_500 }, () =>
+    event({ type: 'BALL_BOUNCE', payload: { player_id: PLAYERS[0] } }),
+  );
+  committer.append(...court(...bounces));
+  const ended = new AbortController();
+  const name = db.prepare<[], string>('SELECT name FROM erased_name').pluck();
+  const on = () => name.get() !== undefined && ended.abort();
+  const context = { db, writer: committer.steps };
+  await t.rejects(erasePlayer({ ...context, on, signal: ended.signal }, request), { name: 'AbortError' });
+  db.exec(`UPDATE erased_name SET name = 'E' || substr(name, 2)`);
+  await erasePlayer({ ...context, on: () => {} }, request);
+  const names = db.prepare<[], string>(`SELECT DISTINCT payload ->> 'player_id' FROM event`).pluck().all();
+  t.equal(names.length, 2);
+  t.ok(
+    names.every((one) => /^erased-[a-z0-9]{8}$/.test(one)),
+    names.join(),
+  );
+});
 
 t.test('pages of any content are clean when they are looked at again', async (t) => {
   const random = new Random(5);

@@ -181,7 +181,7 @@ t.test('an old revision with an older one far before it counts as two events', (
 });
 
 t.test('a step that found the database locked is repeated whole', async (t) => {
-  // A step ends when it has taken 4 ms.
+  // A step ends when its time is over.
   stopClock(t);
   const { db } = scratch(t);
   const steps = new PruneSteps(db, new Committer(db).steps, () => {});

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RemainingPage } from './remains.ts';
+import type { RemainingPage } from './findRemains.ts';
 
 /**
  * Overwrites the free space of pages, where SQLite has left copies of rows that it moved. Call all of it inside a transaction, with

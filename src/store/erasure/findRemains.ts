@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { asCaller } from '../../base/processIdentity.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
 
 /**
@@ -42,12 +43,14 @@ export async function findRemains(
   needles: Iterable<string>,
   signal?: AbortSignal,
 ): Promise<Remains> {
-  const child = asCaller(() =>
-    fork(fileURLToPath(workerFile('remainsProcess', import.meta.url)), [], {
+  const child = asCaller(() => {
+    const started = fork(fileURLToPath(workerFile('remainsProcess', import.meta.url)), [], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       ...(signal !== undefined && { signal }),
-    }),
-  );
+    });
+    if (started.pid !== undefined) yieldToIngest(started.pid);
+    return started;
+  });
   try {
     const ended = new AbortController();
     child.once('error', (error) => ended.abort(error));
