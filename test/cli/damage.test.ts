@@ -3,6 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { temporaryFolder } from '../harness/daemon.ts';
+import { leadBack } from '../harness/damage.ts';
 import { event, events } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, type StoppedBox, scratch, stoppedBox } from '../harness/scratchStore.ts';
@@ -90,19 +91,7 @@ t.test('rows that are gone, and counts that are wrong: the export says how many'
 
 t.test('a page that leads to some events twice, and to others never: the export says how many', async (t) => {
   const box = stoppedBox(t, 400);
-  const file = path.join(box.data, 'courtd.db');
-  const db = new Database(file, { readonly: true });
-  const root = db
-    .prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = 'event'")
-    .pluck()
-    .get()!;
-  db.close();
-  const bytes = fs.readFileSync(file);
-  const page = bytes.subarray((root - 1) * PAGE_BYTES, root * PAGE_BYTES);
-  t.equal(page[0], 5, 'an interior page (SQLite file format, section 1.6)');
-  // The pointer behind the last cell becomes that of the first cell.
-  page.copy(page, 8, page.readUInt16BE(12), page.readUInt16BE(12) + 4);
-  fs.writeFileSync(file, bytes);
+  leadBack(box.data, 'first');
   const { status, stderr } = await box.command('export', 'session-1');
   t.equal(status, 1);
   t.match(stderr, /Session "session-1" counts 400 events and has \d+: \d+ cannot be found\./);

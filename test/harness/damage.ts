@@ -18,3 +18,22 @@ export function damagePages(data: string, name: string, where: (leaves: number[]
     fs.writeSync(fd, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
   fs.closeSync(fd);
 }
+
+/** Makes the page above the events lead to earlier ones once more, and to the last never. @param to the first page of events, or the last but one. */
+export function leadBack(data: string, to: 'first' | 'last but one'): void {
+  const file = path.join(data, 'courtd.db');
+  const db = new Database(file, { readonly: true });
+  const root = db
+    .prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = 'event'")
+    .pluck()
+    .get()!;
+  db.close();
+  const bytes = fs.readFileSync(file);
+  const page = bytes.subarray((root - 1) * PAGE_BYTES, root * PAGE_BYTES);
+  if (page[0] !== 5) throw new Error('not an interior page (SQLite file format, section 1.6)');
+  const cell = to === 'first' ? 0 : page.readUInt16BE(3) - 1;
+  // The pointer behind the last cell becomes that of a cell.
+  const at = page.readUInt16BE(12 + 2 * cell);
+  page.copy(page, 8, at, at + 4);
+  fs.writeFileSync(file, bytes);
+}

@@ -1,10 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { timeOfName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { SCHEMA_VERSION } from '../layout/schema.ts';
 
 /** Earlier databases in the data directory, which the daemon never reads again. */
-export interface PreviousDatabases {
+interface PreviousDatabases {
   readonly names: readonly string[];
   /** Including their WALs and journals. */
   readonly bytes: number;
@@ -43,17 +44,11 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
   });
   const whole = Map.groupBy(files, ({ name }) => name.replace(COMPANION, ''));
   return [...whole].flatMap(([name, parts]) => {
-    const ms = replacedMs(name) ?? Math.max(...parts.map((part) => part.ms));
+    // The time that a restore has given it (restore.ts).
+    const ms =
+      timeOfName(/\.replaced-(\w+)$/.exec(name)?.[1] ?? '') ?? Math.max(...parts.map((part) => part.ms));
     return parts.map((part) => ({ ...part, ms }));
   });
-}
-
-/** @returns the time in the name that a restore has given (restore.ts), in UTC. */
-function replacedMs(name: string): number | undefined {
-  const parts = /\.replaced-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(name)?.slice(1).map(Number);
-  if (parts === undefined) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** @returns the name of the copy that an upgrade makes of a database of this layout. */

@@ -182,20 +182,25 @@ export class ArrivalReader {
     };
     // Skips what was pruned.
     const first = unlessDamaged(() => this.#first.get(after), after + 1);
-    if (first === undefined) {
+    const newest = first === undefined ? after : (this.#newest.get() ?? first);
+    // Also where a damaged page leads back to earlier events: what came after them cannot be found.
+    if (first === undefined || newest <= after) {
       const upTo = this.#beyond(after, state, damage);
       return { events: [], damage, upTo, isLast: true, ...state };
     }
-    const newest = this.#newest.get() ?? first;
     // A damaged seq may be out of the order.
-    const low = first <= newest ? first - 1 : after;
+    const low = first > after && first <= newest ? first - 1 : after;
     const bounds = { after: low, upTo: Math.min(low + ARRIVALS_SCAN_ROWS, newest), limit };
     const { rows, upTo } = this.#rowsOf(bounds, damage);
     const events: DecodedEvent[] = [];
     let [bytes, seen] = [0, upTo];
-    let before = after;
+    let [before, last] = [after, after];
     for (const [at, row] of rows.entries()) {
       const event = this.#decoder.event(row, damage);
+      // It is intact, and was read before: a damaged page leads back to it.
+      if (event !== undefined && event.seq <= last) continue;
+      last = event?.seq ?? last;
+      seen = Math.max(seen, last);
       const step = event === undefined ? 0 : row[10];
       if (step > 0) tellMissing(Math.max(before, state.prunedSeq), row[0] - step, damage);
       before = Math.max(before, row[0]);

@@ -1,10 +1,11 @@
 import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
 
 /** Damaged events that a message names. */
 const NAMED = 100;
 
 /** What can still be read of an event whose row is not what was written (checksum.ts). */
-export interface DamagedEvent {
+interface DamagedEvent {
   readonly seq: number;
   /** This and the next two: whatever is in the row now. */
   readonly sessionId: unknown;
@@ -24,12 +25,12 @@ export class Damage {
     if (this.#events <= NAMED) this.#named.push(nameOf(event));
   }
 
-  /** @param counted the events that the session counts; more than were found, or fewer. */
-  miscount(session: string, counted: number, found: number): void {
-    const missing = counted - found;
+  /** @param expected the events that the session counts; more than were found, or fewer. */
+  miscount(session: string, expected: number, found: number): void {
+    const missing = expected - found;
     const rest = missing > 0 ? `${missing} cannot be found` : 'its count is damaged';
     this.#sentences.push(
-      `Session ${JSON.stringify(session)} counts ${events(counted)} and has ${found}: ${rest}.`,
+      `Session ${JSON.stringify(session)} counts ${counted(expected, 'event')} and has ${found}: ${rest}.`,
     );
   }
 
@@ -51,7 +52,7 @@ export class Damage {
   toString(): string {
     const rest = this.#events - this.#named.length;
     const named = `${this.#named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
-    const total = this.#events > 1 ? ` (${events(this.#events)})` : '';
+    const total = this.#events > 1 ? ` (${counted(this.#events, 'event')})` : '';
     const leftOut = this.#events === 0 ? [] : [`Damaged in the database, and left out: ${named}${total}.`];
     return [...leftOut, ...this.#sentences].join(' ');
   }
@@ -64,7 +65,7 @@ export class Damage {
 }
 
 /** @returns an event as a message names it. */
-export function nameOf({ seq, sessionId, eventId, revision }: DamagedEvent): string {
+function nameOf({ seq, sessionId, eventId, revision }: DamagedEvent): string {
   return `event ${shown(eventId)} (revision ${shown(revision)}, seq ${seq}) of session ${shown(sessionId)}`;
 }
 
@@ -72,8 +73,4 @@ export function nameOf({ seq, sessionId, eventId, revision }: DamagedEvent): str
 function shown(value: unknown): string {
   if (typeof value === 'number') return `${value}`;
   return typeof value === 'string' && value.length <= 512 ? JSON.stringify(value) : '(unreadable)';
-}
-
-function events(count: number): string {
-  return `${count} event${count === 1 ? '' : 's'}`;
 }

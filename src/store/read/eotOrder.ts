@@ -22,7 +22,7 @@ export interface EotOrder {
 }
 
 /** How a session is sorted. */
-export interface SortOptions {
+interface SortOptions {
   /** Is told of each event with a revision above 0, of some of them twice. */
   readonly onRevised?: OnRevised;
   /** Sources whose events are put where a right clock would have put them. */
@@ -30,7 +30,7 @@ export interface SortOptions {
 }
 
 /** @param isKeyed whether a key led to the event. */
-export type OnRevised = (eventId: string, revision: number, isKeyed: boolean) => void;
+type OnRevised = (eventId: string, revision: number, isKeyed: boolean) => void;
 
 /**
  * Finds the events of a session and sorts them by eot, then by arrival, in 32 bytes an event, of which 8 are

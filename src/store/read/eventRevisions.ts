@@ -4,7 +4,7 @@ import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '..
 import { Damage } from './damage.ts';
 
 /** A stored revision with its conflicts. */
-export interface FoundEvent extends StoredEvent {
+interface FoundEvent extends StoredEvent {
   /** Copies with a different JSON value that arrived later and were ignored. */
   readonly conflictingCopies: number;
 }

@@ -20,7 +20,7 @@ export const HAS_EVENTS =
   '(s.events <> 0 OR EXISTS (SELECT 1 FROM event WHERE seq = s.first_seq AND session = s.id))';
 
 /** The seqs of the first and the last event of a session, by eot, then by arrival. */
-export interface SessionBounds {
+interface SessionBounds {
   readonly first: number;
   readonly last: number;
   /** The bounds consider all events up to this seq. */

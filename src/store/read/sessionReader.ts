@@ -43,7 +43,7 @@ export interface ReadEvent extends Arrival, Pick<DecodedEvent, 'origin'> {
 }
 
 /** Which events to read, and how. */
-export interface ReadOptions extends EventFilter {
+interface ReadOptions extends EventFilter {
   /**
    * Takes what was left out, and whether the session's count says that there is more. Without it, the end of the read throws where
    * something is damaged.
@@ -64,7 +64,7 @@ export interface AsOf {
 }
 
 /** Some events of a session. */
-export interface SessionChunk {
+interface SessionChunk {
   /** Those that pass the filter. */
   readonly events: readonly ReadEvent[];
   /** How many were considered. */

@@ -22,7 +22,7 @@ export interface SessionLine {
 }
 
 /** What `courtd session show` prints. */
-export interface SessionSummary extends SessionLine {
+interface SessionSummary extends SessionLine {
   readonly by_type: Readonly<Record<string, number>>;
   readonly by_court: Readonly<Record<string, number>>;
   /** Events by revision: "0" is preliminary, higher ones confirm or correct it. */
@@ -36,7 +36,7 @@ export interface SessionSummary extends SessionLine {
  * How long after its eot an event was received, in seconds; negative where the camera's clock is ahead of the
  * box's.
  */
-export interface SessionLateness {
+interface SessionLateness {
   readonly min_s: number | null;
   readonly mean_s: number | null;
   readonly max_s: number | null;
@@ -92,7 +92,7 @@ export function* listSessions(
 }
 
 /** A session of which an event may be in a range of time. */
-export interface SessionNear {
+interface SessionNear {
   readonly id: number;
   readonly name: string;
   /** Whether its first or its last event is in the range. Otherwise only its events tell. */
