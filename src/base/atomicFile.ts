@@ -16,6 +16,14 @@ export function unusedName(named: (time: string) => string): string {
   }
 }
 
+/** @returns such a time, in milliseconds since 1970-01-01T00:00:00Z; undefined where it is none. */
+export function timeOfName(time: string): number | undefined {
+  const [, year, month, dayAndHour, minute, second] =
+    /^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/.exec(time) ?? [];
+  const ms = Date.parse(`${year}-${month}-${dayAndHour}:${minute}:${second}`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
 /** @returns the temporary path, hidden and in the same directory, under which this process writes a file. */
 export function partialNameOf(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);

@@ -40,9 +40,9 @@ export function bytesFor(bytes: number): string {
   return at === 0 ? `${size} B` : `${size.toFixed(1)} ${units[at]}`;
 }
 
-/** @returns a count with its noun: "1 event", "2 events". */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** @returns a count with its noun: "1 event", "2 events". @param many where it is not the noun with an s. */
+export function counted(count: number, noun: string, many = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : many}`;
 }
 
 /** @returns an ISO 8601 time in UTC; null for null. */

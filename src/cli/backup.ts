@@ -63,7 +63,7 @@ async function backup(place: string, { data, keep, withRefused, json }: BackupOp
     const what = `${bytesFor(bytes)}, ${counted(events, 'event')}, in ${seconds.toFixed(1)} s`;
     say(`Backup written to ${file}: ${what}.`);
     if (refusedBodies !== undefined)
-      say(`With it, ${refusedBodies} refused ${refusedBodies === 1 ? 'body' : 'bodies'}.`);
+      say(`With it, ${counted(refusedBodies, 'refused body', 'refused bodies')}.`);
     if (removed.length > 0) say(`Removed to keep ${counted(keep, 'backup')}: ${removed.join(', ')}.`);
   }
   if (damagedBodies.length > 0) {

@@ -30,8 +30,8 @@ async function check(options: CheckOptions, program: Command): Promise<void> {
   const { inspectBox } = await import('../health/checks/box.ts');
   const { runChecks } = await import('../health/checks/allChecks.ts');
   const { checksText } = await import('./terminal/checksText.ts');
-  const { outsideOf } = await import('./options/outside.ts');
-  const box = await inspectBox(options, outsideOf(program, options.data));
+  const { checkContextOf } = await import('./options/checkContext.ts');
+  const box = await inspectBox(options, checkContextOf(program, options.data));
   const results = await runChecks(box);
   if (options.alert) {
     results.push(await (await import('../health/alert/testAlert.ts')).testAlert(box.settings));

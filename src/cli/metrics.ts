@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { MetricFamily } from '../metrics/family.ts';
 import type { DataOption } from '../store/open/withDatabase.ts';
-import { say } from './terminal/output.ts';
+import { say, stdoutSink } from './terminal/output.ts';
 
 const HELP = `
 While the daemon is down it prints what the database holds, and says so on
@@ -21,7 +21,6 @@ export function addMetrics(program: Command): void {
 
 /** @throws {OperatorError} where there is no database, where it cannot be read, or where the daemon does not answer. */
 async function metrics({ data }: DataOption): Promise<void> {
-  const { stdoutSink } = await import('./terminal/sinks.ts');
   const { askDaemon } = await import('../control/controlClient.ts');
   const { METRICS_PATH } = await import('../metrics/family.ts');
   const { render } = await import('../metrics/render.ts');

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { courtdVersion } from '../base/version.ts';
 import { notEmpty } from './options/optionParsers.ts';
-import { say } from './terminal/output.ts';
+import { say, stdoutSink } from './terminal/output.ts';
 
 const HELP = `
 It is made from the schema that events are validated with, and from the table
@@ -21,7 +21,7 @@ export function addOpenapi(program: Command): void {
 
 /** Needs no database; no server offers it. */
 async function openapi({ output }: { readonly output?: string }): Promise<void> {
-  const { fileSink, stdoutSink } = await import('./terminal/sinks.ts');
+  const { fileSink } = await import('../base/fileSink.ts');
   const { openapiDocument } = await import('../vendor/openapi/document.ts');
   const sink = output === undefined ? stdoutSink() : fileSink(output);
   await sink.write(`${JSON.stringify(openapiDocument(courtdVersion()), null, 2)}\n`);

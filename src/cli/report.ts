@@ -3,7 +3,7 @@ import type { CourtName } from '../protocol/courtLines.ts';
 import type { YFrom } from '../session/analysis/court.ts';
 import type { DataOption } from '../store/open/withDatabase.ts';
 import { notEmpty } from './options/optionParsers.ts';
-import { Progress, say } from './terminal/output.ts';
+import { Progress, say, stdoutSink } from './terminal/output.ts';
 
 const EXAMPLE = `
 Example:
@@ -41,7 +41,7 @@ interface ReportOptions extends DataOption {
 }
 
 async function report(name: string, { output, courtLines, yFrom, ...options }: ReportOptions): Promise<void> {
-  const { fileSink, stdoutSink } = await import('./terminal/sinks.ts');
+  const { fileSink } = await import('../base/fileSink.ts');
   const { reportOf } = await import('../session/report/report.ts');
   const { withDatabase } = await import('../store/open/withDatabase.ts');
   const { Damage } = await import('../store/read/damage.ts');

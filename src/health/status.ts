@@ -35,7 +35,7 @@ export interface Status {
   readonly sources: readonly StatusSource[];
 }
 
-export type StatusSource = Omit<SourceReport, keyof SourceFacts>;
+type StatusSource = Omit<SourceReport, keyof SourceFacts>;
 
 /** What the data directory says, whether a daemon runs or not. */
 export interface StoreView extends StoreFacts {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { asCaller } from '../base/processIdentity.ts';
 
 /** What a system program answered. */
-export interface ToolAnswer {
+interface ToolAnswer {
   /** Null where it is not installed, or was killed. */
   readonly status: number | null;
   readonly stdout: string;

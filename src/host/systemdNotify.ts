@@ -15,7 +15,7 @@ const REFRESH_MS = 1_000;
 const NOTIFY_TIMEOUT_MS = 10_000;
 
 /** The health of a daemon that is ready. */
-export interface Health {
+interface Health {
   /** One line, which `systemctl status` shows. */
   status(): string;
   /** Resolves once the store has answered; rejects where it cannot. */

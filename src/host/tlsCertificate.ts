@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { OperatorError } from '../base/operatorError.ts';
 
 /** Paths of the certificate and its private key, in PEM. */
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
 }

@@ -28,7 +28,7 @@ export const SHUTDOWN_IDLE_MS = 500;
 const TIMEOUT_CHECK_MS = 1_000;
 
 /** What the server depends on. */
-export interface ServerContext extends IngestContext {
+interface ServerContext extends IngestContext {
   /** Open connections that one client address may have; 0: no limit. */
   readonly connectionsPerAddress: number;
   /** Serve TLS with this key pair; without one, plain HTTP. */

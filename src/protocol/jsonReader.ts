@@ -14,7 +14,7 @@ export interface TooLarge {
 }
 
 /** How deep a text may be nested, and how many values it may hold. */
-export interface JsonLimits {
+interface JsonLimits {
   readonly depth: number;
   readonly values: number;
 }

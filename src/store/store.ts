@@ -60,7 +60,7 @@ export const UNLOGGED = {
 } satisfies Partial<StoreEvents>;
 
 /** Other bounds, for tests and benchmarks. */
-export interface StoreOptions extends GroupCommitOptions {
+interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
   /** How long to wait for another process to give up the directory, in milliseconds: a command that writes does so soon. */
   readonly waitMs?: number;

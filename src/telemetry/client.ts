@@ -1,7 +1,7 @@
 import { SOURCES_KNOWN } from '../base/limits.ts';
 
 /** How long a client that is expected to go on may be unheard; empty arrays further apart than that are no rhythm. */
-export const EXPECTED_MS = 180_000;
+const EXPECTED_MS = 180_000;
 /** So many empty arrays, and a client is expected to go on. */
 const BEATS = 3;
 

@@ -1,7 +1,7 @@
 import { SlidingCounts } from './slidingCounts.ts';
 
 /** Why a TLS handshake failed. */
-export const HANDSHAKE_FAILURES = ['plain_http', 'old_tls', 'certificate', 'disconnected', 'other'] as const;
+const HANDSHAKE_FAILURES = ['plain_http', 'old_tls', 'certificate', 'disconnected', 'other'] as const;
 export type HandshakeFailure = (typeof HANDSHAKE_FAILURES)[number];
 
 /** By OpenSSL's reasons, as Node's codes have them; an alert is what the client says. */

@@ -101,7 +101,7 @@ export class RefusalBook {
     kind.day.add(now, ALL, 1);
     kind.lastAt = now;
     const last = kind.kept.at(-1);
-    const copy = body !== undefined && mayCopy(kind, now) ? headOf(body, token) : null;
+    const copy = body !== undefined && mayCopy(kind, now) ? copyOf(body, token) : null;
     const isWhole = copy !== null && body !== undefined && body.length <= REJECTION_BODY_BYTES;
     this.#isChanged = true;
     this.#keep(kind, {
@@ -285,7 +285,7 @@ function mayCopy(kind: Kind, now: number): boolean {
 }
 
 /** @returns a copy: what is read from a connection is a part of a larger buffer. */
-function headOf(body: Buffer, token: string | undefined): Buffer {
+function copyOf(body: Buffer, token: string | undefined): Buffer {
   // A token that would be cut off in the middle is left out as a whole. Removing others before it would otherwise keep part of it.
   const reach = body.subarray(0, REJECTION_BODY_BYTES + (token?.length ?? 0));
   const last = token === undefined ? -1 : reach.lastIndexOf(token, REJECTION_BODY_BYTES - 1);

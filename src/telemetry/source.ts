@@ -55,7 +55,7 @@ export interface SourceFacts {
   readonly in_conflict: readonly ConflictReport[];
 }
 
-export interface ConflictReport {
+interface ConflictReport {
   /** The camera whose events are stored under the same ids; null: itself. */
   readonly other: { readonly source: string; readonly court_id: string } | null;
   readonly events: number;

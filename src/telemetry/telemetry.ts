@@ -39,7 +39,7 @@ interface Moment {
 }
 
 /** @returns both clocks, now. */
-export type Clock = () => Moment;
+type Clock = () => Moment;
 const CLOCK: Clock = () => ({ monotonic: performance.now(), wall: Date.now() });
 
 const NOTHING: StoredSources = { ranMs: 0, sources: [] };

@@ -5,7 +5,7 @@ import { typeIndex } from './source.ts';
 
 /** The result for an event: stored, stored already, or stored already with different content. Each event counts once. */
 export const RESULTS = ['accepted', 'duplicate', 'conflict'] as const;
-export type Result = (typeof RESULTS)[number];
+type Result = (typeof RESULTS)[number];
 
 /** Counters that only grow, as plain numbers: every event is counted here. */
 export class Totals {

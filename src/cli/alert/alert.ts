@@ -9,16 +9,17 @@ import { DaemonHangs } from '../../control/controlClient.ts';
 import { askProblems } from '../../control/problemsRoute.ts';
 import type { Look } from '../../health/alert/alertBook.ts';
 import { Alerter, type Moment } from '../../health/alert/alerter.ts';
-import { type AlertSettings, ping, targetsOf } from '../../health/alert/alertTargets.ts';
+import { type AlertSettings, targetsOf } from '../../health/alert/alertTargets.ts';
+import { Pinger } from '../../health/alert/pinger.ts';
 import { boxName } from '../../health/alert/testAlert.ts';
+import { ToldFile } from '../../health/alert/toldFile.ts';
 import type { LastingProblem } from '../../health/finding.ts';
 import { problem } from '../../health/rules.ts';
 import { nightlyProblems } from '../../health/storeView.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { say } from '../terminal/output.ts';
-import { ToldFile } from './toldFile.ts';
 
-export interface AlertOptions extends DataOption, AlertSettings {
+interface AlertOptions extends DataOption, AlertSettings {
   /** A directory. */
   readonly state?: string;
   readonly once?: boolean;
@@ -27,7 +28,6 @@ export interface AlertOptions extends DataOption, AlertSettings {
 /** How often the daemon is asked, and how often it is looked whether something is due. */
 const LOOK_MS = 20_000;
 const TICK_MS = 1_000;
-const PING_MS = 5 * 60_000;
 
 /** `courtd alert`: the exit status is 1 where, with `--once`, a message was not taken. */
 export async function alert(options: AlertOptions): Promise<void> {
@@ -40,16 +40,16 @@ export async function alert(options: AlertOptions): Promise<void> {
   }
   if (directory === undefined) throw new UsageError('Say where to keep what has been told: --state DIR.');
   explainWriteErrors(directory, () => fs.mkdirSync(directory, { recursive: true, mode: 0o700 }));
-  const file = new ToldFile(path.join(directory, 'told.json'));
+  const file = new ToldFile(path.join(directory, 'told.json'), sayAs);
   const alerter = new Alerter({
     box: boxName(process.env),
     targets,
     told: file.read(),
     keep: (told) => file.keep(told),
-    say: (sentence) => say(`courtd: ${sentence}`),
+    say: sayAs,
     isOnce,
   });
-  const pinger = new Pinger(options.ping);
+  const pinger = new Pinger(options.ping, sayAs);
   if (isOnce) {
     const isTaken = await once(options.data, alerter, pinger);
     process.exitCode = isTaken && file.isKept ? 0 : 1;
@@ -103,7 +103,7 @@ async function lookAt(data: DataDirectory, sayFault: (fault?: string) => void): 
 function sayChanges(): (fault?: string) => void {
   let last: string | undefined;
   return (fault) => {
-    if (fault !== undefined && fault !== last) say(`courtd: ${fault}`);
+    if (fault !== undefined && fault !== last) sayAs(fault);
     last = fault;
   };
 }
@@ -118,29 +118,8 @@ function together(
   return [...problems.filter(({ code }) => !codes.includes(code)), ...nightly];
 }
 
-/** A dead-man's switch: whoever does not hear of the box any more knows that it is gone. */
-class Pinger {
-  readonly #url: string | undefined;
-  #lastMs = Number.NEGATIVE_INFINITY;
-  #hasFailed = false;
-
-  constructor(url: string | undefined) {
-    this.#url = url;
-  }
-
-  /** @returns whether somebody heard it, where it was time to. */
-  async ping(look: Look | null, { ms }: Moment): Promise<boolean> {
-    const isWell = look !== null && !('unanswered' in look) && look.state !== 'failing';
-    if (this.#url === undefined || !isWell || ms - this.#lastMs < PING_MS) return true;
-    const fault = await ping(this.#url);
-    // One that was not heard is tried again at the next look.
-    if (fault === undefined) this.#lastMs = ms;
-    if (fault !== undefined && !this.#hasFailed) {
-      say(`courtd: COURTD_PING_URL does not hear this box: ${fault}. It is tried again until it does.`);
-    }
-    this.#hasFailed = fault !== undefined;
-    return fault === undefined;
-  }
+function sayAs(sentence: string): void {
+  say(`courtd: ${sentence}`);
 }
 
 function now(): Moment {

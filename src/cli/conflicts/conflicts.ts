@@ -7,10 +7,8 @@ import type { StoredConflict } from '../../store/read/conflicts.ts';
 import { countConflicts, readConflicts } from '../../store/read/conflicts.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
-
-import { type JsonOption, say } from '../terminal/output.ts';
+import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 import { sideBySide } from '../terminal/sideBySide.ts';
-import { stdoutSink } from '../terminal/sinks.ts';
 
 /** `courtd conflicts [SESSION]`: events that were sent again with different content, the newest first. */
 export async function conflicts(

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { fileSink } from '../../base/fileSink.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { abortOnSignal } from '../../base/signals.ts';
 import { counted } from '../../base/units.ts';
@@ -11,7 +12,6 @@ import { verdictPage } from '../../vendor/conformance/page.ts';
 import { startTestBox } from '../../vendor/conformance/testBox.ts';
 import { testedSentences } from '../../vendor/conformance/tested.ts';
 import { exitWhenPrinted, Progress, printNow, printText, say } from '../terminal/output.ts';
-import { fileSink } from '../terminal/sinks.ts';
 
 interface ConformanceOptions {
   readonly host: string;

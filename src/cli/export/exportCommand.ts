@@ -1,12 +1,15 @@
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
+import type { ManyOptions } from '../../session/export/sessionFiles.ts';
+import type { ExportOptions } from '../../session/export/writeSession.ts';
 import { notEmpty } from '../options/optionParsers.ts';
-import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
+import { type Day, parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
 import { type JsonOption, printJson, printTable } from '../terminal/output.ts';
-import type { ExportOptions } from './exportSession.ts';
 
 interface CommandOptions extends ExportOptions, JsonOption {
   readonly all?: boolean;
+  readonly day?: Day;
+  readonly output?: string;
   readonly describe?: boolean;
 }
 
@@ -73,10 +76,13 @@ export function addExport(program: Command): void {
       const options = command.optsWithGlobals<CommandOptions>();
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
-      if (options.describe === true) await describe(options);
-      else if (options.all === true) await (await import('./exportAll.ts')).exportAll(options);
-      else if (session === undefined) await (await import('./exportDay.ts')).exportDay(options);
-      else await (await import('./exportSession.ts')).exportSession(session, options);
+      if (options.describe === true) return describe(options);
+      const { exportSession, exportTeller } = await import('./export.ts');
+      if (session !== undefined) return exportSession(session, options);
+      const many = options as ManyOptions;
+      if (options.day === undefined)
+        return (await import('../../session/export/exportAll.ts')).exportAll(many, exportTeller());
+      return (await import('../../session/export/exportDay.ts')).exportDay(options.day, many, exportTeller());
     });
 }
 

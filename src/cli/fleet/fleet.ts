@@ -1,4 +1,5 @@
 import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
 import { forgetStatus } from '../../fleet/headquarters/boxes.ts';
 import { checkFleet } from '../../fleet/headquarters/check.ts';
 import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
@@ -18,8 +19,7 @@ export async function init(url: string, options: FleetOptions): Promise<void> {
     makeStreams(nc, servers.length, (sentence) => say(`courtd: ${sentence}`)),
   );
   for (const { name, outcome, replicas } of made) {
-    const copies = replicas === 1 ? '1 copy' : `${replicas} copies`;
-    printText(`${name}: ${outcome}, ${copies}\n`);
+    printText(`${name}: ${outcome}, ${counted(replicas, 'copy', 'copies')}\n`);
   }
 }
 

@@ -1,11 +1,8 @@
-import fs from 'node:fs/promises';
-import path from 'node:path';
 import { OperatorError, reasonOf, UsageError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
-import { readBoxFile } from '../../fleet/copy/boxFile.ts';
-import { findCopy } from '../../fleet/copy/copyFiles.ts';
+import { copiesIn } from '../../fleet/copy/copyFiles.ts';
 import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
-import { type Imported, importCopy, type OwnedCopy } from '../../fleet/headquarters/importCopy.ts';
+import { type Imported, importCopy } from '../../fleet/headquarters/importCopy.ts';
 import { parseServers } from '../../fleet/nats/address.ts';
 import { type JsonOption, Progress, printJson, printText, say } from '../terminal/output.ts';
 
@@ -48,31 +45,6 @@ export async function importCopies(places: readonly string[], options: ImportOpt
     }
   });
   if (json) printJson(all.map(objectOf));
-}
-
-/** @returns the copies of boxes in a directory: itself, or what is in it. */
-async function copiesIn(directory: string): Promise<OwnedCopy[]> {
-  const entries = await fs.readdir(directory, { withFileTypes: true }).catch((error) => {
-    throw new OperatorError(`Cannot read ${directory}: ${reasonOf(error)}.`);
-  });
-  const inside = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(directory, name));
-  const found: OwnedCopy[] = [];
-  for (const folder of [directory, ...inside.sort()]) {
-    // What is wrong with one, findCopy says.
-    if (
-      await readBoxFile(folder).then(
-        (box) => box === undefined,
-        () => false,
-      )
-    )
-      continue;
-    const { epochs, box } = await findCopy([folder]);
-    if (box !== undefined) found.push({ epochs, box });
-  }
-  if (found.length > 0) return found;
-  throw new OperatorError(
-    `${directory} has no copy of a box: give the folder of one, which has a box.json, or the folder of all of them.`,
-  );
 }
 
 function sentenceOf({ box, events, chunks, there, lastSeq, holes, leftOut }: Imported): string {

@@ -1,4 +1,4 @@
-import { shortAgo, shortSpan } from '../../base/units.ts';
+import { counted, shortAgo, shortSpan } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { type BoxRow, rank, readBoxes } from '../../fleet/headquarters/boxes.ts';
 import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
@@ -52,7 +52,7 @@ function problem({ silent_since, error, problems }: BoxRow, nowMs: number): stri
 function sum(rows: readonly BoxRow[]): string {
   const heard = rows.filter((row) => stateOf(row) !== 'silent');
   const count = (...which: readonly number[]) => heard.filter((row) => which.includes(rank(row))).length;
-  const boxes = rows.length === 1 ? '1 box' : `${rows.length} boxes`;
+  const boxes = counted(rows.length, 'box', 'boxes');
   const silent = rows.length - heard.length;
   return `${boxes}: ${count(2, 3, 5)} with problems, ${silent} silent, ${count(1)} behind, ${count(0)} well`;
 }

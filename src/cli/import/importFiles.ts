@@ -2,8 +2,7 @@ import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { counted } from '../../base/units.ts';
-import { askStatus } from '../../control/controlClient.ts';
-import { given, serviceOf } from '../../host/unitSettings.ts';
+import { rulesOf } from '../../control/eventRules.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { FileFault, type FileLine, REQUEST_LIMITS, readBatches } from '../../session/import/eventFile.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
@@ -11,7 +10,7 @@ import { explainRefused, openRefused, type RefusedBodies } from '../../store/rej
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 import { type EventSink, openSink } from './eventSink.ts';
 
-export interface ImportOptions extends DataOption, JsonOption {
+interface ImportOptions extends DataOption, JsonOption {
   readonly dryRun?: boolean;
 }
 
@@ -53,16 +52,6 @@ export async function importFiles(files: readonly string[], options: ImportOptio
     await sink?.close();
   }
   if (imported.some(({ fault }) => fault !== null)) process.exitCode = 1;
-}
-
-/** What the daemon of this box demands of every event: it says so itself, or its settings do while it is down. */
-export async function rulesOf(data: DataDirectory): Promise<EventRules> {
-  // Whatever keeps it from answering, its settings are known.
-  const daemon = await askStatus(data).catch(() => undefined);
-  const { venue } = daemon ?? {
-    venue: given().COURTD_VENUE ?? (await serviceOf(data)).settings.COURTD_VENUE,
-  };
-  return typeof venue === 'string' ? { venue } : {};
 }
 
 /** Ticks off what came from refused requests, whatever has been mended of it. */

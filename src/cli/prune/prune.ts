@@ -13,7 +13,7 @@ import { countExpired, type Pruned, type PruneProgress } from '../../store/reten
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, say, workTeller } from '../terminal/output.ts';
 
-export interface PruneOptions extends DataOption, JsonOption {
+interface PruneOptions extends DataOption, JsonOption {
   /** Seconds. */
   readonly olderThan: number;
   readonly type?: string;
@@ -73,9 +73,9 @@ function recordsText(records: OldRecords, bodies: number): string {
   const copies = records.conflictCopies.length;
   const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
   const all: readonly (readonly [count: number, text: string])[] = [
-    [copies, copies === 1 ? '1 conflict copy' : `${copies} conflict copies`],
+    [copies, counted(copies, 'conflict copy', 'conflict copies')],
     [records.rejections.length, counted(records.rejections.length, 'rejection')],
-    [bodies, bodies === 1 ? '1 refused body' : `${bodies} refused bodies`],
+    [bodies, counted(bodies, 'refused body', 'refused bodies')],
     [
       records.databases.length,
       `${counted(databasesOf(records).length, 'old database')} (${bytesFor(bytes)})`,

@@ -1,28 +1,20 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { counted, isoTime } from '../../base/units.ts';
-import { askDaemon, followDaemon } from '../../control/controlClient.ts';
-import { DROP_REJECTIONS_PATH, FLUSH_REFUSED_PATH } from '../../control/rejectionRoutes.ts';
-import { type BodyPart, bodyParts } from '../../protocol/bodyParts.ts';
-import { decodeBatch } from '../../protocol/decodeBatch.ts';
-import { type Fault, Problem } from '../../protocol/errors.ts';
-import type { EventRules } from '../../protocol/validate.ts';
+import { counted } from '../../base/units.ts';
+import { followDaemon } from '../../control/controlClient.ts';
+import { rulesOf } from '../../control/eventRules.ts';
+import { DROP_REJECTIONS_PATH, flushRefused } from '../../control/rejectionRoutes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
-import type { WaitingBody } from '../../store/rejections/refusedBody.ts';
-import type { EventPlace } from '../../store/rejections/refusedIndex.ts';
-import { StoredEvents } from '../../store/rejections/storedEvents.ts';
+import { refusedLines } from '../../store/rejections/refusedLines.ts';
+import { StoredLookup } from '../../store/rejections/storedLookup.ts';
 import { dropRejections } from '../../store/rejections/storedRejections.ts';
 import type { Age } from '../../store/retention/ageRule.ts';
-import { rulesOf } from '../import/importFiles.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { say } from '../terminal/output.ts';
-import { fileSink, stdoutSink } from '../terminal/sinks.ts';
+import { say, stdoutSink } from '../terminal/output.ts';
 
-/** How long it may take to write what waits in memory, beside a busy disk. */
-const FLUSH_MS = 30_000;
-
-export interface RefusedOptions extends DataOption {
+interface RefusedOptions extends DataOption {
   readonly source?: string;
   readonly code?: string;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -39,10 +31,10 @@ export async function exportRefused({ data, source, code, since, output }: Refus
     const sink = output === undefined ? stdoutSink() : fileSink(output);
     let [events, requests, isLeft] = [0, 0, false];
     await withRefused(data, async (refused) => {
-      const stored = new StoredEvents(db);
+      const stored = new StoredLookup(db);
       stored.readNewest();
       for (const body of refused.bodies(filter, sayDamaged)) {
-        const { lines, done } = linesOf(body, rules, stored);
+        const { lines, done } = refusedLines(body, rules, stored);
         refused.tickOffStored(done);
         if (lines.length > 0) requests++;
         events += lines.length;
@@ -57,10 +49,10 @@ export async function exportRefused({ data, source, code, since, output }: Refus
   });
 }
 
-/** What has been refused within the last second is on disk then. Where the daemon does not do that, the rest is exported all the same. */
+/** Where the daemon does not do that, the rest is exported all the same. */
 async function flush(data: DataDirectory): Promise<void> {
   try {
-    await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS);
+    await flushRefused(data);
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     say(`${error.message} What was refused just now may be missing here.`);
@@ -76,55 +68,7 @@ function sayDamaged(requestId: string): void {
 
 const NONE = 'No event of a refused request waits.';
 const NONE_MATCHES = 'No event that matches waits.';
-/** The fault of a body that cannot be parted into events. */
-const NO_EVENTS: Fault = {
-  path: '',
-  message: 'must be a JSON object, which is an event, or an array of them',
-};
-
-interface Lines {
-  /** Each with its line end. */
-  readonly lines: readonly string[];
-  /** Where those are that are stored meanwhile. */
-  readonly done: readonly EventPlace[];
-}
-
-/** @returns a line for each event that waits. */
-function linesOf(body: WaitingBody, rules: EventRules, stored: StoredEvents): Lines {
-  const { requestId, receivedMs, bytes, indexes } = body;
-  const line = (index: number, faults: readonly Fault[], last: string) =>
-    `{"request_id":${JSON.stringify(requestId)},"index":${index},"received_at":"${isoTime(receivedMs)}",` +
-    `"faults":${JSON.stringify(faults)},${last}}\n`;
-  const parts = bodyParts(bytes);
-  if (parts === undefined)
-    return { lines: [line(0, [NO_EVENTS], `"body":"${bytes.toString('base64')}"`)], done: [] };
-  const waiting = parts.filter(({ index }) => indexes.has(index));
-  const isDone = ({ key }: BodyPart) => key !== undefined && stored.has(key);
-  return {
-    // In JSON, a line end stands only between two tokens.
-    lines: waiting
-      .filter((part) => !isDone(part))
-      .map(({ index, text }) =>
-        line(index, faultsOf(text, rules), `"event":${text.toString().replace(/[\r\n]/g, ' ')}`),
-      ),
-    done: waiting.filter(isDone).map(({ index }) => ({ body: body.id, place: index })),
-  };
-}
-
-/** @returns all faults of an event; none where it is valid. */
-function faultsOf(text: Buffer, rules: EventRules): readonly Fault[] {
-  // Alone an array would be a batch.
-  if (text.toString('latin1', 0, 1) !== '{') return [{ path: '', message: 'must be an object' }];
-  try {
-    decodeBatch(text, rules, Number.POSITIVE_INFINITY);
-    return [];
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return error.members.details ?? [{ path: '', message: error.message }];
-  }
-}
-
-export interface DropOptions extends DataOption {
+interface DropOptions extends DataOption {
   /** Seconds; absent with `all`. */
   readonly olderThan?: number;
   readonly all?: boolean;
@@ -158,7 +102,7 @@ export async function drop({ data, olderThan, yes }: DropOptions): Promise<void>
       refused.remove(ids);
       events = refused.letGo;
     });
-    const kept = bodies === 1 ? '1 body' : `${bodies} bodies`;
+    const kept = counted(bodies, 'body', 'bodies');
     say(
       `Dropped ${counted(rejections, 'rejection')} and ${kept} with ${counted(events, 'event')} that waited.`,
     );

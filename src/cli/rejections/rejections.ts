@@ -18,7 +18,7 @@ import type { RefusedBody } from '../../store/rejections/refusedBody.ts';
 import { type Rejection, readRejections } from '../../store/rejections/storedRejections.ts';
 import { type JsonOption, printData, printJson, printPairs, printText, say } from '../terminal/output.ts';
 
-export interface RejectionsOptions extends DataOption, JsonOption {
+interface RejectionsOptions extends DataOption, JsonOption {
   readonly last: number;
 }
 

@@ -3,12 +3,11 @@ import path from 'node:path';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
-import { refusedCopyOf } from '../../store/backup/refusedCopy.ts';
+import { refusedCopyOf, strayRefusedCopies } from '../../store/backup/refusedCopy.ts';
 import { ReplacedDatabase } from '../../store/backup/replacedDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/backup/restore.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { type Salvaged, salvage } from '../../store/salvage.ts';
-
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
 interface RestoreOptions extends DataOption, JsonOption {
@@ -18,7 +17,7 @@ interface RestoreOptions extends DataOption, JsonOption {
 export async function restore(file: string, options: RestoreOptions): Promise<void> {
   // It becomes the owner of the data directory, who may not read beside the backup.
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
-  const strays = strayCopies(file);
+  const strays = strayRefusedCopies(file);
   const restored = await restoreDatabase(options.data, file);
   const { events, sessions, newestMs, previousDatabase, refusedBodies } = restored;
   const newest_received_at = isoTime(newestMs);
@@ -27,7 +26,7 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
   tell(`Restored ${file}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`);
   if (restored.damage !== undefined) tell(restored.damage);
   if (refusedBodies !== undefined)
-    tell(`With it came ${refusedBodies} refused ${refusedBodies === 1 ? 'body' : 'bodies'}.`);
+    tell(`With it came ${counted(refusedBodies, 'refused body', 'refused bodies')}.`);
   else for (const other of strays) tell(adviseStray(other, file));
   if (restored.erasedAgain > 0)
     tell(
@@ -57,20 +56,6 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
 
 const LEDGER_LOST =
   'The replaced database cannot tell who was erased: whoever was erased after that backup has to be erased again ("courtd player erase").';
-
-/** @returns refused bodies beside a backup that are of no backup there: of this one, before it was renamed? */
-function strayCopies(backup: string): string[] {
-  const folder = path.dirname(backup);
-  const hasBackup = (name: string) => fs.existsSync(path.join(folder, name.replace(REFUSED, '.db')));
-  try {
-    return fs.readdirSync(folder).filter((name) => name.endsWith(REFUSED) && !hasBackup(name));
-  } catch {
-    // Whoever opens the backup says why it cannot be.
-    return [];
-  }
-}
-
-const REFUSED = '.refused.ndjson';
 
 function adviseStray(name: string, backup: string): string {
   const wanted = path.basename(refusedCopyOf(backup));

@@ -93,8 +93,8 @@ async function start(frame: Frame): Promise<number> {
   logListening(daemon, address, socket);
   notifier.ready({ status: () => statusLine(daemon), check: () => store.answers() });
   await disk.check();
-  // A signal may have come meanwhile.
-  if (!store.tokens.isOpen && !parts.disposed) warnOfMissingToken(daemon);
+  // A signal may have come meanwhile, and closed the store.
+  if (!parts.disposed && !store.tokens.isOpen) warnOfMissingToken(daemon);
   return address.port;
 }
 

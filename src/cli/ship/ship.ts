@@ -11,7 +11,7 @@ import { becomeOwnerOf } from '../options/identity.ts';
 import { type JsonOption, printData, printJson, say } from '../terminal/output.ts';
 import { shipObject } from './status.ts';
 
-export interface ShipOptions extends DataOption, JsonOption, ShipSettings {
+interface ShipOptions extends DataOption, JsonOption, ShipSettings {
   readonly once?: boolean;
   /** A socket. */
   readonly feed?: string;

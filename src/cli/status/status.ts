@@ -9,7 +9,7 @@ import { drawStatus } from './screen.ts';
 import { askForView, hasDatabase, lookAtStore } from './views.ts';
 import { watch } from './watch.ts';
 
-export interface StatusOptions extends DataOption, JsonOption {
+interface StatusOptions extends DataOption, JsonOption {
   readonly watch?: boolean;
   readonly brief?: boolean;
 }

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import type { Command } from 'commander';
+import { fileSink } from '../../base/fileSink.ts';
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
@@ -15,12 +16,11 @@ import { SERVICE } from '../../host/unitSettings.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { readRejections } from '../../store/rejections/storedRejections.ts';
 import { tokenState } from '../../store/tokens/tokens.ts';
-import { outsideOf } from '../options/outside.ts';
+import { checkContextOf } from '../options/checkContext.ts';
 import { plainStatus } from '../status/views.ts';
-import { exitWhenPrinted, say } from '../terminal/output.ts';
-import { fileSink, stdoutSink } from '../terminal/sinks.ts';
+import { exitWhenPrinted, say, stdoutSink } from '../terminal/output.ts';
 
-export interface SupportOptions extends BoxOptions {
+interface SupportOptions extends BoxOptions {
   readonly output?: string;
 }
 
@@ -31,7 +31,7 @@ const LOG_LINES = 500;
  * token is taken out of all that is left.
  */
 export async function support(options: SupportOptions, program: Command): Promise<void> {
-  const box = await inspectBox(options, outsideOf(program, options.data));
+  const box = await inspectBox(options, checkContextOf(program, options.data));
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
     ['versions', versions(program)],
     ['settings', settings(box)],

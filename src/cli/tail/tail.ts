@@ -12,7 +12,7 @@ import { eotWindows, type OrderOptions } from '../options/orderOptions.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
 import { type JsonOption, say } from '../terminal/output.ts';
 
-export interface TailOptions extends DataOption, JsonOption, ArrivalFilter, OrderOptions {
+interface TailOptions extends DataOption, JsonOption, ArrivalFilter, OrderOptions {
   /** A seq; absent: the newest NEWEST_SHOWN events. */
   readonly after?: number;
 }

@@ -1,6 +1,4 @@
-import { type Cells, tableLine } from './output.ts';
-import { stdoutSink } from './sinks.ts';
-
+import { type Cells, stdoutSink, tableLine } from './output.ts';
 /**
  * Prints a list as it is read, because it may have a million lines: a JSON array, `[]` for none, or a table. The first lines set the
  * widths of its columns; a longer name further down shifts its own line.

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
+import type { Sink } from '../../base/sink.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
 
@@ -20,6 +22,16 @@ export function printJson(value: unknown): void {
 /** Prints data unchanged, except that a terminal does not receive control characters. */
 export function printData(data: string | Uint8Array): void {
   process.stdout.write(typeof data === 'string' ? forStdout(data) : data);
+}
+
+export function stdoutSink(): Sink {
+  return {
+    write: async (data) => {
+      const shown = typeof data === 'string' ? forStdout(data) : data;
+      if (!process.stdout.write(shown)) await once(process.stdout, 'drain');
+    },
+    commit: () => {},
+  };
 }
 
 /** Prints words for people on standard output, in the colours that `styled` gave them. */

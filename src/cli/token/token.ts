@@ -16,7 +16,7 @@ import {
 } from '../../store/tokens/tokens.ts';
 import { type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
 
-export interface RotateOptions extends DataOption {
+interface RotateOptions extends DataOption {
   /** Seconds. */
   readonly grace: number;
 }

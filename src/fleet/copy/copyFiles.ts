@@ -35,6 +35,9 @@ export interface Copy {
   readonly box: BoxFile | undefined;
 }
 
+/** A copy of which it is known whose it is. */
+export type OwnedCopy = Copy & { readonly box: BoxFile };
+
 /** @returns the directory that a URL names; undefined where it is another URL. @throws {UsageError} where it is file:, and names none. */
 export function directoryOf(url: string): string | undefined {
   if (!/^file:/i.test(url)) return undefined;
@@ -94,6 +97,29 @@ export async function findCopy(places: readonly string[]): Promise<Copy> {
     return { ...one, upTo: box !== undefined && rank < 0 ? 0 : Math.min(...later, ...begun) };
   });
   return { epochs, box };
+}
+
+/** @returns the copies of boxes in a directory: itself, or what is in it. @throws {OperatorError} where there is none. */
+export async function copiesIn(directory: string): Promise<OwnedCopy[]> {
+  const entries = await fs.readdir(directory, { withFileTypes: true }).catch((error) => {
+    throw new OperatorError(`Cannot read ${directory}: ${reasonOf(error)}.`);
+  });
+  const inside = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(directory, name));
+  const found: OwnedCopy[] = [];
+  for (const folder of [directory, ...inside.sort()]) {
+    // What is wrong with one, findCopy says.
+    const isNone = await readBoxFile(folder).then(
+      (box) => box === undefined,
+      () => false,
+    );
+    if (isNone) continue;
+    const { epochs, box } = await findCopy([folder]);
+    if (box !== undefined) found.push({ epochs, box });
+  }
+  if (found.length > 0) return found;
+  throw new OperatorError(
+    `${directory} has no copy of a box: give the folder of one, which has a box.json, or the folder of all of them.`,
+  );
 }
 
 /** @param folder ROOT/BOX/EPOCH. @returns in their order. @throws Node's error. */

@@ -23,7 +23,7 @@ export interface StoredChunk {
 }
 
 /** A part of a file, in bytes; the parts of a file follow each other from its first byte to its last. */
-export interface Part {
+interface Part {
   readonly from: number;
   readonly to: number;
   /** Of a whole member. Undefined: bytes that are no whole member. */

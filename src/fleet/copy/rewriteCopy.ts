@@ -22,7 +22,7 @@ const PARTIAL = /^\.\d+\.ndjson\.gz\.partial$/;
 const DAMAGED = Buffer.alloc(16);
 const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
 
-export interface RewriteOptions {
+interface RewriteOptions {
   readonly ledger: readonly Erasure[];
   /** The lines that the box has now of the seqs of a chunk, by seq. */
   readonly ownLines: (chunk: StoredChunk) => Promise<ReadonlyMap<number, string>>;

@@ -1,6 +1,7 @@
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from '../../health/finding.ts';
 import { chunkHead, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { type Break, Chains } from './chain.ts';
@@ -260,7 +261,7 @@ async function chains(
       `Find the other one: a box that was replaced and still runs, or a venue with the same COURTD_SHIP_BOX. Each needs a name and credentials of its own.`,
     ),
   );
-  const size = `${boxes} ${boxes === 1 ? 'box' : 'boxes'}, ${chunks} chunks, ${events} events`;
+  const size = `${counted(boxes, 'box', 'boxes')}, ${chunks} chunks, ${events} events`;
   if (told.length === 0) return [ok(`The chain of every box is whole: ${size}.`), ...doubles];
   const [broken, missing] = [counts.fail - BREAKS_TOLD, counts.warn - BREAKS_TOLD];
   const advice = 'Start with the first one of each box.';

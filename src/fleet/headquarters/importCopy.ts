@@ -2,7 +2,7 @@ import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManage
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
 import type { BoxFile } from '../copy/boxFile.ts';
-import type { CopiedEpoch, Copy } from '../copy/copyFiles.ts';
+import type { CopiedEpoch, OwnedCopy } from '../copy/copyFiles.ts';
 import { type CopiedChunk, readEpoch } from '../copy/readCopy.ts';
 import { isSameEvent, seqOf } from '../log/chunk.ts';
 import { STREAM, subjectOf } from '../nats/fleetLog.ts';
@@ -14,10 +14,7 @@ import { Retries } from './retries.ts';
 /** A server that keeps what it acknowledges syncs its disk first. */
 const ANSWER_MS = 10_000;
 
-/** A copy of which it is known whose it is. */
-export type OwnedCopy = Copy & { readonly box: BoxFile };
-
-export interface ImportOptions {
+interface ImportOptions {
   /** Goes on where something is missing in the copy. */
   readonly allowHoles: boolean;
   /** Called with the events that were read so far. */

@@ -13,7 +13,7 @@ import {
 } from './streams.ts';
 
 /** What was done with a stream. */
-export interface MadeStream {
+interface MadeStream {
   readonly name: string;
   readonly outcome: 'made' | 'was there' | 'has more replicas now';
   readonly replicas: number;

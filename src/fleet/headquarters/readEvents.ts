@@ -5,7 +5,7 @@ import { chunkHead, STREAM, sha256Of, sourceOf, subjectOf } from '../nats/fleetL
 import { readStream } from './readStream.ts';
 
 /** Which events, of all that headquarters has. */
-export interface EventSelection {
+interface EventSelection {
   /** Absent: every box. */
   readonly box?: string | undefined;
   /** Only those with a larger seq of their box. */

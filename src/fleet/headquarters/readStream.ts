@@ -10,7 +10,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { STATUS_SUBJECTS, STREAM, SUBJECTS } from '../nats/fleetLog.ts';
 import { codeOf, NO_STREAM, Retries } from './retries.ts';
 
-export interface ReadStreamOptions {
+interface ReadStreamOptions {
   readonly stream: string;
   /** Only these subjects. */
   readonly filter?: string | undefined;

@@ -43,7 +43,7 @@ export function decodeLines(lines: readonly string[]): LogLine[] {
   const decoded: LogLine[] = [];
   for (let from = 0; from < lines.length; from += BATCH_EVENTS) {
     const some = lines.slice(from, from + BATCH_EVENTS);
-    const heads = some.map((line, i) => headOf(line, from + i));
+    const heads = some.map((line, i) => parseHead(line, from + i));
     const events = decodeEvents(
       some.map((line, i) => line.slice(heads[i]!.length, line.lastIndexOf('}'))),
       from,
@@ -56,7 +56,7 @@ export function decodeLines(lines: readonly string[]): LogLine[] {
   return decoded;
 }
 
-function headOf(line: string, index: number) {
+function parseHead(line: string, index: number) {
   const match = HEAD.exec(line);
   if (match === null || !line.endsWith('}\n'))
     throw new LineFault(index, 'is no line of "tail --json" or "fleet tail"');

@@ -7,7 +7,7 @@ import { faultOf } from './fault.ts';
 import { connectQuietly } from './quietly.ts';
 
 /** Where headquarters is, and how to get in. */
-export interface Headquarters {
+interface Headquarters {
   /** `nats://` or `tls://`, several servers separated by commas; each may carry `USER:PASSWORD@`. */
   readonly url: string;
   /** A NATS credentials file (a JWT and its seed). */

@@ -17,7 +17,7 @@ export interface LogOptions {
 }
 
 /** Consecutive lines of a log, as they come from a copy or a pipe. */
-export interface LogPart {
+interface LogPart {
   readonly lines: readonly string[];
   /** Where the first of them stands, for a sentence about one. */
   readonly place: (index: number) => string;

@@ -5,7 +5,7 @@ import type { Rebuilt } from '../../store/rebuild/rebuiltDatabase.ts';
 import { erasureOf, isEpochName } from '../copy/boxFile.ts';
 import type { Copy } from '../copy/copyFiles.ts';
 import { type LogOptions, LostLog } from './lostLog.ts';
-import { addCopy, addLines } from './sources.ts';
+import { addCopy, addLines } from './readLostLog.ts';
 
 /** What has become of the log of a lost box, as `courtd rebuild --json` prints it. */
 export interface RebuiltBox extends Rebuilt {

@@ -6,7 +6,7 @@ const GATHER_MS = 2_000;
 /** How often the log is read while nothing new comes. */
 const POLL_MS = 500;
 
-export interface WantedChunk {
+interface WantedChunk {
   /** A seq, and the epoch that it is of. */
   readonly after: number;
   readonly epoch: string;

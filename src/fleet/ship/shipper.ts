@@ -32,7 +32,7 @@ const STATE_OF: Partial<Record<SinkErrorKind, ShipState>> = {
   moved: 'behind',
 };
 
-export interface ShipperOptions {
+interface ShipperOptions {
   readonly box: string;
   readonly url: string;
   /** Ends when it has caught up. */

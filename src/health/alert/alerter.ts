@@ -12,7 +12,7 @@ export interface Moment {
 }
 
 /** What is kept of a target over a restart. */
-export interface Told {
+interface Told {
   /** What it knows of, or will as soon as it takes the message that is due. */
   readonly problems: readonly LastingProblem[];
   /** What it has not taken yet. */
@@ -23,7 +23,7 @@ export interface Told {
 
 export type ToldByTarget = Readonly<Partial<Record<AlertTarget['name'], Told>>>;
 
-export interface AlerterOptions {
+interface AlerterOptions {
   readonly box: string;
   readonly targets: readonly AlertTarget[];
   readonly told: ToldByTarget;

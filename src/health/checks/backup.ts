@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { timeOfName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { isoTime, span } from '../../base/units.ts';
@@ -69,8 +70,6 @@ function aboutNewest(place: string, data: DataDirectory): Finding {
 }
 
 function timeOf(name: string): { name: string; ms: number } | undefined {
-  const match = BACKUP_NAME.exec(name);
-  if (match === null) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
-  return { name, ms: Date.UTC(year, month - 1, day, hour, minute, second) };
+  const ms = timeOfName(BACKUP_NAME.exec(name)?.[1] ?? '');
+  return ms === undefined ? undefined : { name, ms };
 }

@@ -11,7 +11,7 @@ import type { Finding } from '../finding.ts';
 const QUICK_LOOK_MS = 15_000;
 
 /** What the command line knows, or another process: the checks only look. */
-export interface Outside {
+export interface CheckContext {
   readonly variables: Variables;
   readonly progress: Progress;
   /** @throws {OperatorError} where a daemon hangs, or its socket is closed to this user. */
@@ -33,7 +33,7 @@ interface Progress {
   clear(): void;
 }
 
-export interface Box extends Omit<Outside, 'askDaemon'> {
+export interface Box extends Omit<CheckContext, 'askDaemon'> {
   readonly data: DataDirectory;
   /** The whole database is to be read. */
   readonly isFull: boolean;
@@ -63,7 +63,7 @@ export interface BoxOptions {
 /** @throws {OperatorError} where there is no database. */
 export async function inspectBox(
   { data, full = false, acknowledge = false }: BoxOptions,
-  outside: Outside,
+  context: CheckContext,
 ): Promise<Box> {
   refuseMissing(data);
   const ending = new AbortController();
@@ -76,7 +76,7 @@ export async function inspectBox(
     data,
     isFull: full,
     isAcknowledged: acknowledge,
-    ...outside,
+    ...context,
     unit,
     noUnit: isInstalled ? `${SERVICE} has another data directory than ${data}` : 'Not under systemd here',
     settings,
@@ -87,7 +87,7 @@ export async function inspectBox(
     },
     daemon: () => {
       // One that hangs, or whose socket is closed to this user, says nothing.
-      daemon ??= outside.askDaemon().catch(() => undefined);
+      daemon ??= context.askDaemon().catch(() => undefined);
       return daemon;
     },
     signal,

@@ -53,7 +53,7 @@ export class LandingMap {
 }
 
 /** A landing of which a list says what a map does not. */
-export interface ListedLanding {
+interface ListedLanding {
   readonly x: number | undefined;
   readonly y: number | undefined;
   readonly verdict: LineCall;

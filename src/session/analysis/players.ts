@@ -1,4 +1,4 @@
-import { Bins, linear } from './bins.ts';
+import { Bins, linear } from '../../base/bins.ts';
 import { Grid } from './grid.ts';
 import { byVerdict, LandingMap, type LineCall } from './landings.ts';
 import { NamedTallies } from './namedTallies.ts';
@@ -11,7 +11,7 @@ const SHOT_TYPES_MAX = 32;
 export const NO_PLAYER = 'no player_id';
 export const OTHER_PLAYERS = 'other players';
 export const NO_SHOT_TYPE = 'no shot type';
-export const OTHER_SHOT_TYPES = 'other shot types';
+const OTHER_SHOT_TYPES = 'other shot types';
 
 /** Where two positions of a player are further apart in time, nobody knows how he went. */
 export const POSITIONS_APART_MS = 5_000;
@@ -21,7 +21,7 @@ const RUN_FT_PER_S = 40;
 const STEP_FT = 1.5;
 
 /** One shot type of a player. */
-export class Stroke {
+class Stroke {
   hits = 0;
   readonly landings = new LandingMap();
   readonly #speeds = new Bins(linear(0.1));
@@ -71,7 +71,7 @@ export class PlayerTally {
 }
 
 /** How far a player ran: the straight ways between his positions, which is less than he did. */
-export class Run {
+class Run {
   ft = 0;
   /** The place up to which the way is counted, and the last position. */
   #from = { x: 0, y: 0 };

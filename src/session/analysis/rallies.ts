@@ -33,7 +33,7 @@ export interface Rally {
   readonly end: LineCall | undefined;
 }
 
-export interface RallyListener {
+interface RallyListener {
   /** @param by the hit whose landing this is, unless the event says otherwise. */
   bounce(event: BallEvent, by: Striker): void;
   /** @param by the hit before it. @param at the hit of the same time, where there is one: whose speed it is, `areSpeedsAtHits` says. */

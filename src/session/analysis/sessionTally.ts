@@ -1,7 +1,7 @@
+import { Bins, linear } from '../../base/bins.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import type { EventType } from '../../protocol/eventTypes.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
-import { Bins, linear } from './bins.ts';
 import type { YFrom } from './court.ts';
 import { FirstNames } from './firstNames.ts';
 import { FrameFinder } from './frames.ts';

@@ -1,10 +1,10 @@
-import { Bins, LOGARITHMIC } from './bins.ts';
+import { Bins, LOGARITHMIC } from '../../base/bins.ts';
 
 /** At most this many sources get a line each; the rest share one. */
 export const SOURCES_MAX = 100;
 export const OTHER_SOURCES = 'other sources';
 
-export interface ArrivedEvent {
+interface ArrivedEvent {
   readonly revision: number;
   readonly eotMs: number;
   readonly receivedMs: number;
@@ -44,7 +44,7 @@ export const SAME_MS = 2_000;
 const BIN_MS = 250;
 
 /** The least lateness of a source, and how many events were about as early: one alone is a fault of its eot, not of the clock. */
-export class Earliest {
+class Earliest {
   leastMs = Infinity;
   readonly #counts = new Map<number, number>();
 

@@ -10,7 +10,7 @@ const STEPS_MAX = 720;
 const PAUSES_LISTED = 10;
 export const PAUSE_LEAST_MS = 180_000;
 
-export interface Step {
+interface Step {
   /** Steps since the first event's. */
   at: number;
   readonly counts: Map<EventType, number>;
@@ -49,7 +49,7 @@ export class Timeline {
   }
 }
 
-export interface Pause {
+interface Pause {
   readonly fromMs: number;
   readonly toMs: number;
 }

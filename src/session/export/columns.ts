@@ -9,7 +9,7 @@ import {
 } from '../../protocol/eventTypes.ts';
 
 /** A column of an export: an entry of the data dictionary. */
-export interface Column<Name extends string = ColumnName> extends Member {
+interface Column<Name extends string = ColumnName> extends Member {
   readonly name: Name;
   /** Where its value comes from: a field of the event, a field of its payload, or courtd itself. */
   readonly from: 'event' | 'payload' | 'courtd';

@@ -38,7 +38,7 @@ export interface FileLine {
 }
 
 /** An event of a refused request. */
-export interface RefusedPlace {
+interface RefusedPlace {
   readonly requestId: string;
   /** From 0 on. */
   readonly index: number;

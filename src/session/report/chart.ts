@@ -7,7 +7,7 @@ const WIDTH = 328;
 /** Between an axis and its labels. */
 const LABEL_GAP_PX = 9;
 
-export interface ChartOptions {
+interface ChartOptions {
   readonly height: number;
   /** Room around the marks, in pixels. */
   readonly left: number;

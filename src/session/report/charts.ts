@@ -1,6 +1,6 @@
+import type { Bins } from '../../base/bins.ts';
 import { count, type Html, html, number } from '../../base/html.ts';
 import { type EventType, TYPES } from '../../protocol/eventTypes.ts';
-import type { Bins } from '../analysis/bins.ts';
 import { type MapFrame, netOf } from '../analysis/court.ts';
 import { type LineCall, VERDICTS } from '../analysis/landings.ts';
 import type { Revised } from '../analysis/sessionTally.ts';
@@ -20,7 +20,7 @@ const BARS: Readonly<Record<LineCall, SvgAttributes>> = {
   'not judged': { fill: 'var(--line)', stroke: 'var(--line)' },
 };
 
-export interface DepthBar extends Record<LineCall, number> {
+interface DepthBar extends Record<LineCall, number> {
   readonly from: number;
 }
 
@@ -79,7 +79,7 @@ function countsPx(most: number): number {
   return Math.max(36, LABEL_GAP_PX + CHARACTER_PX * number(most).length);
 }
 
-export interface HistogramOptions {
+interface HistogramOptions {
   readonly title: string;
   /** Whose values they are, for screen readers. */
   readonly of: string;

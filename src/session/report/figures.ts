@@ -4,7 +4,7 @@ import type { Line } from '../../protocol/courtLines.ts';
 /** How a mark looks: attributes of SVG. Colours are variables of the page's style, so that they fit light, dark and paper. */
 export type SvgAttributes = Readonly<Record<string, string | number>>;
 
-export interface Figure {
+interface Figure {
   /** What the figure shows, with its numbers, for screen readers. */
   readonly name: string;
   readonly caption: Part;
@@ -34,7 +34,7 @@ function rounded(value: string | number): string | number {
 }
 
 export type Range = readonly [from: number, to: number];
-export type Scale = (value: number) => number;
+type Scale = (value: number) => number;
 
 /** @returns a linear scale from a range of values to one of pixels. */
 export function linear([from, to]: Range, [start, end]: Range): Scale {

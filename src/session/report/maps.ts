@@ -64,7 +64,7 @@ export function squareSize(maps: readonly LandingMap[], frame: MapFrame): number
   return SQUARES_FT.find((size) => marks(size) <= SQUARES_MAX) ?? SQUARES_FT.at(-1)!;
 }
 
-export interface LandingFigure {
+interface LandingFigure {
   readonly title: string;
   /** Whose landings they are, for screen readers. */
   readonly of: string;

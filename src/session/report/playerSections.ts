@@ -1,5 +1,5 @@
+import type { Bins } from '../../base/bins.ts';
 import { count, type Html, html, number, percent, shortName, table } from '../../base/html.ts';
-import type { Bins } from '../analysis/bins.ts';
 import { SQUARE_FT } from '../analysis/grid.ts';
 import { type LandingMap, VERDICTS } from '../analysis/landings.ts';
 import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, type PlayerTally } from '../analysis/players.ts';

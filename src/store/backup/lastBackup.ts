@@ -1,7 +1,7 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 
-/** What a backup is called in a directory that keeps several: the parts of its time, in UTC. */
-export const BACKUP_NAME = /^courtd-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
+/** What a backup is called in a directory that keeps several, by its time (base/atomicFile.ts). */
+export const BACKUP_NAME = /^courtd-(\d{8}T\d{6}Z)\.db$/;
 
 const ISO_CHARS = 24;
 

@@ -17,7 +17,7 @@ import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
 import { type Copy, copyDatabase } from './onlineBackup.ts';
 import { refusedCopyOf, writeRefusedCopy } from './refusedCopy.ts';
 
-export interface MadeBackup extends Copy {
+interface MadeBackup extends Copy {
   readonly file: string;
   /** The names of the older ones that were removed. */
   readonly removed: readonly string[];
@@ -27,7 +27,7 @@ export interface MadeBackup extends Copy {
   readonly damagedBodies: readonly string[];
 }
 
-export interface BackupOptions {
+interface BackupOptions {
   /** How many backups a directory keeps. */
   readonly keep: number;
   /** Copy the bodies of refused requests, too. */

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import readline from 'node:readline';
 import zlib from 'node:zlib';
 import { createPartial, explainWriteErrors, publish, removePartial } from '../../base/atomicFile.ts';
@@ -17,9 +18,23 @@ interface Line extends Omit<RefusedBody, 'bytes'> {
   readonly gzip: string;
 }
 
+const SUFFIX = '.refused.ndjson';
+
 /** @returns what stands beside a backup, whose name ends in .db. */
 export function refusedCopyOf(backup: string): string {
-  return `${backup.replace(/\.db$/, '')}.refused.ndjson`;
+  return `${backup.replace(/\.db$/, '')}${SUFFIX}`;
+}
+
+/** @returns refused bodies beside a backup that are of no backup there: of this one, before it was renamed? */
+export function strayRefusedCopies(backup: string): string[] {
+  const folder = path.dirname(backup);
+  const hasBackup = (name: string) => fs.existsSync(path.join(folder, name.replace(SUFFIX, '.db')));
+  try {
+    return fs.readdirSync(folder).filter((name) => name.endsWith(SUFFIX) && !hasBackup(name));
+  } catch {
+    // Whoever opens the backup says why it cannot be.
+    return [];
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
  * What the daemon has recorded about the clock of the box. Milliseconds since 1970-01-01T00:00:00Z by that
  * clock.
  */
-export interface ClockMark {
+interface ClockMark {
   /** The time of the last record. */
   readonly lastMs: number;
   /** The time since which the clock has not jumped; 0 if it never has. */

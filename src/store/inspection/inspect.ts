@@ -27,7 +27,7 @@ export type InspectMessage =
   | { readonly result: unknown }
   | { readonly failed: string };
 
-export interface InspectOptions {
+interface InspectOptions {
   /** Time after which it is killed. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;

@@ -46,7 +46,7 @@ function newestMs(db: Database): number | null {
   const last = db.prepare<[], { seq: number; receivedMs: number }>(
     'SELECT seq, received_ms AS receivedMs FROM event ORDER BY seq DESC LIMIT 1',
   );
-  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
+  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = +?`);
   // In one transaction: a prune could delete it in between.
   const read = db.transaction(() => {
     const newest = last.get();

@@ -8,7 +8,7 @@ export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'sou
  * The checksum of an event (../../ARCHITECTURE.md#checksums): a CRC-32 over all that the event is. It has the names themselves and
  * not their numbers, so a row that leads to another name does not match, and it is the same in every copy of the database.
  */
-export type Summed = Omit<Arrival, keyof OriginNames> & {
+type Summed = Omit<Arrival, keyof OriginNames> & {
   /** Its seq, less that of the event before it, so that a reader in order of arrival notices a missing one; 0: not known. */
   readonly seqStep: number;
 };

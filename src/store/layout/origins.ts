@@ -3,7 +3,7 @@ import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
 import { type OriginNames, originChecksum } from './checksum.ts';
 
 /** With their checksum (checksum.ts). */
-export type Origin = OriginNames & { readonly checksum: number };
+type Origin = OriginNames & { readonly checksum: number };
 
 /** Reads the names of origins, with a cache. */
 export class OriginReader {

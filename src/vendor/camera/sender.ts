@@ -10,7 +10,7 @@ const SEND_EVERY_MS = 500;
 /** How often it says that it is there, while there is nothing else to send. */
 const ALIVE_EVERY_MS = 60_000;
 
-export interface SenderOptions {
+interface SenderOptions {
   /** From 0 to below 1: the jitter of waits. */
   readonly random: () => number;
   /** Whether to send a batch once more that has just been stored, as a camera does that missed the answer. */

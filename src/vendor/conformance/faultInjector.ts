@@ -21,7 +21,7 @@ const MISSING_BYTES = 20;
 const ON_PURPOSE = 'courtd conformance does this on purpose';
 
 /** The camera is to be switched off and on again, once each kind of fault has come. */
-export interface Restart {
+interface Restart {
   /** For so long every event is refused. */
   readonly ms: number;
   /** Asks for it, and says when it is over. */

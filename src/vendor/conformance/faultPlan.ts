@@ -32,7 +32,7 @@ export interface Choice {
 }
 
 /** What identifies an event: its key, or its core where a camera gives it another event_id each time. */
-export interface PlannedEvent {
+interface PlannedEvent {
   readonly key: string;
   readonly core: string;
 }

@@ -38,7 +38,7 @@ export interface ReadRequest extends PendingRequest {
 }
 
 /** A camera's connection. */
-export interface RecordedConnection {
+interface RecordedConnection {
   /** Is given a copy of what the camera sends. */
   readonly input: Duplex;
   readonly record: ConnectionRecord;

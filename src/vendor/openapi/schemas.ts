@@ -33,7 +33,7 @@ function describedAll(properties: Readonly<Record<string, TSchema>>): Record<str
 const { payload: _, eot, type, ...others } = EventSchema.properties;
 
 /** What all events have: that of each type is made of it. */
-export const ENVELOPE_SCHEMA = {
+const ENVELOPE_SCHEMA = {
   type: 'object',
   description:
     'Of every event, whatever its type. Fields that are not listed are kept, and returned by an export.',

@@ -2,7 +2,7 @@ import { type Detection, SimulatedCourt, type View } from './court.ts';
 import { Random } from './random.ts';
 import type { SportName } from './sports.ts';
 
-export type CameraFault = 'wrong clock' | 'falls silent' | 'forgets revision' | 'odd fields';
+type CameraFault = 'wrong clock' | 'falls silent' | 'forgets revision' | 'odd fields';
 
 export interface SimulatedCamera {
   readonly source: string;
@@ -19,7 +19,7 @@ const SILENT_AFTER_S = 45;
 const VIEWS = ['ball', 'radar', 'players'] as const satisfies readonly View[];
 const NAMES: Readonly<Record<View, string>> = { ball: 'cam-1', radar: 'radar', players: 'cam-2' };
 
-export interface VenueOptions {
+interface VenueOptions {
   readonly courts: number;
   readonly sport: SportName;
   readonly seed: number;
@@ -29,7 +29,7 @@ export interface VenueOptions {
 }
 
 /** Something that a camera sends now. */
-export interface Sending {
+interface Sending {
   readonly camera: SimulatedCamera;
   readonly detection: Detection;
   readonly sessionId: string;

@@ -1,17 +1,19 @@
 import fs from 'node:fs';
 import { createPartial, explainWriteErrors, publish } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import type { ToldByTarget } from '../../health/alert/alerter.ts';
-import { say } from '../terminal/output.ts';
+import type { ToldByTarget } from './alerter.ts';
 
 /** What targets have been told, over a restart. */
 export class ToldFile {
   readonly #file: string;
+  readonly #say: (sentence: string) => void;
   /** What could not be written yet. */
   #unkept: ToldByTarget | undefined;
 
-  constructor(file: string) {
+  /** @param say is told once why it cannot be written. */
+  constructor(file: string, say: (sentence: string) => void) {
     this.#file = file;
+    this.#say = say;
   }
 
   get isKept(): boolean {
@@ -53,7 +55,7 @@ export class ToldFile {
       this.#unkept = undefined;
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
-      if (this.isKept) say(`courtd: ${error.message} Until then, a restart tells again what was told.`);
+      if (this.isKept) this.#say(`${error.message} Until then, a restart tells again what was told.`);
       this.#unkept = told;
     }
   }

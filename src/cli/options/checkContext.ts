@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { shipFinding } from '../../fleet/feed/shipFinding.ts';
-import type { Outside } from '../../health/checks/box.ts';
+import type { CheckContext } from '../../health/checks/box.ts';
 import { Progress } from '../terminal/output.ts';
 import { knownVariables, variableFault } from './environmentVariables.ts';
 
 /** @returns what the checks of a box need to be told. */
-export function outsideOf(program: Command, data: DataDirectory): Outside {
+export function checkContextOf(program: Command, data: DataDirectory): CheckContext {
   return {
     variables: {
       isKnown: (name) => knownVariables(program).includes(name),

@@ -1,23 +1,11 @@
-import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { fsync, partialNameOf } from '../../base/atomicFile.ts';
-import { OperatorError } from '../../base/operatorError.ts';
-import { asCaller, isActing } from '../../base/processIdentity.ts';
-import { cleanUpOnExit } from '../../base/signals.ts';
-import { operatorErrors, type Sink } from '../../base/sink.ts';
-import { forStdout } from './output.ts';
-
-export function stdoutSink(): Sink {
-  return {
-    write: async (data) => {
-      const shown = typeof data === 'string' ? forStdout(data) : data;
-      if (!process.stdout.write(shown)) await once(process.stdout, 'drain');
-    },
-    commit: () => {},
-  };
-}
+import { fsync, partialNameOf } from './atomicFile.ts';
+import { OperatorError } from './operatorError.ts';
+import { asCaller, isActing } from './processIdentity.ts';
+import { cleanUpOnExit } from './signals.ts';
+import { operatorErrors, type Sink } from './sink.ts';
 
 /**
  * Writes to a temporary file beside `name`, fsyncs it and renames it, so that a file called `name` is always complete. Unless

@@ -1,5 +1,5 @@
 /** How numbers are sorted into bins. */
-export interface BinScale {
+interface BinScale {
   toBin(value: number): number;
   fromBin(bin: number): number;
 }

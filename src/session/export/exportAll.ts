@@ -2,23 +2,16 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { removeLeftovers } from '../../base/atomicFile.ts';
+import { makeDirectory } from '../../base/fileSink.ts';
 import { operatorErrors } from '../../base/sink.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { eotToNs } from '../../protocol/eot.ts';
-import { steadyName } from '../../session/export/fileNames.ts';
 import { readArrivals } from '../../store/read/arrivalReader.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { findSession, listSessions, sessionLine } from '../../store/read/sessions.ts';
-import { Progress, say } from '../terminal/output.ts';
-import { makeDirectory } from '../terminal/sinks.ts';
-import { isDirectory, unlessUnreadable } from './exportDay.ts';
-import {
-  type ExportOptions,
-  openFile,
-  wholeMs,
-  withExportedDatabase,
-  writeSession,
-} from './exportSession.ts';
+import { steadyName } from './fileNames.ts';
+import { type ManyOptions, SessionFiles, unlessUnreadable } from './sessionFiles.ts';
+import { type ExportTeller, wholeMs, withExportedDatabase } from './writeSession.ts';
 
 /** What is received at this moment may be stored a little later: the next export begins so much before this one. */
 const OVERLAP_MS = 60_000;
@@ -29,46 +22,35 @@ const NS_PER_MS = 1_000_000n;
  * `day=YYYY-MM-DD/SESSION.FORMAT`. A session that was there is replaced, also where its day has changed, so that whoever reads all
  * files has each session once, however often this is called.
  */
-export async function exportAll(given: ExportOptions): Promise<void> {
+export async function exportAll(given: ManyOptions, teller: ExportTeller): Promise<void> {
   const { receivedFrom, receivedTo, ...options } = given;
-  const { output, format } = options as ExportOptions & { readonly output: string };
-  let exists = isDirectory(output);
+  const { output, format } = options;
+  const files = new SessionFiles(options, teller);
+  const { damage } = files;
   const begunMs = Date.now();
-  const damage = new Damage();
-  const names = await sessionsOf(given, damage);
+  const names = await sessionsOf(given, damage, teller);
   const days = new Set<string>();
-  let [sessions, events] = [0, 0];
   for (const name of names) {
-    await unlessUnreadable(name, damage, async () => {
-      const day = await dayOf(name, options);
-      if (day === undefined) return;
-      const folder = path.join(output, `day=${day}`);
-      const file = `${steadyName(name)}.${format}`;
-      const open = () => {
-        if (!exists) makeDirectory(output);
-        exists = true;
-        if (!days.has(day)) beginDay(folder, format);
-        days.add(day);
-        return openFile(path.join(folder, file));
-      };
-      const written = await writeSession(name, options, damage, open, { unlessEmpty: true });
-      if (written.events === 0) return;
-      removeFromOtherDays(output, path.basename(folder), file);
-      sessions++;
-      events += written.events;
-    });
+    const day = await unlessUnreadable(name, damage, () => dayOf(name, options));
+    if (day === undefined) continue;
+    const [folder, file] = [`day=${day}`, steadyName(name)];
+    const begin = () => {
+      if (!days.has(day)) beginDay(path.join(output, folder), format);
+      days.add(day);
+    };
+    if (await files.write(name, path.join(folder, file), begin))
+      removeFromOtherDays(output, folder, `${file}.${format}`);
   }
-  if (sessions === 0 && !damage.isFound)
-    return say('No event was received in that time: nothing is written.');
+  if (files.sessions === 0 && !damage.isFound)
+    return teller.say('No event was received in that time: nothing is written.');
   const next = isoTime(begunMs - OVERLAP_MS)?.replace(/\.\d+/, '');
-  say(
-    `${counted(sessions, 'session')} with ${counted(events, 'event')} written to ${output}; what comes from now on: --received-from ${next}.`,
-  );
+  const wrote = `${counted(files.sessions, 'session')} with ${counted(files.events, 'event')}`;
+  teller.say(`${wrote} written to ${output}; what comes from now on: --received-from ${next}.`);
   damage.assertNone();
 }
 
 /** @returns the session_ids, in memory at once: a name a session. */
-function sessionsOf(options: ExportOptions, damage: Damage): Promise<Iterable<string>> {
+function sessionsOf(options: ManyOptions, damage: Damage, { show }: ExportTeller): Promise<Iterable<string>> {
   return withExportedDatabase(options, async (db) => {
     const names = new Set<string>();
     const fromMs = wholeMs(options.receivedFrom) ?? -Infinity;
@@ -79,23 +61,21 @@ function sessionsOf(options: ExportOptions, damage: Damage): Promise<Iterable<st
     }
     // There is no index of times of receipt, and a clock that jumped has left them in any order: every event is read.
     const unread = new Damage();
-    const progress = new Progress();
     for (const { events, upTo, lastSeq } of readArrivals(db, unread)) {
       for (const { sessionId, receivedMs } of events) {
         if (receivedMs >= fromMs && receivedMs < toMs) names.add(sessionId);
       }
       // Signals are handled between turns of the event loop.
       await setImmediate();
-      progress.show(() => `looking for sessions: ${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
+      show(() => `looking for sessions: ${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
     }
-    progress.clear();
     if (unread.isFound) damage.other('Events are damaged, and their sessions may be missing.');
     return names;
   });
 }
 
 /** @returns the day of a session's first event by eot, in UTC; undefined where a prune has deleted it meanwhile. */
-function dayOf(name: string, options: ExportOptions): Promise<string | undefined> {
+function dayOf(name: string, options: ManyOptions): Promise<string | undefined> {
   return withExportedDatabase(options, (db) => {
     const id = findSession(db, name);
     const ns = id === undefined ? undefined : eotToNs(sessionLine(db, id).first_eot ?? '');

@@ -1,0 +1,81 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { explainWriteErrors } from '../../base/atomicFile.ts';
+import { makeDirectory } from '../../base/fileSink.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { asCaller } from '../../base/processIdentity.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { failureKind } from '../../store/sqlite/errors.ts';
+import { type ExportOptions, type ExportTeller, openFile, writeSession } from './writeSession.ts';
+
+export interface ManyOptions extends ExportOptions {
+  /** A directory; one whose name ends in / is created with the first file in it. */
+  readonly output: string;
+}
+
+/** Writes sessions, each whole and into a file of its own below a directory. */
+export class SessionFiles {
+  readonly #options: ManyOptions;
+  readonly #teller: ExportTeller;
+  #exists: boolean;
+  /** What could not be read of all of them. */
+  readonly damage = new Damage();
+  sessions = 0;
+  events = 0;
+
+  /** @throws {OperatorError} where there cannot be such a directory. */
+  constructor(options: ManyOptions, teller: ExportTeller) {
+    this.#options = options;
+    this.#teller = teller;
+    this.#exists = isDirectory(options.output);
+  }
+
+  /**
+   * @param file below the directory, without its extension.
+   * @param begin makes the folder of the file.
+   * @returns whether there was an event to write.
+   */
+  async write(session: string, file: string, begin = () => {}): Promise<boolean> {
+    const { output, format } = this.#options;
+    const open = () => {
+      if (!this.#exists) makeDirectory(output);
+      this.#exists = true;
+      begin();
+      return openFile(path.join(output, `${file}.${format}`), this.#teller);
+    };
+    const written = await unlessUnreadable(session, this.damage, () =>
+      writeSession(session, this.#options, this.damage, open, this.#teller, { unlessEmpty: true }),
+    );
+    if (written === undefined || written.events === 0) return false;
+    this.sessions++;
+    this.events += written.events;
+    return true;
+  }
+}
+
+/** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */
+function isDirectory(place: string): boolean {
+  const stat = explainWriteErrors(place, () => asCaller(() => fs.statSync(place, { throwIfNoEntry: false })));
+  if (stat?.isDirectory()) return true;
+  if (stat !== undefined) {
+    throw new OperatorError(`${place} is not a directory: with --day and --all, name one with -o DIR/.`);
+  }
+  if (place.endsWith('/')) return false;
+  throw new OperatorError(`There is no directory ${place}: end its name in / and -o creates it.`);
+}
+
+/** The next session may be intact. @returns undefined where the database could not be read, which `damage` then says. */
+export async function unlessUnreadable<Result>(
+  session: string,
+  damage: Damage,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const isRead = error instanceof OperatorError && ['damaged', 'fatal'].includes(failureKind(error.cause));
+    if (!isRead) throw error;
+    damage.other(`Session ${JSON.stringify(session)} cannot be read, and is not written.`);
+    return undefined;
+  }
+}
