@@ -6,13 +6,14 @@ import type { ArrivalLog } from '../../src/store/arrivalLog.ts';
 import { Store, UNLOGGED } from '../../src/store/store.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { check } from './check.ts';
+import { Copy } from './copy.ts';
 import { commandBefore, deed } from './deeds.ts';
 import type { Disk } from './disk.ts';
 import { Cameras } from './events.ts';
-import { Headquarters, ship } from './headquarters.ts';
+import { Headquarters, routeTo, ship } from './headquarters.ts';
 import { Model } from './model.ts';
 import type { Pairs } from './pairs.ts';
-import type { Kind, Life, Operation } from './plan.ts';
+import { type Actor, COMMANDS, type Kind, type Life, type Operation, type Plan } from './plan.ts';
 import { closeAll } from './standIns/sqlite.ts';
 import { endProcess, timeline } from './world.ts';
 
@@ -32,7 +33,10 @@ export class Box {
   readonly cameras = new Cameras();
   readonly log: string[] = [];
   readonly disk: Disk;
-  readonly directory: DataDirectory;
+  readonly copy: Copy;
+  directory: DataDirectory;
+  /** Its disk is another one, that has nothing yet. */
+  isLost = false;
   /** Where backups are. */
   readonly backups: string;
   /** Of this life. */
@@ -48,12 +52,15 @@ export class Box {
   readonly #pairs: Pairs;
   /** What has been begun and has not ended. */
   readonly #running = new Map<number, Kind>();
-  readonly #recent: Kind[] = [];
+  readonly #recent: Actor[] = [];
+  readonly #carries: Plan['carries'];
   #begun = 0;
   #pid = 1000;
 
-  constructor(disk: Disk, random: Random, pairs: Pairs) {
+  constructor(disk: Disk, random: Random, pairs: Pairs, { carries }: Plan) {
     this.disk = disk;
+    this.#carries = carries;
+    this.copy = new Copy(disk, this.model);
     this.#random = random;
     this.#pairs = pairs;
     this.directory = new DataDirectory(`${disk.root}/box`);
@@ -69,6 +76,9 @@ export class Box {
   async live(life: Life): Promise<void> {
     this.#boot();
     this.note(`starts, after ${life.before}; ends with ${life.end}`);
+    if (life.before === 'rebuild') this.#lose();
+    this.#noteIfRebuilt();
+    this.#meets(life.before);
     const isAtCall = life.end.endsWith('AtCall');
     if (isAtCall && life.isEarly) this.disk.killAt(life.atCall, life.isAtSync);
     await this.#alone(commandBefore(this, life.before, new Random(life.seed)));
@@ -87,14 +97,43 @@ export class Box {
     this.hq.isGood = true;
     this.#boot();
     this.note('starts for the last time');
+    this.#noteIfRebuilt();
+    if (this.isLost) await this.#alone(commandBefore(this, 'rebuild', this.#random));
     if (!(await this.#open())) return;
     check(this.directory, this.model, this.hq);
     this.#checkTokens();
-    const report = await this.#alone(ship(this.directory, this.hq, this.#random, true, this.ending.signal));
+    const isCopy = this.#carries === 'copy';
+    const route = isCopy ? this.copy.open(this.directory) : routeTo(this.hq, this.directory, this.#random);
+    const report = await this.#alone(ship(route, true, this.ending.signal));
     if (report?.state !== 'current')
       this.model.violate(`the shipper ends ${report?.state}: ${report?.error}`);
-    check(this.directory, this.model, this.hq, true);
+    check(this.directory, this.model, isCopy ? this.copy : this.hq, true);
     await this.#stop();
+  }
+
+  /** The disk of the box dies; another one takes its place. What is on other disks is as it was. */
+  #lose(): void {
+    if (this.isLost || this.model.isFlipped || !this.copy.hasEvents) return;
+    this.isLost = true;
+    this.directory = new DataDirectory(`${this.directory.path}-new`);
+    fs.mkdirSync(this.directory.path);
+    const folder = fs.openSync(this.disk.root, 'r');
+    fs.fsyncSync(folder);
+    fs.closeSync(folder);
+    this.note('the disk is lost');
+  }
+
+  /** A command counts as under way while its effect is still to come; one that has nothing to do has none. */
+  #meets(before: Life['before']): void {
+    const command = this.isLost ? 'rebuild' : COMMANDS.find((one) => one === before);
+    const isIdle =
+      command === 'restore' ? this.model.backups.length === 0 : command === 'rebuild' && !this.isLost;
+    if (command !== undefined && !isIdle) this.#recent.push(command);
+  }
+
+  /** A rebuild that was killed once the database had its name has made it. */
+  #noteIfRebuilt(): void {
+    if (fs.existsSync(this.directory.file('database'))) this.isLost = false;
   }
 
   #boot(): void {
@@ -205,7 +244,7 @@ export class Box {
   }
 
   /** Kinds that have been begun and have not ended, or that were begun last: some do all they do at once. */
-  get #underWay(): Set<Kind> {
+  get #underWay(): Set<Actor> {
     return new Set([...this.#running.values(), ...this.#recent]);
   }
 

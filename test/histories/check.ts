@@ -1,20 +1,26 @@
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { readEpochs } from '../../src/store/layout/epochs.ts';
+import { type Epoch, readEpochs } from '../../src/store/layout/epochs.ts';
 import { ArrivalReader } from '../../src/store/read/arrivalReader.ts';
 import { failureKind } from '../../src/store/sqlite/errors.ts';
 import { keyState } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 import { sentOf } from './events.ts';
-import type { Headquarters } from './headquarters.ts';
 import type { Model } from './model.ts';
+import TrackedDatabase from './standIns/sqlite.ts';
+
+/** Who has been shipped to. */
+interface Shipped {
+  /** @param seqs of the events that whoever has the log so far must have. */
+  check(epochs: readonly Epoch[], seqs: readonly number[]): void;
+}
 
 /**
  * Holds a database that has just been opened against the model, on a connection of its own.
  * @param isLast looks at pages, counts and keys as well: what is wrong there stays wrong, so it is enough to look at the end.
  */
-export function check(directory: DataDirectory, model: Model, hq: Headquarters, isLast = false): void {
-  const db = new Database(directory.file('database'));
+export function check(directory: DataDirectory, model: Model, shipped: Shipped, isLast = false): void {
+  const db = new TrackedDatabase(directory.file('database'));
   try {
     const reader = new ArrivalReader(db);
     const { events, damage } = readAll(reader);
@@ -22,7 +28,7 @@ export function check(directory: DataDirectory, model: Model, hq: Headquarters, 
     const epochs = readEpochs(db);
     model.epochsAre(epochs);
     model.found(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
-    hq.check(
+    shipped.check(
       epochs,
       events.filter((event) => model.isShippable(sentOf(event).key)).map(({ seq }) => seq),
     );
@@ -43,7 +49,7 @@ export function check(directory: DataDirectory, model: Model, hq: Headquarters, 
 export function look(directory: DataDirectory, model: Model): void {
   let db: Database.Database | undefined;
   try {
-    db = new Database(directory.file('database'), { readonly: true });
+    db = new TrackedDatabase(directory.file('database'), { readonly: true });
     const { events, damage } = readAll(new ArrivalReader(db));
     if (damage > 0) model.violate(`${damage} events are damaged`);
     model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { knownShipped, readNote } from '../../src/fleet/feed/shipNote.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/arrivalLog.ts';
@@ -5,17 +6,17 @@ import { makeBackup } from '../../src/store/backup/makeBackup.ts';
 import { restoreDatabase } from '../../src/store/backup/restore.ts';
 import { readEpochs } from '../../src/store/layout/epochs.ts';
 import { SCHEMA_VERSION } from '../../src/store/layout/schema.ts';
+import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import { listTokens, revokeToken, rotateToken } from '../../src/store/tokens/tokens.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { Box } from './box.ts';
 import { look } from './check.ts';
 import { type Body, PLAYERS, sentOf } from './events.ts';
-import { ship } from './headquarters.ts';
+import { type Route, routeTo, ship } from './headquarters.ts';
+import type { PruneRule } from './known.ts';
 import { OLDER_LAYOUT } from './miniature.ts';
-import type { PruneRule } from './model.ts';
 import type { Before, Kind } from './plan.ts';
-import TrackedDatabase from './standIns/sqlite.ts';
 import { timeline } from './world.ts';
 
 const DAY_MS = 86_400_000;
@@ -34,7 +35,8 @@ const DEEDS: Readonly<Record<Kind, Deed>> = {
   revoke,
   tail: read,
   backup,
-  ship: carry,
+  ship: (box, random) => carry(box, random, routeTo(box.hq, box.directory, random)),
+  copy: (box, random) => carry(box, random, box.copy.open(box.directory)),
   clock: async (_box, random) => {
     timeline.offsetMs += random.pick([-DAY_MS, -3_600_000, 60_000, DAY_MS, 10 * DAY_MS]);
   },
@@ -54,23 +56,37 @@ export async function deed(box: Box, kind: Kind, random: Random): Promise<void> 
 
 /** What a command does while no daemon runs. */
 export async function commandBefore(box: Box, command: Before, random: Random): Promise<void> {
+  if (box.isLost) {
+    await box.copy.rebuild(box.directory);
+    if (box.isOver) return;
+    box.isLost = false;
+    box.note('rebuilt');
+    return;
+  }
   if (command === 'tail') {
     await read(box, random);
     box.tail?.close();
   }
   if (command === 'upgrade') makeOlder(box);
-  if (command !== 'restore' || box.model.backups.length === 0) return;
-  const chosen = random.pick(box.model.backups);
-  box.model.restoring = chosen;
+  if (command === 'restore') await restore(box, random);
+}
+
+/** What was restored or rebuilt starts before anybody restores again: the model has to see what it is. */
+async function restore(box: Box, random: Random): Promise<void> {
+  const { model } = box;
+  const { ino } = fs.statSync(box.directory.file('database'));
+  const isReplaced = model.restoring !== undefined && model.restoring.over !== ino;
+  if (model.backups.length === 0 || model.rebuilding !== undefined || isReplaced) return;
+  const chosen = random.pick(model.backups);
+  model.restoring = { ...chosen, over: ino };
   await restoreDatabase(box.directory, chosen.file);
   if (!box.isOver) box.note('restored');
 }
 
 /** The database as the version before had it: its upgrade is under `miniature.ts`. */
 function makeOlder(box: Box): void {
-  const db = new TrackedDatabase(box.directory.file('database'));
+  const db = openDatabase(box.directory, { acceptOlder: true });
   try {
-    db.pragma('synchronous = FULL');
     const version = db.pragma('user_version', { simple: true }) as number;
     if (version === SCHEMA_VERSION)
       db.transaction(() => db.exec(`${OLDER_LAYOUT} PRAGMA user_version = ${version - 1}`)).immediate();
@@ -180,13 +196,13 @@ async function backup(box: Box): Promise<void> {
 }
 
 /** One shipper at a time: until it has caught up, or for some seconds. */
-async function carry(box: Box, random: Random): Promise<void> {
+async function carry(box: Box, random: Random, route: Route): Promise<void> {
   if (box.isShipping) return;
   box.isShipping = true;
   const time = new AbortController();
   setTimeout(() => time.abort(), random.integer(1, 20_000));
   const signal = AbortSignal.any([time.signal, box.ending.signal]);
-  const { state, shipped_seq } = await ship(box.directory, box.hq, random, random.chance(0.5), signal);
+  const { state, shipped_seq } = await ship(route, random.chance(0.5), signal);
   box.isShipping = false;
   box.note(`shipped up to ${shipped_seq}, ${state}`);
   if (state === 'fenced') box.model.violate('the shipper was fenced, and there is no other box');

@@ -95,6 +95,7 @@ typedef struct {
   char *directory; /* or a directory there */
   int is_random; /* or /dev/urandom */
   unsigned life; /* of the process that opened it */
+  int owed; /* the error of a sync through another descriptor; its own next one is told */
 } Descriptor;
 
 /* A change of a directory that is not durable yet. */
@@ -218,6 +219,16 @@ static void forget(File *file, int all) {
   file->end = end;
   file->is_dirty = first < end;
   file->durable_size = size_of(file);
+}
+
+/*
+ * As the kernel does (mm/filemap.c, lib/errseq.c): after a sync that failed it no longer knows that these sectors are not on the disk.
+ * It tells everybody once who had the file open then, at his next sync; and nobody who opens it later.
+ */
+static void stick(const File *file, int fd, int error) {
+  for (size_t i = file->first; i < file->end && file->is_dirty; i++) file->is_stuck[i] = file->before[i] != NULL;
+  for (int i = 0; i < FDS; i++)
+    if (descriptors[i].file == file) descriptors[i].owed = i == fd ? 0 : error;
 }
 
 static ssize_t write_file(File *file, const void *bytes, size_t count, off64_t at) {
@@ -436,12 +447,16 @@ static int sync_descriptor(int fd, int (*really)(int)) {
   int error = fault(SYNC);
   if (is_dead) return 0;
   if (error != 0) {
+    if (descriptors[fd].file != NULL) stick(descriptors[fd].file, fd, error);
     return errno = error, -1;
   }
   note("sync", descriptors[fd].directory, 0, 0);
   if (descriptors[fd].file != NULL) forget(descriptors[fd].file, 0);
   else sync_directory(descriptors[fd].directory);
-  return 0;
+  /* What is dirty since then was written all the same. */
+  error = descriptors[fd].owed;
+  descriptors[fd].owed = 0;
+  return error == 0 ? 0 : (errno = error, -1);
 }
 int fsync(int fd) { return sync_descriptor(fd, real_fsync); }
 int fdatasync(int fd) { return sync_descriptor(fd, real_fdatasync); }

@@ -3,7 +3,7 @@ import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { type Arrival, type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import { event as valid } from '../harness/events.ts';
-import type { Sent } from './model.ts';
+import type { Sent } from './known.ts';
 
 /** Who plays. */
 export const PLAYERS = ['player-1', 'player-2', 'player-3'] as const;

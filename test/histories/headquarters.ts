@@ -24,7 +24,7 @@ interface Late {
  * and answers, delays them, and delivers late what was sent long ago.
  */
 export class Headquarters {
-  readonly logs = new Map<string, StoredChunk[]>();
+  readonly logs: Logs = new Map();
   readonly #model: Model;
   #late: Late[] = [];
   /** Whether the line is good from now on. */
@@ -68,17 +68,29 @@ export class Headquarters {
 
   /** Every event that is stored up to where headquarters has this log is there. */
   check(epochs: readonly { readonly name: string }[], seqs: readonly number[]): void {
-    const chunks = epochs.flatMap(({ name }) => this.logs.get(name) ?? []);
-    const there = new Set(chunks.flatMap(({ lines }) => lines.map((line) => JSON.parse(line).seq as number)));
-    const last = this.logs.get(epochs.at(-1)!.name)?.at(-1)?.last ?? 0;
-    const missing = seqs.filter((seq) => seq <= last && !there.has(seq));
-    if (missing.length > 0)
-      this.#model.violate(`headquarters has the log up to ${last}, but not ${missing.join(', ')}`);
+    const missing = missingIn(this.logs, epochs, seqs);
+    if (missing !== undefined) this.#model.violate(`headquarters ${missing}`);
   }
 }
 
+/** The log of a box by epochs, in the order of arrival. */
+export type Logs = Map<string, StoredChunk[]>;
+
+/** @returns which of the seqs are missing before the end of a log, as the end of a sentence; undefined: none. */
+export function missingIn(
+  logs: Logs,
+  epochs: readonly { readonly name: string }[],
+  seqs: readonly number[],
+): string | undefined {
+  const chunks = epochs.flatMap(({ name }) => logs.get(name) ?? []);
+  const there = new Set(chunks.flatMap(({ lines }) => lines.map((line) => JSON.parse(line).seq as number)));
+  const last = logs.get(epochs.at(-1)!.name)?.at(-1)?.last ?? 0;
+  const missing = seqs.filter((seq) => seq <= last && !there.has(seq));
+  return missing.length === 0 ? undefined : `has the log up to ${last}, but not ${missing.join(', ')}`;
+}
+
 /** Of a daemon whose status nobody asks for. */
-class Feed extends LocalFeed {
+export class Feed extends LocalFeed {
   override async status(): Promise<undefined> {}
 }
 
@@ -153,26 +165,25 @@ class Line implements ChunkSink {
   }
 }
 
-/** A shipper of a box: until it has caught up, or is told to end. @returns how it ended. */
-export async function ship(
-  directory: DataDirectory,
-  hq: Headquarters,
-  random: Random,
-  once: boolean,
-  signal: AbortSignal,
-) {
+/** Where a shipper reads, and where it writes. */
+export interface Route {
+  readonly feed: Feed;
+  readonly sink: ChunkSink;
+  readonly url: string;
+}
+
+/** @returns the way from a box to headquarters. */
+export function routeTo(hq: Headquarters, directory: DataDirectory, random: Random): Route {
   const feed = new Feed(directory);
+  return { feed, sink: new Line(hq, feed, random), url: 'nats://headquarters' };
+}
+
+/** A shipper of a box: until it has caught up, or is told to end. @returns how it ended. */
+export async function ship({ feed, sink, url }: Route, once: boolean, signal: AbortSignal) {
   const nothing = () => {};
-  const options = {
-    box: 'box',
-    url: 'nats://headquarters',
-    once,
-    signal,
-    onReport: nothing,
-    onLeftOut: nothing,
-  };
+  const options = { box: 'box', url, once, signal, onReport: nothing, onLeftOut: nothing };
   try {
-    return await new Shipper(feed, new Line(hq, feed, random), options).run();
+    return await new Shipper(feed, sink, options).run();
   } finally {
     await feed.close();
   }

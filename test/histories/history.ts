@@ -3,7 +3,7 @@ import type { Disk } from './disk.ts';
 import { EPOCH_MS, type Image } from './image.ts';
 import type { Pairs } from './pairs.ts';
 import { chanceOf, type Plan } from './plan.ts';
-import { closeAll } from './standIns/sqlite.ts';
+import { closeAll, mode } from './standIns/sqlite.ts';
 import { timeline } from './world.ts';
 
 /** What came of a history. */
@@ -35,9 +35,10 @@ export class Player {
   async play(plan: Plan): Promise<Result> {
     const disk = this.#disk;
     const random = chanceOf(plan.seed, 2);
+    mode.isLazy = chanceOf(plan.seed, 3).chance(0.9);
     disk.begin(plan.seed);
     timeline.begin(() => random.next(), EPOCH_MS);
-    const box = new Box(disk, random, this.#pairs);
+    const box = new Box(disk, random, this.#pairs, plan);
     this.#box = box;
     this.#image.put(box.directory);
     disk.settle();

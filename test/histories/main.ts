@@ -65,7 +65,7 @@ async function run({
   const count = isOne ? 1 : os.availableParallelism();
   const pairs = new Pairs();
   const found: Found[] = [];
-  let [histories, restarts, cpuMs] = [0, 0, 0];
+  let [begun, histories, restarts, cpuMs] = [0, 0, 0, 0];
   const startedAt = performance.now();
   try {
     const players = Array.from({ length: count }, (_, i) => {
@@ -78,6 +78,7 @@ async function run({
         library,
         plant,
         (told) => {
+          if ('begins' in told) begun++;
           if ('found' in told) {
             found.push(told.found);
             if (found.length <= FOUND_MAX) tell(told.found, plant);
@@ -104,7 +105,8 @@ async function run({
       `${each} histories a second, ${lives} lives, on ${count} processors; ${ms} ms of processor time each`,
     );
   }
-  if (plant !== undefined && found.length > 0) console.log(`${plant}: found after ${took.toFixed(1)} s`);
+  if (plant !== undefined && found.length > 0)
+    console.log(`${plant}: found after ${took.toFixed(1)} s, ${begun} histories`);
   console.log(`histories ${histories}, violations ${found.length}, seed ${seed}`);
   return found.length === 0;
 }

@@ -31,12 +31,21 @@ export const MINIATURE: readonly Change[] = [
     from: 'INLINE_CHECKPOINT_FRAMES = 4_000',
     to: 'INLINE_CHECKPOINT_FRAMES = 40',
   },
+  {
+    file: 'store/wal/checkpointer.ts',
+    from: 'SCATTERED_CHECKPOINT_FRAMES = 250',
+    to: 'SCATTERED_CHECKPOINT_FRAMES = 10',
+  },
   { file: 'store/write/groupCommit.ts', from: 'GROUP_EVENTS = 4_000', to: 'GROUP_EVENTS = 12' },
   { file: 'store/retention/pruneSteps.ts', from: 'PRUNE_STEP_ROWS = 200', to: 'PRUNE_STEP_ROWS = 3' },
-  { file: 'store/retention/pruneSteps.ts', from: 'PRUNE_READ_ROWS = 1_000', to: 'PRUNE_READ_ROWS = 10' },
+  { file: 'store/retention/pruneSteps.ts', from: 'PRUNE_READ_ROWS = 500', to: 'PRUNE_READ_ROWS = 10' },
   { file: 'store/retention/pruneSteps.ts', from: 'KEYS_READ_AT_ONCE = 10_000', to: 'KEYS_READ_AT_ONCE = 8' },
   { file: 'store/retention/prune.ts', from: 'PRUNE_STEP_KEYS = 5_000', to: 'PRUNE_STEP_KEYS = 3' },
   { file: 'store/retention/expiredEvents.ts', from: 'SUMMARY_ROWS = 20_000', to: 'SUMMARY_ROWS = 20' },
+  { file: 'fleet/feed/eventFeed.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
+  { file: 'fleet/copy/members.ts', from: 'PIECE_BYTES = 1024 ** 2', to: 'PIECE_BYTES = 4096' },
+  { file: 'fleet/copy/copyWriter.ts', from: 'FILE_BYTES = 64 * 1024 ** 2', to: 'FILE_BYTES = 4096' },
+  { file: 'fleet/copy/copyWriter.ts', from: 'CHUNKS_AT_ONCE = 20', to: 'CHUNKS_AT_ONCE = 3' },
   {
     // The layout that the migrations make is made once, and not at each start: two milliseconds.
     file: 'store/layout/layoutFault.ts',
@@ -54,8 +63,6 @@ export const MINIATURE: readonly Change[] = [
     from: 'const MIGRATIONS: readonly string[] = [LAYOUT];',
     to: `const MIGRATIONS: readonly string[] = [LAYOUT, '${MIGRATION}'];`,
   },
-  // The priority would be that of the histories.
-  { file: 'store/erasure/remainsProcess.ts', from: '\nyieldToIngest();', to: '' },
 ];
 
 /** Files that a worker thread or a process of its own runs: here each is a function. */

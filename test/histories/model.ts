@@ -1,66 +1,9 @@
 import { EARLIEST_RECEIVED_MS } from '../../src/base/limits.ts';
 import type { Arrival } from '../../src/protocol/event.ts';
 import type { Epoch } from '../../src/store/layout/epochs.ts';
-import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
 import type { Counts } from '../../src/store/write/appender.ts';
-
 import { isLeft, type KnownErasure, notErased } from './erasures.ts';
-
-/** What became of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
-export type Outcome = 'open' | 'acknowledged' | 'refused' | 'unknown';
-
-/** An event that was sent. */
-export interface Sent {
-  readonly key: string;
-  /** Key without the revision. */
-  readonly family: string;
-  readonly revision: number;
-  readonly eotMs: number;
-  /** As an export writes it. */
-  readonly text: string;
-}
-
-/** One request. */
-export interface Request {
-  readonly events: readonly Sent[];
-  outcome: Outcome;
-  /** How many of them are duplicates at least and at most. */
-  readonly certain: ReadonlySet<string>;
-  readonly possible: ReadonlySet<string>;
-}
-
-/** What is known of a key. */
-export interface Key {
-  readonly family: string;
-  readonly revision: number;
-  /** On disk: a 202 has said so, or a reader. */
-  isStored: boolean;
-  /** A prune may have deleted it. */
-  mayBeGone: boolean;
-  /** Every one that may be what is stored; one, once that was seen. */
-  texts: { readonly text: string; readonly by: Request | undefined }[];
-  seq: number | undefined;
-  /** When the box received it, by its own clock. */
-  receivedMs: { least: number; most: number };
-}
-
-/** A prune, by what it deletes. */
-export type PruneRule = PruneSelection;
-
-/** What was there when a backup was made: at least, and at most. */
-export interface Backup {
-  readonly file: string;
-  readonly certain: ReadonlySet<string>;
-  readonly possible: ReadonlyMap<string, Key>;
-  readonly tokens: readonly KnownToken[];
-}
-
-/** A token: whether a camera with it must be served; undefined: it may be. */
-export interface KnownToken {
-  readonly token: string;
-  readonly id: number;
-  isValid: boolean | undefined;
-}
+import type { Backup, Key, KnownToken, Lost, PruneRule, Request, Sent } from './known.ts';
 
 /** What a box may hold, and what it must: told by its answers alone. */
 export class Model {
@@ -78,8 +21,12 @@ export class Model {
   readonly backups: Backup[] = [];
   /** Epochs that were seen, the current one last. */
   readonly #epochs: string[] = [];
-  /** A restore that has begun, and may have ended. */
-  restoring: Backup | undefined;
+  /** Those of the database that was opened last. */
+  #last: readonly Epoch[] = [];
+  /** A restore that has begun, and may have ended. `over`: the inode of the database that it is to replace. */
+  restoring: (Backup & { readonly over: number }) | undefined;
+  /** A rebuild likewise. */
+  rebuilding: Lost | undefined;
   /** Up to which seq a reader in the order of arrival has read. */
   tailSeq = 0;
   readonly #tailed = new Set<number>();
@@ -112,7 +59,7 @@ export class Model {
       if (known?.isStored && !known.mayBeGone) certain.add(key);
       if (known !== undefined) possible.add(key);
     }
-    const request: Request = { events, outcome: 'open', certain, possible };
+    const request: Request = { events, sentMs: nowMs, outcome: 'open', certain, possible };
     this.requests.add(request);
     for (const event of events) {
       this.#mayStore(event, request, nowMs);
@@ -129,6 +76,7 @@ export class Model {
       this.keys.set(key, known);
     }
     if (known.isStored && !known.mayBeGone) return;
+    if (known.texts.some((one) => one.by === by && one.text === text)) return;
     known.texts.push({ text, by });
     known.receivedMs.least = Math.min(known.receivedMs.least, nowMs);
     known.receivedMs.most = Math.max(known.receivedMs.most, nowMs + 1);
@@ -181,6 +129,9 @@ export class Model {
   pruneBegins(rule: PruneRule): void {
     this.#prunes.add(rule);
     this.#markPrunable(rule);
+    // What was a duplicate as it was sent may be stored anew.
+    for (const request of this.requests)
+      for (const event of request.events) this.#mayStore(event, request, request.sentMs);
   }
 
   /** @param isDone it came to its end: what is old is gone, unless the power fails. */
@@ -277,7 +228,7 @@ export class Model {
     this.backups.push({ file, certain, possible, tokens: same });
   }
 
-  /** A backup has taken the place of the database: what came later is gone, and its seqs are given again. */
+  /** A backup has taken the place of the database: what came later is gone, and its seqs are given again. @param upToSeq to which both have the same log. */
   #restored({ certain, possible, tokens }: Backup, upToSeq: number): void {
     this.keys.clear();
     for (const [key, known] of possible) {
@@ -297,17 +248,52 @@ export class Model {
     this.restoring = undefined;
   }
 
+  /** The box was made anew: it has what its copy had, and knows nothing else. */
+  #rebuilt({ possible, certain, erasedBeforeNs, isRevoked }: Lost): void {
+    this.keys.clear();
+    for (const [key, lines] of possible) {
+      const { sent, seq } = lines.at(-1)!;
+      const times = lines.map(({ receivedMs }) => receivedMs);
+      const isStored = certain.has(key);
+      this.keys.set(key, {
+        family: sent.family,
+        revision: sent.revision,
+        isStored,
+        mayBeGone: !isStored,
+        texts: lines.map(({ sent }) => ({ text: sent.text, by: undefined })),
+        seq,
+        receivedMs: { least: Math.min(...times), most: Math.max(...times) },
+      });
+    }
+    // Seqs of what was not copied are given again; whoever had read that begins anew.
+    this.#seqs.clear();
+    this.#tailed.clear();
+    this.tailSeq = 0;
+    for (const erasure of this.erasures) {
+      const beforeNs = erasedBeforeNs(erasure.player);
+      erasure.hasEnded &&= beforeNs !== undefined && beforeNs >= BigInt(erasure.nowMs) * 1_000_000n;
+    }
+    this.tokens = this.tokens
+      .filter(({ id }) => isRevoked.has(id))
+      .map((token) => ({ ...token, isValid: isRevoked.get(token.id) ? false : undefined }));
+    this.requests.clear();
+  }
+
   /** A database that has been opened says which log of arrivals it has: a restore, and nothing else, begins another one. */
   epochsAre(epochs: readonly Epoch[]): void {
-    const { name, fromSeq } = epochs.at(-1)!;
+    const { name } = epochs.at(-1)!;
     const isNew = !this.#epochs.includes(name);
     if (isNew && this.#epochs.length > 0) {
-      if (this.restoring === undefined) this.violate(`the epoch ${name} began, and nothing was restored`);
-      else this.#restored(this.restoring, fromSeq);
-    } else if (!isNew && name !== this.#epochs.at(-1)) this.violate(`the epoch ${name} has come back`);
+      if (this.rebuilding !== undefined) this.#rebuilt(this.rebuilding);
+      else if (this.restoring !== undefined) this.#restored(this.restoring, sharedUpTo(this.#last, epochs));
+      else this.violate(`the epoch ${name} began, and nothing was restored`);
+    } else if (!isNew && (name !== this.#epochs.at(-1) || this.rebuilding !== undefined))
+      this.violate(`the epoch ${name} has come back`);
     if (isNew) this.#epochs.push(name);
+    this.#last = epochs;
     // It was killed before it had replaced anything.
     this.restoring = undefined;
+    this.rebuilding = undefined;
   }
 
   #isOneOf({ texts }: Key, { text }: Sent): boolean {
@@ -375,4 +361,10 @@ export class Model {
     if (there > 0 && there < own.length)
       this.violate(`${there} of ${own.length} events of a request are stored`);
   }
+}
+
+/** @returns up to which seq two logs are the same one: a backup may be from before the one that was restored last. */
+function sharedUpTo(one: readonly Epoch[], other: readonly Epoch[]): number {
+  const apart = other.findIndex(({ name }, i) => name !== one[i]?.name);
+  return Math.min(...[one[apart], other[apart]].map((epoch) => epoch?.fromSeq ?? Number.POSITIVE_INFINITY));
 }

@@ -1,10 +1,10 @@
-import { type End, type Kind, MEETINGS } from './plan.ts';
+import { type Actor, type End, MEETINGS } from './plan.ts';
 
 /** How often two things have met. */
 export class Pairs {
   readonly #met = new Map<string, number>(MEETINGS.map((pair) => [nameOf(...pair), 0]));
 
-  met(one: Kind, other: Kind | End): void {
+  met(one: Actor, other: Actor | End): void {
     this.#add(nameOf(one, other), 1);
   }
 
@@ -29,6 +29,6 @@ export class Pairs {
 
 const PLACES = new Map(MEETINGS.flat().map((name, i) => [name, i]));
 
-function nameOf(one: Kind | End, other: Kind | End): string {
+function nameOf(one: Actor | End, other: Actor | End): string {
   return PLACES.get(one)! <= PLACES.get(other)! ? `${one}+${other}` : `${other}+${one}`;
 }

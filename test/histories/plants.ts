@@ -1,3 +1,4 @@
+import { COPY_PLANTS } from './copyPlants.ts';
 import type { Change } from './miniature.ts';
 
 /** A fault that can be planted, to see whether it is found. */
@@ -12,8 +13,14 @@ export interface Plant {
 
 const ALWAYS_FULL = "db.pragma('synchronous = FULL')";
 const UNSYNCED = "db.pragma('synchronous = NORMAL')";
+const REWRITE_NOTHING = {
+  file: 'store/open/rewriteWal.ts',
+  from: 'if (bytes === 0 || isDone()) return;',
+  to: 'if (bytes >= 0) return;',
+};
 
 export const PLANTS: readonly Plant[] = [
+  ...COPY_PLANTS,
   {
     name: 'no-sync',
     what: 'commits are not synced (synchronous = NORMAL), as is the default of better-sqlite3',
@@ -25,13 +32,31 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'no-recovery-barrier',
-    isRare: true,
-    what: 'a start does not sync what a killed process had written',
+    what: 'a start neither syncs nor checkpoints what a killed process had written',
     changes: [
+      REWRITE_NOTHING,
       {
         file: 'store/store.ts',
         from: 'const full = await recoveryBarrier(db, directory).catch(asFull);',
         to: 'const full = await Promise.resolve().catch(asFull);',
+      },
+    ],
+  },
+  {
+    name: 'wal-trusted',
+    isRare: true,
+    what: 'a start only syncs what a killed process had written, also where a sync of that has failed',
+    changes: [{ file: 'store/open/rewriteWal.ts', from: '      overwrite(fd, bytes);\n', to: '' }],
+  },
+  {
+    name: 'token-over-a-failed-sync',
+    isRare: true,
+    what: 'a token is made over a log that another command has failed to sync',
+    changes: [
+      {
+        file: 'store/tokens/tokens.ts',
+        from: '  rewriteWal(db);\n  const { before, made }',
+        to: '  const { before, made }',
       },
     ],
   },
@@ -95,7 +120,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'tail-unsynced',
     isRare: true,
     what: 'a reader in the order of arrival does not sync what a killed daemon has left',
-    changes: [{ file: 'store/arrivalLog.ts', from: "fsync(this.#directory.file('wal'));", to: '' }],
+    changes: [REWRITE_NOTHING],
   },
   {
     name: 'seq-again',
@@ -224,7 +249,11 @@ export const PLANTS: readonly Plant[] = [
     name: 'backup-unsynced',
     isRare: true,
     what: 'a file is renamed before it is synced',
-    changes: [{ file: 'base/atomicFile.ts', from: '    fsync(partial);\n', to: '' }],
+    changes: [
+      { file: 'base/atomicFile.ts', from: '    fsync(partial);\n', to: '' },
+      // It is synced as it grows, too.
+      { file: 'store/backup/onlineBackup.ts', from: '      await fdatasync(fd);\n', to: '' },
+    ],
   },
   {
     name: 'name-unsynced',

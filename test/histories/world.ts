@@ -245,6 +245,8 @@ const STAND_INS: Readonly<Record<string, string>> = {
   'node:worker_threads': './standIns/workers.ts',
   'node:crypto': './standIns/crypto.ts',
   'node:child_process': './standIns/processes.ts',
+  'node:fs/promises': './standIns/files.ts',
+  'node:zlib': './standIns/zlib.ts',
   'better-sqlite3': './standIns/sqlite.ts',
 };
 
