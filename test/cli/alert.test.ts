@@ -6,15 +6,16 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { ToldFile } from '../../src/cli/alert/toldFile.ts';
 import { type AlertMessage, testMessage } from '../../src/health/alert/alertMessage.ts';
 import { targetsOf } from '../../src/health/alert/alertTargets.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
 import { BIN, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** `courtd alert`: what a webhook, a command and a dead-man's switch get of a real daemon. */
 
@@ -170,18 +171,6 @@ t.test('a state that is damaged, or cannot be kept, keeps nobody from being told
     stderr: /Cannot write to \/proc\/self\/told\.json[\s\S]*has been told: 1 new/,
   });
   t.equal(hook.received.length, damaged.length + 1);
-});
-
-t.test('what could not be kept is kept as soon as that is possible', async (t) => {
-  const folder = path.join(temporaryFolder(t), 'state');
-  const file = new ToldFile(path.join(folder, 'told.json'));
-  const told = { url: { problems: [], due: { new: [], solved: [] }, at: 1 } };
-  file.keep(told);
-  t.notOk(file.isKept);
-  fs.mkdirSync(folder);
-  file.keep();
-  t.ok(file.isKept);
-  t.strictSame(file.read(), told);
 });
 
 t.test('a command that hangs ends with all that it has started', async (t) => {

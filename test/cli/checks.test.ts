@@ -3,7 +3,7 @@ import http from 'node:http';
 import path from 'node:path';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { outsideOf } from '../../src/cli/options/outside.ts';
+import { checkContextOf } from '../../src/cli/options/checkContext.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { CHECKS } from '../../src/health/checks/allChecks.ts';
 import { type Box, inspectBox } from '../../src/health/checks/box.ts';
@@ -47,7 +47,7 @@ function find(
     settingsFrom: 'of a test',
     database: async () => ({ ...NOTHING, ...look }),
     daemon: async () => undefined,
-    ...outsideOf(makeProgram(), new DataDirectory('/')),
+    ...checkContextOf(makeProgram(), new DataDirectory('/')),
     signal: new AbortController().signal,
     ...given,
   };
@@ -256,7 +256,7 @@ async function booted(t: Test) {
       CHECKS.find((check) => check.name === name)!,
       await inspectBox(
         { data: new DataDirectory(data), acknowledge },
-        outsideOf(makeProgram(), new DataDirectory(data)),
+        checkContextOf(makeProgram(), new DataDirectory(data)),
       ),
     );
   return { system, look };

@@ -7,8 +7,10 @@ import { courtd, Daemon } from '../harness/daemon.ts';
 import { damagePages } from '../harness/damage.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** A daemon that runs on a damaged database: who looks is told so, and sees what can be seen. */
 

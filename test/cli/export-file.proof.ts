@@ -4,8 +4,8 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { partialNameOf } from '../../src/base/atomicFile.ts';
+import { fileSink } from '../../src/base/fileSink.ts';
 import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
-import { fileSink } from '../../src/cli/terminal/sinks.ts';
 import { BIN, type Cleanup, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { REVISION_MAX } from '../../src/base/limits.ts';
-import { exportSession } from '../../src/cli/export/exportSession.ts';
+import { exportSession } from '../../src/cli/export/export.ts';
 import { payloadColumns } from '../../src/protocol/payload.ts';
 import { COLUMNS, DICTIONARY, dictionaryEntries } from '../../src/session/export/columns.ts';
 import { SessionTotals } from '../../src/session/export/sessionTotals.ts';
@@ -14,9 +14,12 @@ import { type Cleanup, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
 import { askDuckDb } from '../harness/duckdb.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { reader } from '../harness/readEvents.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
 import { objectsOf, rowsOf, sheetsOf, timeOf, unzip } from '../harness/xlsx.ts';
+
+runInProcess();
 
 /** What looks like a number, a date, a formula or markup in a spreadsheet, and must stay the text that it is. */
 const ODD = [

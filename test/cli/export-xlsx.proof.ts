@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { fileSink } from '../../src/base/fileSink.ts';
 import { REVISION_MAX } from '../../src/base/limits.ts';
-import { fileSink } from '../../src/cli/terminal/sinks.ts';
 import { SHEET_ROWS } from '../../src/session/export/xlsxSheet.ts';
 import { XlsxWriter } from '../../src/session/export/xlsxWriter.ts';
 import type { ReadEvent } from '../../src/store/read/sessionReader.ts';

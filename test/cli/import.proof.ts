@@ -8,6 +8,9 @@ import { Ajv } from 'ajv';
 import t from 'tap';
 import { BIN, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 const Count = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]);
 const COUNTS = { events: Type.Integer({ minimum: 0 }), accepted: Count, duplicates: Count, conflicts: Count };

@@ -9,8 +9,10 @@ import { event, events, eventText } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** Lines that are not an event alone, and lines from a pipe. */
 

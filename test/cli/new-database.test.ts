@@ -3,7 +3,7 @@ import path from 'node:path';
 import t from 'tap';
 import type { Status } from '../../src/health/status.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { runInProcess } from '../harness/inProcess.ts';
+import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
 
 runInProcess();
@@ -11,7 +11,9 @@ runInProcess();
 /** A directory without a database: of a new box, or where one was. */
 
 const NEW = /^There was no database in \S+, so a new, empty one was made \d.* ago\. Is its disk mounted\?$/;
-const serve = (data: string) => courtd(['serve', '--host', '127.0.0.1', '--port', '0', '--data', data]);
+/** One that is refused: one that is not would go on, until tap ends it. */
+const serve = (data: string) =>
+  commandInProcess(['serve', '--host', '127.0.0.1', '--port', '0', '--data', data]);
 
 async function problemsOf(data: string): Promise<Status['problems']> {
   const { stdout } = await courtd(['status', '--json', '--data', data]);

@@ -4,8 +4,10 @@ import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const ANNA = 'p-anna-kowalska';
 const BEA = 'p-bea-lindqvist';
@@ -302,13 +304,26 @@ t.test('an old export that is imported elsewhere on the box brings nobody back',
 
 t.test('an id in another spelling, or as a number, is found', async (t) => {
   const daemon = await Daemon.start(t);
-  const text = JSON.stringify(event({ session_id: 's', type: 'BALL_HIT', payload: { player_id: 'PLAYER' } }));
-  await daemon.post(text.replace('"PLAYER"', '"p-\\u0061nna"'));
-  await daemon.post(text.replace('"PLAYER"', '17').replace(/"event_id":"/, '$&n'));
-  for (const id of ['p-anna', '17']) {
-    const { stdout } = await daemon.command('player', 'erase', id, '--yes', '--json');
-    t.match(JSON.parse(stdout), { events: 1, renamed: 1 });
+  const sent = JSON.stringify(event({ session_id: 's', type: 'BALL_HIT', payload: { player_id: 'PLAYER' } }));
+  const spelled = [
+    ['p-anna', '"player_id":"p-\\u0061nna"'],
+    ['17', '"player_id":17'],
+    ['18', '"player\\u005fid":18'],
+  ];
+  for (const [id, member] of spelled) {
+    const text = sent.replace('"player_id":"PLAYER"', member!).replace(/"event_id":"/, `$&${id}`);
+    t.equal((await daemon.post(text)).status, 202);
   }
-  t.match((await daemon.exported('s')).join(), /erased-.*erased-/);
-  t.same(filesWith(daemon.data, '\\u0061nna'), []);
+  // A camera's firmware forgets the session: what was refused names him too.
+  await daemon.post('{"payload":{"player\\u005fid":18}}');
+  const listed = JSON.parse((await daemon.command('player', 'list', '--json')).stdout);
+  t.same(listed.map(({ player_id }: { player_id: string }) => player_id).sort(), ['17', '18', 'p-anna']);
+  for (const [id] of spelled) {
+    const { stdout } = await daemon.command('player', 'erase', id!, '--yes', '--json');
+    t.match(JSON.parse(stdout), { events: 1, renamed: 1, rejections: id === '18' ? 1 : 0 });
+  }
+  const players = (await daemon.exported('s')).map((line) => JSON.parse(line).payload.player_id);
+  for (const player of players) t.match(player, /^erased-[a-z0-9]{8}$/);
+  t.same(JSON.parse((await daemon.command('player', 'list', '--json')).stdout).length, 3);
+  for (const spelling of ['\\u0061nna', 'id":17', 'id":18']) t.same(filesWith(daemon.data, spelling), []);
 });

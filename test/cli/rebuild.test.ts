@@ -29,8 +29,10 @@ import { event } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { answersOf, anyEvents } from '../harness/lostBox.ts';
 import { Committer, scratch } from '../harness/scratchStore.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** A box is lost, and made anew from its log. */
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { BODY_VALUES } from '../../src/base/limits.ts';
@@ -8,10 +9,15 @@ import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** What was refused is kept whole, mended by somebody, and brought home. */
+
+/** Between two looks at what only time brings: each takes processor time. */
+const LOOK_AGAIN_MS = 100;
 
 interface RefusedLine {
   readonly request_id: string;
@@ -52,11 +58,11 @@ const mended = (line: RefusedLine): RefusedLine => ({
 const idsOf = (lines: readonly RefusedLine[]) => lines.map(({ event }) => event?.event_id);
 
 t.test(
-  'ten thousand refused events, mended, are stored in the order of eot among the others, once',
+  'thousands of refused events, mended, are stored in the order of eot among the others, once',
   async (t) => {
     const box = await Daemon.start(t);
     const at = (ms: number) => new Date(Date.UTC(2026, 2, 14) + ms).toISOString();
-    const [batches, size] = [25, 400];
+    const [batches, size] = [6, 400];
     const good = events(20, { source: 'cam-1' }).map((one, i) => ({ ...one, eot: at(500_000 * i + 250) }));
     await box.post(good);
     const sent: string[] = [];
@@ -240,7 +246,10 @@ t.test('drop lets them go, and takes them off the list, with and without a daemo
     if (round === 1) await box.stop();
     t.match(await drop('--all'), { status: 1, stderr: /1 of 1 event that nobody has mended would be lost/ });
     let old = await drop('--older-than', '1s');
-    while (old.status === 0 && (await listed()) === 1) old = await drop('--older-than', '1s');
+    while (old.status === 0 && (await listed()) === 1) {
+      await sleep(LOOK_AGAIN_MS);
+      old = await drop('--older-than', '1s');
+    }
     t.match(old, { status: 1, stderr: /1 of 1 event that nobody has mended would be lost/ });
     t.match(await drop('--older-than', '1h'), {
       status: 0,
@@ -306,7 +315,7 @@ t.test('five seconds after a refusal, a kill -9 loses nothing of it', async (t) 
   const later = event(percent);
   await box.post(later);
   // What `status` tells comes from the file.
-  while (!(await box.command('status')).stdout.includes('6 refused events'));
+  while (!(await box.command('status')).stdout.includes('6 refused events')) await sleep(LOOK_AGAIN_MS);
   await box.stop('SIGKILL');
   t.equal((await exported(box)).length, 6);
   const again = await Daemon.run(t, data, token);

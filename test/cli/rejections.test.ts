@@ -14,8 +14,10 @@ import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { newAddress, RawClient, request } from '../harness/rawClient.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const nullable = (type: 'string' | 'integer') => ({ type: [type, 'null'] });
 const isList = new Ajv().compile(

@@ -5,8 +5,10 @@ import t from 'tap';
 import { type Cleanup, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const QUERIES = [
   ['token', 'list', '--json'],

@@ -2,8 +2,10 @@ import t from 'tap';
 import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const LATE_MS = 3_600_000;
 

@@ -16,9 +16,11 @@ import { event, events } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 import { StatusSchema } from './statusSchema.ts';
 
 runInProcess();
+serveAgain();
 
 /** `courtd status`, as a person and a program see it. */
 

@@ -3,7 +3,12 @@ import path from 'node:path';
 import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 import { Tail, type TailLine } from '../harness/tail.ts';
+
+runInProcess();
+serveAgain();
 
 const BASE_MS = Date.UTC(2026, 2, 14, 15, 9, 26);
 

@@ -11,8 +11,11 @@ import { EventSchema } from '../../src/protocol/eventSchema.ts';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, type CommandResult, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { reseal } from '../harness/scratchStore.ts';
 import { holdsDatabase, Tail, type TailLine } from '../harness/tail.ts';
+
+runInProcess();
 
 const isLine = new Ajv().compile(
   Type.Object(

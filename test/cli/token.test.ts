@@ -8,8 +8,10 @@ import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 interface Row {
   readonly id: number;

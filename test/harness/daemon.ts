@@ -46,13 +46,21 @@ export function courtd(args: readonly string[], env: Record<string, string> = {}
   return runner?.(args, env) ?? run(BIN, args, { env: cleanEnvironment(env) });
 }
 
+type Server = (args: readonly string[], env: NodeJS.ProcessEnv) => Child;
+let server: Server | undefined;
+
+/** From now on a daemon of this program, with nothing in front of it, is started by this (servingAgain.ts). */
+export function serveWith(given: Server): void {
+  server = given;
+}
+
 /**
  * What takes tap out of a child's environment, where tap puts itself behind our backs: its hooks would handle
  * signals and the end of the process in ways of their own, and take a third of a second. `env` leaves no process.
  */
 const WITHOUT_TAP = ['-u', 'NODE_OPTIONS'];
 
-type Child = ChildProcessByStdio<null, Readable, Readable>;
+export type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 /** Starts any program. */
 export function start(program: string, args: readonly string[], options: ExecFileOptions = {}): Child {
@@ -113,7 +121,7 @@ export class Daemon {
     this.#log = log;
   }
 
-  /** Starts it and waits until it listens; it is killed after the test if it is still there. */
+  /** Starts it and waits until it listens; it is ended after the test if it is still there. */
   static async start(
     t: Cleanup,
     args: readonly string[] = [],
@@ -141,10 +149,12 @@ export class Daemon {
   ): Promise<Daemon> {
     const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data, ...serveArguments()];
     const [program = bin, ...all] = [...under, bin, ...serve, ...args];
-    const child = start(program, all, { env: cleanEnvironment(env) });
+    const own = program === BIN ? server : undefined;
+    const environment = cleanEnvironment(env);
+    const child = own?.(all, environment) ?? start(program, all, { env: environment });
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
     t.teardown(() => {
-      child.kill('SIGKILL');
+      child.kill(own === undefined ? 'SIGKILL' : 'SIGTERM');
       return exited;
     });
     let errors = '';

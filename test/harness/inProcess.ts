@@ -5,19 +5,20 @@ import path from 'node:path';
 import { Writable } from 'node:stream';
 import { makeProgram, runProgram } from '../../src/cli/program.ts';
 import { type CommandResult, cleanEnvironment, runCommandsWith } from './daemon.ts';
+import { endOfLife, setEnvironment } from './processLife.ts';
 
 /**
  * Runs commands in the process of the test. A process of its own takes a tenth of a second of processor time, a command in this
  * one a few milliseconds. For files whose subject is what a command does, and not the process that does it.
  */
 
-/** They run until a signal comes, or end the process in the middle: always in a process of their own. */
-const OWN_PROCESS = ['serve', 'tail', 'import', 'prune'];
+/** What runs until a signal comes is always in a process of its own. */
+const UNTIL_SIGNAL = ['serve', '--follow'];
 
 /** From now on `courtd()`, and `command()` of a daemon, run commands in this process where that is possible. */
 export function runInProcess(): void {
   runCommandsWith((args, env) =>
-    args.some((arg) => OWN_PROCESS.includes(arg)) ? undefined : commandInProcess(args, env),
+    args.some((arg) => UNTIL_SIGNAL.includes(arg)) ? undefined : commandInProcess(args, env),
   );
 }
 
@@ -55,6 +56,7 @@ async function runOne(args: readonly string[], env: Record<string, string>): Pro
   const streams = { stdout: new Captured(), stderr: new Captured() };
   const [status, environment, user] = [process.exitCode, { ...process.env }, process.geteuid?.()];
   const [{ setPriority }, { exit }] = [os, process];
+  const forget = endOfLife();
   os.setPriority = () => {};
   process.exit = ((code = process.exitCode) => {
     process.exitCode = code;
@@ -77,15 +79,9 @@ async function runOne(args: readonly string[], env: Record<string, string>): Pro
     os.setPriority = setPriority;
     process.exit = exit;
     process.exitCode = status;
+    forget();
     setEnvironment(environment);
   }
-}
-
-/** In place: Node follows a change of TZ only in the object that it has made. */
-function setEnvironment(environment: NodeJS.ProcessEnv): void {
-  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
-  for (const [name, value] of Object.entries(environment))
-    if (process.env[name] !== value) process.env[name] = value;
 }
 
 /** Takes what is written, at once, into a file: a command may also write to the descriptor. */

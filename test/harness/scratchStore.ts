@@ -105,6 +105,7 @@ export class Committer {
     forgetNames: () => this.appender.forgetNames(),
     readErasures: () => this.appender.readErasures(),
     maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
+    walCopied: async () => {},
     truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
     holdForPrune: () => {},
   };

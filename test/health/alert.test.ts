@@ -1,9 +1,13 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import t from 'tap';
 import type { Look } from '../../src/health/alert/alertBook.ts';
 import { Alerter, type ToldByTarget } from '../../src/health/alert/alerter.ts';
 import type { AlertMessage } from '../../src/health/alert/alertMessage.ts';
+import { ToldFile } from '../../src/health/alert/toldFile.ts';
 import type { LastingProblem } from '../../src/health/finding.ts';
 import { problem } from '../../src/health/rules.ts';
+import { temporaryFolder } from '../harness/daemon.ts';
 
 /** Who is told what, and when: a simulated clock, and a webhook that may be dead. */
 
@@ -267,4 +271,19 @@ t.test('a text is never longer than ntfy takes, whatever the names', async (t) =
       t.notMatch(text, /\ufffd/);
     }
   }
+});
+
+t.test('what could not be kept is kept as soon as that is possible', async (t) => {
+  const folder = path.join(temporaryFolder(t), 'state');
+  const said: string[] = [];
+  const file = new ToldFile(path.join(folder, 'told.json'), (sentence) => said.push(sentence));
+  const told = { url: { problems: [], due: { new: [], solved: [] }, at: 1 } };
+  file.keep(told);
+  t.notOk(file.isKept);
+  file.keep();
+  t.match(said, [/^Cannot write to /], 'it is said once');
+  fs.mkdirSync(folder);
+  file.keep();
+  t.ok(file.isKept);
+  t.strictSame(file.read(), told);
 });

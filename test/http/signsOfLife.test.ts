@@ -1,7 +1,10 @@
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { parseMetrics } from '../harness/metrics.ts';
+
+runInProcess();
 
 t.test('an empty array is answered with two zeros, and nothing is committed for it', async (t) => {
   const daemon = await Daemon.start(t);

@@ -5,9 +5,12 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
 import { connectTo } from '../../../src/fleet/nats/connect.ts';
 import { BIN, type Cleanup, courtd, start } from '../../harness/daemon.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { arrivalLine, chunkOf, SimulatedBox } from '../../harness/simulatedBox.ts';
+
+runInProcess();
 
 const skip = await missingNats();
 

@@ -10,11 +10,14 @@ import { seqOf } from '../../../src/fleet/log/chunk.ts';
 import type { Epoch } from '../../../src/store/layout/epochs.ts';
 import { BIN, courtd, start, temporaryFolder } from '../../harness/daemon.ts';
 import { events } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { Box } from '../ship/box.ts';
 import { CopyingBox } from '../ship/copied.ts';
 import { digestOf, gapsOf, Headquarters } from '../ship/headquarters.ts';
+
+runInProcess();
 
 const skip = await missingNats();
 // Of all: a dozen seconds, on a machine that has nothing else to do.

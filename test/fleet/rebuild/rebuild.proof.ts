@@ -14,6 +14,7 @@ import {
   temporaryFolder,
 } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { withoutRoot } from '../../harness/needs.ts';
@@ -22,6 +23,8 @@ import { SmallDisk, withoutMount } from '../../harness/smallDisk.ts';
 import { Box } from '../ship/box.ts';
 import { CopyingBox } from '../ship/copied.ts';
 import { gapsOf, Headquarters } from '../ship/headquarters.ts';
+
+runInProcess();
 
 openProgram();
 

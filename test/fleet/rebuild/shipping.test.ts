@@ -4,9 +4,11 @@ import { Daemon, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import { commandInProcess, runInProcess } from '../../harness/inProcess.ts';
 import { answersOf, anyEvents } from '../../harness/lostBox.ts';
+import { serveAgain } from '../../harness/servingAgain.ts';
 import { CopyingBox } from '../ship/copied.ts';
 
 runInProcess();
+serveAgain();
 
 t.test('a box is lost twice: each time its copy makes it anew, and nothing is copied twice', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);

@@ -4,10 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { SmallDisk, withoutMount } from '../../harness/smallDisk.ts';
 import { Fault, SYNC, withoutStrace } from '../../harness/strace.ts';
 import { CopyingBox } from './copied.ts';
 import { killCopying } from './copyKills.ts';
+
+runInProcess();
 
 const SEED = Number(process.env.SHIP_SEED ?? Date.now() % 1e6);
 const saying = (text: RegExp) => (report: Record<string, unknown>) => text.test(`${report.error}`);

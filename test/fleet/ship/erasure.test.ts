@@ -7,8 +7,11 @@ import { FeedUnavailable } from '../../../src/fleet/feed/eventFeed.ts';
 import { seqOf } from '../../../src/fleet/log/chunk.ts';
 import { ERASED_ANNA } from '../../harness/erasure.ts';
 import { event } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { CopyingBox, Courier } from './copied.ts';
 import { ANNA, days, ErasingBox, FIRST, LAST, lineOf } from './erasing.ts';
+
+runInProcess();
 
 /** A copy from before an erasure. */
 

@@ -3,10 +3,13 @@ import path from 'node:path';
 import t from 'tap';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { Box } from './box.ts';
 import { digestOf, gapsOf, Headquarters } from './headquarters.ts';
+
+runInProcess();
 
 const skip = await missingNats();
 

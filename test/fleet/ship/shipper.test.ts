@@ -16,7 +16,10 @@ import { type Cursor, hasChunk } from '../../../src/fleet/ship/sink/startCursor.
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { courtd, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { Box } from './box.ts';
+
+runInProcess();
 
 /** Headquarters in this process: it takes what `refuses` does not name. */
 class MemorySink implements ChunkSink {

@@ -7,7 +7,10 @@ import type { Status } from '../../../src/health/status.ts';
 import { makePair } from '../../harness/certificates.ts';
 import { Daemon, temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
+import { runInProcess } from '../../harness/inProcess.ts';
 import { speakTls } from '../../harness/transport.ts';
+
+runInProcess();
 
 /** Cameras whose TLS handshakes fail: each is a problem by its address, until it succeeds. */
 
