@@ -34,17 +34,6 @@ t.test(
 );
 
 t.test(
-  'the power of a box and of its stick goes at once: the copy has what was reported, and nothing that the box has not',
-  { skip: missingNeeds() ?? false },
-  async (t) => {
-    const script = path.resolve(import.meta.dirname, './boxAndCopy.ts');
-    const { status, said } = await runScript(t, script, '--cuts', '8');
-    t.equal(status, 0);
-    t.match(said, /box and copy: 8 power cuts: 0 faults/);
-  },
-);
-
-t.test(
   'the power of a stick goes while its copy is written anew after an erasure: nothing is lost, and nobody is left',
   { skip: missingNeeds() ?? false },
   async (t) => {

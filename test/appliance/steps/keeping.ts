@@ -121,9 +121,7 @@ async function ask(venue: Venue): Promise<string> {
   const hash = createHash('sha256');
   hash.update(await venue.box.must('courtd', 'session', 'list', '--json'));
   hash.update(await venue.box.must('courtd', 'session', 'show', venue.ledger.sessions[0]!, '--json'));
-  for (const session of venue.ledger.sessions) {
-    for await (const line of venue.box.lines('courtd', 'export', session)) hash.update(line);
-  }
+  for (const lines of await venue.exportAll('csv')) hash.update(lines.join('\n'));
   return hash.digest('hex');
 }
 
