@@ -25,18 +25,6 @@ export const COPY_PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: 'copy-tail-trusted',
-    isRare: true,
-    what: 'what a killed shipper has left in a copy is only synced, also where a sync of it has failed',
-    changes: [
-      {
-        file: 'fleet/copy/copyWriter.ts',
-        from: 'at += (await handle.write(piece, 0, bytesRead, at)).bytesWritten;',
-        to: 'at += bytesRead;',
-      },
-    ],
-  },
-  {
     name: 'copy-pruned-early',
     what: 'with a prune a file of the copy goes that has what the box still has',
     changes: [
@@ -65,7 +53,7 @@ export const COPY_PLANTS: readonly Plant[] = [
   },
   {
     name: 'rebuild-without-ledger',
-    isRare: true,
+    near: ['erase', 'rebuild'],
     what: 'a rebuild brings back whom an erasure has taken out',
     changes: [
       { file: 'fleet/rebuild/rebuildBox.ts', from: 'copied?.erasures.map(erasureOf) ?? []', to: '[]' },
@@ -84,7 +72,7 @@ export const COPY_PLANTS: readonly Plant[] = [
   },
   {
     name: 'rebuild-unrevokes',
-    isRare: true,
+    near: ['revoke', 'rebuild'],
     what: 'a token that was revoked is valid in a rebuilt box',
     changes: [
       {

@@ -20,6 +20,7 @@ import type { Before, Kind } from './plan.ts';
 import { timeline } from './world.ts';
 
 const DAY_MS = 86_400_000;
+const ALL = 1_000;
 const [EIO, EAGAIN, ENOSPC] = [5, 11, 28];
 
 type Deed = (box: Box, random: Random, nowMs: number) => Promise<void>;
@@ -64,7 +65,8 @@ export async function commandBefore(box: Box, command: Before, random: Random): 
     return;
   }
   if (command === 'tail') {
-    await read(box, random);
+    // All there is, also what a killed daemon has just written.
+    await read(box, random, ALL);
     box.tail?.close();
   }
   if (command === 'upgrade') makeOlder(box);
@@ -167,12 +169,12 @@ async function revoke(box: Box, random: Random, nowMs: number): Promise<void> {
   if (!box.disk.isDead) token.isValid = false;
 }
 
-/** A reader in the order of arrival, as `courtd tail` is one. */
-async function read(box: Box, random: Random): Promise<void> {
+/** A reader in the order of arrival, as `courtd tail` is one. @param most events. */
+async function read(box: Box, random: Random, most = random.integer(1, 10)): Promise<void> {
   const { model } = box;
   box.tail ??= new ArrivalLog(box.directory);
   try {
-    const { events, upTo } = box.tail.after(model.tailSeq, random.integer(1, 10));
+    const { events, upTo } = box.tail.after(model.tailSeq, most);
     if (box.disk.isDead) return;
     for (const event of events) model.tailed(event, sentOf(event));
     model.tailSeq = Math.max(model.tailSeq, upTo);

@@ -34,7 +34,7 @@ t.test('the same seed is the same history, call by call', { skip }, (t) => {
 
 // Found within seconds; a busy machine takes its time.
 t.test('a fault that is planted is found', { skip }, (t) => {
-  const usual = PLANTS.filter(({ isRare }) => !isRare);
+  const usual = PLANTS.filter(({ near }) => near === undefined);
   const some = usual.toSorted(() => Math.random() - 0.5).slice(0, 2);
   for (const { name } of some) {
     const { status, text, last } = histories('--plant', name, '--seconds', '300');

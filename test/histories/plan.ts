@@ -30,7 +30,7 @@ export type Command = (typeof COMMANDS)[number];
 export type Before = Command | 'nothing' | 'tail';
 
 /** Of these, what only reads. */
-const READING: readonly Before[] = ['nothing', 'nothing', 'tail'];
+const READING: readonly Before[] = ['nothing', 'tail'];
 
 /** How a process ends. At a call: in the middle of what the store was doing. */
 export const ENDS = ['stop', 'kill', 'cut', 'killAtCall', 'cutAtCall'] as const;
@@ -70,6 +70,8 @@ export interface Plan {
 export type Actor = Kind | Command;
 /** What can meet: two that are under way at the same time, or one and the end of the process. */
 export type Meeting = readonly [Actor, Actor | End];
+/** What a history is to bring together. */
+export type Near = readonly (Actor | End)[];
 export const MEETINGS: readonly Meeting[] = [
   ...KINDS.flatMap((one, i) => [...KINDS.slice(i), ...ENDS].map((other) => [one, other] as const)),
   ...COMMANDS.flatMap((one) => [...KINDS, ...ENDS].map((other) => [one, other] as const)),
@@ -87,19 +89,21 @@ export function chanceOf(seed: number, what: number): Random {
   return new Random(Math.imul(Math.floor(seed / 2 ** 32) + what, 0x9e3779b1) ^ (seed % 2 ** 32));
 }
 
-/** The seed alone decides the history; its remainder by the number of meetings says which of them it is to bring about. */
-export function makePlan(seed: number): Plan {
+/**
+ * The seed alone decides the history; its remainder by the number of meetings says which of them it is to bring about.
+ * @param near what it is to bring together instead.
+ */
+export function makePlan(seed: number, near: Near = MEETINGS[seed % MEETINGS.length]!): Plan {
   const random = chanceOf(seed, 1);
-  const meeting = MEETINGS[seed % MEETINGS.length]!;
-  const favouredEnd = ENDS.find((end) => meeting.includes(end));
-  const favouredCommand = COMMANDS.find((command) => meeting.includes(command));
-  const favoured = KINDS.filter((kind) => meeting.some((one) => one === kind || NEEDS[one] === kind));
+  const favouredEnd = ENDS.find((end) => near.includes(end));
+  const favouredCommand = COMMANDS.find((command) => near.includes(command));
+  const favoured = KINDS.filter((kind) => near.some((one) => one === kind || NEEDS[one] === kind));
   // A box ships to headquarters, or to a directory.
   const carries =
     favoured.find((kind) => kind === 'ship' || kind === 'copy') ?? random.pick(['ship', 'copy'] as const);
   // A bit that is flipped leaves little to hold: it has histories of its own.
   const isUsual: Partial<Record<Kind, boolean>> = {
-    flip: meeting.includes('flip'),
+    flip: near.includes('flip'),
     ship: carries === 'ship',
     copy: carries === 'copy',
   };

@@ -1,5 +1,6 @@
 import { COPY_PLANTS } from './copyPlants.ts';
 import type { Change } from './miniature.ts';
+import type { Near } from './plan.ts';
 
 /** A fault that can be planted, to see whether it is found. */
 export interface Plant {
@@ -7,8 +8,8 @@ export interface Plant {
   /** What is broken, in a sentence. */
   readonly what: string;
   readonly changes: readonly Change[];
-  /** It takes several things at once: thousands of histories find it, which a gate has no time for. */
-  readonly isRare?: true;
+  /** It takes several things at once, these among them: its histories bring them together. */
+  readonly near?: Near;
 }
 
 const ALWAYS_FULL = "db.pragma('synchronous = FULL')";
@@ -44,21 +45,9 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'wal-trusted',
-    isRare: true,
+    near: ['failing', 'killAtCall'],
     what: 'a start only syncs what a killed process had written, also where a sync of that has failed',
     changes: [{ file: 'store/open/rewriteWal.ts', from: '      overwrite(fd, bytes);\n', to: '' }],
-  },
-  {
-    name: 'token-over-a-failed-sync',
-    isRare: true,
-    what: 'a token is made over a log that another command has failed to sync',
-    changes: [
-      {
-        file: 'store/tokens/tokens.ts',
-        from: '  rewriteWal(db);\n  const { before, made }',
-        to: '  const { before, made }',
-      },
-    ],
   },
   {
     name: 'unsynced-after-a-step',
@@ -106,7 +95,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'io-error-passes',
-    isRare: true,
+    near: ['request', 'failing', 'cut'],
     what: 'after an I/O error the store goes on',
     changes: [
       {
@@ -118,13 +107,13 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'tail-unsynced',
-    isRare: true,
+    near: ['tail', 'killAtCall'],
     what: 'a reader in the order of arrival does not sync what a killed daemon has left',
     changes: [REWRITE_NOTHING],
   },
   {
     name: 'seq-again',
-    isRare: true,
+    near: ['prune', 'stop'],
     what: 'the seqs of pruned events are given again',
     changes: [
       {
@@ -137,7 +126,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'names-remembered',
-    isRare: true,
+    near: ['prune', 'revision'],
     what: 'the writer remembers the ids of names that a prune has deleted',
     changes: [{ file: 'store/retention/prune.ts', from: 'this.#writer.forgetNames();', to: '' }],
   },
@@ -207,7 +196,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'duplicate-again',
-    isRare: true,
+    near: ['prune', 'resend', 'killAtCall'],
     what: 'of two equal events in one commit both are stored',
     changes: [
       {
@@ -247,7 +236,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'backup-unsynced',
-    isRare: true,
+    near: ['backup', 'restore', 'cutAtCall'],
     what: 'a file is renamed before it is synced',
     changes: [
       { file: 'base/atomicFile.ts', from: '    fsync(partial);\n', to: '' },
@@ -257,7 +246,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'name-unsynced',
-    isRare: true,
+    near: ['backup', 'restore', 'cutAtCall'],
     what: 'the directory is not synced after a rename',
     changes: [{ file: 'base/atomicFile.ts', from: '    fsync(path.dirname(file));\n', to: '' }],
   },
@@ -274,25 +263,13 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'shared-too-far',
-    isRare: true,
+    near: ['ship', 'restore'],
     what: 'after a restore a shipper goes on behind what headquarters has of the old log',
     changes: [
       {
         file: 'fleet/ship/sink/startCursor.ts',
         from: 'return { epoch, seq: Math.min(shared, ...known), state: undefined };',
         to: 'return { epoch, seq: Math.max(shared, ...known), state: undefined };',
-      },
-    ],
-  },
-  {
-    name: 'uncommitted-shipped',
-    isRare: true,
-    what: 'a reader in the order of arrival does not notice that the database is another one',
-    changes: [
-      {
-        file: 'store/arrivalLog.ts',
-        from: 'const isOther = this.#epochs !== undefined && this.#epochs.at(-1)!.name !== chunk.epochs.at(-1)?.name;',
-        to: 'const isOther = false;',
       },
     ],
   },
@@ -316,7 +293,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'upgrade-in-parts',
-    isRare: true,
+    near: ['upgrade', 'killAtCall'],
     what: 'the steps of a migration are committed one by one',
     changes: [
       {
@@ -328,7 +305,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'checksum-unread',
-    isRare: true,
+    near: ['flip', 'request'],
     what: 'readers do not verify the checksum of an event',
     changes: [
       {

@@ -4,6 +4,7 @@ import { Player, type Result } from './history.ts';
 import { Image } from './image.ts';
 import { Pairs } from './pairs.ts';
 import { MEETINGS, makePlan, type Plan, seedOf } from './plan.ts';
+import { PLANTS } from './plants.ts';
 import { shrink } from './shrink.ts';
 
 /**
@@ -36,6 +37,7 @@ export interface Found {
 const [library, root, first, step, seconds] = process.argv.slice(2);
 const disk = new Disk(library!, root!);
 const pairs = new Pairs();
+const near = PLANTS.find(({ name }) => name === process.env.HISTORIES_PLANT)?.near;
 const player = new Player(disk, await Image.make(disk), pairs);
 if (seconds === undefined) await playTwice(Number(first));
 else await playFor(Number(first), Number(step), Number(seconds));
@@ -46,7 +48,7 @@ process.disconnect?.();
 /** One history twice: whether its log and every call to the disk are the same. */
 async function playTwice(seed: number): Promise<void> {
   void tell({ begins: seed });
-  const plan = makePlan(seed);
+  const plan = makePlan(seed, near);
   const [one, two] = [await player.play(plan), await player.play(plan)];
   console.log(one.log.join('\n'));
   const isSame = one.digest === two.digest && one.log.join() === two.log.join();
@@ -72,10 +74,10 @@ async function playFor(first: number, step: number, seconds: number): Promise<vo
     // Every other one brings those together that have met least.
     const seed = seedOf(at, histories % 2 === 0 ? at % MEETINGS.length : pairs.rarest);
     void tell({ begins: seed });
-    const result = await player.play(makePlan(seed));
+    const result = await player.play(makePlan(seed, near));
     histories++;
     restarts += result.lives;
-    if (result.violations.length > 0) await tell({ found: await shortest(makePlan(seed), result) });
+    if (result.violations.length > 0) await tell({ found: await shortest(makePlan(seed, near), result) });
   }
   const { user, system } = process.cpuUsage(before);
   await tell({ ended: { histories, restarts, cpuMs: (user + system) / 1000, pairs: pairs.counts } });
