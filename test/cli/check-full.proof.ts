@@ -7,6 +7,7 @@ import { CHECKS } from '../../src/health/checks/allChecks.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
 import { checkConsistency } from '../../src/store/inspection/consistency.ts';
 import { inspect } from '../../src/store/inspection/inspect.ts';
+import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
@@ -42,7 +43,8 @@ function damage(t: Test, sql: string): string {
   return data;
 }
 
-const consistencyOf = (data: string) => checkConsistency(new DataDirectory(data), () => {});
+const consistencyOf = (data: string) =>
+  withDatabase({ data: new DataDirectory(data) }, (db) => checkConsistency(db, () => {}));
 
 t.test('--full: a database as it should be, and each way in which it may not be', async (t) => {
   const whole = flushed(t);

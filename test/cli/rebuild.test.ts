@@ -16,6 +16,7 @@ import { arrivalToJson } from '../../src/protocol/event.ts';
 import { ArrivalLog } from '../../src/store/arrivalLog.ts';
 import { checkConsistency } from '../../src/store/inspection/consistency.ts';
 import { readEpochs } from '../../src/store/layout/epochs.ts';
+import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import {
   BIN,
   type CommandResult,
@@ -95,7 +96,9 @@ const seqsOf = (data: string) => logOf(data).map((one) => JSON.parse(one).seq);
 
 /** Whether every key and counter of a box is right. */
 async function isSound(data: string): Promise<boolean> {
-  const { events, keys, pruned, ...faults } = await checkConsistency(new DataDirectory(data), () => {});
+  const { events, keys, pruned, ...faults } = await withDatabase({ data: new DataDirectory(data) }, (db) =>
+    checkConsistency(db, () => {}),
+  );
   return events === keys && Object.values(faults).every((count) => count === 0);
 }
 

@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { readKeyHash } from '../dedup/keyHash.ts';
 import type { KeyEntry } from '../dedup/memtable.ts';
-import { openDatabase } from '../open/openDatabase.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
 
@@ -36,13 +34,8 @@ const CHUNK_ROWS = 1_000;
 type Faults = { -readonly [Name in keyof Consistency]: number };
 
 /** Reads all events and all keys, CHUNK_ROWS at a time, beside a running daemon and a prune. */
-export async function checkConsistency(directory: DataDirectory, told: OnProgress): Promise<Consistency> {
-  const db = openDatabase(directory);
-  try {
-    return await new Inspection(db).run(told);
-  } finally {
-    db.close();
-  }
+export function checkConsistency(db: Database, told: OnProgress): Promise<Consistency> {
+  return new Inspection(db).run(told);
 }
 
 class Inspection {

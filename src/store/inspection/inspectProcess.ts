@@ -1,9 +1,9 @@
+import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { openDatabase } from '../open/openDatabase.ts';
-import { explain } from '../open/openErrors.ts';
+import { withDatabase } from '../open/withDatabase.ts';
 import { checkConsistency, type OnProgress } from './consistency.ts';
 import type { Inspections, InspectMessage } from './inspect.ts';
 import { quickLook } from './quickLook.ts';
@@ -12,7 +12,7 @@ import { quickLook } from './quickLook.ts';
 
 const TELL_MS = 200;
 
-type Work = { readonly [Name in keyof Inspections]: (directory: DataDirectory, told: OnProgress) => unknown };
+type Work = { readonly [Name in keyof Inspections]: (db: Database, told: OnProgress) => unknown };
 
 const WORK: Work = {
   quick: quickLook,
@@ -20,14 +20,9 @@ const WORK: Work = {
   consistency: checkConsistency,
 };
 
-function checkIntegrity(directory: DataDirectory): number {
-  const db = openDatabase(directory);
-  try {
-    const lines = db.pragma('integrity_check') as { integrity_check: string }[];
-    return lines.filter((line) => line.integrity_check !== 'ok').length;
-  } finally {
-    db.close();
-  }
+function checkIntegrity(db: Database): number {
+  const lines = db.pragma('integrity_check') as { integrity_check: string }[];
+  return lines.filter((line) => line.integrity_check !== 'ok').length;
 }
 
 function say(answer: InspectMessage): Promise<void> {
@@ -49,12 +44,12 @@ const told: OnProgress = (done, of) => {
   void say({ done, of });
 };
 try {
-  await say({ result: await WORK[name as keyof Inspections](directory, told) });
+  const work = (db: Database) => WORK[name as keyof Inspections](db, told);
+  await say({ result: await withDatabase({ data: directory }, work, { check: name === 'quick' }) });
 } catch (error) {
-  const known = explain(error, directory);
-  const why = known instanceof Error ? known.message : String(known);
+  const why = (error as Error).message;
   await say({
-    failed: known instanceof OperatorError ? why : `This is a fault of courtd, please report it: ${why}`,
+    failed: error instanceof OperatorError ? why : `This is a fault of courtd, please report it: ${why}`,
   });
 }
 process.exit(0);

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isServed } from '../directory/directoryLock.ts';
-import { type EventRow, SELECT_EVENT, toStoredEvent } from '../layout/storedEvent.ts';
-import { openDatabase } from '../open/openDatabase.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
+import { Damage } from '../read/damage.ts';
 import { type PruneSuggestion, suggestPrune } from '../read/pruneSuggestion.ts';
 import { countEvents, type EventCounts, recentSources } from '../read/storeSummary.ts';
 import { listTokens, type Token } from '../tokens/tokens.ts';
@@ -23,41 +23,29 @@ export interface QuickLook extends EventCounts {
  * Checks the header, the layout, the small tables and the newest events.
  * @throws {OperatorError} and SQLite's errors, where one of them is damaged.
  */
-export function quickLook(directory: DataDirectory): QuickLook {
-  const isRunning = isServed(directory);
-  const db = openDatabase(directory, { check: true });
-  try {
-    // The newest events, as `status` reads them.
-    recentSources(db, Date.now());
-    const suggestion = suggestPrune(db, Date.now()) ?? null;
-    return {
-      isServed: isRunning,
-      ...countEvents(db),
-      newestMs: newestMs(db),
-      tokens: listTokens(db),
-      suggestion,
-    };
-  } finally {
-    db.close();
-  }
+export function quickLook(db: Database): QuickLook {
+  // The newest events, as `status` reads them.
+  recentSources(db, Date.now());
+  return {
+    isServed: isServed(DataDirectory.of(db.name)),
+    ...countEvents(db),
+    newestMs: newestMs(db),
+    tokens: listTokens(db),
+    suggestion: suggestPrune(db, Date.now()) ?? null,
+  };
 }
 
 function newestMs(db: Database): number | null {
-  const last = db.prepare<[], { seq: number; receivedMs: number }>(
-    'SELECT seq, received_ms AS receivedMs FROM event ORDER BY seq DESC LIMIT 1',
-  );
-  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = +?`);
-  // In one transaction: a prune could delete it in between.
-  const read = db.transaction(() => {
-    const newest = last.get();
-    return newest && { ...newest, row: find.get(newest.seq) };
-  });
-  const newest = read();
-  if (newest === undefined) return null;
-  if (newest.row === undefined || toStoredEvent(newest.row) === undefined) {
+  const damage = new Damage();
+  const newest = db
+    .prepare<[], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e ORDER BY e.seq DESC LIMIT 1`)
+    .raw()
+    .get();
+  const event = newest && new ArrivalDecoder(db).event(newest, damage);
+  if (damage.isFound) {
     throw new OperatorError(
       'The newest event cannot be read: keep a copy of the database, and restore a backup.',
     );
   }
-  return newest.receivedMs;
+  return event?.receivedMs ?? null;
 }

@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 
 /** An event that was sent again with different content. */
 export interface StoredConflict {
   /** The one that is stored. */
-  readonly stored: StoredEvent;
+  readonly stored: DecodedEvent;
   /** The latest different version, as JSON text; null where it was too large to keep. */
   readonly other: string | null;
   /** How often a different version was sent. */
@@ -39,15 +39,16 @@ export function* readConflicts(db: Database, session?: number, damage?: Damage):
       JOIN conflict c ON c.session = e.session AND c.seq = o.seq
      WHERE o.turn < @before AND (@session IS NULL OR e.session = @session)
      ORDER BY o.turn DESC LIMIT ${CHUNK_ROWS}`);
-  const find = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = +?`);
+  const find = db
+    .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq = ?`)
+    .raw();
+  const decoder = new ArrivalDecoder(db);
   const read = db.transaction((before: number) => {
     const rows = copies.all({ before, session: session ?? null });
     const found = rows.flatMap(({ seq, other, times, lastMs }) => {
       const row = find.get(seq);
-      const stored = row && toStoredEvent(row);
-      if (stored !== undefined) return [{ stored, other, times, lastMs }];
-      if (row !== undefined) broken.event(row);
-      return [];
+      const stored = row && decoder.event(row, broken);
+      return stored === undefined ? [] : [{ stored, other, times, lastMs }];
     });
     return { found, last: rows.at(-1)?.turn };
   });

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { readKeyHash } from '../dedup/keyHash.ts';
-import { type EventRow, SELECT_EVENT, type StoredEvent, toStoredEvent } from '../layout/storedEvent.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 
 /** A stored revision with its conflicts. */
-interface FoundEvent extends StoredEvent {
+interface FoundEvent extends DecodedEvent {
   /** Copies with a different JSON value that arrived later and were ignored. */
   readonly conflictingCopies: number;
 }
@@ -23,8 +23,8 @@ export function findRevisions(
   damage?: Damage,
 ): FoundEvent[] {
   const hash = readKeyHash(db)(eventId);
-  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: number }], EventRow>(`
-    ${SELECT_EVENT}
+  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: number }], ArrivalRow>(`
+    SELECT ${ARRIVAL_COLUMNS} FROM event e JOIN session s ON s.id = e.session
      WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (
        SELECT k.seq FROM key k JOIN session ks ON ks.id = k.session WHERE ks.name = @sessionId AND k.hash = @hash
        UNION
@@ -36,11 +36,11 @@ export function findRevisions(
     )
     .pluck();
   const found = damage ?? new Damage();
-  const events = rows.all({ sessionId, eventId, hash }).flatMap((row) => {
-    const event = toStoredEvent(row);
-    if (event !== undefined) return [{ ...event, conflictingCopies: copies.get({ seq: row.seq }) ?? 0 }];
-    found.event(row);
-    return [];
+  const decoder = new ArrivalDecoder(db);
+  const revisions = rows.raw().all({ sessionId, eventId, hash });
+  const events = revisions.flatMap((row) => {
+    const event = decoder.event(row, found);
+    return event === undefined ? [] : [{ ...event, conflictingCopies: copies.get({ seq: event.seq }) ?? 0 }];
   });
   if (damage === undefined) found.assertNone();
   return events;

@@ -12,17 +12,6 @@ export interface DiskFullEvents {
   healed(): void;
 }
 
-/** Other intervals, for tests. */
-export interface DiskFullOptions {
-  /** Milliseconds after a failed write in which nothing is tried. */
-  readonly fullRetryMs?: number;
-  /**
-   * Milliseconds in which writes must succeed before `healed` is reported: on an almost full disk a small
-   * request still fits.
-   */
-  readonly fullQuietMs?: number;
-}
-
 /**
  * Whether the disk is full, as a circuit breaker. Once a second one write is let through, a request or a
  * probe, so a full disk causes no load and is noticed to have space again within a second. Disk full is not
@@ -31,8 +20,6 @@ export interface DiskFullOptions {
 export class DiskFull {
   readonly #on: DiskFullEvents;
   readonly #hasRoom: () => boolean;
-  readonly #retryMs: number;
-  readonly #quietMs: number;
   /**
    * When a write last failed, in milliseconds of the monotonic clock; undefined while the disk is not full.
    */
@@ -41,21 +28,15 @@ export class DiskFull {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param hasRoom commits a write, and returns whether there is space for more. */
-  constructor(
-    on: DiskFullEvents,
-    hasRoom: () => boolean,
-    { fullRetryMs = FULL_RETRY_MS, fullQuietMs = FULL_QUIET_MS }: DiskFullOptions = {},
-  ) {
+  constructor(on: DiskFullEvents, hasRoom: () => boolean) {
     this.#on = on;
     this.#hasRoom = hasRoom;
-    this.#retryMs = fullRetryMs;
-    this.#quietMs = fullQuietMs;
   }
 
   /** Whether requests are refused without a try. */
   get isRefusing(): boolean {
     if (this.#isHeld) return true;
-    return this.#lastAt !== undefined && performance.now() - this.#lastAt < this.#retryMs;
+    return this.#lastAt !== undefined && performance.now() - this.#lastAt < FULL_RETRY_MS;
   }
 
   /** Whether it is full, or was until just now. */
@@ -72,7 +53,7 @@ export class DiskFull {
 
   /** Call it after every write that succeeded. */
   succeeded(): void {
-    if (this.#lastAt === undefined || performance.now() - this.#lastAt < this.#quietMs) return;
+    if (this.#lastAt === undefined || performance.now() - this.#lastAt < FULL_QUIET_MS) return;
     this.stop();
     this.#lastAt = undefined;
     this.#on.healed();

@@ -8,7 +8,7 @@ import { unsynced } from '../sqlite/unsynced.ts';
 import type { Checkpointer } from '../wal/checkpointer.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
 import { CommitMeter } from './commitMeter.ts';
-import { DiskFull, type DiskFullEvents, type DiskFullOptions } from './diskFull.ts';
+import { DiskFull, type DiskFullEvents } from './diskFull.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
 
 /** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
@@ -37,7 +37,7 @@ export interface GroupCommitEvents extends DiskFullEvents {
 }
 
 /** Other bounds, for tests and benchmarks. */
-export interface GroupCommitOptions extends DiskFullOptions {
+export interface GroupCommitOptions {
   /** Events in one commit; 1 commits every request alone, which `npm run bench` compares with. */
   readonly groupEvents?: number;
   readonly memtableKeysMax?: number;
@@ -92,14 +92,14 @@ export class GroupCommit {
     db: Database,
     on: GroupCommitEvents,
     beforeCommit: () => void = () => {},
-    { groupEvents = GROUP_EVENTS, memtableKeysMax = MEMTABLE_KEYS_MAX, ...options }: GroupCommitOptions = {},
+    { groupEvents = GROUP_EVENTS, memtableKeysMax = MEMTABLE_KEYS_MAX }: GroupCommitOptions = {},
   ) {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
     this.#memtableKeysMax = memtableKeysMax;
-    this.full = new DiskFull(on, () => this.#maintenance.hasRoom(), options);
+    this.full = new DiskFull(on, () => this.#maintenance.hasRoom());
     this.#appender = new Appender(db);
     this.#maintenance = new MaintenanceSteps(db, this.#appender.keys, {
       ...on,

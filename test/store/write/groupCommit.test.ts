@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { SqliteError } from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
+import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, FULL_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -104,11 +104,13 @@ t.test(
 );
 
 t.test('an almost full disk, where small requests fit and large ones do not, is told once', async (t) => {
-  const { writer, told, db } = makeWriter(t, { fullRetryMs: 0, fullQuietMs: 60_000 });
+  const pass = stopClock(t);
+  const { writer, told, db } = makeWriter(t);
   await writer.append(one());
   db.pragma(`max_page_count = ${(db.pragma('page_count', { simple: true }) as number) + 1}`);
   for (const _ of ['first', 'second']) {
     t.strictSame(await refusal(writer.append(court(...events(500)))), ['storage_full', 503, '5']);
+    pass(FULL_RETRY_MS);
     t.strictSame(await writer.append(one()), stored(1));
   }
   t.strictSame(told, ['full']);
@@ -137,7 +139,8 @@ t.test('damage is told once a minute, and only the requests that meet it are ref
 });
 
 t.test('a full disk is not tried again at once: nothing is written for a request that comes', async (t) => {
-  const { writer, commits, db } = makeWriter(t, { fullRetryMs: 60_000 });
+  stopClock(t);
+  const { writer, commits, db } = makeWriter(t);
   db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
   t.strictSame(await refusal(writer.append(court(...events(500)))), ['storage_full', 503, '5']);
   db.pragma('max_page_count = 1000000');
