@@ -4,11 +4,51 @@ import { payloadCells } from './payload.ts';
 
 /** How a person is taken out of events (../../ARCHITECTURE.md#erasure). */
 
+/** A string of a JSON text. */
+interface JsonString {
+  /** From its first quote to behind all of this. */
+  readonly from: number;
+  readonly to: number;
+  /** What stands between the quotes. */
+  readonly inner: string;
+  /** Where it is the name of a member, the colon and the space around it; else ''. */
+  readonly colon: string;
+  /** Where the value of that member is no string, object or array, that; else ''. */
+  readonly bare: string;
+}
+
+/** What may follow a string. */
+const BEHIND = /(\s*:\s*)(-?\d[\d.eE+-]*|true|false)?/y;
+
 /**
- * A string of a JSON text; where it is the name of a member, the colon behind it, and a value that is no string, object or array.
- * Written so that no long text makes it go back.
+ * @yields the strings of a JSON text in time that grows with its length alone, whatever it holds: a regular expression would try again
+ * at each quote of a string without an end, and need the stack for each escape of a long one. Nothing behind such a string.
  */
-const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)"(?:(\s*:\s*)(-?\d[\d.eE+-]*|true|false)?)?/g;
+function* stringsOf(json: string): Generator<JsonString> {
+  for (let from = json.indexOf('"'); from >= 0; ) {
+    const end = endOf(json, from);
+    if (end < 0) return;
+    BEHIND.lastIndex = end;
+    const [whole = '', colon = '', bare = ''] = BEHIND.exec(json) ?? [];
+    const to = end + whole.length;
+    yield { from, to, inner: json.slice(from + 1, end - 1), colon, bare };
+    from = json.indexOf('"', to);
+  }
+}
+
+/** @returns behind the closing quote of the string that begins there; -1 where it has none. */
+function endOf(json: string, from: number): number {
+  for (let quote = json.indexOf('"', from + 1); quote >= 0; quote = json.indexOf('"', quote + 1)) {
+    if (slashesBefore(json, quote) % 2 === 0) return quote + 1;
+  }
+  return -1;
+}
+
+function slashesBefore(text: string, at: number): number {
+  let count = 0;
+  while (text[at - 1 - count] === '\\') count++;
+  return count;
+}
 
 /** What is looked at, and what is given back. */
 type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
@@ -20,24 +60,28 @@ type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
  * numbers of players; `json` itself where none is.
  */
 export function replacePlayers(json: string, nameOf: (player: string) => string | undefined): string {
-  return json.replace(STRING, (whole, inner: string, colon = '', bare = '') => {
+  let [replaced, at] = ['', 0];
+  for (const { from, to, inner, colon, bare } of stringsOf(json)) {
     const value = decoded(inner);
     const name = colon !== '' && Object.hasOwn(MEMBERS, value) ? undefined : nameOf(value);
-    if (name !== undefined) return JSON.stringify(name) + colon + bare;
-    const numbered = value === 'player_id' && bare !== '' ? nameOf(bare) : undefined;
-    return numbered === undefined ? whole : whole.slice(0, -bare.length) + JSON.stringify(numbered);
-  });
+    const numbered = name === undefined && value === 'player_id' && bare !== '' ? nameOf(bare) : undefined;
+    if (name !== undefined) replaced += json.slice(at, from) + JSON.stringify(name) + colon + bare;
+    else if (numbered !== undefined) replaced += json.slice(at, to - bare.length) + JSON.stringify(numbered);
+    else continue;
+    at = to;
+  }
+  return at === 0 ? json : replaced + json.slice(at);
 }
 
 /** @yields whoever is named as `player_id`, wherever that is: a number by its digits. @param json a JSON text. */
 export function* playersNamed(json: string): Generator<string> {
   let valueAt: number | undefined;
-  for (const { index, 0: whole, 1: inner, 2: colon, 3: bare } of json.matchAll(STRING)) {
-    const value = decoded(inner!);
-    if (index === valueAt && colon === undefined) yield value;
-    const isName = colon !== undefined && value === 'player_id';
-    if (isName && bare !== undefined) yield bare;
-    valueAt = isName ? index + whole.length : undefined;
+  for (const { from, to, inner, colon, bare } of stringsOf(json)) {
+    const value = decoded(inner);
+    if (from === valueAt && colon === '') yield value;
+    const isName = colon !== '' && value === 'player_id';
+    if (isName && bare !== '') yield bare;
+    valueAt = isName ? to : undefined;
   }
 }
 
@@ -47,9 +91,11 @@ export function* playersNamed(json: string): Generator<string> {
  */
 export function mentions(text: string, isOne: (value: string) => boolean): boolean {
   let isFound = false;
+  // What is cut off ends here, also in the middle of an escape.
+  const closed = `${text}${slashesBefore(text, text.length) % 2 === 0 ? '' : '\\'}"`;
   // Behind a quote too many, what stands between strings is a string.
   for (const from of [0, text.indexOf('"') + 1]) {
-    replacePlayers(`${text.slice(from)}"`, (value) => {
+    replacePlayers(closed.slice(from), (value) => {
       isFound ||= isOne(value);
       return undefined;
     });

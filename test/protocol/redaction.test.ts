@@ -36,9 +36,25 @@ t.test('a text that is cut off is replaced as far as it goes', async (t) => {
   );
 });
 
-t.test('a long string does not exhaust the stack', async (t) => {
-  const long = `{"note":"${'\\n'.repeat(1_000_000)}","player_id":"anna"}`;
-  t.ok(replacePlayers(long, anna).endsWith('"player_id":"erased-x"}'));
+t.test('a long string exhausts neither the stack nor, without an end, the time', async (t) => {
+  const escapes = '\\n'.repeat(4_000_000);
+  const long = `{"note":"${escapes}","player_id":"anna"}`;
+  t.ok(replacePlayers(long, anna) === `{"note":"${escapes}","player_id":"erased-x"}`);
+  t.same([...playersNamed(long)], ['anna']);
+  // With a step back at each quote, hours.
+  for (const hostile of [`"${'\\"'.repeat(4_000_000)}\\`, '"'.repeat(8_000_000), '\\'.repeat(8_000_000)]) {
+    t.equal(
+      mentions(hostile, (value) => value === 'anna'),
+      false,
+    );
+  }
+});
+
+t.test('what is cut off in the middle of an escape names whom it has named so far', async (t) => {
+  const isAnna = (value: string) => value === 'anna';
+  t.ok(mentions('{"player_id":"anna","note":"a\\', isAnna));
+  t.ok(mentions('{"note":"a \\"quote\\"","player_id":"anna', isAnna));
+  t.notOk(mentions('{"note":"anna\\', isAnna));
 });
 
 t.test('a player is who payload.player_id names, a number by its digits', async (t) => {
