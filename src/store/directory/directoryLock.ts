@@ -41,14 +41,18 @@ export function lockShipper(directory: DataDirectory): Database.Database {
 /** Milliseconds to wait for a lock: another process may be probing it (isTaken). */
 const PROBE_MS = 100;
 
+/** With a shared lock: two that look at the same time do not take each other for a daemon. */
 function isTaken(file: string): boolean {
   if (!fs.existsSync(file)) return false;
+  const lock = new Database(file, { fileMustExist: true, timeout: 0 });
   try {
-    lockFile(file, '', 0).close();
+    lock.pragma('schema_version');
     return false;
   } catch (error) {
-    if (error instanceof OperatorError) return true;
+    if (sqliteCode(error) === 'SQLITE_BUSY') return true;
     throw error;
+  } finally {
+    lock.close();
   }
 }
 

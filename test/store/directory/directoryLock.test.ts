@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { isServed, lockDirectory } from '../../../src/store/directory/directoryLock.ts';
@@ -12,5 +13,15 @@ t.test('a directory has one daemon, which waits out whoever only looks whether t
   t.ok((lock.pragma('busy_timeout', { simple: true }) as number) >= 100);
   lock.close();
   t.equal(isServed(new DataDirectory(folder)), false);
+  t.end();
+});
+
+t.test('who looks whether there is a daemon does not take another who looks for one', (t) => {
+  const directory = new DataDirectory(temporaryFolder(t));
+  lockDirectory(directory).close();
+  const other = new Database(directory.file('lock'));
+  other.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+  t.equal(isServed(directory), false);
+  other.close();
   t.end();
 });
