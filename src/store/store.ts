@@ -7,7 +7,7 @@ import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
 import { DirectoryInUse, lockDirectory } from './directory/directoryLock.ts';
-import { keepReserve } from './directory/diskReserve.ts';
+import { keepReserve, withReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
 import { type Erased, type EraseProgress, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
@@ -16,6 +16,7 @@ import { SCHEMA_VERSION } from './layout/schema.ts';
 import { assertDurable, layoutOf, type OpenOptions, openDatabase } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
+import { rewriteWal } from './open/rewriteWal.ts';
 import { type Lag, readShipLag, type ShippedOf } from './read/shipLag.ts';
 import {
   type Rejection,
@@ -32,7 +33,7 @@ import {
   type StoredSources,
   writeSources,
 } from './sources/storedSources.ts';
-import { failureKind } from './sqlite/errors.ts';
+import { closeAfter, failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
 import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts';
@@ -144,6 +145,8 @@ export class Store {
         db.close();
         db = openDatabase(directory, make);
       }
+      // Whoever held the lock until now may have written since, and its sync may have failed.
+      withReserve(directory, () => rewriteWal(db!));
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) {
         db.close();
@@ -162,7 +165,7 @@ export class Store {
       if (full !== undefined) void store.#retryRecoveryBarrier(full);
       return store;
     } catch (error) {
-      db?.close();
+      if (db !== undefined) closeAfter(error, db);
       throw explain(error, directory);
     }
   }
@@ -290,7 +293,10 @@ export class Store {
     }
   }
 
-  /** Refuses new requests, waits for the queued ones, then checkpoints and closes the database. */
+  /**
+   * Refuses new requests, waits for the queued ones, then checkpoints and closes the database. Not after a fatal failure: whoever was
+   * told of it exits without.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#closing.abort();
@@ -298,6 +304,7 @@ export class Store {
     await this.#working?.ended.catch(ignore);
     await this.#writer.close();
     await this.#writer.checkpoints.idle();
+    if (this.#writer.hasFailed) return;
     this.#writeLastUses();
     this.#db.close();
     this.#lock.close();

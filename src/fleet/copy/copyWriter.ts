@@ -137,12 +137,12 @@ export async function append(
     try {
       await handle.writeFile(data);
       await handle.sync();
+      if (isNew) await syncFolder(path.dirname(name));
     } catch (error) {
-      // So that it need not be read again to be cut.
-      await handle.truncate(size).catch(() => {});
+      // So that it need not be read again to be cut; and so that another sync of its name is not one that does nothing.
+      await (isNew ? fs.unlink(name) : handle.truncate(size)).catch(() => {});
       throw error;
     }
-    if (isNew) await syncFolder(path.dirname(name));
     return { file: name, bytes: size + data.length, dev, ino };
   } finally {
     await handle.close();

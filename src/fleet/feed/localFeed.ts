@@ -136,6 +136,8 @@ export class LocalFeed implements EventFeed {
   }
 
   #withDatabase<Result>(work: (db: Database) => Result): Promise<Result> {
+    // Opening it reads its header first, and closing that descriptor drops the locks of every connection of this process.
+    this.#log.close();
     return withDatabase({ data: this.#directory }, work).catch((error) => {
       throw error instanceof OperatorError ? new FeedUnavailable(error.message) : error;
     });

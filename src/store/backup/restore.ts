@@ -335,7 +335,7 @@ function* copying(from: number, to: string): Generator<void> {
  * Waits for whoever has the database open for a moment, as `tail --follow` has when something comes. SQLite's own timeout does
  * not: no busy handler is asked when a connection leaves WAL mode (pager.c, pagerExclusiveLock).
  * @returns undefined where the database cannot be read.
- * @throws where another program keeps it open, which would continue with the replaced one.
+ * @throws where another program keeps it open, which would continue with the replaced one; or the system's error.
  */
 async function tryOpenExclusively(file: string): Promise<Database.Database | undefined> {
   for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(RETRY_MS)) {
@@ -344,8 +344,8 @@ async function tryOpenExclusively(file: string): Promise<Database.Database | und
     } catch (error) {
       const kind = failureKind(error);
       if (kind === 'busy' && performance.now() < giveUpAt) continue;
-      if (kind === 'busy' || kind === 'full') throw error;
-      return undefined;
+      if (kind === 'damaged' || kind === 'fatal') return undefined;
+      throw error;
     }
   }
 }

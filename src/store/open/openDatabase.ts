@@ -10,6 +10,7 @@ import { enterDirectory } from '../directory/enterDirectory.ts';
 import { lacksDatabase } from '../directory/newDatabase.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { makeLayout, SCHEMA_VERSION } from '../layout/schema.ts';
+import { closeAfter } from '../sqlite/errors.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
 import { newestPreMigrationCopy } from './previousDatabases.ts';
@@ -60,7 +61,7 @@ export function openDatabase(
       try {
         prepare(db, directory, create, acceptOlder);
       } catch (error) {
-        db.close();
+        closeAfter(error, db);
         throw error;
       }
       return db;
@@ -140,7 +141,7 @@ function prepare(
 ): void {
   const file = directory.file('database');
   const version = layoutOf(db);
-  // A daemon does so before it takes its lock.
+  // A daemon does so once it has its lock.
   rewriteWal(db, () => isServed(directory));
   refuseNewer(version, file);
   if (version === 0) {

@@ -7,7 +7,6 @@ import { COMMAND_BUSY_MS, REFUSED_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import type { EventKey } from '../../protocol/bodyParts.ts';
-import { isServed } from '../directory/directoryLock.ts';
 import { explain } from '../open/openErrors.ts';
 import { rewriteWal } from '../open/rewriteWal.ts';
 import { type Age, expiredAmong } from '../retention/ageRule.ts';
@@ -48,16 +47,15 @@ export class RefusedBodies {
 
   /**
    * @param bound of all that is kept, in bytes.
-   * @param isSynced whether somebody has made durable what a process that is gone has left in the write-ahead log.
    * @throws {SqliteError} where the file cannot be opened, or is damaged.
    */
-  constructor(directory: DataDirectory, bound: number = REFUSED_BYTES, isSynced = () => false) {
+  constructor(directory: DataDirectory, bound: number = REFUSED_BYTES) {
     this.#bound = bound;
     const file = directory.file('refused');
     createPrivateIfMissing(file);
     this.#db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
-      rewriteWal(this.#db, isSynced);
+      rewriteWal(this.#db);
       if (this.#number('user_version') === 0) this.#make();
       this.#db.pragma('synchronous = NORMAL');
       this.#db.pragma('journal_size_limit = 0');
@@ -355,8 +353,7 @@ export function openRefused(directory: DataDirectory): RefusedBodies | undefined
   // An empty one is the daemon's to set aside: SQLite would take it for a new one.
   if ((fs.statSync(directory.file('refused'), { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   try {
-    // The daemon's worker has opened it before.
-    return new RefusedBodies(directory, REFUSED_BYTES, () => isServed(directory));
+    return new RefusedBodies(directory);
   } catch (error) {
     throw explainRefused(error, directory);
   }

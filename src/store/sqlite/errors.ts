@@ -32,6 +32,17 @@ export function failureKind(error: unknown): FailureKind {
 }
 
 /**
+ * Closes a connection on which something has failed; not where that was the disk. Closing the last one checkpoints, and a sync behind
+ * one that has failed proves nothing (../../ARCHITECTURE.md#a-failed-fsync-is-final): so it stays open until the process exits, which
+ * it does then without an end of its own, at which better-sqlite3 closes what is open.
+ */
+export function closeAfter(error: unknown, db: Database.Database): void {
+  const isOfSystem = error instanceof Error && 'syscall' in error;
+  if (failureKind(error) !== 'fatal' && !isOfSystem) return void db.close();
+  process.once('beforeExit', () => process.exit());
+}
+
+/**
  * @returns SQLite's extended result code, such as SQLITE_IOERR_FSYNC, for the log; undefined for other
  * errors.
  */

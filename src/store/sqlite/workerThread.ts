@@ -17,16 +17,21 @@ export function workerFile(name: string, importMetaUrl: string): URL {
   return new URL(`./${name}${path.extname(importMetaUrl)}`, importMetaUrl);
 }
 
+/** What a worker posts once it is ready, and waits for an answer. */
+export const READY = 'ready';
+
 /**
  * Runs a worker that reports with `postFailure`.
+ * @param mayGoOn what a worker that is READY is answered.
  * @returns its failure once it has ended; undefined where it succeeded.
  */
-export async function runWorker(file: URL, workerData: unknown): Promise<unknown> {
+export async function runWorker(file: URL, workerData: unknown, mayGoOn = () => true): Promise<unknown> {
   const worker = new Worker(file, { workerData });
   return new Promise((resolve) => {
-    worker.once('message', ({ message, code }: WorkerFailure) =>
-      resolve(new Database.SqliteError(message, code)),
-    );
+    worker.on('message', (said: WorkerFailure | typeof READY) => {
+      if (said === READY) worker.postMessage(mayGoOn());
+      else resolve(new Database.SqliteError(said.message, said.code));
+    });
     worker.once('error', resolve);
     worker.once('exit', () => resolve(undefined));
   });

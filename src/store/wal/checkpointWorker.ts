@@ -1,21 +1,22 @@
-import { workerData } from 'node:worker_threads';
+import { once } from 'node:events';
+import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { postFailure } from '../sqlite/workerThread.ts';
-import type { CheckpointOrder } from './checkpointer.ts';
+import { postFailure, READY } from '../sqlite/workerThread.ts';
 
 /**
  * The worker thread of checkpointer.ts: one passive checkpoint of the database whose path it is given.
- * Writers do not wait for it. Not where a sync has failed since it was started: who opens the WAL after that does not hear of it, and
- * the sync of this checkpoint would succeed.
+ * Writers do not wait for it. Not where a sync has failed before it had the WAL open: it would not hear of that, and the sync of this
+ * checkpoint would succeed. One that fails later it is told of at its own.
  */
 
 try {
-  const { file, isStopped } = workerData as CheckpointOrder;
-  const db = new Database(file, { fileMustExist: true, timeout: 0 });
+  const db = new Database(workerData as string, { fileMustExist: true, timeout: 0 });
   db.pragma('synchronous = FULL');
   // Opens the WAL.
   db.pragma('wal_checkpoint(NOOP)');
-  if (Atomics.load(isStopped, 0) === 0) db.pragma('wal_checkpoint(PASSIVE)');
+  parentPort!.postMessage(READY);
+  const [mayGoOn] = await once(parentPort!, 'message');
+  if (mayGoOn) db.pragma('wal_checkpoint(PASSIVE)');
   db.close();
 } catch (error) {
   postFailure(error);

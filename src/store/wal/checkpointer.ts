@@ -33,12 +33,6 @@ export interface WalState {
   readonly checkpointed: number;
 }
 
-/** What the worker thread is given. */
-export interface CheckpointOrder {
-  readonly file: string;
-  readonly isStopped: Int32Array;
-}
-
 /**
  * The same as a list. SQLite compiles a PRAGMA anew for each run, and for a row as an object better-sqlite3
  * would then compile a function too: 4 % of a request where a sync takes 5 ms.
@@ -65,8 +59,7 @@ export class Checkpointer {
   #worker: Promise<void> | undefined;
   #isScattered = false;
   #notBefore = 0;
-  /** Not 0 after `stop`; the worker looks at it, too. */
-  readonly #isStopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  #hasStopped = false;
 
   /**
    * @param onFailure gets the error of a checkpoint, from this thread or the worker. The next checkpoint is
@@ -119,16 +112,12 @@ export class Checkpointer {
    * that is not on the disk (../../ARCHITECTURE.md#a-failed-fsync-is-final).
    */
   stop(): void {
-    Atomics.store(this.#isStopped, 0, 1);
+    this.#hasStopped = true;
   }
 
   /** @returns once no worker thread has the database open. */
   async idle(): Promise<void> {
     await this.#worker;
-  }
-
-  get #hasStopped(): boolean {
-    return Atomics.load(this.#isStopped, 0) !== 0;
   }
 
   #isShort(): boolean {
@@ -160,8 +149,8 @@ export class Checkpointer {
   async #runInWorker(): Promise<void> {
     const [, before] = this.#state();
     this.#isScattered = false;
-    const order: CheckpointOrder = { file: this.#file, isStopped: this.#isStopped };
-    const failure = await runWorker(workerFile('checkpointWorker', import.meta.url), order);
+    const worker = workerFile('checkpointWorker', import.meta.url);
+    const failure = await runWorker(worker, this.#file, () => !this.#hasStopped);
     this.#worker = undefined;
     if (failure !== undefined) return this.#fail(failure);
     const [, log, checkpointed] = this.#state();

@@ -181,6 +181,11 @@ export class GroupCommit {
     }
   }
 
+  /** Whether nothing can be guaranteed any more. */
+  get hasFailed(): boolean {
+    return this.#isFailed;
+  }
+
   /** Keys in the memtable. */
   get keysInMemory(): number {
     return this.#appender.keys.count;

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import promises from 'node:fs/promises';
 import path from 'node:path';
 import t from 'tap';
 import { append, CHUNKS_AT_ONCE, findEnd, settle } from '../../../src/fleet/copy/copyWriter.ts';
@@ -38,3 +39,19 @@ t.test('what this writer has synced itself is not written anew', async (t) => {
   await settle(folder, known);
   t.equal(fs.statSync(file).mtimeMs, 1_000);
 });
+
+t.test(
+  'a new file whose name cannot be synced goes again: another sync of it might do nothing',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const file = path.join(folder, '0.ndjson.gz');
+    const { open } = promises;
+    t.teardown(() => Object.assign(promises, { open }));
+    promises.open = (async (name: string, ...more: [number, number]) => {
+      if (name === folder) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+      return open(name, ...more);
+    }) as typeof open;
+    await t.rejects(append(file, await packMember(line(1))), { code: 'EIO' });
+    t.notOk(fs.existsSync(file));
+  },
+);

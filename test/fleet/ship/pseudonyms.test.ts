@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { FeedClient } from '../../../src/fleet/feed/feedClient.ts';
@@ -192,3 +194,31 @@ t.test('a copy in a directory has the players as they are: both together are ref
   box.env.COURTD_SHIP_PLAYERS = 'pseudonyms';
   t.match(await box.once(), { status: 2, stderr: /Allowed choices are as-sent, pseudonym/ });
 });
+
+t.test('who reads beside a connection does not take its locks away', async (t) => {
+  const box = boxOf(t);
+  box.put(hit('anna-17'));
+  const file = path.join(box.data, 'courtd.db');
+  const { ino } = fs.statSync(file);
+  const isOpen = () => fs.readdirSync('/proc/self/fd').some((fd) => targetOf(`/proc/self/fd/${fd}`) === file);
+  const isLocked = () =>
+    fs
+      .readFileSync('/proc/locks', 'utf8')
+      .split('\n')
+      .some((one) => one.includes(`POSIX  ADVISORY  READ ${process.pid} `) && one.includes(`:${ino} `));
+  const feed = new LocalFeed(new DataDirectory(box.data), 'as-sent');
+  t.teardown(() => feed.close());
+  await feed.next(0, 500);
+  t.ok(isOpen() && isLocked(), 'more may come');
+  await feed.identity();
+  t.equal(isOpen(), isLocked());
+});
+
+function targetOf(link: string): string | undefined {
+  try {
+    return fs.readlinkSync(link);
+  } catch {
+    // That of the listing itself.
+    return undefined;
+  }
+}
