@@ -57,13 +57,15 @@ type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
  * @param json a JSON text, or the beginning of one.
  * @param nameOf what a player is replaced with; undefined: nothing.
  * @returns the same text with other strings, wherever they are values or names of members that the protocol does not know, and other
- * numbers of players; `json` itself where none is.
+ * numbers of players; `json` itself where none is. A short one stays in a field that is about something else: `smash` as a shot type.
  */
 export function replacePlayers(json: string, nameOf: (player: string) => string | undefined): string {
-  let [replaced, at] = ['', 0];
+  let [replaced, at, aboutElse] = ['', 0, -1];
   for (const { from, to, inner, colon, bare } of stringsOf(json)) {
     const value = decoded(inner);
-    const name = colon !== '' && Object.hasOwn(MEMBERS, value) ? undefined : nameOf(value);
+    const isOther = colon === '' ? from === aboutElse && !isTelling(value) : Object.hasOwn(MEMBERS, value);
+    aboutElse = colon !== '' && isAboutElse(value) ? to : -1;
+    const name = isOther ? undefined : nameOf(value);
     const numbered = name === undefined && value === 'player_id' && bare !== '' ? nameOf(bare) : undefined;
     if (name !== undefined) replaced += json.slice(at, from) + JSON.stringify(name) + colon + bare;
     else if (numbered !== undefined) replaced += json.slice(at, to - bare.length) + JSON.stringify(numbered);
@@ -78,7 +80,7 @@ export function* playersNamed(json: string): Generator<string> {
   let valueAt: number | undefined;
   for (const { from, to, inner, colon, bare } of stringsOf(json)) {
     const value = decoded(inner);
-    if (from === valueAt && colon === '') yield value;
+    if (from === valueAt && colon === '' && value !== '') yield value;
     const isName = colon !== '' && value === 'player_id';
     if (isName && bare !== '') yield bare;
     valueAt = isName ? to : undefined;
@@ -111,9 +113,29 @@ export function isTelling(player: string): boolean {
   return player.length >= TELLING_CHARS && !Object.hasOwn(MEMBERS, player);
 }
 
+/** @returns whether a field of a payload is known to be about something else than a player. */
+export function isAboutElse(field: string): boolean {
+  return field !== 'player_id' && (PAYLOAD_FIELDS as readonly string[]).includes(field);
+}
+
 /** @returns whether a text names a player. @param text as for `mentions`. */
 export function namesPlayer(text: string, player: string): boolean {
-  return (isTelling(player) && text.includes(player)) || mentions(text, (value) => value === player);
+  return (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
+}
+
+/** Ends where a word may begin, also behind an escape of JSON. */
+const WORD_BEGINS = /(?:^|[^\p{L}\p{N}]|\\[bfnrt]|\\u[\da-f]{4})$/iu;
+const WORD_GOES_ON = /^[\p{L}\p{N}]/u;
+const ESCAPE_CHARS = 6;
+
+/** @returns whether a word stands in a text, and not only as a part of a longer one: `player-7`, but not in `player-70`. */
+export function hasWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    const end = at + word.length;
+    const isWhole = !WORD_GOES_ON.test(text.slice(end, end + 2));
+    if (isWhole && WORD_BEGINS.test(text.slice(Math.max(0, at - ESCAPE_CHARS), at))) return true;
+  }
+  return false;
 }
 
 /** @param inner what stands between the quotes. */
@@ -129,11 +151,14 @@ function decoded(inner: string): string {
 
 const PLAYER_ID = PAYLOAD_FIELDS.indexOf('player_id');
 
-/** @returns who is named in `payload.player_id`, a number by its digits, as the columns have it; undefined: nobody. @param payload JSON text of an object. */
+/**
+ * @returns who is named in `payload.player_id`, a number by its digits, as the columns have it; undefined: nobody, as by an empty text.
+ * @param payload JSON text of an object.
+ */
 export function playerOf(payload: string): string | undefined {
   if (!payload.includes('player_id') && !payload.includes('\\')) return undefined;
   try {
-    return payloadCells(payload)[PLAYER_ID];
+    return payloadCells(payload)[PLAYER_ID] || undefined;
   } catch {
     return undefined;
   }

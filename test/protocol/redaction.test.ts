@@ -1,6 +1,7 @@
 import t from 'tap';
 import {
   mentions,
+  namesPlayer,
   playerOf,
   playersNamed,
   redact,
@@ -28,6 +29,39 @@ t.test(
     t.equal(replacePlayers('{"kmh":3,"player_id":"kmh"}', kmh), '{"kmh":3,"player_id":"erased-x"}');
   },
 );
+
+t.test('a short id stays where it is known to be something else, and goes everywhere else', async (t) => {
+  const smash = (value: string) => (value === 'smash' || value === 'p-smash' ? 'erased-x' : undefined);
+  t.equal(
+    replacePlayers('{"player_id":"smash","shot_type":"smash","swing_type" : "smash","kind":"smash"}', smash),
+    '{"player_id":"erased-x","shot_type":"smash","swing_type" : "smash","kind":"erased-x"}',
+  );
+  t.equal(replacePlayers('{"shot_type":["smash"]}', smash), '{"shot_type":["erased-x"]}');
+  t.equal(
+    replacePlayers('{"shot_type":"p-smash"}', smash),
+    '{"shot_type":"erased-x"}',
+    'it can be nothing else',
+  );
+});
+
+t.test('an id that is part of a longer one does not name its player', async (t) => {
+  const named = [
+    '{"player_id":"player-7"}',
+    'beside player-7, say',
+    '{"note":"line\\nplayer-7"}',
+    'player-7',
+    '\\u0020player-7.',
+  ];
+  for (const text of named) t.ok(namesPlayer(text, 'player-7'), text);
+  for (const text of ['{"player_id":"player-70"}', 'aplayer-7', 'player-7é'])
+    t.notOk(namesPlayer(text, 'player-7'), text);
+  t.notOk(namesPlayer('{"shot_type":"smash"}', 'smash'));
+});
+
+t.test('an empty player_id names nobody', async (t) => {
+  t.equal(playerOf('{"player_id":""}'), undefined);
+  t.same([...playersNamed('{"player_id":""}')], []);
+});
 
 t.test('a text that is cut off is replaced as far as it goes', async (t) => {
   t.equal(

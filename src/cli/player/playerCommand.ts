@@ -37,7 +37,7 @@ export function addPlayer(program: Command): void {
   player
     .command('erase')
     .description('take a player out of every event, and print a receipt for him')
-    .argument('<player>', 'the player_id')
+    .argument('<player>', 'the player_id', notEmpty)
     .option('--before <time>', 'only of events that happened before it', parseTime)
     .option('--dry-run', 'only report what would be erased')
     .option('--yes', 'erase without asking')

@@ -3,13 +3,14 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
-import { isTelling } from '../../protocol/redaction.ts';
+import { isAboutElse, isTelling } from '../../protocol/redaction.ts';
 import { previousFiles } from '../open/previousDatabases.ts';
 import type { RemainingPage, Remains, RemainsRequest } from './findRemains.ts';
 
 /** The process of findRemains.ts. Terms and numbers are those of SQLite's "Database File Format", 1.6. */
 
 const PIECE_BYTES = 4 * 1024 ** 2;
+const COLON = 0x3a;
 /** Where the size of a page stands in the file; 1 is 65,536. */
 const PAGE_SIZE_AT = 16;
 const FILE_HEADER_BYTES = 100;
@@ -24,6 +25,15 @@ function spellings(needle: string): Buffer[] {
   const numbered = [',', '}'].map((after) => `"player_id":${needle}${after}`);
   const texts = isTelling(needle) ? [needle, json.slice(1, -1)] : [...values, ...numbered];
   return [...new Set(texts)].map((text) => Buffer.from(text));
+}
+
+const FIELD_CHARS = 32;
+
+/** Whether a value stands there that an erasure leaves: of a field that is about something else. Ids that mean nothing else begin with no colon. */
+function staysAt(bytes: Buffer, at: number): boolean {
+  if (bytes[at] !== COLON) return false;
+  const [, field] = /"(\w+)"\s*$/.exec(bytes.toString('latin1', Math.max(0, at - FIELD_CHARS), at)) ?? [];
+  return field !== undefined && isAboutElse(field);
 }
 
 /** @returns the parts of a page of a tree that hold nothing: before the cells, and freeblocks between them. */
@@ -58,7 +68,11 @@ class Finder {
   }
 
   isIn(bytes: Buffer): boolean {
-    return this.#needles.some((needle) => bytes.includes(needle));
+    return this.#needles.some((needle) => {
+      let at = bytes.indexOf(needle);
+      while (at >= 0 && staysAt(bytes, at)) at = bytes.indexOf(needle, at + 1);
+      return at >= 0;
+    });
   }
 
   look(page: Buffer, number: number): void {
