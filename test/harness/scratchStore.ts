@@ -100,6 +100,7 @@ export class Committer {
 
   readonly steps: StepWriter = {
     step: (work) => this.#db.transaction(work).immediate(),
+    isServing: false,
     keysInMemory: 0,
     flushStep: () => true,
     forgetNames: () => this.appender.forgetNames(),

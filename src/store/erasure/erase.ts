@@ -97,6 +97,7 @@ export async function applyLedger(db: Database): Promise<number> {
   const nothing = () => {};
   const writer: StepWriter = {
     step,
+    isServing: false,
     keysInMemory: 0,
     flushStep: () => true,
     forgetNames: nothing,

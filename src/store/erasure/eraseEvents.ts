@@ -3,7 +3,7 @@ import type { CourtEvent } from '../../protocol/event.ts';
 import { isTelling, NOTHING, playerOf, replacePlayers } from '../../protocol/redaction.ts';
 import { checksumOf, isIntact, nsOf, originChecksum } from '../layout/checksum.ts';
 import { type EventRow, SELECT_EVENT } from '../layout/storedEvent.ts';
-import { PRUNE_READ_ROWS, PRUNE_STEP_ROWS, type PruneSteps } from '../retention/pruneSteps.ts';
+import { PRUNE_STEP_ROWS, type PruneSteps } from '../retention/pruneSteps.ts';
 import { ErasedNames, type Redactor } from './redactor.ts';
 
 /** What was taken out of the events. */
@@ -142,6 +142,8 @@ export function* countErasure(db: Database, redactor: Redactor, player: string):
   }
 }
 
+/** Rows that one query looks at, without more of them than SQLite needs: 0.3 ms. */
+const READ_ROWS = 500;
 const SELECT_ROW = `${SELECT_EVENT.replace('SELECT', 'SELECT e.session,')} WHERE e.seq = +?`;
 
 /** @returns the event of a row, and what is left of it without the players of a redactor; undefined where it names none. */
@@ -188,7 +190,7 @@ function* candidates(
     SELECT count(*) AS rows, max(seq) AS upTo, json_group_array(seq) FILTER (WHERE isOne) AS seqs
       FROM (SELECT seq, @player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0) OR
                         instr(event_id, @player) > 0 AS isOne
-              FROM event WHERE seq > @after ORDER BY seq LIMIT ${PRUNE_READ_ROWS})`);
+              FROM event WHERE seq > @after ORDER BY seq LIMIT ${READ_ROWS})`);
   // What comes later is redacted on its way in.
   const last = db.prepare<[], number>('SELECT max(seq) FROM event').pluck().get() ?? 0;
   for (let upTo = after; upTo < last; ) {

@@ -39,8 +39,8 @@ export function findBounds(db: Database, session: number): SessionBounds | undef
   }
 }
 
-/** Keys, and seqs, that one query reads: a few milliseconds. */
-const BOUNDS_READ = 1_000;
+/** Keys, and seqs, that one query reads: half a millisecond. */
+const BOUNDS_READ = 250;
 
 /** @yields after each of many short reads. */
 function* searchBounds(db: Database, session: number): Generator<undefined, SessionBounds | undefined> {

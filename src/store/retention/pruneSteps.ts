@@ -9,14 +9,19 @@ import type { WalState } from '../wal/checkpointer.ts';
 export const PRUNE_STEP_MS = 0.5;
 /** Events or names that one transaction deletes at most. */
 export const PRUNE_STEP_ROWS = 200;
-/** Rows that a prune reads with one query. */
-export const PRUNE_READ_ROWS = 500;
+/** Rows that a prune reads with one query: half a millisecond, with what it does with them. */
+export const PRUNE_READ_ROWS = 100;
 /** Events that are read at once, where their keys are in memory only (supersededRevisions.ts): 10 ms. */
 const KEYS_READ_AT_ONCE = 10_000;
 /** Frames in the WAL at which a prune waits until all of them have been copied, which a reader may keep from happening: 16 MiB. */
 const WAL_FRAMES_MAX = 4_000;
-/** Pause after each step, at least: after a slow one twice as long as the step took. `busy`: on a locked database. */
-const PAUSE_MS = { least: 2, busy: 5 } as const;
+/** Pause after each step: at least, and at most. `busy`: on a locked database. */
+const PAUSE_MS = { least: 2, most: 1_000, busy: 5 } as const;
+/**
+ * The pause, as a multiple of what the step took. While requests come, few of them meet a step, or the disk while it takes what a step
+ * has changed (../erasure/DESIGN.md): reading changes nothing.
+ */
+const PAUSES = { read: 2, alone: 2, beside: 40 } as const;
 /** Attempts at one step: on a locked database after a pause, on a full disk after freeing space. */
 const ATTEMPTS = { busy: 1_000, full: 4 } as const;
 /** Between two attempts on a full disk: a reader reads for a few milliseconds at a time. */
@@ -29,6 +34,8 @@ const READER_WAIT_MS = 100;
 export interface StepWriter {
   /** Commits a step. @throws {SqliteError} where it was rolled back. */
   step(work: () => void): void;
+  /** Whether requests have come within the last second. */
+  readonly isServing: boolean;
   /** Keys in the memtable. */
   readonly keysInMemory: number;
   /** Writes some keys of the memtable to the file. @returns whether that is done. @throws {SqliteError} */
@@ -120,13 +127,13 @@ export class PruneSteps {
     }
   }
 
-  /** @yields what a generator does that reads a few milliseconds at a time, with a pause after each read. */
+  /** @yields what a generator does that reads half a millisecond at a time, with a pause after each read. */
   async *paced<Item>(items: Generator<Item>): AsyncGenerator<Item> {
     for (;;) {
       const startedAt = performance.now();
       const { done, value } = items.next();
       if (done) return;
-      await this.#pause(performance.now() - startedAt);
+      await this.#pause(PAUSES.read * (performance.now() - startedAt));
       yield value;
     }
   }
@@ -171,7 +178,7 @@ export class PruneSteps {
       try {
         work();
         const tookMs = performance.now() - startedAt;
-        await this.#pause(tookMs);
+        await this.#pause((this.#writer.isServing ? PAUSES.beside : PAUSES.alone) * tookMs);
         return tookMs;
       } catch (error) {
         const kind = failureKind(error);
@@ -179,14 +186,14 @@ export class PruneSteps {
         else if (kind === 'full' && full++ < ATTEMPTS.full) {
           this.#freeSpace();
           // A reader may have kept the WAL from being truncated just now.
-          await this.#pause(FULL_PAUSE_MS / 2);
+          await this.#sleep(FULL_PAUSE_MS);
         } else throw error;
       }
     }
   }
 
-  #pause(tookMs: number): Promise<void> {
-    return this.#sleep(Math.max(PAUSE_MS.least, 2 * tookMs));
+  #pause(ms: number): Promise<void> {
+    return this.#sleep(Math.min(Math.max(PAUSE_MS.least, ms), PAUSE_MS.most));
   }
 
   #sleep(ms: number): Promise<void> {

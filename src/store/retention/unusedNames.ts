@@ -3,19 +3,16 @@ import { PRUNE_STEP_ROWS } from './pruneSteps.ts';
 
 /** Above this many origins a prune looks for unused ones: a venue of thirty courts has 150. */
 export const ORIGINS_BEFORE_PRUNE = 500;
-/**
- * Seqs that one query looks at, and keys of deleted sessions that one transaction deletes: a few milliseconds
- * each.
- */
-const UNUSED_READ_SEQS = 10_000;
-const UNUSED_STEP_KEYS = 2_000;
+/** Seqs that one query looks at, and keys of deleted sessions that one transaction deletes: half a millisecond each. */
+const UNUSED_READ_SEQS = 2_000;
+const UNUSED_STEP_KEYS = 250;
 
 /**
  * Finds names that no event uses any more: a camera that puts a timestamp into `source` or `session_id` would
  * fill the file with them. The writer caches the ids of names, and must forget them after each step
  * (nameInterner.ts); no id is assigned twice (schema.ts).
  * @param originsBeforePrune where there are no more origins than this, none is deleted.
- * @yields steps that delete some of them, to be called in a transaction; a few milliseconds each. Undefined
+ * @yields steps that delete some of them, to be called in a transaction. Undefined
  * after a read that found nothing to delete.
  */
 export function* unusedNames(

@@ -19,6 +19,8 @@ export const DAMAGE_LOG_MS = 60_000;
  * in LARGE_BODY_MS (../../http/ingestHandler.ts): ../../ARCHITECTURE.md#group-commit has what that gains.
  */
 const GROUP_EVENTS = 4_000;
+/** Cameras that play send several times a second. */
+const SERVING_MS = 1_000;
 
 /** What the daemon logs about the health of the store. */
 export interface GroupCommitEvents extends DiskFullEvents {
@@ -85,6 +87,7 @@ export class GroupCommit {
   #isClosed = false;
   #isMaintenanceDue = false;
   #reportDamageFrom = 0;
+  #committedAt = Number.NEGATIVE_INFINITY;
   readonly #holds = new Set<Unavailability>();
 
   /** @param beforeCommit writes other rows that are due, inside the same transaction. */
@@ -184,6 +187,11 @@ export class GroupCommit {
   /** Whether nothing can be guaranteed any more. */
   get hasFailed(): boolean {
     return this.#isFailed;
+  }
+
+  /** Whether requests have been committed within the last second. */
+  get isServing(): boolean {
+    return performance.now() - this.#committedAt < SERVING_MS;
   }
 
   /** Keys in the memtable. */
@@ -301,6 +309,7 @@ export class GroupCommit {
       return;
     }
     this.meter.committed(group.length);
+    this.#committedAt = performance.now();
     this.#appender.committed();
     this.full.succeeded();
     for (const [i, request] of group.entries()) request.resolve(counts[i]!);

@@ -22,7 +22,8 @@ function make(t: Test) {
   db.pragma('busy_timeout = 0');
   const pass = stopClock(t);
   const committer = new Committer(db);
-  const make = (onWait: () => void) => new PruneSteps(db, committer.steps, onWait);
+  const make = (onWait: () => void, isServing = false) =>
+    new PruneSteps(db, { ...committer.steps, isServing }, onWait);
   return { folder, db, committer, steps: make(() => {}), make, pauses, pass };
 }
 
@@ -31,6 +32,22 @@ t.test('the pause after a step is twice as long as the step, and 2 ms at least',
   for (const tookMs of [0, 1, 20]) t.equal(await steps.run(() => pass(tookMs)), tookMs);
   t.strictSame(pauses, [2, 2, 40]);
 });
+
+t.test(
+  'while requests come it is forty times as long, and a second at most; a read has its own',
+  async (t) => {
+    const { make: makeSteps, pauses, pass } = make(t);
+    const steps = makeSteps(() => {}, true);
+    for (const tookMs of [0, 1, 20, 100]) await steps.run(() => pass(tookMs));
+    t.strictSame(pauses.splice(0), [2, 40, 800, 1_000]);
+    const read = (function* () {
+      pass(10);
+      yield 'read';
+    })();
+    for await (const one of steps.paced(read)) t.equal(one, 'read');
+    t.strictSame(pauses, [20]);
+  },
+);
 
 t.test('a transaction ends when its time is over, and has one item at least', async (t) => {
   const { steps, pass } = make(t);

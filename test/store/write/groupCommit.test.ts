@@ -45,6 +45,24 @@ t.test('requests of one turn share one commit, and each is told its own counts',
   t.equal(commits.length, 2);
 });
 
+t.test(
+  'requests come until a second has passed since a commit; what was refused counts for nothing',
+  async (t) => {
+    const { writer } = makeWriter(t);
+    const pass = stopClock(t);
+    t.notOk(writer.isServing);
+    writer.hold('full', true);
+    await t.rejects(writer.append(one()));
+    t.notOk(writer.isServing);
+    writer.hold('full', false);
+    await writer.append(one());
+    pass(999);
+    t.ok(writer.isServing);
+    pass(1);
+    t.notOk(writer.isServing);
+  },
+);
+
 t.test('a group is bounded: many large requests of one turn take more than one commit', async (t) => {
   const { writer, commits, count } = makeWriter(t);
   const requests = Array.from({ length: 17 }, () => court(...events(500)));
