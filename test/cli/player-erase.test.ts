@@ -139,6 +139,34 @@ t.test('with --before what happened later stays', async (t) => {
   t.same(lines.slice(7).filter((line) => line.includes(ANNA)).length, 5);
 });
 
+t.test('with --before the receipt says first that this box still has him, and how much of him', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post([...rally('match-1', 10), ...rally('match-2', 40), ...rally('match-3', 50)]);
+  const early = await daemon.command('player', 'erase', ANNA, '--before', '2026-03-14T14:30Z', '--yes');
+  t.match(early.stdout, /still holds him:\n {2}this box: 10 events from 2026-03-14T14:30:00.000Z on/);
+  t.match(await eraseAnna(daemon, '--before', '2026-03-14T14:45Z', '--dry-run'), {
+    events: 5,
+    copies: [{ what: 'this_box', where: 'this box', until: null, todo: /^5 events from .*14:45/ }],
+    last_copy_gone: null,
+  });
+  t.match(await eraseAnna(daemon), { events: 10, copies: [], ...DONE });
+});
+
+t.test('--before a time that has not come is wrong usage: he would go on being erased', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  const { status, stderr } = await daemon.command(
+    'player',
+    'erase',
+    ANNA,
+    '--before',
+    '2090-01-01T00:00Z',
+    '--yes',
+  );
+  t.match({ status, stderr }, { status: 2, stderr: /2090-01-01T00:00:00.000Z has not come yet/ });
+  t.equal(filesWith(daemon.data, ANNA).length > 0, true);
+});
+
 t.test('conflict copies, rejections and refused bodies that name him go, the others stay', async (t) => {
   const daemon = await Daemon.start(t);
   const sent = rally('match-1');

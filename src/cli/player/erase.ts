@@ -1,4 +1,4 @@
-import { OperatorError } from '../../base/operatorError.ts';
+import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
@@ -9,7 +9,7 @@ import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts'
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, printText, say, workTeller } from '../terminal/output.ts';
-import { copiesOf, type Receipt, receiptText } from './receipt.ts';
+import { copiesOf, isoOf, type Receipt, receiptText } from './receipt.ts';
 
 interface EraseOptions extends DataOption, JsonOption {
   /** His events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; absent: all. */
@@ -21,6 +21,10 @@ interface EraseOptions extends DataOption, JsonOption {
 export async function erase(player: string, options: EraseOptions): Promise<void> {
   yieldToIngest();
   const { data, before } = options;
+  if (before !== undefined && before > BigInt(Date.now()) * NS_PER_MS)
+    throw new UsageError(
+      `--before ${isoOf(before)} has not come yet: whatever he plays until then would be erased as it comes. Give a time that has passed, or leave --before out.`,
+    );
   const progress = new Progress();
   const looked = (events: number) => progress.show(() => `${events} events looked at`);
   const found = await withDatabase(options, (db) => findPlayer(db, player, before, looked)).finally(() =>
@@ -62,7 +66,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     erased,
     refusedBodies: await refused(options.dryRun ?? false),
     found,
-    ...(await copiesOf(data)),
+    copies: await copiesOf(data, { later: found.later, beforeNs: before }),
   };
   if (erased.remainingPages > 0 || erased.files.length > 0) process.exitCode = 1;
   const { json, lines } = receiptText(receipt);
@@ -70,6 +74,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   else printText(lines);
 }
 
+const NS_PER_MS = 1_000_000n;
 const WAITING =
   'Waiting for another program to finish reading the database. You may interrupt this; when it is called again, it goes on.';
 

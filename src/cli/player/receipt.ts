@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 
 /** Somewhere that still holds him. */
 interface HeldCopy {
-  readonly what: 'backup' | 'old_database' | 'copy' | 'headquarters';
+  readonly what: 'this_box' | 'backup' | 'old_database' | 'copy' | 'headquarters';
   readonly where: string;
   /** When it is gone, milliseconds since 1970-01-01T00:00:00Z; null: nobody knows, it is somebody's to remove. */
   readonly untilMs: number | null;
@@ -33,18 +33,38 @@ export interface Receipt {
     readonly namedSessions: number;
     readonly namedSources: number;
     readonly mentioned: number;
+    readonly later: number;
     readonly isBegun: boolean;
   };
   readonly copies: readonly HeldCopy[];
 }
 
-/** @returns where his events may still be, as far as this box knows. */
-export async function copiesOf(data: DataDirectory): Promise<{ copies: HeldCopy[] }> {
+/** @returns where his events may still be, as far as this box knows. @param later how many stay here, from `beforeNs` on. */
+export async function copiesOf(
+  data: DataDirectory,
+  { later, beforeNs }: { readonly later: number; readonly beforeNs: bigint | undefined },
+): Promise<HeldCopy[]> {
   const { settings } = await serviceOf(data);
-  return { copies: [...backups(data, settings), ...oldDatabases(data, settings), ...shipped(settings)] };
+  return [
+    ...kept(later, beforeNs),
+    ...backups(data, settings),
+    ...oldDatabases(data, settings),
+    ...shipped(settings),
+  ];
 }
 
 type Settings = Readonly<Record<string, string>>;
+
+function* kept(later: number, beforeNs: bigint | undefined): Generator<HeldCopy> {
+  if (later === 0 || beforeNs === undefined) return;
+  const todo = `${counted(later, 'event')} from ${isoOf(beforeNs)} on`;
+  yield { what: 'this_box', where: 'this box', untilMs: null, todo };
+}
+
+/** @returns a time that is given in nanoseconds since 1970-01-01T00:00:00Z, to the millisecond. */
+export function isoOf(ns: bigint): string {
+  return new Date(Number(ns / 1_000_000n)).toISOString();
+}
 
 function* backups(data: DataDirectory, settings: Settings): Generator<HeldCopy> {
   const { COURTD_BACKUP_DIR: place, COURTD_BACKUP_KEEP: keep = String(BACKUPS_KEPT) } = settings;
@@ -107,7 +127,7 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
   const { emptied, renamed, sessions, conflictCopies, rejections, remainingPages, files } = erased;
   const ends = copies.map(({ untilMs }) => untilMs);
   const lastMs = ends.includes(null) ? null : Math.max(atMs, ...ends.map(Number));
-  const before = beforeNs === undefined ? null : isoTime(Number(beforeNs / 1_000_000n));
+  const before = beforeNs === undefined ? null : isoOf(beforeNs);
   const version = courtdVersion();
   const json = {
     player_id: player,

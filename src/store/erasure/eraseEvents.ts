@@ -115,24 +115,36 @@ export class EventEraser {
 interface CountedEvents extends ErasedEvents {
   /** In which his id is also a part of a longer text: that stays. */
   readonly mentioned: number;
+  /** That name him, and happened too late to be erased. */
+  readonly later: number;
   readonly looked: number;
 }
 
-/** The same by somebody who only reads: in chunks, with nothing kept between them. */
-export function* countErasure(db: Database, redactor: Redactor, player: string): Generator<CountedEvents> {
+/**
+ * The same by somebody who only reads: in chunks, with nothing kept between them.
+ * @param redactor takes the player out, whenever that was. @param beforeNs what happened from then on is not erased.
+ */
+export function* countErasure(
+  db: Database,
+  redactor: Redactor,
+  player: string,
+  beforeNs: bigint,
+): Generator<CountedEvents> {
   const row = db.prepare<[number], Row>(SELECT_ROW);
   const withoutHim = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
   const isPart = ({ eventId, payload, extra }: Pick<CourtEvent, 'eventId' | 'payload' | 'extra'>) =>
     isTelling(player) && `${eventId} ${withoutHim(payload)} ${withoutHim(extra ?? '')}`.includes(player);
-  const count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, looked: 0 };
+  const count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, later: 0, looked: 0 };
   const sessions = new Set<number>();
   for (const { seqs, rows } of candidates(db, player)) {
     for (const seq of seqs) {
       const found = row.get(seq);
       if (found === undefined) continue;
       const taken = takenOut(found, redactor);
-      if (isPart({ ...found, ...taken?.left })) count.mentioned++;
-      if (taken === undefined) continue;
+      const isLater = taken !== undefined && taken.event.eotNs >= beforeNs;
+      if (isPart({ ...found, ...(!isLater && taken?.left) })) count.mentioned++;
+      if (isLater) count.later++;
+      if (taken === undefined || isLater) continue;
       sessions.add(found.session);
       count[isEmpty(taken.left) ? 'emptied' : 'renamed']++;
     }

@@ -15,6 +15,8 @@ interface FoundPlayer
   readonly namedSources: number;
   /** Events in which his id is a part of a longer text. */
   readonly mentioned: number;
+  /** Events that name him and stay, since they happened later. */
+  readonly later: number;
   /** Headquarters knows him by another name, also after his last event was pruned. */
   readonly hasPseudonym: boolean;
   readonly wasErased: boolean;
@@ -33,9 +35,9 @@ export async function findPlayer(
   beforeNs: bigint | undefined,
   on: (looked: number) => void,
 ): Promise<FoundPlayer> {
-  const entry = erasureOf(db, player, beforeNs ?? FOREVER_NS, 0);
-  let count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0 };
-  for (const { looked, ...so } of countErasure(db, new Redactor([entry]), player)) {
+  const redactor = new Redactor([erasureOf(db, player, FOREVER_NS, 0)]);
+  let count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, later: 0 };
+  for (const { looked, ...so } of countErasure(db, redactor, player, beforeNs ?? FOREVER_NS)) {
     count = so;
     on(looked);
     await setImmediate();
