@@ -187,9 +187,11 @@ export const RULES = {
     ),
   ship_behind: (behindS: number, error: string | null, isCopy: boolean) =>
     warn(
-      `${isCopy ? 'The copy' : 'Headquarters'} is ${span(behindS)} behind. ${error ?? ''}`.trimEnd(),
+      behindS === 0 && error !== null
+        ? error
+        : `${isCopy ? 'The copy' : 'Headquarters'} is ${span(behindS)} behind. ${error ?? ''}`.trimEnd(),
       isCopy
-        ? 'Look at its stick or its disk; the box keeps its events, and the copy goes on by itself.'
+        ? 'Look at its stick or its disk, and whether its shipper runs ("systemctl status courtd-ship"); the box keeps its events, and the copy goes on by itself.'
         : 'Check the link to headquarters; the box keeps its events.',
     ),
 };

@@ -21,6 +21,11 @@ export interface ShipReport {
   readonly error: string | null;
   /** The last event of this epoch that headquarters refused for good, in a sentence. */
   readonly left_out: string | null;
+  /**
+   * A copy names nobody who was erased up to then, milliseconds since 1970-01-01T00:00:00Z; null: it does, or it is not known, or there
+   * is no copy.
+   */
+  readonly erased_ms: number | null;
   /** False once the shipper has ended. */
   readonly running: boolean;
 }
@@ -29,6 +34,9 @@ export interface ShipReport {
 export const REPORT_BYTES = SMALL_FILE_BYTES - 1;
 /** Characters, each of which takes up to six bytes as JSON: together they fit. */
 const MOST = { sentence: 900, url: 500, name: 100 } as const;
+
+/** In the error of a copy that is being written anew: who was erased is told of already. */
+export const NAMES_ERASED = 'name who was erased';
 
 /** At most one small write in this time, and one when a shipper ends. */
 const WRITE_MS = 60_000;
@@ -47,13 +55,15 @@ export function readNote(directory: DataDirectory): ShipReport | undefined {
 
 /** Whether a value that another process sent or wrote is a report. */
 export function isReport(value: unknown): value is ShipReport {
-  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out } = (value ?? {}) as ShipReport;
+  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out, erased_ms } = (value ??
+    {}) as ShipReport;
   const isText = (one: unknown) => one === null || typeof one === 'string';
   const isSeq = shipped_seq === null || (Number.isSafeInteger(shipped_seq) && shipped_seq >= 0);
   return (
     [box, url].every((one) => typeof one === 'string') &&
     SHIP_STATES.includes(state) &&
     isSeq &&
+    (erased_ms == null || Number.isSafeInteger(erased_ms)) &&
     [epoch, last_ack_at, error, left_out ?? null].every(isText)
   );
 }
@@ -73,7 +83,7 @@ export function knownShipped(
 
 /** @returns the report, short enough to be read back: headquarters and settings may be wordy. */
 export function boundedReport(report: ShipReport): ShipReport {
-  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out, running } = report;
+  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out, erased_ms, running } = report;
   const short = <Text extends string | null>(text: Text, most: number) =>
     text && text.length > most ? (`${text.slice(0, most - 1)}…` as Text) : text;
   return {
@@ -85,6 +95,7 @@ export function boundedReport(report: ShipReport): ShipReport {
     last_ack_at: short(last_ack_at, MOST.name),
     error: short(error, MOST.sentence),
     left_out: short(left_out ?? null, MOST.sentence),
+    erased_ms: erased_ms ?? null,
     running,
   };
 }

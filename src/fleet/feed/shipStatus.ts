@@ -5,7 +5,7 @@ import type { Epoch } from '../../store/layout/epochs.ts';
 import { type Lag, readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
 import { askReport } from './feedClient.ts';
-import { knownShipped, readNote, type ShipReport } from './shipNote.ts';
+import { knownShipped, NAMES_ERASED, readNote, type ShipReport } from './shipNote.ts';
 
 /** Of the command, or of the daemon. */
 interface Settings {
@@ -41,25 +41,35 @@ export async function viewShip(
   const report = (await askReport(directory)) ?? (note && { ...note, running: false });
   const isSetUp = report !== undefined || settings.url !== undefined;
   const from = (all: readonly Epoch[]) => (isSetUp ? (knownShipped(report, all) ?? 0) : undefined);
-  const { epochs, newestSeq, behind } = readLag(from);
+  const { epochs, newestSeq, behind, erasedMs } = readLag(from);
   const shipped = knownShipped(report, epochs);
   const epoch = epochs.at(-1)?.name ?? null;
   const running = report?.running ?? false;
   const isFencedNow = report?.state === 'fenced' && report.epoch === epoch;
+  const state = isSetUp ? stateOf(report, running, isFencedNow, behind?.events ?? 0) : 'off';
+  const error = report?.state === 'fenced' && !isFencedNow ? null : (report?.error ?? null);
+  const named = report === undefined ? undefined : stillNamed(report, erasedMs);
   return {
     running,
     isSetUp,
     box: report?.box ?? settings.box ?? null,
     epoch,
     url: report?.url ?? (settings.url === undefined ? null : shownUrl(settings.url)),
-    state: isSetUp ? stateOf(report, running, isFencedNow, behind?.events ?? 0) : 'off',
+    state: named !== undefined && state === 'current' ? 'behind' : state,
     shipped_seq: shipped ?? null,
     newest_seq: newestSeq,
     behind_events: behind?.events ?? null,
     behind_s: behind === undefined ? null : behindSeconds(behind.oldestMs),
     last_ack_at: report?.last_ack_at ?? null,
-    error: report?.state === 'fenced' && !isFencedNow ? null : (report?.error ?? null),
+    error: named === undefined ? error : [error, named].filter((part) => part !== null).join(' '),
   };
+}
+
+/** @returns who is still in a copy, in a sentence, unless the report says so; undefined: nobody who was erased. */
+function stillNamed({ url, error, erased_ms }: ShipReport, erasedMs: number | null): string | undefined {
+  const isApplied = erasedMs === null || (erased_ms ?? -1) >= erasedMs;
+  if (!url.startsWith('file:') || isApplied || error?.includes(NAMES_ERASED)) return undefined;
+  return `The copy still names who was erased on ${new Date(erasedMs).toISOString().slice(0, 10)}: it is written anew when it is there and the shipper runs.`;
 }
 
 function stateOf(

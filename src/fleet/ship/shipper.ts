@@ -67,7 +67,14 @@ export class Shipper {
     this.#sink = sink;
     this.#options = options;
     const { box, url } = options;
-    const nothing = { epoch: null, shipped_seq: null, last_ack_at: null, error: null, left_out: null };
+    const nothing = {
+      epoch: null,
+      shipped_seq: null,
+      last_ack_at: null,
+      error: null,
+      left_out: null,
+      erased_ms: null,
+    };
     this.#report = { box, url, state: 'connecting', running: true, ...nothing };
   }
 
@@ -103,8 +110,8 @@ export class Shipper {
     const { report, epochs } = await this.#firstState();
     const own = boundedReport(this.#report);
     if (report?.url !== own.url || report.box !== own.box) return;
-    const { epoch, shipped_seq, last_ack_at, state, error, left_out } = report;
-    this.#report = { ...this.#report, epoch, shipped_seq, last_ack_at, left_out: left_out ?? null };
+    const { epoch, shipped_seq, last_ack_at, state, error, left_out = null, erased_ms = null } = report;
+    this.#report = { ...this.#report, epoch, shipped_seq, last_ack_at, left_out, erased_ms };
     if (state !== 'fenced' || this.#sink.isSwappable || epoch !== epochs.at(-1)!.name) return;
     this.#report = { ...this.#report, state, error, running: false };
     this.#options.onReport(this.#report, true);
@@ -238,7 +245,8 @@ export class Shipper {
     const state = unfinished === undefined ? reached : 'behind';
     const error = problem ?? unfinished ?? this.#note ?? this.#report.left_out;
     const isNew = state !== this.#report.state || error !== this.#report.error;
-    this.#report = { ...this.#report, state, error };
+    const { erasedMs = this.#report.erased_ms } = this.#sink;
+    this.#report = { ...this.#report, state, error, erased_ms: erasedMs };
     if (isNew || isAck) this.#options.onReport(this.#report, isNew);
     if (isNew) void this.#feed.report(this.#report);
   }

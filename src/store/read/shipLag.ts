@@ -18,6 +18,8 @@ export interface Lag {
         readonly oldestMs: number | undefined;
       }
     | undefined;
+  /** When a player was erased last, milliseconds since 1970-01-01T00:00:00Z; null: nobody was. */
+  readonly erasedMs: number | null;
 }
 
 /** Up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
@@ -36,7 +38,8 @@ export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = CO
     const epochs = readEpochs(db);
     const shipped = shippedOf(epochs);
     const newestSeq = number(`SELECT ${LAST_GIVEN_SEQ}`).get() ?? 0;
-    if (shipped === undefined) return { epochs, newestSeq, behind: undefined };
+    const erasedMs = number('SELECT max(at_ms) FROM erasure').get() ?? null;
+    if (shipped === undefined) return { epochs, newestSeq, behind: undefined, erasedMs };
     const oldest = db
       .prepare<[number], { seq: number; ms: number }>(
         'SELECT seq, received_ms AS ms FROM event WHERE seq > ? ORDER BY seq LIMIT 1',
@@ -45,6 +48,6 @@ export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = CO
     const seqs = oldest === undefined ? 0 : newestSeq - oldest.seq + 1;
     const count = number('SELECT count(*) FROM event WHERE seq > ?');
     const events = seqs > countedSeqs ? seqs : count.get(shipped)!;
-    return { epochs, newestSeq, behind: { events, oldestMs: oldest?.ms } };
+    return { epochs, newestSeq, behind: { events, oldestMs: oldest?.ms }, erasedMs };
   })();
 }

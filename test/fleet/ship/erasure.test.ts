@@ -217,6 +217,28 @@ t.test('"player erase" reaches the copy with the next look at it', async (t) => 
   t.match(await box.once(), { status: 0 });
   t.match(box.copied, /anna/i);
   t.match(await box.command('player', 'erase', ANNA, '--yes'), { status: 0 });
+  const still = new RegExp(
+    `^The copy still names who was erased on ${new Date().toISOString().slice(0, 10)}`,
+  );
+  t.match(await box.status(), { state: 'behind', behind_events: 0, error: still }, 'no shipper runs');
+  const problems = async () => JSON.parse((await box.command('status', '--json')).stdout).problems;
+  t.match(
+    (await problems()).find(({ code }: { code: string }) => code === 'ship_behind'),
+    { message: still, advice: /systemctl status courtd-ship/ },
+  );
+  const away = `${box.root}-away`;
+  fs.renameSync(box.root, away);
+  const shipper = box.ship();
+  await shipper.state('connecting');
+  t.match(await box.status(), {
+    state: 'connecting',
+    error: /cannot be written.* The copy still names who was erased/,
+  });
+  fs.renameSync(away, box.root);
+  await shipper.state('current');
+  t.match(await box.status(), { state: 'current', error: null }, 'one that runs goes on by itself');
+  await shipper.stop();
+  t.match(await box.status(), { state: 'current', error: null }, 'and it is known afterwards');
   const { status, stdout } = await box.once('--json');
   t.match([status, JSON.parse(stdout)], [0, { state: 'current', error: null, shipped_seq: 4 }]);
   t.equal(box.copied, await box.stored());

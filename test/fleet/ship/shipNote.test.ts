@@ -12,7 +12,7 @@ t.test('a note that can neither be written nor taken away again ends no shipper'
   fs.mkdirSync(partial);
   const keeper = new NoteKeeper(directory);
   const report = { box: 'one', url: 'nats://hq', epoch: 'a', state: 'current', shipped_seq: 7 } as const;
-  const rest = { last_ack_at: null, error: null, left_out: null, running: false };
+  const rest = { last_ack_at: null, error: null, left_out: null, erased_ms: null, running: false };
   t.doesNotThrow(() => keeper.put({ ...report, ...rest }));
   fs.rmdirSync(partial);
   keeper.put({ ...report, ...rest });

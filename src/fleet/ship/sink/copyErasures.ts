@@ -3,6 +3,7 @@ import { reasonOf } from '../../../base/operatorError.ts';
 import { type CopiedErasure, erasureOf } from '../../copy/boxFile.ts';
 import { filesToRewrite, rewriteFiles } from '../../copy/rewriteCopy.ts';
 import type { EventFeed } from '../../feed/eventFeed.ts';
+import { NAMES_ERASED } from '../../feed/shipNote.ts';
 import { ownLines } from './startCursor.ts';
 
 /** Brings a copy to where the box's ledger of erasures is, beside what is appended to it. */
@@ -19,6 +20,8 @@ export class CopyErasures {
   /** The copy that has been written anew, and by which ledger. */
   #done: { readonly place: string; readonly erasures: readonly CopiedErasure[] } | undefined;
   #failure: Error | undefined;
+  /** Of a report; undefined until the copy has been looked at. */
+  erasedMs: number | null | undefined;
 
   /** @param folder ROOT/BOX. */
   constructor(folder: string, feed: EventFeed) {
@@ -33,7 +36,7 @@ export class CopyErasures {
   /** Why the copy is not what it has to be, in a sentence or two; undefined: it is. */
   get unfinished(): string | undefined {
     if (!this.#isBehind) return undefined;
-    const until = 'until then they name who was erased';
+    const until = `until then they ${NAMES_ERASED}`;
     return this.#failure === undefined
       ? `The files of the copy in ${this.#folder} that are from before an erasure are being written anew: ${until}.`
       : `The files of the copy in ${this.#folder} that are from before an erasure cannot be written anew, and ${until}: ${reasonOf(this.#failure)}. Each takes up to 64 MiB of free space for a moment; it is tried again.`;
@@ -61,6 +64,7 @@ export class CopyErasures {
     const applied = isSame ? merged(there, this.#done!.erasures) : there;
     this.#own = own;
     this.#isBehind = merged(applied, own) !== applied;
+    this.erasedMs = this.#isBehind ? null : Math.max(0, ...own.map(({ at_ms }) => at_ms));
     return applied;
   }
 

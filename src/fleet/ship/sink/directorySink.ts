@@ -65,6 +65,10 @@ export class DirectorySink implements ChunkSink {
     return this.#erasures.unfinished;
   }
 
+  get erasedMs(): number | null | undefined {
+    return this.#erasures.erasedMs;
+  }
+
   async finish(): Promise<void> {
     while (this.unfinished !== undefined) {
       const state = await this.#feed.state();

@@ -19,6 +19,8 @@ export interface ChunkSink {
   tellStatus(read: () => Promise<object>): Promise<void>;
   /** What it has still to do beside the events, in a sentence or two; undefined or absent: nothing. */
   readonly unfinished?: string | undefined;
+  /** `erased_ms` of a report; undefined or absent: what was reported before holds. */
+  readonly erasedMs?: number | null | undefined;
   /** Waits for that. @throws {SinkError} */
   finish?(): Promise<void>;
   /** Whether there is a connection, as far as can be told without using it. */
