@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -302,6 +302,14 @@ t.test('a backup from before is restored without him, and the receipt names it',
   const receipt = await eraseAnna(daemon);
   t.match(receipt.copies, [{ what: 'backup', until: null }]);
   t.equal(receipt.last_copy_gone, null);
+  const nightly = path.join(folder, 'nightly');
+  fs.mkdirSync(nightly);
+  t.equal((await daemon.command('backup', nightly)).status, 0);
+  const { stdout } = await courtd(['player', 'erase', ANNA, '--yes', '--json', '--data', daemon.data], {
+    COURTD_BACKUP_DIR: nightly,
+  });
+  const found = JSON.parse(stdout).copies.map(({ where }: { where: string }) => where);
+  t.match(found, [new RegExp(`^${nightly}/courtd-`), backup], 'also one made by hand');
   t.equal(await daemon.stop(), 0);
   t.match(await daemon.command('restore', backup), {
     status: 0,

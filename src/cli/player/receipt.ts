@@ -1,11 +1,14 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { BACKUPS_KEPT } from '../../base/limits.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
+import { readNote } from '../../fleet/feed/shipNote.ts';
+import { shownUrl } from '../../fleet/nats/address.ts';
 import { serviceOf } from '../../host/unitSettings.ts';
-import { BACKUP_NAME, lastBackupMs } from '../../store/backup/lastBackup.ts';
+import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
 import type { Erased } from '../../store/erasure/erase.ts';
 import { previousFiles } from '../../store/open/previousDatabases.ts';
 import { parsePeriod } from '../options/optionParsers.ts';
@@ -49,7 +52,7 @@ export async function copiesOf(
     ...kept(later, beforeNs),
     ...backups(data, settings),
     ...oldDatabases(data, settings),
-    ...shipped(settings),
+    ...shipped(data, settings),
   ];
 }
 
@@ -78,14 +81,27 @@ function* backups(data: DataDirectory, settings: Settings): Generator<HeldCopy> 
       todo: 'goes with the nightly backups that follow; a restore of it erases him again',
     };
   }
+  const places = backupPlaces(data);
+  for (const [file, at] of places) {
+    const todo = `the latest there is of ${at}: remove it, or replace it with a new one`;
+    if (file !== place && !isGone(file)) yield { what: 'backup', where: file, untilMs: null, todo };
+  }
   const lastMs = lastBackupMs(data);
-  if (names.length > 0 || lastMs === undefined) return;
+  if (names.length + places.size > 0 || lastMs === undefined) return;
   yield {
     what: 'backup',
     where: `a backup of ${isoTime(lastMs)}, wherever it was written to`,
     untilMs: null,
     todo: 'remove it, or replace it with a new one',
   };
+}
+
+/** Whether a backup, or what a directory had of them, has been removed: an empty directory may be that of a stick that is away. */
+function isGone(place: string): boolean {
+  const isFile = place.endsWith('.db');
+  const names = namesIn(isFile ? path.dirname(place) : place);
+  const isOne = (name: string) => (isFile ? name === path.basename(place) : BACKUP_NAME.test(name));
+  return names.length > 0 && !names.some(isOne);
 }
 
 function namesIn(place: string): string[] {
@@ -109,14 +125,26 @@ function* oldDatabases(data: DataDirectory, { COURTD_KEEP: keep }: Settings): Ge
   }
 }
 
-function* shipped({ COURTD_SHIP_URL: url, COURTD_SHIP_PLAYERS: players }: Settings): Generator<HeldCopy> {
-  if (url === undefined) return;
-  if (url.startsWith('file:')) {
-    const todo = 'the shipper writes it anew when it is there: see "courtd ship status"';
-    yield { what: 'copy', where: url, untilMs: null, todo };
-  } else if (players !== 'pseudonym') {
-    const todo = 'headquarters must erase him, too: FLEET.md says how';
-    yield { what: 'headquarters', where: url.replace(/\/\/[^@/]*@/, '//'), untilMs: null, todo };
+/** Where the settings lead now, and where a shipper has been before. */
+function* shipped(
+  data: DataDirectory,
+  { COURTD_SHIP_URL: url, COURTD_SHIP_PLAYERS: players }: Settings,
+): Generator<HeldCopy> {
+  const note = readNote(data);
+  const now = url === undefined ? note?.url : shownUrl(url);
+  const places = new Set(note?.named_to);
+  if (url !== undefined && players !== 'pseudonym') places.add(shownUrl(url));
+  for (const where of places) {
+    if (where.startsWith('file:')) {
+      const todo =
+        where === now
+          ? 'the shipper writes it anew when it is there: see "courtd ship status"'
+          : 'events went there earlier; where it still exists, remove it, or ship there again, which writes it anew';
+      yield { what: 'copy', where, untilMs: null, todo };
+    } else {
+      const todo = 'headquarters must erase him, too: FLEET.md says how';
+      yield { what: 'headquarters', where, untilMs: null, todo };
+    }
   }
 }
 

@@ -65,6 +65,7 @@ async function run(
     box,
     url,
     once: options.once === true,
+    players: options.players,
     signal: ending,
     onReport: (report, isChange) => tell(report, isChange, options),
     onLeftOut: (sentence) => say(`courtd: ${sentence}`),

@@ -26,6 +26,10 @@ export interface ShipReport {
    * is no copy.
    */
   readonly erased_ms: number | null;
+  /** Whether players are shipped as the cameras name them; absent: yes. */
+  readonly names_players?: boolean;
+  /** Where such events have been shipped to so far: URLs without anything secret. Of a note; whoever keeps it adds to it. */
+  readonly named_to?: readonly string[];
   /** False once the shipper has ended. */
   readonly running: boolean;
 }
@@ -55,7 +59,7 @@ export function readNote(directory: DataDirectory): ShipReport | undefined {
 
 /** Whether a value that another process sent or wrote is a report. */
 export function isReport(value: unknown): value is ShipReport {
-  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out, erased_ms } = (value ??
+  const { box, url, epoch, state, shipped_seq, last_ack_at, error, left_out, erased_ms, named_to } = (value ??
     {}) as ShipReport;
   const isText = (one: unknown) => one === null || typeof one === 'string';
   const isSeq = shipped_seq === null || (Number.isSafeInteger(shipped_seq) && shipped_seq >= 0);
@@ -64,6 +68,8 @@ export function isReport(value: unknown): value is ShipReport {
     SHIP_STATES.includes(state) &&
     isSeq &&
     (erased_ms == null || Number.isSafeInteger(erased_ms)) &&
+    (named_to === undefined ||
+      (Array.isArray(named_to) && named_to.every((one) => typeof one === 'string'))) &&
     [epoch, last_ack_at, error, left_out ?? null].every(isText)
   );
 }
@@ -96,8 +102,18 @@ export function boundedReport(report: ShipReport): ShipReport {
     error: short(error, MOST.sentence),
     left_out: short(left_out ?? null, MOST.sentence),
     erased_ms: erased_ms ?? null,
+    ...(report.names_players === false && { names_players: false }),
     running,
   };
+}
+
+/** @returns the report, with every place that has events with the names of players: the oldest of too many are left out. */
+function withPlaces(report: ShipReport, before: readonly string[]): ShipReport {
+  const isNew =
+    report.names_players !== false && (report.shipped_seq ?? 0) > 0 && !before.includes(report.url);
+  const named_to = isNew ? [...before, report.url] : [...before];
+  while (Buffer.byteLength(JSON.stringify({ ...report, named_to })) > REPORT_BYTES) named_to.shift();
+  return { ...report, named_to };
 }
 
 /** Keeps the latest report, and notes it in the data directory now and then. */
@@ -122,7 +138,7 @@ export class NoteKeeper {
   }
 
   put(report: ShipReport): void {
-    this.#latest = boundedReport(report);
+    this.#latest = withPlaces(boundedReport(report), this.#latest?.named_to ?? []);
     this.#reportedAt = performance.now();
     const waitMs = report.running ? this.#writtenAt + WRITE_MS - performance.now() : 0;
     if (waitMs <= 0) this.flush();

@@ -7,6 +7,7 @@ import {
   FeedUnavailable,
   type LogState,
   type Piece,
+  type Players,
 } from '../feed/eventFeed.ts';
 import { boundedReport, type ShipReport } from '../feed/shipNote.ts';
 import { eventOf } from '../log/chunk.ts';
@@ -37,6 +38,8 @@ interface ShipperOptions {
   readonly url: string;
   /** Ends when it has caught up. */
   readonly once: boolean;
+  /** Absent: as sent. */
+  readonly players?: Players | undefined;
   readonly signal: AbortSignal;
   /** Called with each acknowledgement, and with each state and error that is another one than before (`isChange`). */
   readonly onReport: (report: ShipReport, isChange: boolean) => void;
@@ -66,7 +69,8 @@ export class Shipper {
     this.#feed = feed;
     this.#sink = sink;
     this.#options = options;
-    const { box, url } = options;
+    const { box, url, players } = options;
+    const named = players === 'pseudonym' ? { names_players: false } : {};
     const nothing = {
       epoch: null,
       shipped_seq: null,
@@ -75,7 +79,7 @@ export class Shipper {
       left_out: null,
       erased_ms: null,
     };
-    this.#report = { box, url, state: 'connecting', running: true, ...nothing };
+    this.#report = { box, url, state: 'connecting', running: true, ...nothing, ...named };
   }
 
   /** @returns how it ended: stopped, caught up (`once`), or fenced. */

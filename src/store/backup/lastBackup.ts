@@ -1,4 +1,4 @@
-import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { type DataDirectory, SMALL_FILE_BYTES } from '../../base/dataDirectory.ts';
 
 /** What a backup is called in a directory that keeps several, by its time (base/atomicFile.ts). */
 export const BACKUP_NAME = /^courtd-(\d{8}T\d{6}Z)\.db$/;
@@ -19,10 +19,29 @@ export function lastBackupMs(directory: DataDirectory): number | undefined {
   }
 }
 
-/** The backup exists: failing to note it, such as on a full disk, is no failure. */
-export function noteBackup(directory: DataDirectory, ms: number): void {
+/** @returns where backups were written to, each place with the time of its latest one (ISO 8601). */
+export function backupPlaces(directory: DataDirectory): Map<string, string> {
+  const lines = (() => {
+    try {
+      return directory.read('backupNote').split('\n').slice(1, -1);
+    } catch {
+      return [];
+    }
+  })();
+  return new Map(lines.map((line) => [line.slice(ISO_CHARS + 1), line.slice(0, ISO_CHARS)]));
+}
+
+/**
+ * The backup exists: failing to note it, such as on a full disk, is no failure. The note never gets shorter: it is written in place.
+ * @param place an absolute path: of a directory that keeps several, or of the file.
+ */
+export function noteBackup(directory: DataDirectory, ms: number, place: string): void {
   try {
-    directory.overwrite('backupNote', `${new Date(ms).toISOString()}\n`);
+    const at = new Date(ms).toISOString();
+    const places = backupPlaces(directory);
+    if (!place.includes('\n')) places.set(place, at);
+    const text = [at, ...[...places].map(([place, at]) => `${at} ${place}`), ''].join('\n');
+    directory.overwrite('backupNote', Buffer.byteLength(text) <= SMALL_FILE_BYTES ? text : `${at}\n`);
   } catch {
     // Status then asks for another one within two days.
   }

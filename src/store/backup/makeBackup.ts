@@ -71,7 +71,7 @@ export function makeBackup(
     if (withRefused) refused = openRefused(data);
     try {
       const made = await asOwnerOf(directory ?? path.dirname(place), work);
-      noteBackup(data, Date.now());
+      noteBackup(data, Date.now(), path.resolve(directory ?? made.file));
       return made;
     } finally {
       refused?.close();

@@ -5,6 +5,7 @@ import { copyErasure, erasureOf } from '../../../src/fleet/copy/boxFile.ts';
 import { readParts } from '../../../src/fleet/copy/members.ts';
 import { FeedUnavailable } from '../../../src/fleet/feed/eventFeed.ts';
 import { seqOf } from '../../../src/fleet/log/chunk.ts';
+import { courtd } from '../../harness/daemon.ts';
 import { ERASED_ANNA } from '../../harness/erasure.ts';
 import { event } from '../../harness/events.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
@@ -239,6 +240,17 @@ t.test('"player erase" reaches the copy with the next look at it', async (t) => 
   t.match(await box.status(), { state: 'current', error: null }, 'one that runs goes on by itself');
   await shipper.stop();
   t.match(await box.status(), { state: 'current', error: null }, 'and it is known afterwards');
+  const unset = await courtd(['player', 'erase', ANNA, '--dry-run', '--json', '--data', box.data]);
+  const { copies } = JSON.parse(unset.stdout);
+  t.match(
+    copies,
+    [{ what: 'copy', where: `file://${box.root}`, todo: /the shipper writes it anew/ }],
+    'whatever the settings',
+  );
+  const to = { COURTD_SHIP_URL: 'tls://hq.example.org', COURTD_SHIP_PLAYERS: 'pseudonym' };
+  const moved = await courtd(['player', 'erase', ANNA, '--dry-run', '--data', box.data], to);
+  t.match(moved.stdout, new RegExp(`file://${box.root}: events went there earlier`));
+  t.notMatch(moved.stdout, 'hq.example.org', 'it has only pseudonyms');
   const { status, stdout } = await box.once('--json');
   t.match([status, JSON.parse(stdout)], [0, { state: 'current', error: null, shipped_seq: 4 }]);
   t.equal(box.copied, await box.stored());
