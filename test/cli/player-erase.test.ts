@@ -326,6 +326,29 @@ t.test('a backup from before is restored without him, and the receipt names it',
   t.notMatch((await again.exported('match-2')).join(), ANNA, 'the ledger is in the restored one, too');
 });
 
+t.test('onto a new disk a backup brings him back, and restore and receipt say so', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  const backups = temporaryFolder(t);
+  t.equal((await daemon.command('backup', backups)).status, 0);
+  const args = ['player', 'erase', ANNA, '--yes', '--data', daemon.data];
+  const { stdout } = await courtd(args, { COURTD_BACKUP_DIR: backups });
+  t.match(
+    stdout,
+    /a restore of it on this box erases him again, and after one on a new disk he has to be erased again/,
+  );
+  const [name] = fs.readdirSync(backups);
+  const data = temporaryFolder(t);
+  const restored = await courtd(['restore', path.join(backups, name!), '--data', data]);
+  t.match(restored, {
+    status: 0,
+    stderr: /There was no database here that knows who was erased: .*"courtd player erase"/,
+  });
+  const again = temporaryFolder(t);
+  const json = await courtd(['restore', path.join(backups, name!), '--json', '--data', again]);
+  t.match(JSON.parse(json.stdout), { replaced_kept_as: null, ledger_lost: true, erased_again: 0 });
+});
+
 t.test('an old export that is imported elsewhere on the box brings nobody back', async (t) => {
   const daemon = await Daemon.start(t);
   await daemon.post(rally('match-1'));

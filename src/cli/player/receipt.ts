@@ -78,7 +78,7 @@ function* backups(data: DataDirectory, settings: Settings): Generator<HeldCopy> 
       what: 'backup',
       where: `${place}/${name}`,
       untilMs: Date.now() + days * DAY_MS,
-      todo: 'goes with the nightly backups that follow; a restore of it erases him again',
+      todo: 'goes with the nightly backups that follow; a restore of it on this box erases him again, and after one on a new disk he has to be erased again',
     };
   }
   const places = backupPlaces(data);

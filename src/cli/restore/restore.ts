@@ -32,7 +32,7 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
     tell(
       `Players who were erased after that backup were taken out of ${counted(restored.erasedAgain, 'event')} again.`,
     );
-  if (restored.isLedgerLost) tell(LEDGER_LOST);
+  if (restored.ledgerLost !== undefined) tell(LEDGER_LOST[restored.ledgerLost]);
   tell('The tokens are those of the backup: "courtd token list" shows them.');
   let salvaged: Salvaged | null = null;
   if (previousDatabase !== null) {
@@ -50,12 +50,15 @@ export async function restore(file: string, options: RestoreOptions): Promise<vo
     salvaged,
     ...(refusedBodies !== undefined && { refused_bodies: refusedBodies }),
     erased_again: restored.erasedAgain,
-    ledger_lost: restored.isLedgerLost,
+    ledger_lost: restored.ledgerLost !== undefined,
   });
 }
 
-const LEDGER_LOST =
-  'The replaced database cannot tell who was erased: whoever was erased after that backup has to be erased again ("courtd player erase").';
+const ERASE_AGAIN = 'whoever was erased after that backup has to be erased again ("courtd player erase").';
+const LEDGER_LOST = {
+  unreadable: `The replaced database cannot tell who was erased: ${ERASE_AGAIN}`,
+  missing: `There was no database here that knows who was erased: ${ERASE_AGAIN}`,
+} as const;
 
 function adviseStray(name: string, backup: string): string {
   const wanted = path.basename(refusedCopyOf(backup));

@@ -41,8 +41,8 @@ export interface Restored extends Contents {
   readonly epochs: readonly Epoch[];
   /** Events from which players were taken out again, who have been erased since that backup. */
   readonly erasedAgain: number;
-  /** Whether the replaced database cannot tell who was erased. */
-  readonly isLedgerLost: boolean;
+  /** Why nobody could be erased again: there was no database of this box, or it cannot be read; undefined: its ledger was applied. */
+  readonly ledgerLost: 'missing' | 'unreadable' | undefined;
 }
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
@@ -76,7 +76,7 @@ export async function restoreDatabase(directory: DataDirectory, file: string): P
       const contents = {
         ...copied,
         erasedAgain: await eraseAgain(partial, kept ?? NOBODY),
-        isLedgerLost: kept === undefined,
+        ledgerLost: ledgerFault(kept, copied),
       };
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
@@ -231,9 +231,17 @@ interface Pseudonym {
 interface Kept {
   readonly erasures: readonly Erasure[];
   readonly pseudonyms: readonly Pseudonym[];
+  readonly epochs: readonly Epoch[];
 }
 
-const NOBODY: Kept = { erasures: [], pseudonyms: [] };
+const NOBODY: Kept = { erasures: [], pseudonyms: [], epochs: [] };
+
+/** One of another box than the one that made the backup, such as a new one, does not know who was erased there. */
+function ledgerFault(kept: Kept | undefined, { epochs }: Pick<Restored, 'epochs'>): Restored['ledgerLost'] {
+  if (kept === undefined) return 'unreadable';
+  const isSame = kept.epochs.some(({ name }) => epochs.some((one) => one.name === name));
+  return isSame ? undefined : 'missing';
+}
 
 /** @returns undefined where it cannot be read. */
 function keptOf(target: string): Kept | undefined {
@@ -241,7 +249,7 @@ function keptOf(target: string): Kept | undefined {
     const db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
       const pseudonyms = db.prepare<[], Pseudonym>('SELECT player_id, name FROM pseudonym').all();
-      return { erasures: readErasures(db), pseudonyms };
+      return { erasures: readErasures(db), pseudonyms, epochs: readEpochs(db) };
     } finally {
       db.close();
     }
