@@ -55,6 +55,11 @@ export function isToldNow(
   return !is_quiet_hours || !HELD_BACK.includes(code);
 }
 
+/** @returns the same without what a camera has sent: the answer to a refused request may quote it, and a player may be named there. */
+export function withoutQuotes<Findings extends SourceFindings>(daemon: Findings): Findings {
+  return { ...daemon, refusals: daemon.refusals.map((refusal) => ({ ...refusal, error: '' })) };
+}
+
 /** @returns what is wrong with them, in quiet hours too. */
 export function sourceProblems({
   sources,

@@ -6,10 +6,13 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { LocalFeed } from '../../src/fleet/feed/localFeed.ts';
 import { type AlertMessage, testMessage } from '../../src/health/alert/alertMessage.ts';
 import { targetsOf } from '../../src/health/alert/alertTargets.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
 import { BIN, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -121,6 +124,27 @@ t.test(
     t.notMatch(fs.readFileSync(`${file}.env`, 'utf8'), /COURTD_/, 'and none of the settings');
   },
 );
+
+t.test('what a camera has sent is not told to anybody: it may be the name of a player', async (t) => {
+  const hook = await Hook.start(t);
+  const daemon = await Daemon.start(t);
+  const named = event({ event_id: 'evt-of-maria-001', payload: { x_ft: 'Maria Musterfrau' } });
+  t.equal((await daemon.post([named])).status, 400);
+  t.match((await courtd(['status', '--data', daemon.data])).stdout, /Maria/, 'on the box it is said');
+  const args = ['alert', '--once', '--data', daemon.data, '--state', temporaryFolder(t), '--url', hook.url];
+  t.match(await courtd(args), { status: 0 });
+  const [{ body = '' } = {}] = hook.received;
+  t.match(
+    JSON.parse(body).text,
+    /camera-1 on court-1: refused once, last \S+ s ago\. Tell the vendor .* "courtd rejections"/,
+  );
+  t.notMatch(body, /maria/i);
+  const feed = new LocalFeed(new DataDirectory(daemon.data));
+  t.teardown(() => feed.close());
+  const status = JSON.stringify(await feed.status());
+  t.match(status, 'camera-1 on court-1: refused once');
+  t.notMatch(status, /maria/i, 'nor to headquarters');
+});
 
 t.test('a command that fails, an address that leads nowhere, a state that cannot be kept', async (t) => {
   const { data } = stoppedBox(t);

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { askWholeStatus, DaemonHangs } from '../../control/controlClient.ts';
 import { readOwnShipView } from '../../fleet/feed/shipStatus.ts';
+import { withoutQuotes } from '../../health/sourceProblems.ts';
 import { type DaemonView, makeReport, type StoreView } from '../../health/status.ts';
 import { readStoreView } from '../../health/storeView.ts';
 import { PLAIN } from '../terminal/style.ts';
@@ -39,7 +40,6 @@ export async function askForView(data: DataDirectory): Promise<DaemonView> {
 export async function plainStatus(data: DataDirectory): Promise<string[]> {
   const store = await lookAtStore(data);
   const { daemon, hangs } = await askForView(data);
-  const refusals = daemon?.refusals.map((refusal) => ({ ...refusal, error: '' })) ?? [];
-  const report = makeReport({ daemon: daemon && { ...daemon, refusals }, hangs }, store, Date.now());
+  const report = makeReport({ daemon: daemon && withoutQuotes(daemon), hangs }, store, Date.now());
   return drawStatus(report, PLAIN, Date.now());
 }

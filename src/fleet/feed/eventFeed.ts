@@ -1,4 +1,5 @@
 import { OperatorError } from '../../base/operatorError.ts';
+import type { StatusProblem } from '../../health/finding.ts';
 import type { ShipStatus } from '../../health/shipStatus.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import type { CopiedToken } from '../../store/tokens/tokens.ts';
@@ -70,7 +71,7 @@ export interface EventFeed {
 
 /** The part of `courtd status --json` that headquarters gets. */
 export interface BoxStatus {
-  readonly problems: readonly unknown[];
+  readonly problems: readonly StatusProblem[];
   readonly ship: ShipStatus | null;
 }
 

@@ -7,6 +7,8 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { askProblems } from '../../control/problemsRoute.ts';
+import type { StatusProblem } from '../../health/finding.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import { readErasures } from '../../store/erasure/ledger.ts';
@@ -126,7 +128,13 @@ export class LocalFeed implements EventFeed {
     const options = { timeout: STATUS_MS, maxBuffer: STATUS_BYTES, killSignal: 'SIGKILL' } as const;
     const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error) => error);
     const { problems, ship } = membersOf(stdout) as Partial<BoxStatus>;
-    return problems === undefined || ship === undefined ? undefined : { problems, ship };
+    if (problems === undefined || ship === undefined) return undefined;
+    // What a camera has sent stays on the box: it may name a player, whom headquarters is not to know.
+    const isQuoting = ({ code }: StatusProblem) => code === 'refused';
+    if (!problems.some(isQuoting)) return { problems, ship };
+    const plain = await askProblems(this.#directory).catch(() => undefined);
+    const told = (plain?.problems ?? []).filter(isQuoting).map(({ about: _about, ...problem }) => problem);
+    return { problems: [...problems.filter((one) => !isQuoting(one)), ...told], ship };
   }
 
   /** Writes what was reported last. */

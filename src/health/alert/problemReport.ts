@@ -5,6 +5,7 @@ import type { DaemonStatus } from '../daemonStatus.ts';
 import type { LastingProblem } from '../finding.ts';
 import { findProblems } from '../problems.ts';
 import type { ShipView } from '../shipStatus.ts';
+import { withoutQuotes } from '../sourceProblems.ts';
 import { type StoreView, stateOf } from '../status.ts';
 
 /** How a box is, as its daemon finds it, for those who may not read the data directory. */
@@ -19,7 +20,7 @@ export interface ProblemReport {
 }
 
 /**
- * The database is read in a thread, so ingest does not wait for it. The sandbox of the daemon hides systemd, so how its nightly
+ * For those who tell others, so nothing that a camera has sent is in it. The database is read in a thread, so ingest does not wait for it. The sandbox of the daemon hides systemd, so how its nightly
  * services ended is for the caller to add.
  * @returns null where the database cannot be read now.
  */
@@ -30,7 +31,10 @@ export async function reportProblems(
 ): Promise<ProblemReport | null> {
   const view = await readInThread(data);
   if (view === undefined) return null;
-  const problems = findProblems({ daemon, hangs: undefined, store: { ...view, ship } }, Date.now());
+  const problems = findProblems(
+    { daemon: withoutQuotes(daemon), hangs: undefined, store: { ...view, ship } },
+    Date.now(),
+  );
   const up_s = Math.floor(performance.now() / 1_000);
   const { is_quiet_hours } = daemon;
   const { last_backup_at } = view.store;
