@@ -167,6 +167,34 @@ t.test('--before a time that has not come is wrong usage: he would go on being e
   t.equal(filesWith(daemon.data, ANNA).length > 0, true);
 });
 
+t.test(
+  'his own events are told from those that only hold his id; question and receipt say what stays',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const sent = rally('match-1');
+    await daemon.post([...sent, ...rally('match-2', 40)]);
+    await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
+    t.equal((await daemon.command('backup', path.join(temporaryFolder(t), 'b.db'))).status, 0);
+    t.match(JSON.parse((await daemon.command('player', 'show', ANNA, '--json')).stdout), { events: 6 });
+    t.match(await eraseAnna(daemon, '--dry-run'), { events: 10, own_events: 6 });
+    const command = (...args: string[]) => daemon.command('player', 'erase', ANNA, ...args);
+    const early = ['--before', '2026-03-14T14:30Z'];
+    const question =
+      'courtd: 5 events of 1 session (3 of his own; 2 of others that hold his id in another field), as far as they happened before 2026-03-14T14:30:00.000Z, would lose the player "p-anna-kowalska"; 0 conflicts, 1 rejection and 1 refused request that name him would go; 2 places would still hold him ("--dry-run" names them); and that cannot be undone: nothing was erased.';
+    t.equal((await command(...early)).stderr.split(' If that')[0], question);
+    const { stdout } = await command('--yes');
+    t.match(
+      stdout,
+      /was taken out of 10 events of 2 sessions: 6 of his own, and 4 of others that hold his id/,
+    );
+    t.match(
+      stdout,
+      /\n {2}4 positions and identities lost all that they said; their time, court and camera stay\.\n/,
+    );
+    t.match(stdout, /\n {2}In 6 events a random name stands in his place, another one in each session\.\n/);
+  },
+);
+
 t.test('conflict copies, rejections and refused bodies that name him go, the others stay', async (t) => {
   const daemon = await Daemon.start(t);
   const sent = rally('match-1');
@@ -288,7 +316,7 @@ t.test('who is named nowhere is not erased, and nobody is without a yes', async 
   });
   t.match(await daemon.command('player', 'erase', ANNA), {
     status: 1,
-    stderr: /5 events of 1 session would lose the player .* nothing was erased\. .* --yes\./,
+    stderr: /5 events of 1 session .* would lose the player .* nothing was erased\. .* --yes\./,
   });
   t.equal(filesWith(daemon.data, ANNA).length > 0, true);
 });

@@ -1,5 +1,4 @@
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
-import { counted } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
@@ -9,7 +8,7 @@ import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts'
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, printText, say, workTeller } from '../terminal/output.ts';
-import { copiesOf, isoOf, type Receipt, receiptText } from './receipt.ts';
+import { copiesOf, isoOf, questionOf, type Receipt, receiptText } from './receipt.ts';
 
 interface EraseOptions extends DataOption, JsonOption {
   /** His events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; absent: all. */
@@ -37,40 +36,44 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   const events = found.emptied + found.renamed;
   const isKnown = found.hasPseudonym || found.wasErased;
   const isNamed = events + found.conflictCopies + rejections > 0 || isKnown;
-  if (!isNamed && (await refused(true)) === 0) {
+  const isShown = options.dryRun || !options.yes;
+  const refusedBodies = isNamed && !isShown ? 0 : await refused(true);
+  if (!isNamed && refusedBodies === 0) {
     throw new OperatorError(
       `No event${before === undefined ? '' : ' of that time'} names the player ${JSON.stringify(player)}: "courtd player list" shows who is there.`,
     );
   }
-  if (!options.dryRun && !options.yes) {
-    const what = `${counted(events, 'event')} of ${counted(found.sessions, 'session')} would lose the player ${JSON.stringify(player)}, and that cannot be undone`;
-    await confirmed(what, 'Erase him?', 'nothing was erased');
-  }
-  const nothing = { remainingPages: 0, files: [] };
-  const erased = options.dryRun
-    ? { ...found, ...nothing, rejections }
-    : await eraseAnyhow(
-        data,
-        player,
-        before,
-        { ...found, rejections },
-        workTeller(progress, WAITING, PROGRESS),
-        (why) => say(`courtd: ${why} Erase him again when that is fixed: it goes on.`),
-      ).finally(() => progress.clear());
-  if (!options.dryRun) await flushRefused(data);
-  const receipt: Receipt = {
+  const copies = () => copiesOf(data, { later: found.later, beforeNs: before });
+  const dry: Receipt = {
     player,
     beforeNs: before,
-    isDry: options.dryRun ?? false,
+    isDry: true,
     atMs: Date.now(),
-    erased,
-    refusedBodies: await refused(options.dryRun ?? false),
+    erased: { ...found, rejections, remainingPages: 0, files: [] },
+    refusedBodies,
     found,
-    copies: await copiesOf(data, { later: found.later, beforeNs: before }),
+    copies: isShown ? await copies() : [],
   };
-  if (erased.remainingPages > 0 || erased.files.length > 0) process.exitCode = 1;
+  if (!options.dryRun && !options.yes) await confirmed(questionOf(dry), 'Erase him?', 'nothing was erased');
+  if (options.dryRun) return tell(dry, options);
+  const erased = await eraseAnyhow(
+    data,
+    player,
+    before,
+    { ...found, rejections },
+    workTeller(progress, WAITING, PROGRESS),
+    (why) => say(`courtd: ${why} Erase him again when that is fixed: it goes on.`),
+  ).finally(() => progress.clear());
+  await flushRefused(data);
+  const done = { isDry: false, atMs: Date.now(), erased, refusedBodies: await refused(false) };
+  tell({ ...dry, ...done, copies: await copies() }, options);
+}
+
+function tell(receipt: Receipt, { json: isJson }: JsonOption): void {
+  const { remainingPages, files } = receipt.erased;
+  if (remainingPages > 0 || files.length > 0) process.exitCode = 1;
   const { json, lines } = receiptText(receipt);
-  if (options.json) printJson(json);
+  if (isJson) printJson(json);
   else printText(lines);
 }
 

@@ -36,6 +36,7 @@ export interface Receipt {
     readonly namedSessions: number;
     readonly namedSources: number;
     readonly mentioned: number;
+    readonly own: number;
     readonly later: number;
     readonly isBegun: boolean;
   };
@@ -120,7 +121,9 @@ function* oldDatabases(data: DataDirectory, { COURTD_KEEP: keep }: Settings): Ge
       where: data.at(name),
       untilMs: ageMs === undefined ? null : ms + ageMs,
       todo:
-        ageMs === undefined ? 'remove it' : 'goes with the events of its age; remove it to be done sooner',
+        ageMs === undefined
+          ? 'may still hold him: remove it'
+          : 'may still hold him: goes with the events of its age; remove it to be done sooner',
     };
   }
 }
@@ -148,10 +151,31 @@ function* shipped(
   }
 }
 
+function whenOf(beforeNs: bigint | undefined): string {
+  return beforeNs === undefined ? '' : `, as far as they happened before ${isoOf(beforeNs)}`;
+}
+
+/** @returns what the operator is asked about, as a sentence without its end. */
+export function questionOf(receipt: Receipt): string {
+  const { player, beforeNs, erased, refusedBodies, found, copies } = receipt;
+  const { emptied, renamed, sessions, conflictCopies, rejections } = erased;
+  const events = emptied + renamed;
+  const held =
+    copies.length === 1
+      ? '1 place would still hold him ("--dry-run" names it)'
+      : `${copies.length} places would still hold him ("--dry-run" names them)`;
+  return [
+    `${counted(events, 'event')} of ${counted(sessions, 'session')} (${found.own} of his own; ${events - found.own} of others that hold his id in another field)${whenOf(beforeNs)}${beforeNs === undefined ? '' : ','} would lose the player ${JSON.stringify(player)}`,
+    `${counted(conflictCopies, 'conflict')}, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} that name him would go`,
+    ...(copies.length === 0 ? [] : [held]),
+    'and that cannot be undone',
+  ].join('; ');
+}
+
 /** @returns the receipt, to be handed to the player: as JSON, and for people. */
 export function receiptText(receipt: Receipt): { json: object; lines: string } {
   const { player, beforeNs, isDry, atMs, erased, refusedBodies, found, copies } = receipt;
-  const { namedSessions, namedSources, mentioned, isBegun } = found;
+  const { namedSessions, namedSources, mentioned, own, isBegun } = found;
   const { emptied, renamed, sessions, conflictCopies, rejections, remainingPages, files } = erased;
   const ends = copies.map(({ untilMs }) => untilMs);
   const lastMs = ends.includes(null) ? null : Math.max(atMs, ...ends.map(Number));
@@ -164,6 +188,7 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
     at: isoTime(atMs),
     version,
     events: emptied + renamed,
+    own_events: own,
     emptied,
     renamed,
     sessions,
@@ -182,13 +207,15 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
     })),
     last_copy_gone: lastMs === null ? null : isoTime(lastMs),
   };
-  const when = before === null ? '' : `, as far as they happened before ${before}`;
-  const verb = isDry ? 'would be' : 'was';
+  const others = Math.max(0, emptied + renamed - own);
+  const [was, lost, stands] = isDry
+    ? ['would be', `would lose all that ${emptied === 1 ? 'it says' : 'they say'}`, 'would stand']
+    : ['was', `lost all that ${emptied === 1 ? 'it' : 'they'} said`, 'stands'];
   const lines = [
     `${isDry ? 'Dry run: nothing was changed.' : `Erased on ${isoTime(atMs)} by courtd ${version}.`}`,
-    `The player ${JSON.stringify(player)} ${verb} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${when}:`,
-    `  of ${counted(emptied, 'event')} about nobody else (positions, identities) nothing is left;`,
-    `  in ${counted(renamed, 'event')} a random name, one a session, stands in his place.`,
+    `The player ${JSON.stringify(player)} ${was} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${whenOf(beforeNs)}: ${own} of his own, and ${others} of others that hold his id in another field.`,
+    `  ${counted(emptied, 'position or identity', 'positions and identities')} ${lost}; ${emptied === 1 ? 'its' : 'their'} time, court and camera stay.`,
+    `  In ${counted(renamed, 'event')} a random name ${stands} in his place, another one in each session.`,
     `${counted(conflictCopies, 'conflict')} kept as sent, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} that named him ${isDry ? 'would go' : 'are gone'}.`,
   ];
   if (!isDry) {

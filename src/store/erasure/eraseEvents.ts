@@ -115,6 +115,8 @@ export class EventEraser {
 interface CountedEvents extends ErasedEvents {
   /** In which his id is also a part of a longer text: that stays. */
   readonly mentioned: number;
+  /** Of those that would be changed, how many name him in `payload.player_id`: the others hold his id in another field. */
+  readonly own: number;
   /** That name him, and happened too late to be erased. */
   readonly later: number;
   readonly looked: number;
@@ -134,7 +136,7 @@ export function* countErasure(
   const withoutHim = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
   const isPart = ({ eventId, payload, extra }: Pick<CourtEvent, 'eventId' | 'payload' | 'extra'>) =>
     isTelling(player) && `${eventId} ${withoutHim(payload)} ${withoutHim(extra ?? '')}`.includes(player);
-  const count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, later: 0, looked: 0 };
+  const count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, own: 0, later: 0, looked: 0 };
   const sessions = new Set<number>();
   for (const { seqs, rows } of candidates(db, player)) {
     for (const seq of seqs) {
@@ -146,6 +148,7 @@ export function* countErasure(
       if (isLater) count.later++;
       if (taken === undefined || isLater) continue;
       sessions.add(found.session);
+      if (playerOf(taken.event.payload) === player) count.own++;
       count[isEmpty(taken.left) ? 'emptied' : 'renamed']++;
     }
     count.looked += rows;

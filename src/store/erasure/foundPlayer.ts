@@ -15,6 +15,8 @@ interface FoundPlayer
   readonly namedSources: number;
   /** Events in which his id is a part of a longer text. */
   readonly mentioned: number;
+  /** His own: the others hold his id in another field. */
+  readonly own: number;
   /** Events that name him and stay, since they happened later. */
   readonly later: number;
   /** Headquarters knows him by another name, also after his last event was pruned. */
@@ -36,7 +38,7 @@ export async function findPlayer(
   on: (looked: number) => void,
 ): Promise<FoundPlayer> {
   const redactor = new Redactor([erasureOf(db, player, FOREVER_NS, 0)]);
-  let count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, later: 0 };
+  let count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, own: 0, later: 0 };
   for (const { looked, ...so } of countErasure(db, redactor, player, beforeNs ?? FOREVER_NS)) {
     count = so;
     on(looked);
