@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import Database from 'better-sqlite3';
 import t from 'tap';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, cleanEnvironment, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -306,6 +308,33 @@ t.test('without a daemon the command erases by itself; called again it finds not
   t.same(filesWith(daemon.data, ANNA), []);
   t.match(await eraseAnna(daemon), { events: 0, ...DONE });
 });
+
+t.test(
+  'who interrupts it is told that it goes on; of whom nothing is left, that he was erased before',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.post(rally('match-1'));
+    const reader = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+    t.teardown(() => reader.close());
+    const reading = reader.prepare('SELECT seq FROM event').iterate();
+    reading.next();
+    const args = ['player', 'erase', ANNA, '--yes', '--data', daemon.data];
+    const child = start(BIN, args, { env: cleanEnvironment() });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      stderr += text;
+      if (stderr.includes('Waiting for another program')) child.kill('SIGINT');
+    });
+    const [status, signal] = await once(child, 'close');
+    t.strictSame([status, signal], [null, 'SIGINT']);
+    t.match(stderr, /\nInterrupted: call it again and it goes on\.\n$/);
+    reading.return?.();
+    t.match((await daemon.command(...args.slice(0, 4))).stdout, /had been ended in the middle/);
+    const again = await daemon.command(...args.slice(0, 4));
+    t.match(again.stdout, /The player "p-anna-kowalska" was erased before; nothing was found of him\./);
+    t.notMatch(again.stdout, '0 events');
+  },
+);
 
 t.test('who is named nowhere is not erased, and nobody is without a yes', async (t) => {
   const daemon = await Daemon.start(t);

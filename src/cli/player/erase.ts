@@ -1,4 +1,5 @@
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
+import { cleanUpOnExit } from '../../base/signals.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
@@ -56,6 +57,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   };
   if (!options.dryRun && !options.yes) await confirmed(questionOf(dry), 'Erase him?', 'nothing was erased');
   if (options.dryRun) return tell(dry, options);
+  const endWork = cleanUpOnExit(() => say('Interrupted: call it again and it goes on.'));
   const erased = await eraseAnyhow(
     data,
     player,
@@ -63,7 +65,10 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     { ...found, rejections },
     workTeller(progress, WAITING, PROGRESS),
     (why) => say(`courtd: ${why} Erase him again when that is fixed: it goes on.`),
-  ).finally(() => progress.clear());
+  ).finally(() => {
+    progress.clear();
+    endWork();
+  });
   await flushRefused(data);
   const done = { isDry: false, atMs: Date.now(), erased, refusedBodies: await refused(false) };
   tell({ ...dry, ...done, copies: await copies() }, options);

@@ -38,6 +38,7 @@ export interface Receipt {
     readonly mentioned: number;
     readonly own: number;
     readonly later: number;
+    readonly wasErased: boolean;
     readonly isBegun: boolean;
   };
   readonly copies: readonly HeldCopy[];
@@ -175,7 +176,7 @@ export function questionOf(receipt: Receipt): string {
 /** @returns the receipt, to be handed to the player: as JSON, and for people. */
 export function receiptText(receipt: Receipt): { json: object; lines: string } {
   const { player, beforeNs, isDry, atMs, erased, refusedBodies, found, copies } = receipt;
-  const { namedSessions, namedSources, mentioned, own, isBegun } = found;
+  const { namedSessions, namedSources, mentioned, own, wasErased, isBegun } = found;
   const { emptied, renamed, sessions, conflictCopies, rejections, remainingPages, files } = erased;
   const ends = copies.map(({ untilMs }) => untilMs);
   const lastMs = ends.includes(null) ? null : Math.max(atMs, ...ends.map(Number));
@@ -198,6 +199,7 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
     named_sessions: namedSessions,
     named_sources: namedSources,
     mentioned_events: mentioned,
+    was_erased: wasErased,
     was_begun: isBegun,
     remaining_pages: remainingPages,
     remaining_files: files,
@@ -211,12 +213,21 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
   const [was, lost, stands] = isDry
     ? ['would be', `would lose all that ${emptied === 1 ? 'it says' : 'they say'}`, 'would stand']
     : ['was', `lost all that ${emptied === 1 ? 'it' : 'they'} said`, 'stands'];
-  const lines = [
-    `${isDry ? 'Dry run: nothing was changed.' : `Erased on ${isoTime(atMs)} by courtd ${version}.`}`,
+  const isNothing =
+    wasErased && !isBegun && emptied + renamed + conflictCopies + rejections + refusedBodies === 0;
+  const what = [
     `The player ${JSON.stringify(player)} ${was} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${whenOf(beforeNs)}: ${own} of his own, and ${others} of others that hold his id in another field.`,
     `  ${counted(emptied, 'position or identity', 'positions and identities')} ${lost}; ${emptied === 1 ? 'its' : 'their'} time, court and camera stay.`,
     `  In ${counted(renamed, 'event')} a random name ${stands} in his place, another one in each session.`,
     `${counted(conflictCopies, 'conflict')} kept as sent, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} that named him ${isDry ? 'would go' : 'are gone'}.`,
+  ];
+  const lines = [
+    `${isDry ? 'Dry run: nothing was changed.' : `Erased on ${isoTime(atMs)} by courtd ${version}.`}`,
+    ...(isNothing
+      ? [
+          `The player ${JSON.stringify(player)} was erased before; nothing ${beforeNs === undefined ? '' : 'of that time '}was found of him.`,
+        ]
+      : what),
   ];
   if (!isDry) {
     lines.push(
