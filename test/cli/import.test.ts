@@ -91,6 +91,30 @@ t.test('a fault inside or around such an event is told with its line', async (t)
   }
 });
 
+t.test('a dry run tells every line that is wrong, fifty at most, and how many are right', async (t) => {
+  const data = path.join(folder, 'dry');
+  await courtd(['token', 'rotate', '--data', data]);
+  const good = events(600).map((one) => JSON.stringify(one));
+  const wrong = file('several', [...good, '{', ...good, JSON.stringify(event({ confidence: 7 })), '[]']);
+  const dry = await courtd(['import', '--dry-run', wrong, '--data', data]);
+  t.equal(dry.status, 1);
+  const lines = dry.stderr.split('\n');
+  t.match(lines, [
+    /:601: the line is not JSON/,
+    /:1202: .*confidence must be/,
+    /:1203: the line is an array/,
+  ]);
+  t.equal(lines[3], '1200 events of 1 file checked and right, 3 lines are wrong; nothing was stored.');
+  const many = file(
+    'many-wrong',
+    Array.from({ length: 60 }, () => '{}'),
+  );
+  const { stderr, stdout } = await courtd(['import', '--dry-run', '--json', many, '--data', data]);
+  t.equal(stderr.split('\n').length, 52);
+  t.match(stderr, /many-wrong: and 10 more lines that are wrong\.\n$/);
+  t.match(JSON.parse(stdout), { events: 0, files: [{ faults: 60, fault: { line: 1 } }] });
+});
+
 t.test('an export in another format, and a file that is not there, say so', async (t) => {
   const data = path.join(folder, 'other');
   await courtd(['token', 'rotate', '--data', data]);

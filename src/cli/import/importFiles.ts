@@ -23,8 +23,14 @@ interface ImportedFile {
   accepted: number | null;
   duplicates: number | null;
   conflicts: number | null;
+  /** The first. */
   fault: { readonly line: number | null; readonly message: string } | null;
+  /** How many lines are wrong: a dry run looks at all of them. */
+  faults: number;
 }
+
+/** Of a file: those of a dry run beyond are counted. */
+const FAULTS_TOLD = 50;
 
 const COUNTS = ['events', 'accepted', 'duplicates', 'conflicts'] as const;
 type Count = (typeof COUNTS)[number];
@@ -41,7 +47,7 @@ export async function importFiles(files: readonly string[], options: ImportOptio
     for (const file of files) {
       const none = dryRun ? null : 0;
       const counts = { events: 0, accepted: none, duplicates: none, conflicts: none };
-      const one: ImportedFile = { file, ...counts, fault: null };
+      const one: ImportedFile = { file, ...counts, fault: null, faults: 0 };
       imported.push(one);
       await importFile(ticks, one, sink, rules, bar);
     }
@@ -90,8 +96,16 @@ async function importFile(
 ): Promise<void> {
   let lastLine = 0;
   const limits = sink?.limits ?? REQUEST_LIMITS;
+  const onFault = ({ line, message }: FileFault) => {
+    one.fault ??= { line, message };
+    if (line !== null) one.faults++;
+    if (one.faults > FAULTS_TOLD) return;
+    bar.clear();
+    say(`${one.file}:${line === null ? '' : `${line}:`} ${message}`);
+  };
+  const options = { limits, rules, onFault: sink === undefined ? onFault : undefined };
   try {
-    for await (const batch of readBatches(one.file, { limits, rules }, (bytes) => bar.read(bytes))) {
+    for await (const batch of readBatches(one.file, options, (bytes) => bar.read(bytes))) {
       if (sink !== undefined) {
         const { accepted, duplicates, conflicts } = await sink.send(batch);
         one.accepted! += accepted;
@@ -105,16 +119,18 @@ async function importFile(
     }
   } catch (error) {
     if (!(error instanceof FileFault)) throw error;
-    const { line, message } = error;
-    one.fault = { line, message };
-    bar.clear();
-    say(`${one.file}:${line === null ? '' : `${line}:`} ${message}`);
-    if (sink === undefined) return;
+    onFault(error);
     // Of a file that cannot be opened there is no more to say.
-    if (line === null) return;
-    const stored = lastLine === 0 ? 'Nothing of it is' : `Its events up to line ${lastLine} are`;
-    say(`${one.file}: ${stored} stored. Correct it and import it again: what is stored is not stored twice.`);
+    if (sink !== undefined && error.line !== null) {
+      const stored = lastLine === 0 ? 'Nothing of it is' : `Its events up to line ${lastLine} are`;
+      say(
+        `${one.file}: ${stored} stored. Correct it and import it again: what is stored is not stored twice.`,
+      );
+    }
   }
+  const more = one.faults - FAULTS_TOLD;
+  if (more > 0)
+    say(`${one.file}: and ${counted(more, 'more line')} that ${more === 1 ? 'is' : 'are'} wrong.`);
 }
 
 function tell(imported: readonly ImportedFile[], { dryRun, json }: { dryRun: boolean; json: boolean }): void {
@@ -123,7 +139,11 @@ function tell(imported: readonly ImportedFile[], { dryRun, json }: { dryRun: boo
   const [events, accepted, duplicates, conflicts] = COUNTS.map(sum);
   if (json) return printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files: imported });
   const of = `of ${counted(imported.length, 'file')}`;
-  if (dryRun) return say(`${counted(events!, 'event')} ${of} checked; nothing was stored.`);
+  if (dryRun) {
+    const wrong = imported.reduce((sum, { faults }) => sum + faults, 0);
+    const rest = wrong === 0 ? '' : ` and right, ${wrong === 1 ? '1 line is' : `${wrong} lines are`} wrong`;
+    return say(`${counted(events!, 'event')} ${of} checked${rest}; nothing was stored.`);
+  }
   const note = conflicts === 0 ? '' : ` (${conflicts} with different content than what is stored)`;
   say(
     `${counted(events!, 'event')} ${of}: ${accepted} accepted, ${counted(duplicates!, 'duplicate')}${note}.`,

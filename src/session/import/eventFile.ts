@@ -59,6 +59,13 @@ export interface BatchLimits {
 /** As large as a request may be. */
 export const REQUEST_LIMITS: BatchLimits = { events: BATCH_EVENTS, bytes: BODY_BYTES };
 
+interface ReadOptions {
+  readonly limits: BatchLimits;
+  readonly rules: EventRules;
+  /** Takes the fault of a line, which is left out; absent: it is thrown. */
+  readonly onFault?: ((fault: FileFault) => void) | undefined;
+}
+
 /**
  * Reads a file of one event a line; empty lines count and hold none. Each line is what a request with one event would be.
  * @yields batches that are as large as they may be.
@@ -66,13 +73,20 @@ export const REQUEST_LIMITS: BatchLimits = { events: BATCH_EVENTS, bytes: BODY_B
  */
 export async function* readBatches(
   file: string,
-  { limits, rules }: { readonly limits: BatchLimits; readonly rules: EventRules },
+  { limits, rules, onFault }: ReadOptions,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<FileBatch> {
   let [events, lines]: [CourtEvent[], FileLine[]] = [[], []];
   let bytes = 0;
   for await (const line of linesOf(file, onRead)) {
-    const decoded = decodeLine(unmarked(line), rules);
+    let decoded: ReturnType<typeof decodeLine>;
+    try {
+      decoded = decodeLine(unmarked(line), rules);
+    } catch (error) {
+      if (onFault === undefined || !(error instanceof FileFault)) throw error;
+      onFault(error);
+      continue;
+    }
     if (decoded === undefined) continue;
     // Each with its line end.
     const added = decoded.line.text.length + 1;
