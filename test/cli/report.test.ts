@@ -72,6 +72,30 @@ t.test('the report is one page that loads nothing, runs nothing and takes no tex
   t.match(text, /\n<h1>[^\n]* · 14 March 2026<\/h1>\n<p>Session [^\n]*\\u202e<\/p>\n/);
 });
 
+t.test('a session of which a player was erased says so, and what is missing for it', async (t) => {
+  const { folder: data, db } = scratch(t);
+  const named = (type: string, i: number) =>
+    event({
+      session_id: 's',
+      event_id: `${type}-${i}`,
+      type,
+      payload: { player_id: 'anna-17', x_ft: 1, y_ft: 2 },
+    });
+  const sent = Array.from({ length: 5 }, (_, i) => named('PLAYER_POSITION', i));
+  const nowhere = event({ session_id: 's', type: 'PLAYER_POSITION', payload: { player_id: 'bea' } });
+  new Committer(db).append(...court(...sent, named('BALL_HIT', 0), nowhere));
+  db.close();
+  const report = async () => (await courtd(['report', 's', '--data', data])).stdout;
+  t.notMatch(await report(), /erased/);
+  t.match(await courtd(['player', 'erase', 'anna-17', '--yes', '--data', data]), { status: 0 });
+  const page = await report();
+  t.match(
+    page,
+    /<dt>Erased<\/dt><dd>Who was erased from this session has a random name, “erased-…”, and 5 positions say nothing any more\.</,
+  );
+  t.match(page, /<dt>Left out<\/dt><dd>1 position without x_ft or y_ft\.</);
+});
+
 t.test('sections stand in one order, also where there is nothing to show in them', async (t) => {
   const { page } = stored(t);
   for (const name of [HOSTILE, EMPTY]) {

@@ -50,6 +50,9 @@ export class SessionTally {
   readonly preliminary = new LandingList();
   speedsLeftOut = 0;
   positionsLeftOut = 0;
+  /** Events from which a player was erased, and positions that say nothing since. */
+  erased = 0;
+  positionsErased = 0;
   /** How many hits the rallies had, and the longest, the first of them where several are. */
   readonly rallyLengths = new Bins(linear(1));
   longestRally: Rally | undefined;
@@ -89,6 +92,7 @@ export class SessionTally {
     this.venues.add(venueId);
     if (!event.current) return;
     this.current++;
+    if (event.erased) this.erased++;
     this.byType.set(type, (this.byType.get(type) ?? 0) + 1);
     this.timeline.add(type, eotMs);
     const payload = payloadOf(event.payload);
@@ -104,6 +108,10 @@ export class SessionTally {
       case 'BALL_SPEED':
         return this.#rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
       case 'PLAYER_POSITION':
+        if (event.erased && payload.playerId === undefined && payload.x === undefined) {
+          this.positionsErased++;
+          return;
+        }
         return this.#addPosition(payload, eotMs);
       case 'PLAYER_IDENTITY':
         if (payload.playerId !== undefined) this.players.of(payload.playerId);

@@ -79,6 +79,11 @@ function summary(content: Content): Html[] {
       `${number(line.duplicates)}${line.conflicts > 0 ? `; ${count(line.conflicts, 'event')} with different content` : ''}`,
     ],
   ];
+  if (tally.erased > 0)
+    facts.push([
+      'Erased',
+      `Who was erased from this session has a random name, “erased-…”, and ${count(tally.positionsErased, 'position')} ${tally.positionsErased === 1 ? 'says' : 'say'} nothing any more.`,
+    ]);
   if (tally.clockOffsets.size > 0)
     facts.push(['Wrong clocks', `${clockNotes(tally)}: their times are corrected on this page.`]);
   return [
