@@ -63,6 +63,19 @@ t.test('conflicts: what is stored beside what came last, of one session and of a
   });
 });
 
+t.test('a conflict whose copy an erasure took is told as that, and not as an older one', async (t) => {
+  const { folder: data, db } = scratch(t);
+  const sent = event({ session_id: 'a', type: 'BALL_HIT', payload: { player_id: 'anna-17' } });
+  new Committer(db).append(...court(sent, { ...sent, confidence: 0.5 }));
+  db.close();
+  t.match(await courtd(['player', 'erase', 'anna-17', '--yes', '--data', data]), { status: 0 });
+  const { stderr } = await courtd(['conflicts', '--data', data]);
+  t.equal(
+    stderr,
+    '1 conflict has no copy any more: it went with an erasure, with a prune or for newer ones.\n',
+  );
+});
+
 t.test('what a prune deletes is no conflict any more', async (t) => {
   const { db } = scratch(t);
   const store = new Committer(db);

@@ -1,4 +1,4 @@
-import { counted, isoTime } from '../../base/units.ts';
+import { isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
@@ -34,7 +34,9 @@ export async function conflicts(
   });
   if (all > shown)
     say(
-      `${counted(all - shown, 'older conflict')} not shown: what came again is kept for the newest ones only.`,
+      all - shown === 1
+        ? '1 conflict has no copy any more: it went with an erasure, with a prune or for newer ones.'
+        : `${all - shown} conflicts have no copy any more: they went with an erasure, with a prune or for newer ones.`,
     );
   else if (all === 0 && !isJson) say('No event was sent again with different content.');
   damage.assertNone();
