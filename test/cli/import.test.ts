@@ -123,6 +123,15 @@ t.test('an export in another format, and a file that is not there, say so', asyn
     await told(file('csv', ['session_id,event_id', 's,e'])),
     /:1: the line is not JSON.* "courtd export --format ndjson"/,
   );
+  const [workbook, parquet] = ['book.xlsx', 'lake.parquet'].map((name) => path.join(folder, name));
+  fs.writeFileSync(workbook!, Buffer.from('PK\u0003\u0004 and more'));
+  fs.writeFileSync(parquet!, Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(9, 0xff)]));
+  t.match(
+    await told(workbook!),
+    /book\.xlsx: it is a workbook or another ZIP archive\. Files of events are NDJSON/,
+  );
+  t.match(await told(parquet!), /lake\.parquet: it is a Parquet file\. Files of events are NDJSON/);
+  t.match(await told(folder), `${folder}: it is a directory: name its files.\n`);
   const missing = path.join(folder, 'missing');
   t.equal(
     await told(missing),

@@ -5,14 +5,12 @@ import type { CourtEvent } from '../../protocol/event.ts';
 import { JsonError } from '../../protocol/jsonLexer.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import type { EventRules } from '../../protocol/validate.ts';
-import { readUnpacked, UnreadableFile } from './fileBytes.ts';
+import { OTHER_FORMAT, readUnpacked, UnreadableFile } from './fileBytes.ts';
 
 const [LINE_FEED, OPEN_ARRAY] = [0x0a, 0x5b];
 const SPACES = new Set(Buffer.from(' \t\r'));
 /** What `export`, `tail --json`, `fleet tail` and `rejections export` write around an event. */
 const AROUND = ['box', 'epoch', 'seq', 'received_at', 'erased', 'late', 'request_id', 'index', 'faults'];
-/** Where the very first line is no JSON: an export is CSV unless it is asked for something else. */
-const OTHER_FORMAT = 'Files of events are NDJSON, such as "courtd export --format ndjson" writes.';
 /** The faults of an event quote a part of what is wrong; the other members are short. */
 const AROUND_BYTES = 64 * 1024;
 /** The largest event in a line of an export: what stands around it counts for more than the event may have. */

@@ -9,6 +9,13 @@ import { asCaller } from '../../base/processIdentity.ts';
 const READ_BYTES = 16 * 1024;
 /** How a gzip file begins (RFC 1952, 2.3.1). */
 const GZIP = Buffer.of(0x1f, 0x8b);
+/** How files begin that somebody takes for one of events, and what they are. */
+const OTHER_FILES = [
+  ['PAR1', 'it is a Parquet file.'],
+  ['PK\u0003\u0004', 'it is a workbook or another ZIP archive.'],
+] as const;
+/** An export is CSV unless it is asked for something else. */
+export const OTHER_FORMAT = 'Files of events are NDJSON, such as "courtd export --format ndjson" writes.';
 /** What most programs take in the place of a file name. */
 const STDIN = '-';
 
@@ -31,6 +38,8 @@ export async function* readUnpacked(file: string, onRead: (bytes: number) => voi
       if (head.length < GZIP.length) {
         piece = head = Buffer.concat([head, read]);
         if (head.length < GZIP.length) continue;
+        const other = OTHER_FILES.find(([begin]) => head.indexOf(begin) === 0);
+        if (other !== undefined) throw new UnreadableFile(`${other[1]} ${OTHER_FORMAT}`);
         if (head.indexOf(GZIP) === 0) gzip = new Unpacker();
       }
       if (gzip === undefined) yield piece;
@@ -40,6 +49,7 @@ export async function* readUnpacked(file: string, onRead: (bytes: number) => voi
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
     if (failure.errno === undefined) throw error;
+    if (failure.code === 'EISDIR') throw new UnreadableFile('it is a directory: name its files.');
     throw new UnreadableFile(`it cannot be read: ${reasonOf(failure)}.`);
   }
   if (gzip !== undefined) yield* gzip.rest();
