@@ -30,6 +30,7 @@ const NOTHING: QuickLook = {
   newestMs: null,
   tokens: [],
   suggestion: null,
+  unfinishedErasureMs: null,
 };
 
 /** @returns what one check finds on a box that has what is given. */

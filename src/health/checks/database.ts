@@ -13,15 +13,21 @@ export const database: Check = {
   name: 'database',
   isUnbounded: ({ isFull }) => isFull,
   look: async (box) => {
-    const { events, sessions } = await box.database();
+    const { events, sessions, unfinishedErasureMs } = await box.database();
     const has = `${counted(events, 'event')} of ${counted(sessions, 'session')}`;
     // What a camera or a prune has come across, where nobody else has looked yet.
     const [met] = damageProblems({ isDamaged: false }, await box.daemon());
+    const erasure =
+      unfinishedErasureMs === null ? undefined : problem('erasure_unfinished', unfinishedErasureMs);
     if (!box.isFull) {
-      return met ?? ok(`${has}; its header, its layout, its small tables and its newest events are right.`);
+      return (
+        met ??
+        erasure ??
+        ok(`${has}; its header, its layout, its small tables and its newest events are right.`)
+      );
     }
     try {
-      const findings = [met, await aboutPages(box), ...(await aboutContents(box))];
+      const findings = [met, erasure, await aboutPages(box), ...(await aboutContents(box))];
       return together(findings, ok(`${has}: every page, every key and every count is right.`));
     } finally {
       box.progress.clear();

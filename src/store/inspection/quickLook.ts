@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isServed } from '../directory/directoryLock.ts';
+import { unfinishedErasureMs } from '../erasure/ledger.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
 import { type PruneSuggestion, suggestPrune } from '../read/pruneSuggestion.ts';
@@ -15,6 +16,8 @@ export interface QuickLook extends EventCounts {
   /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
   readonly newestMs: number | null;
   readonly tokens: readonly Token[];
+  /** When an erasure was asked for that is not finished, milliseconds since 1970-01-01T00:00:00Z; null: all are. */
+  readonly unfinishedErasureMs: number | null;
   /** Null where there is none. */
   readonly suggestion: PruneSuggestion | null;
 }
@@ -31,6 +34,7 @@ export function quickLook(db: Database): QuickLook {
     ...countEvents(db),
     newestMs: newestMs(db),
     tokens: listTokens(db),
+    unfinishedErasureMs: unfinishedErasureMs(db),
     suggestion: suggestPrune(db, Date.now()) ?? null,
   };
 }
