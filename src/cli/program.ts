@@ -112,7 +112,7 @@ function tellFaults(command: Command, name: string): void {
     if (!WITHOUT_ADVICE.test(text) || text.includes('(Did you mean')) return sentence;
     // An id made of base64url begins with "-" once in 64 times.
     const isName = command.registeredArguments.length > 0 && /^error: unknown option '-[^-]/.test(text);
-    const advice = isName ? ' A name that begins with "-" goes behind "--".' : '';
+    const advice = isName ? ' A name that begins with "-" goes behind "--", and options before it.' : '';
     return `${sentence.replace(/\.?\n$/, '.')}${advice} "${name} --help" shows what it takes.\n`;
   };
   command.configureOutput({ outputError: (text, write) => write(visibleLines(toSentence(text))) });

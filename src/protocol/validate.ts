@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from '../base/limits.ts';
+import { counted } from '../base/units.ts';
 import { eotFault, eotToNs } from './eot.ts';
 import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
 import { isName, NAME_PATTERN } from './event.ts';
@@ -81,7 +82,7 @@ export function explainBatch(
   const first = invalid[0];
   const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
   const sentence =
-    `${total} of ${count} events ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
+    `${total} of ${counted(count, 'event')} ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
   return new Problem(
     'invalid_event',

@@ -118,7 +118,7 @@ t.test('what was left out, or is unknown, is told with what to look at', async (
   t.equal(await told('serve --prot 1'), "courtd: unknown option '--prot'\n(Did you mean --port?)\n");
   t.equal(
     await told('export -xY3'),
-    `courtd: unknown option '-xY3'. A name that begins with "-" goes behind "--". ${shows('courtd export')}`,
+    `courtd: unknown option '-xY3'. A name that begins with "-" goes behind "--", and options before it. ${shows('courtd export')}`,
     'ids made of base64url may begin like that',
   );
   t.equal(

@@ -74,7 +74,7 @@ t.test('an answer about an array names index, event_id and faults of every bad e
     message,
     '2 of 4 events are invalid, so nothing of the request was stored. First: event 1 ("bad-1"), type ',
   );
-  t.match(explain([event({ type: 'X' })]).message, '1 of 1 events is invalid');
+  t.match(explain([event({ type: 'X' })]).message, '1 of 1 event is invalid');
 });
 
 t.test('hostile long values and names come to an end, and are cut', async (t) => {

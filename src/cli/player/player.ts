@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
+import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
@@ -9,6 +10,7 @@ import { Damage } from '../../store/read/damage.ts';
 import { type NamedEvent, PlayerCounts, readNamed } from '../../store/read/players.ts';
 import { printList } from '../terminal/listOutput.ts';
 import { type JsonOption, Progress, printJson, printPairs, printTable, say } from '../terminal/output.ts';
+import { cut } from '../terminal/style.ts';
 
 interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;
@@ -20,10 +22,20 @@ export async function list({ last, json: isJson = false, ...options }: ListOptio
   const isEmpty = await withDatabase(options, async (db) => {
     const counts = new PlayerCounts(db);
     await eachNamed(db, damage, (events) => counts.add(events));
-    return printList(counts.players(last), isJson);
+    return printList(isJson ? counts.players(last) : shown(counts.players(last)), isJson);
   });
   if (isEmpty && !isJson) say('No event that is stored names a player.');
   damage.assertNone();
+}
+
+/** Of a table; an id may be as long as a body. */
+const ID_COLUMNS = 40;
+
+function* shown<Line extends { readonly player_id: string }>(
+  batches: Iterable<readonly Line[]>,
+): Generator<Line[]> {
+  const id = (text: string) => (text === '' ? '""' : cut(visible(text), ID_COLUMNS));
+  for (const batch of batches) yield batch.map((line) => ({ ...line, player_id: id(line.player_id) }));
 }
 
 /** `courtd player show P` */
