@@ -3,7 +3,6 @@ import { isoTime } from '../../base/units.ts';
 import { BINARY_FORMATS } from '../../session/export/eventWriter.ts';
 import {
   type ExportOptions,
-  type ExportTeller,
   openFile,
   withExportedDatabase,
   writeSession,
@@ -28,24 +27,12 @@ export async function exportSession(
     );
   }
   const damage = new Damage();
-  const teller = exportTeller();
+  const teller = new Progress();
   const open = () => (output === undefined ? stdoutSink() : openFile(output, teller));
   const { events, wrote, asOf } = await writeSession(name, options, damage, open, teller);
   if (output === undefined) teller.say(`${wrote} written; ${asOf}.`);
   damage.assertNone();
   if (events === 0) await sayNoMatch(name, options);
-}
-
-/** On standard error. */
-export function exportTeller(): ExportTeller {
-  const progress = new Progress();
-  return {
-    show: (text) => progress.show(text),
-    say: (sentence) => {
-      progress.clear();
-      say(sentence);
-    },
-  };
 }
 
 /** Lists what the session does have, since a court is easily misspelt and a time given in the wrong time zone. */

@@ -4,7 +4,7 @@ import type { ManyOptions } from '../../session/export/sessionFiles.ts';
 import type { ExportOptions } from '../../session/export/writeSession.ts';
 import { notEmpty } from '../options/optionParsers.ts';
 import { type Day, parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
-import { type JsonOption, printJson, printTable } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, printTable } from '../terminal/output.ts';
 
 interface CommandOptions extends ExportOptions, JsonOption {
   readonly all?: boolean;
@@ -77,12 +77,12 @@ export function addExport(program: Command): void {
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
       if (options.describe === true) return describe(options);
-      const { exportSession, exportTeller } = await import('./export.ts');
+      const { exportSession } = await import('./export.ts');
       if (session !== undefined) return exportSession(session, options);
       const many = options as ManyOptions;
       if (options.day === undefined)
-        return (await import('../../session/export/exportAll.ts')).exportAll(many, exportTeller());
-      return (await import('../../session/export/exportDay.ts')).exportDay(options.day, many, exportTeller());
+        return (await import('../../session/export/exportAll.ts')).exportAll(many, new Progress());
+      return (await import('../../session/export/exportDay.ts')).exportDay(options.day, many, new Progress());
     });
 }
 

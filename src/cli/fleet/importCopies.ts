@@ -4,7 +4,7 @@ import { copiesIn } from '../../fleet/copy/copyFiles.ts';
 import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
 import { type Imported, importCopy } from '../../fleet/headquarters/importCopy.ts';
 import { parseServers } from '../../fleet/nats/address.ts';
-import { type JsonOption, Progress, printJson, printText, say } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, printText } from '../terminal/output.ts';
 
 interface ImportOptions extends FleetOptions, JsonOption {
   readonly allowHoles?: boolean;
@@ -25,10 +25,7 @@ export async function importCopies(places: readonly string[], options: ImportOpt
       const { box } = copy.box;
       const imported = { box, events: 0, chunks: 0, there: 0, lastSeq: 0, holes: 0, leftOut: 0 };
       const onEvents = (events: number) => progress.show(() => `${box}: ${counted(events, 'event')} read`);
-      const onMissing = (sentence: string) => {
-        progress.clear();
-        say(`courtd: ${sentence}`);
-      };
+      const onMissing = (sentence: string) => progress.say(`courtd: ${sentence}`);
       try {
         await importCopy(nc, copy, imported, { allowHoles, onEvents, onMissing });
       } catch (error) {

@@ -20,10 +20,7 @@ export async function rebuild(sources: readonly string[], options: RebuildOption
   const source = sources.includes(STDIN) ? standardInput() : await findCopy(sources);
   const progress = new Progress();
   const onEvents = (events: number) => progress.show(() => `${counted(events, 'event')} read`);
-  const onMissing = (sentence: string) => {
-    progress.clear();
-    say(`courtd: ${sentence}`);
-  };
+  const onMissing = (sentence: string) => progress.say(`courtd: ${sentence}`);
   const rebuilt = await rebuildBox(data, source, { allowHoles, onEvents, onMissing }).finally(() =>
     progress.clear(),
   );

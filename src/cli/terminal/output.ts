@@ -127,6 +127,12 @@ export class Progress {
   clear(): void {
     if (this.#wasShown) process.stderr.write(`\r${CLEAR_LINE}`);
   }
+
+  /** Prints a message in its place. */
+  say(sentence: string): void {
+    this.clear();
+    say(sentence);
+  }
 }
 
 /**

@@ -50,7 +50,7 @@ export async function exportAll(given: ManyOptions, teller: ExportTeller): Promi
 }
 
 /** @returns the session_ids, in memory at once: a name a session. */
-function sessionsOf(options: ManyOptions, damage: Damage, { show }: ExportTeller): Promise<Iterable<string>> {
+function sessionsOf(options: ManyOptions, damage: Damage, teller: ExportTeller): Promise<Iterable<string>> {
   return withExportedDatabase(options, async (db) => {
     const names = new Set<string>();
     const fromMs = wholeMs(options.receivedFrom) ?? -Infinity;
@@ -67,7 +67,7 @@ function sessionsOf(options: ManyOptions, damage: Damage, { show }: ExportTeller
       }
       // Signals are handled between turns of the event loop.
       await setImmediate();
-      show(() => `looking for sessions: ${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
+      teller.show(() => `looking for sessions: ${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
     }
     if (unread.isFound) damage.other('Events are damaged, and their sessions may be missing.');
     return names;

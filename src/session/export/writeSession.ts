@@ -59,7 +59,7 @@ export async function writeSession(
   options: ExportOptions,
   damage: Damage,
   open: () => ExportSink,
-  { show }: ExportTeller,
+  teller: ExportTeller,
   { unlessEmpty = false } = {},
 ): Promise<Written> {
   return withExportedDatabase(options, async (db) => {
@@ -83,7 +83,7 @@ export async function writeSession(
       }
       read += scanned;
       written += events.length;
-      show(() => `${read} events read, ${written} written`);
+      teller.show(() => `${read} events read, ${written} written`);
     }
     await output?.writer.end(asOf);
     output?.sink.commit();
@@ -105,10 +105,10 @@ export function withExportedDatabase<Result>(
 }
 
 /** Opens a file that appears, or replaces the existing one, when it is complete. */
-export function openFile(file: string, { say }: Pick<ExportTeller, 'say'>): ExportSink {
+export function openFile(file: string, teller: Pick<ExportTeller, 'say'>): ExportSink {
   const sink = fileSink(file);
   const note = sink.replaces ? '; the existing file was replaced' : '';
-  return { ...sink, report: (wrote, asOf) => say(`${wrote} written to ${file}${note}; ${asOf}.`) };
+  return { ...sink, report: (wrote, asOf) => teller.say(`${wrote} written to ${file}${note}; ${asOf}.`) };
 }
 
 function filterOf(options: ExportOptions): EventFilter {
