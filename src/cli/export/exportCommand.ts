@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
+import type { Day } from '../../session/export/exportDay.ts';
 import type { ManyOptions } from '../../session/export/sessionFiles.ts';
 import type { ExportOptions } from '../../session/export/writeSession.ts';
 import { notEmpty } from '../options/optionParsers.ts';
-import { type Day, parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
+import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
 import { type JsonOption, Progress, printJson, printTable } from '../terminal/output.ts';
 
 interface CommandOptions extends ExportOptions, JsonOption {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { EOT_SHAPE, eotFault, eotToNs } from '../../protocol/eot.ts';
+import type { Day } from '../../session/export/exportDay.ts';
 import { parsePeriod } from './optionParsers.ts';
 
 /** Times as people type them: local time, unless they have an offset. */
@@ -9,15 +10,6 @@ with an offset, such as 2026-03-14T14:00Z; any form of an eot is one, too.
 Without an offset it is local time.
 When clocks go forward, a time that is skipped counts as that much later; when
 they go back, a time that occurs twice means the first of the two.`;
-
-export interface Day {
-  /** YYYY-MM-DD. */
-  readonly name: string;
-  /** Nanoseconds since the epoch, inclusive. */
-  readonly fromNs: bigint;
-  /** Exclusive. */
-  readonly toNs: bigint;
-}
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME_OF_DAY = /^\d\d:/;

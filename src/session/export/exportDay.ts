@@ -7,7 +7,8 @@ import { type ManyOptions, SessionFiles, unlessUnreadable } from './sessionFiles
 import { type ExportTeller, withExportedDatabase } from './writeSession.ts';
 
 /** A day in local time. */
-interface Day {
+export interface Day {
+  /** YYYY-MM-DD. */
   readonly name: string;
   /** Nanoseconds since the epoch; the first inclusive, the second exclusive. */
   readonly fromNs: bigint;
