@@ -1,4 +1,5 @@
 import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base/limits.ts';
+import { ownCopy } from '../base/ownMemory.ts';
 import { type LogFields, type LoggedProblem, PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
 import { type Age, expiredAmong } from '../store/retention/ageRule.ts';
@@ -291,11 +292,7 @@ function copyOf(body: Buffer, token: string | undefined): Buffer {
   const last = token === undefined ? -1 : reach.lastIndexOf(token, REJECTION_BODY_BYTES - 1);
   const isCut = last >= 0 && last + token!.length > REJECTION_BODY_BYTES;
   const head = reach.subarray(0, isCut ? last : REJECTION_BODY_BYTES);
-  if (token === undefined || !head.includes(token)) {
-    const copy = Buffer.allocUnsafeSlow(head.length);
-    head.copy(copy);
-    return copy;
-  }
+  if (token === undefined || !head.includes(token)) return ownCopy(head);
   const text = head.toString('latin1').replaceAll(token, '(token removed)');
   return Buffer.from(text, 'latin1').subarray(0, REJECTION_BODY_BYTES);
 }

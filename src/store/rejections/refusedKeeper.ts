@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { REFUSED_QUEUE_BYTES, REFUSED_WRITE_MS } from '../../base/limits.ts';
+import { ownCopy } from '../../base/ownMemory.ts';
 import { pause } from '../../base/pause.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
 import type { RefusedBody } from './refusedBody.ts';
@@ -89,7 +90,7 @@ export class RefusedKeeper {
     if ((own > 0 && own + size > ofASender) || (this.#bytes > 0 && this.#bytes + size > all))
       this.#lost = { ...this.#lost, bodies: this.#lost.bodies + 1 };
     else {
-      this.#queue.push({ ...body, bytes: copyOf(body.bytes) });
+      this.#queue.push({ ...body, bytes: ownCopy(body.bytes) });
       this.#bytesOf.set(body.sender, own + size);
       this.#bytes += size;
     }
@@ -172,11 +173,4 @@ export class RefusedKeeper {
     this.#worker = worker;
     return worker;
   }
-}
-
-/** @returns a copy with memory of its own, which can be given to another thread. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(copy);
-  return copy;
 }
