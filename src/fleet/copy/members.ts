@@ -13,9 +13,9 @@ const HEADER_BYTES = 10;
 const TRAILER_BYTES = 8;
 const PIECE_BYTES = 1024 ** 2;
 
-/** A chunk of a copy, whole: as it was when it was written. */
+/** A chunk of a box's log as a copy or headquarters has it, whole: as it was when it was written. */
 export interface StoredChunk {
-  /** The last seq before it: of the chunk before, or of the file's name. Seqs between may be missing: pruned, or left out. */
+  /** The last seq before it: of the chunk before, or of a copy's file name; 0: none. Seqs between may be missing: pruned, or left out. */
   readonly after: number;
   readonly last: number;
   /** As `tail --json` writes them, with their line ends. */

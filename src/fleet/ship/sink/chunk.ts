@@ -1,8 +1,9 @@
-import { promisify } from 'node:util';
-import zlib from 'node:zlib';
+import { packMember, type StoredChunk } from '../../copy/members.ts';
 import type { Piece } from '../../feed/eventFeed.ts';
 import { dataFault, linesOf } from '../../log/chunk.ts';
 import { AFTER, COUNT, chunkHead, type Headers, LAST, SHA256, sha256Of } from '../../nats/fleetLog.ts';
+
+export type { StoredChunk };
 
 /** What goes to headquarters at once, whole or not at all. */
 export interface Chunk extends Piece {
@@ -10,14 +11,12 @@ export interface Chunk extends Piece {
   readonly after: number;
 }
 
-const gzip = promisify(zlib.gzip);
-
 /** What is published: its data, and its headers by name. */
 export type Message = Awaited<ReturnType<typeof messageOf>>;
 
 /** @param packed the lines, gzipped. @returns the message, with the headers of design 8. */
 export async function messageOf({ after, last, lines }: StoredChunk, packed?: Buffer) {
-  const data = packed ?? (await gzip(lines.join('')));
+  const data = packed ?? (await packMember(lines.join('')));
   const headers = {
     [AFTER]: String(after),
     [LAST]: String(last),
@@ -26,8 +25,6 @@ export async function messageOf({ after, last, lines }: StoredChunk, packed?: Bu
   };
   return { data, headers };
 }
-
-export type StoredChunk = Pick<Chunk, 'after' | 'last' | 'lines'>;
 
 /** @returns undefined where the message is not one of courtd's, or is damaged. */
 export function chunkOf(data: Uint8Array, headers?: Headers): StoredChunk | undefined {
