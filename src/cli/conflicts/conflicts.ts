@@ -1,10 +1,8 @@
 import { isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/event.ts';
-import type { DataOption } from '../../store/open/withDatabase.ts';
-import { withDatabase } from '../../store/open/withDatabase.ts';
-import type { StoredConflict } from '../../store/read/conflicts.ts';
-import { countConflicts, readConflicts } from '../../store/read/conflicts.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { countConflicts, readConflicts, type StoredConflict } from '../../store/read/conflicts.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
@@ -22,9 +20,7 @@ export async function conflicts(
     let shown = 0;
     for (const batch of readConflicts(db, id, damage)) {
       for (const conflict of batch) {
-        const text = isJson
-          ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}`
-          : textOf(conflict, sideBySide);
+        const text = isJson ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}` : textOf(conflict);
         await write(text);
         shown++;
       }
@@ -56,10 +52,7 @@ function jsonOf({ stored, other, times, lastMs }: StoredConflict): string {
   return `${JSON.stringify(names).slice(0, -1)},"stored":${eventToJson(stored)},"other":${other}}`;
 }
 
-function textOf(
-  { stored, other, times, lastMs }: StoredConflict,
-  sideBySide: (stored: string, other: string) => readonly string[],
-): string {
+function textOf({ stored, other, times, lastMs }: StoredConflict): string {
   const { sessionId, eventId, revision, source, courtId } = stored;
   const often = times === 1 ? 'once' : `${times} times`;
   const head = [

@@ -1,6 +1,5 @@
 import { counted } from '../../base/units.ts';
-import type { DataOption } from '../../store/open/withDatabase.ts';
-import { withDatabase } from '../../store/open/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
 import { printList } from '../terminal/listOutput.ts';

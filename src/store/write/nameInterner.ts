@@ -1,7 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
-import type { OriginNames } from '../layout/checksum.ts';
-import { originChecksum } from '../layout/checksum.ts';
+import { type OriginNames, originChecksum } from '../layout/checksum.ts';
 
 /** An interned origin, with the checksum of its names (checksum.ts). */
 interface InternedOrigin {
