@@ -167,7 +167,8 @@ function sortedBy(positions: ArrayLike<number>, values: ArrayLike<number>): Int3
   return sorted;
 }
 
-function copyInto<To extends Float64Array | Int32Array>(from: To, to: To): To {
+/** @param to at least as long. @returns it. */
+export function copyInto<To extends Float64Array | Int32Array | Uint32Array>(from: To, to: To): To {
   to.set(from);
   return to;
 }

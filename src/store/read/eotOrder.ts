@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { copyInto } from '../dedup/memtable.ts';
 import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
 import { readableRows, unlessDamaged } from './readableRows.ts';
 
@@ -257,9 +258,4 @@ export class EotSorter {
     this.#highs = copyInto(this.#highs, new Int32Array(length));
     this.#lows = copyInto(this.#lows, new Uint32Array(length));
   }
-}
-
-function copyInto<To extends Float64Array | Int32Array | Uint32Array>(from: To, to: To): To {
-  to.set(from);
-  return to;
 }
