@@ -46,6 +46,8 @@ export function counted(count: number, noun: string, many = `${noun}s`): string 
 }
 
 /** @returns an ISO 8601 time in UTC; null for null. */
+export function isoTime(ms: number): string;
+export function isoTime(ms: number | null): string | null;
 export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }

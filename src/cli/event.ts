@@ -55,7 +55,7 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
       ['court', event.courtId],
       ['venue', event.venueId],
       ['source', `${event.source}, confidence ${event.confidence}, schema ${event.schemaVersion}`],
-      ['received', isoTime(event.receivedMs) ?? '-'],
+      ['received', isoTime(event.receivedMs)],
       ['payload', event.payload],
       ...(event.extra === null ? [] : [['extra', event.extra] as const]),
       ...(event.conflictingCopies === 0

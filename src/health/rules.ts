@@ -159,7 +159,7 @@ export const RULES = {
     ),
   erasure_unfinished: (atMs: number) =>
     warn(
-      `The erasure of a player that was asked for on ${new Date(atMs).toISOString()} is not finished.`,
+      `The erasure of a player that was asked for on ${isoTime(atMs)} is not finished.`,
       'Unless it runs now, call "courtd player erase" for him again: it goes on. Only a keyed hash of his player_id is kept.',
     ),
   prune_failed: () =>

@@ -203,11 +203,8 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
     was_begun: isBegun,
     remaining_pages: remainingPages,
     remaining_files: files,
-    copies: copies.map(({ untilMs, ...copy }) => ({
-      ...copy,
-      until: untilMs === null ? null : isoTime(untilMs),
-    })),
-    last_copy_gone: lastMs === null ? null : isoTime(lastMs),
+    copies: copies.map(({ untilMs, ...copy }) => ({ ...copy, until: isoTime(untilMs) })),
+    last_copy_gone: isoTime(lastMs),
   };
   const others = Math.max(0, emptied + renamed - own);
   const [was, lost, stands] = isDry

@@ -1,7 +1,7 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { counted } from '../../base/units.ts';
+import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askDaemon, DaemonHangs } from '../../control/controlClient.ts';
 import {
@@ -85,7 +85,7 @@ type Unlisted = { readonly [Member in keyof WholeRejection]: WholeRejection[Memb
 
 /** The list is written once a minute, bodies at once: a `kill -9` may come in between. @returns what is known all the same. */
 function unlisted({ requestId, receivedMs, code, sender }: RefusedBody): Unlisted {
-  const at = new Date(receivedMs).toISOString();
+  const at = isoTime(receivedMs);
   return {
     ...{ id: requestId, request_id: requestId, at, client: null, status: null, code, source: sender },
     ...{ court_id: null, events: null, error: null, body_base64: null, body_bytes: null },

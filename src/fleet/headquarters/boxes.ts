@@ -1,6 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { membersOf } from '../../base/json.ts';
+import { isoTime } from '../../base/units.ts';
 import type { StatusProblem } from '../../health/finding.ts';
 import { chunkHead, STATUS_STREAM, STREAM, sourceOf, statusSubjectOf } from '../nats/fleetLog.ts';
 import { readStream } from './readStream.ts';
@@ -78,13 +79,13 @@ export function rowOf(box: string, log: BoxLog | undefined, told: Told | undefin
     box,
     epoch: text(ship.epoch) ?? log?.epoch ?? null,
     state: state === 'behind' && isCaughtUp ? 'current' : state,
-    last_status_at: told === undefined ? null : iso(told.atMs),
-    silent_since: isSilent ? iso(heardMs) : null,
+    last_status_at: told === undefined ? null : isoTime(told.atMs),
+    silent_since: isSilent ? isoTime(heardMs) : null,
     shipped_seq: shipped,
     newest_seq: newest,
     behind_events: isCaughtUp ? 0 : number(ship.behind_events),
     behind_s: isCaughtUp ? 0 : number(ship.behind_s),
-    last_chunk_at: log === undefined ? null : iso(log.atMs),
+    last_chunk_at: log === undefined ? null : isoTime(log.atMs),
     error: text(ship.error),
     problems: problemsOf(status.problems),
   };
@@ -131,8 +132,4 @@ function number(value: unknown): number | null {
 
 function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,4 +1,4 @@
-import { counted } from '../../base/units.ts';
+import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import type { LastingProblem, StatusProblem } from '../finding.ts';
 import type { Status } from '../status.ts';
@@ -28,7 +28,7 @@ export function alertMessage(box: string, state: Status['state'], change: Change
   ];
   return {
     box,
-    at: new Date(at).toISOString(),
+    at: isoTime(at),
     state,
     text: [visible(box), ...lines].join('\n'),
     new: change.new.map(asPrinted),

@@ -43,7 +43,7 @@ export async function exportAll(given: ManyOptions, teller: ExportTeller): Promi
   }
   if (files.sessions === 0 && !damage.isFound)
     return teller.say('No event was received in that time: nothing is written.');
-  const next = isoTime(begunMs - OVERLAP_MS)?.replace(/\.\d+/, '');
+  const next = isoTime(begunMs - OVERLAP_MS).replace(/\.\d+/, '');
   const wrote = `${counted(files.sessions, 'session')} with ${counted(files.events, 'event')}`;
   teller.say(`${wrote} written to ${output}; what comes from now on: --received-from ${next}.`);
   damage.assertNone();

@@ -83,7 +83,7 @@ export class XlsxWriter implements EventWriter {
     const sheet = this.#workbook.addSheet('Summary', summaryColumns(this.#session));
     for (const row of this.#totals.rows()) sheet.row(row);
     sheet.row([]);
-    sheet.row(['as_of', { ms, text: isoTime(ms)! }, 'made then', `by courtd ${courtdVersion()}`]);
+    sheet.row(['as_of', { ms, text: isoTime(ms) }, 'made then', `by courtd ${courtdVersion()}`]);
     sheet.row(['as_of seq', seq, 'the last one of the box', 'What arrived later is not in this workbook.']);
     sheet.row(['Revisions', 'the current one of each event']);
     sheet.row(['Times', 'UTC']);
