@@ -11,7 +11,7 @@ export interface Payload {
 }
 
 /** UTF-16 code units that are kept of a name in a payload, which may be as long as a body. */
-const NAME_CHARS = 256;
+export const NAME_CHARS = 256;
 
 /** @returns undefined where the text is damaged in the database. */
 export function payloadOf(json: string): Payload | undefined {

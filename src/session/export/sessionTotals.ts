@@ -2,12 +2,11 @@ import { EVENT_TYPES, PLAYER_TYPES } from '../../protocol/eventTypes.ts';
 import type { PayloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { NamedTallies } from '../analysis/namedTallies.ts';
+import { NAME_CHARS } from '../analysis/payload.ts';
 import type { CellValue, Time } from './xlsxSheet.ts';
 
 /** A session has a few players and courts: events of further names are counted together. */
 const NAMES_COUNTED = 10_000;
-/** UTF-16 code units of a player's name: in a payload, it may be as long as a body. */
-const NAME_CHARS = 256;
 const OTHERS = '(others)';
 
 interface Player {
