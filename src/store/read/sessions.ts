@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
+import { byName } from '../../base/visibleText.ts';
 import type { Damage } from './damage.ts';
 import { unlessDamaged } from './readableRows.ts';
 import { findBounds, HAS_BOUNDS, HAS_EVENTS } from './sessionBounds.ts';
@@ -193,7 +194,6 @@ class Tally {
   }
 
   counts(): Record<string, number> {
-    const sorted = [...this.#counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
-    return Object.fromEntries(sorted);
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => byName(a, b)));
   }
 }
