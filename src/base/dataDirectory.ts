@@ -79,6 +79,13 @@ export class DataDirectory {
     return Object.values(FILES).map((name) => this.at(name));
   }
 
+  /** @returns the names of what lies in it and is courtd's own, in order: an export of root's is not. @throws Node's error. */
+  ownNames(): string[] {
+    const opened: readonly string[] = Object.values(FILES);
+    const isOwn = (name: string) => name.startsWith('courtd') || opened.includes(name);
+    return fs.readdirSync(this.path).filter(isOwn).sort();
+  }
+
   /** Never follows a link, or waits for a pipe, that somebody has put there. @returns the descriptor. @throws Node's error. */
   open(name: OwnFile, flags: number): number {
     return openCarefully(this.file(name), flags);

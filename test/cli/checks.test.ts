@@ -103,6 +103,10 @@ t.test('permissions: what the daemon cannot open, and what others can', { skip: 
   fs.chmodSync(file, 0o664);
   found(t, await about(), 'warn', file, 'chmod o-rwx');
   fs.chmodSync(file, 0o660);
+  const refused = path.join(data, 'refused.db');
+  fs.writeFileSync(refused, '', { mode: 0o660 });
+  found(t, await about(), 'fail', refused, 'sudo chown --reference');
+  fs.rmSync(refused);
   fs.symlinkSync('/etc/passwd', path.join(data, 'courtd.clock'));
   found(t, await about(), 'fail', 'courtd.clock is a link');
   fs.rmSync(path.join(data, 'courtd.clock'));

@@ -122,8 +122,7 @@ async function counts(box: Box): Promise<string[]> {
 /** Names, sizes and rights of what is courtd's own. */
 function files({ data }: Box): string[] {
   try {
-    const names = fs.readdirSync(data.path).filter((name) => name.startsWith('courtd'));
-    return ['.', ...names.sort()].map((name) => {
+    return ['.', ...data.ownNames()].map((name) => {
       const stat = fs.lstatSync(data.at(name), { throwIfNoEntry: false });
       return stat === undefined
         ? `${name} (gone)`

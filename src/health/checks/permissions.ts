@@ -16,8 +16,7 @@ export const permissions: Check = {
       fs.accessSync(data.path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
       const owner = fs.statSync(data.path);
       // What the daemon opens, or has kept; exports and the like do not matter.
-      const names = fs.readdirSync(data.path).filter((name) => name.startsWith('courtd'));
-      const files = names.map((name) => aboutFile(data.at(name), data, owner));
+      const files = data.ownNames().map((name) => aboutFile(data.at(name), data, owner));
       return together(
         [aboutUser(box, owner), aboutDirectory(data, owner), ...files],
         ok(`${data} and what is in it are open to the daemon and its group, and closed to others.`),
