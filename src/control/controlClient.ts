@@ -30,13 +30,15 @@ export async function askDaemon<Answer>(
   directory: DataDirectory,
   path: string,
   answerMs = ANSWER_MS,
+  method: 'GET' | 'POST' = 'GET',
 ): Promise<Answer | undefined> {
   const socketPath = directory.file('controlSocket');
   checkSocketFile(socketPath);
   let answer: HttpAnswer;
   try {
     const limits = { wholeMs: LIMITS.waits * answerMs, chars: LIMITS.chars };
-    answer = await requestAnswer({ socketPath, path, agent: false, timeout: answerMs }, undefined, limits);
+    const options = { socketPath, path, method, agent: false, timeout: answerMs };
+    answer = await requestAnswer(options, undefined, limits);
   } catch (error) {
     return explainFailure(error, directory, answerMs) || undefined;
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REQUEST_TIMEOUT_MS } from '../base/limits.ts';
@@ -99,6 +100,13 @@ export class ControlServer {
 export function targetOf({ url = '' }: IncomingMessage): { path: string; query: URLSearchParams } {
   const [path = '', ...query] = url.split('?');
   return { path, query: new URLSearchParams(query.join('?')) };
+}
+
+/** @returns the body; undefined, with the connection ended, where it has more than `most` bytes or does not say how many. */
+export async function bodyOf(req: IncomingMessage, most: number): Promise<string | undefined> {
+  if (Number(req.headers['content-length']) <= most) return (await buffer(req)).toString();
+  req.destroy();
+  return undefined;
 }
 
 export function answerJson(res: ServerResponse, value: unknown, status = 200): void {

@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REJECTIONS_KEPT } from '../base/limits.ts';
 import type { RefusedKeeper } from '../store/rejections/refusedKeeper.ts';
@@ -6,7 +5,7 @@ import type { Rejection } from '../store/rejections/storedRejections.ts';
 import type { Age } from '../store/retention/ageRule.ts';
 import type { RefusalBook } from '../telemetry/refusalBook.ts';
 import { askDaemon } from './controlClient.ts';
-import { answerJson, type ControlRoute, jsonRoute } from './controlServer.ts';
+import { answerJson, bodyOf, type ControlRoute, jsonRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
 export interface RejectionReport {
@@ -56,30 +55,34 @@ const FLUSH_MS = 30_000;
 
 /** Has the daemon put on disk what was refused within the last second. @throws {OperatorError} where it runs and does not do that. */
 export async function flushRefused(data: DataDirectory): Promise<void> {
-  await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS);
+  await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS, 'POST');
 }
 
 /**
  * `GET /v1/rejections?last=N`, the newest first; `GET /v1/rejections/show?id=ID`: null where there is none;
- * `GET /v1/rejections/flush`: answers when the bodies that were refused so far are on disk; `POST /v1/rejections/drop` with an age:
+ * `POST /v1/rejections/flush`: answers when the bodies that were refused so far are on disk; `POST /v1/rejections/drop` with an age:
  * takes them off the list.
  */
 export function rejectionRoutes(
   rejections: Pick<RefusalBook, 'newest' | 'find' | 'forget'>,
   bodies: Pick<RefusedKeeper, 'flushed'>,
 ): ControlRoute[] {
-  const flush = async () => {
-    await bodies.flushed();
-    return {};
-  };
   return [
-    jsonRoute(FLUSH_REFUSED_PATH, flush),
+    {
+      method: 'POST',
+      path: FLUSH_REFUSED_PATH,
+      answer: async (_req, res) => {
+        await bodies.flushed();
+        answerJson(res, {});
+      },
+    },
     {
       method: 'POST',
       path: DROP_REJECTIONS_PATH,
       answer: async (req, res) => {
-        if (!(Number(req.headers['content-length']) <= AGE_BYTES)) return void req.destroy();
-        const age: Age = JSON.parse((await buffer(req)).toString());
+        const body = await bodyOf(req, AGE_BYTES);
+        if (body === undefined) return;
+        const age: Age = JSON.parse(body);
         await bodies.flushed();
         answerJson(res, { dropped: rejections.forget(age) });
       },

@@ -1,6 +1,5 @@
-import { buffer } from 'node:stream/consumers';
 import { OperatorError } from '../base/operatorError.ts';
-import { answerJson, type ControlRoute } from './controlServer.ts';
+import { answerJson, bodyOf, type ControlRoute } from './controlServer.ts';
 
 /** How often the answer says how far it is. */
 const PROGRESS_MS = 500;
@@ -27,8 +26,9 @@ export function workRoute<Request, Doing extends string, Result>(
     method: 'POST',
     path,
     answer: async (req, res) => {
-      if (!(Number(req.headers['content-length']) <= BODY_BYTES)) return void req.destroy();
-      const request = requestOf((await buffer(req)).toString());
+      const body = await bodyOf(req, BODY_BYTES);
+      if (body === undefined) return;
+      const request = requestOf(body);
       if (request === undefined) return answerJson(res, { error: `This is no request for ${path}.` }, 400);
       const gone = new AbortController();
       res.once('close', () => gone.abort());

@@ -5,7 +5,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { http } from '../../base/nodeHttp.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { answerJson, targetOf } from '../../control/controlServer.ts';
+import { answerJson, bodyOf, targetOf } from '../../control/controlServer.ts';
 import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
 import { lockShipper } from '../../store/directory/directoryLock.ts';
 import { directoryOf } from '../copy/copyFiles.ts';
@@ -129,14 +129,9 @@ export class FeedServer {
   }
 
   async #takeReport(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of req) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > REPORT_BYTES) return void res.destroy();
-    }
-    const report: unknown = membersOf(Buffer.concat(chunks).toString());
+    const body = await bodyOf(req, REPORT_BYTES);
+    if (body === undefined) return;
+    const report: unknown = membersOf(body);
     if (!isReport(report)) return answerJson(res, { error: 'That is not a report.' }, 400);
     await this.#feed.report(report);
     answerJson(res, {});
