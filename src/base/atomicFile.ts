@@ -60,6 +60,18 @@ export function publish(partial: string, file: string): void {
   });
 }
 
+/** Writes a small file: all of it, or none. @throws {OperatorError} Then nothing else is left there. */
+export function writeAtomically(file: string, text: string): void {
+  const partial = createPartial(file);
+  try {
+    explainWriteErrors(file, () => fs.writeFileSync(partial, text));
+    publish(partial, file);
+  } catch (error) {
+    removePartial(partial);
+    throw error;
+  }
+}
+
 /**
  * Removes a temporary file and what SQLite left beside it, where they exist. Never throws: what the disk does not let go is removed
  * by whoever writes there next, and what is told is why the file could not be written.

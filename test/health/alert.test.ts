@@ -282,7 +282,11 @@ t.test('what could not be kept is kept as soon as that is possible', async (t) =
   t.notOk(file.isKept);
   file.keep();
   t.match(said, [/^Cannot write to /], 'it is said once');
-  fs.mkdirSync(folder);
+  const inTheWay = path.join(folder, 'told.json');
+  fs.mkdirSync(inTheWay, { recursive: true });
+  file.keep();
+  t.strictSame(fs.readdirSync(folder), ['told.json'], 'a file that could not be written leaves nothing');
+  fs.rmdirSync(inTheWay);
   file.keep();
   t.ok(file.isKept);
   t.strictSame(file.read(), told);

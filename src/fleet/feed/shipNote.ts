@@ -1,5 +1,4 @@
-import fs from 'node:fs';
-import { createPartial, partialNameOf, publish, removePartial } from '../../base/atomicFile.ts';
+import { writeAtomically } from '../../base/atomicFile.ts';
 import { type DataDirectory, SMALL_FILE_BYTES } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { SHIP_STATES, type ShipState } from '../../health/shipStatus.ts';
@@ -153,13 +152,10 @@ export class NoteKeeper {
     const text = JSON.stringify(this.#latest ?? null);
     if (text === this.#written || this.#latest === undefined) return;
     try {
-      const partial = createPartial(file);
-      fs.writeFileSync(partial, `${text}\n`);
-      publish(partial, file);
+      writeAtomically(file, `${text}\n`);
       this.#written = text;
     } catch {
       // The next report tries again.
-      removePartial(partialNameOf(file));
     }
     this.#writtenAt = performance.now();
   }

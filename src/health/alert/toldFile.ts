@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { createPartial, explainWriteErrors, publish } from '../../base/atomicFile.ts';
+import { writeAtomically } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import type { ToldByTarget } from './alerter.ts';
 
@@ -47,11 +47,7 @@ export class ToldFile {
   keep(told = this.#unkept): void {
     if (told === undefined) return;
     try {
-      explainWriteErrors(this.#file, () => {
-        const partial = createPartial(this.#file);
-        fs.writeFileSync(partial, JSON.stringify(told));
-        publish(partial, this.#file);
-      });
+      writeAtomically(this.#file, JSON.stringify(told));
       this.#unkept = undefined;
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
