@@ -1,7 +1,7 @@
 import fs, { constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { seqOf, UNPACKED_BYTES_MAX } from '../log/chunk.ts';
+import { linesIn, seqOf, UNPACKED_BYTES_MAX } from '../log/chunk.ts';
 import type { CopyFile } from './copyFiles.ts';
 
 /** The inside of a copy's file: gzip members, one for each chunk, so that "zcat" prints the log, and what a crash cut off shows. */
@@ -98,7 +98,7 @@ function memberIn(
     if (bytes.length < end + TRAILER_BYTES) return 'unfinished';
     const isSound =
       bytes.readUInt32LE(end) === zlib.crc32(buffer) && bytes.readUInt32LE(end + 4) === buffer.length;
-    const lines = buffer.toString().match(/[^\n]*\n/g) ?? [];
+    const lines = linesIn(buffer.toString());
     const seqs = lines.map(seqOf);
     const isLog = lines.length > 0 && seqs.every((seq, i) => seq > (seqs[i - 1] ?? 0));
     if (!isSound || !isLog) return 'damaged';

@@ -2,6 +2,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { type HttpAnswer, requestAnswer } from '../../base/httpAnswer.ts';
 import { membersOf } from '../../base/json.ts';
 import { http } from '../../base/nodeHttp.ts';
+import { linesIn } from '../log/chunk.ts';
 import {
   type BoxIdentity,
   type BoxStatus,
@@ -41,7 +42,7 @@ export class FeedClient implements EventFeed {
     const { 'courtd-damage': damage } = headers;
     return {
       epoch: String(headers['courtd-epoch']),
-      lines: body.match(/[^\n]*\n/g) ?? [],
+      lines: linesIn(body),
       last: Number(headers['courtd-last']),
       isLast: headers['courtd-is-last'] === 'true',
       ...(damage !== undefined && { damage: decodeURIComponent(`${damage}`) }),

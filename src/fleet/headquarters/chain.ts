@@ -1,4 +1,4 @@
-import { dataFault } from '../log/chunk.ts';
+import { readData } from '../log/chunk.ts';
 import type { ChunkHead } from '../nats/fleetLog.ts';
 
 /** Where the log of a box is not whole. */
@@ -71,7 +71,7 @@ export class Chains {
     this.#epochs.set(key, { last: head.last, at });
     this.#boxes.set(box, { last: Math.max(head.last, highest?.last ?? 0), at });
     const missing = this.#missing(before ?? highest, head);
-    const what = [linkFault(before, highest, head), dataFault(head, data)];
+    const what = [linkFault(before, highest, head), readData(head, data).fault];
     return what
       .filter((fault) => fault !== '')
       .map((what, i) => ({ box, epoch, at, what, ...(i === 0 && missing && { missing }) }));

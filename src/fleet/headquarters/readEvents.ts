@@ -40,5 +40,5 @@ function eventLines(subject: string, data: Uint8Array, after: number): string[] 
   const start = `{"box":${JSON.stringify(box)},"epoch":${JSON.stringify(epoch)},`;
   return linesOf(data)
     .filter((line) => seqOf(line) > after)
-    .map((line) => `${start}${line.slice(1)}\n`);
+    .map((line) => `${start}${line.slice(1)}`);
 }

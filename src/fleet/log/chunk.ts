@@ -10,10 +10,14 @@ const EVENT = '"event":';
 const ERASED = '"erased":true,';
 const PAYLOAD = ',"payload":';
 
-/** @returns the events, without line ends. @throws where the data is damaged. */
+/** @returns the lines of a text, with their ends; what follows the last end is none. */
+export function linesIn(text: string): string[] {
+  return text.match(/[^\n]*\n/g) ?? [];
+}
+
+/** @returns the events, a line each, with its end. @throws where the data is damaged. */
 export function linesOf(data: Uint8Array): string[] {
-  const text = gunzipSync(data, { maxOutputLength: UNPACKED_BYTES_MAX }).toString();
-  return text.split('\n').filter((line) => line !== '');
+  return linesIn(gunzipSync(data, { maxOutputLength: UNPACKED_BYTES_MAX }).toString());
 }
 
 /** @returns the seq of an event's line; NaN where it is none. */
@@ -21,15 +25,18 @@ export function seqOf(line: string): number {
   return Number(LINE_SEQ.exec(line)?.[1]);
 }
 
-/** @returns in what the data of a chunk is not what its head says; empty where it is. */
-export function dataFault({ after, last, count, sha256 }: ChunkHead, data: Uint8Array): string {
-  if (sha256Of(data) !== sha256) return 'its data is not what Courtd-SHA256 says';
-  let lines: string[];
+/** @returns the events of a chunk, and in what its data is not what its head says: empty where it is. */
+export function readData(head: ChunkHead, data: Uint8Array): { lines: string[]; fault: string } {
+  if (sha256Of(data) !== head.sha256) return { lines: [], fault: 'its data is not what Courtd-SHA256 says' };
   try {
-    lines = linesOf(data);
+    const lines = linesOf(data);
+    return { lines, fault: linesFault(head, lines) };
   } catch {
-    return 'its data cannot be unpacked';
+    return { lines: [], fault: 'its data cannot be unpacked' };
   }
+}
+
+function linesFault({ after, last, count }: ChunkHead, lines: readonly string[]): string {
   if (lines.length !== count) return `it has ${lines.length} events, and Courtd-Count says ${count}`;
   let seq = after;
   for (const line of lines) {

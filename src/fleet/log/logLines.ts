@@ -5,6 +5,7 @@ import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { isTime } from '../../store/layout/valueFault.ts';
 import type { LoggedEvent } from '../../store/rebuild/rebuiltDatabase.ts';
+import { linesIn } from './chunk.ts';
 
 /** Lines of `tail --json`, of a copy and of `fleet tail`, read back to what was stored. */
 
@@ -15,7 +16,6 @@ const HEAD =
   /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"erased":(true),)?(?:"late":(true),)?"event":(?=\{)/;
 /** As far as the names of a copy's files go. */
 const SEQ_MAX = 1e15 - 1;
-const LINE = /[^\n]*\n/g;
 
 /** An event of a log, and whose log it is, where the line says that. */
 export interface LogLine extends LoggedEvent {
@@ -106,7 +106,7 @@ export async function* splitLines(
     if (end > 0) {
       const text = Buffer.concat([...parts, piece.subarray(0, end)]);
       if (!isUtf8(text)) throw new LineFault(0, 'or one of those behind it is not UTF-8');
-      yield text.toString().match(LINE)!;
+      yield linesIn(text.toString());
       [parts, bytes] = [[], 0];
     }
     parts.push(piece.subarray(end));

@@ -1,6 +1,6 @@
 import { packMember, type StoredChunk } from '../../copy/members.ts';
 import type { Piece } from '../../feed/eventFeed.ts';
-import { dataFault, linesOf } from '../../log/chunk.ts';
+import { readData } from '../../log/chunk.ts';
 import { AFTER, COUNT, chunkHead, type Headers, LAST, SHA256, sha256Of } from '../../nats/fleetLog.ts';
 
 export type { StoredChunk };
@@ -29,7 +29,7 @@ export async function messageOf({ after, last, lines }: StoredChunk, packed?: Bu
 /** @returns undefined where the message is not one of courtd's, or is damaged. */
 export function chunkOf(data: Uint8Array, headers?: Headers): StoredChunk | undefined {
   const head = chunkHead(headers);
-  if (head === undefined || head.after >= head.last || dataFault(head, data) !== '') return undefined;
-  const { after, last } = head;
-  return { after, last, lines: linesOf(data).map((line) => `${line}\n`) };
+  if (head === undefined || head.after >= head.last) return undefined;
+  const { lines, fault } = readData(head, data);
+  return fault === '' ? { after: head.after, last: head.last, lines } : undefined;
 }
