@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../base/dataDirectory.ts';
+import { every } from '../base/pause.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
 import { logProblem } from './logProblem.ts';
 import { problem } from './rules.ts';
@@ -14,7 +15,7 @@ export class DiskSpaceMonitor {
   readonly #directory: DataDirectory;
   readonly #floorBytes: number;
   readonly #log: Logger;
-  readonly #timer: NodeJS.Timeout;
+  readonly stop = every(DISK_CHECK_MS, () => void this.check());
   #isLow = false;
 
   /**
@@ -25,7 +26,6 @@ export class DiskSpaceMonitor {
     this.#directory = directory;
     this.#floorBytes = floorBytes;
     this.#log = log;
-    this.#timer = setInterval(() => void this.check(), DISK_CHECK_MS).unref();
   }
 
   /** Never throws: where the free space cannot be read, it logs that. */
@@ -39,10 +39,6 @@ export class DiskSpaceMonitor {
         'cannot read how much space is free on the disk',
       );
     }
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
   }
 
   #update(freeBytes: number): void {

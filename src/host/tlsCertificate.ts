@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { OperatorError } from '../base/operatorError.ts';
+import { every } from '../base/pause.ts';
 
 /** Paths of the certificate and its private key, in PEM. */
 interface CertificateFiles {
@@ -33,7 +34,7 @@ export class TlsCertificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
   readonly #judge: (validity: Validity) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly stop: () => void;
   #keyPair: KeyPair;
 
   /**
@@ -46,7 +47,7 @@ export class TlsCertificate {
     this.#judge = judge;
     this.#keyPair = readKeyPair(files);
     this.#describe();
-    this.#timer = setInterval(() => judge(this.validity), EXPIRY_CHECK_MS).unref();
+    this.stop = every(EXPIRY_CHECK_MS, () => judge(this.validity));
   }
 
   get keyPair(): KeyPair {
@@ -79,10 +80,6 @@ export class TlsCertificate {
   /** What a camera may pin. */
   get fingerprint(): string {
     return fingerprintOf(new X509Certificate(this.#keyPair.cert));
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
   }
 
   #describe(): void {

@@ -1,4 +1,5 @@
 import { Histogram } from '../base/histogram.ts';
+import { every } from '../base/pause.ts';
 
 const EVERY_MS = 100;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
@@ -9,18 +10,10 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
  */
 export class EventLoopDelay {
   readonly seconds = new Histogram(SECONDS);
-  readonly #timer: NodeJS.Timeout;
   #dueAt = performance.now() + EVERY_MS;
-
-  constructor() {
-    this.#timer = setInterval(() => {
-      const now = performance.now();
-      this.seconds.observe(Math.max(0, now - this.#dueAt) / 1_000);
-      this.#dueAt = now + EVERY_MS;
-    }, EVERY_MS).unref();
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
+  readonly stop = every(EVERY_MS, () => {
+    const now = performance.now();
+    this.seconds.observe(Math.max(0, now - this.#dueAt) / 1_000);
+    this.#dueAt = now + EVERY_MS;
+  });
 }

@@ -1,5 +1,6 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
+import { every } from '../../base/pause.ts';
 
 /** How often the daemon records the time, and the difference between two records that counts as a jump of the clock. */
 const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
@@ -70,6 +71,5 @@ export function markClock(directory: DataDirectory): () => void {
     }
   };
   mark();
-  const timer = setInterval(mark, CLOCK_MS.mark).unref();
-  return () => clearInterval(timer);
+  return every(CLOCK_MS.mark, mark);
 }

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { FILES_CHECK_MS, RESERVE_BYTES } from '../../base/limits.ts';
+import { every } from '../../base/pause.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
@@ -105,9 +106,8 @@ export function keepReserve(
       // The directory is not accessible: whoever writes to it will report that.
     }
   };
-  const timer = setInterval(check, FILES_CHECK_MS).unref();
   check();
-  return () => clearInterval(timer);
+  return every(FILES_CHECK_MS, check);
 }
 
 /**
