@@ -7,6 +7,11 @@ import type { RoomFacts } from './facts.ts';
 import { type Finding, fail, type LastingProblem, type StatusProblem, warn } from './finding.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
+/**
+ * What can be wrong with a box, by code: the level, a sentence, and what to do, for `status`, `check`, `support` and the log.
+ * systemd/STATUS.md explains each.
+ */
+
 interface Camera {
   readonly source: string;
   readonly court_id: string;
@@ -35,10 +40,6 @@ const HANDSHAKES: Record<HandshakeFailure, readonly [what: string, advice: strin
   other: ['fails in the TLS handshake', '"journalctl -u courtd" has the reason: tell its vendor.'],
 };
 
-/**
- * What can be wrong with a box, by code: the level, a sentence, and what to do, for `status`, `check`, `support` and the log.
- * systemd/STATUS.md explains each.
- */
 export const RULES = {
   daemon_stopped: () =>
     fail(

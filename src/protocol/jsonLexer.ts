@@ -1,5 +1,7 @@
 import { isAscii } from 'node:buffer';
 
+/** The tokens of JSON text (RFC 8259): strings, numbers, literals and the white space between them. Offsets are in bytes. */
+
 const [QUOTE, BACKSLASH, COMMA, PLUS, MINUS, DOT, ZERO, NINE] = [
   0x22, 0x5c, 0x2c, 0x2b, 0x2d, 0x2e, 0x30, 0x39,
 ];
@@ -22,7 +24,6 @@ export class JsonError extends Error {
   }
 }
 
-/** The tokens of JSON text (RFC 8259): strings, numbers, literals and the white space between them. Offsets are in bytes. */
 export abstract class JsonLexer {
   protected readonly bytes: Buffer;
   protected readonly end: number;

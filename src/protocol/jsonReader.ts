@@ -2,6 +2,12 @@ import { BODY_VALUES, EVENT_DEPTH_LEVELS, LISTED_FAULTS, QUOTED_CHARS } from '..
 import { JsonError, JsonLexer } from './jsonLexer.ts';
 import type { MemberNames } from './memberNames.ts';
 
+/**
+ * A pull parser for JSON text: a single pass that checks the grammar (RFC 8259), the depth and the number of values, and builds
+ * only the values that its caller reads. JSON.parse is not used: it rounds numbers, and can give members the names of others
+ * (nodejs/node#63785). The reader is always at the start of a value, or behind one.
+ */
+
 const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const VALUES = { true: true, false: false, null: null } as const;
@@ -21,11 +27,6 @@ interface JsonLimits {
 
 const REQUEST_LIMITS: JsonLimits = { depth: EVENT_DEPTH_LEVELS, values: BODY_VALUES };
 
-/**
- * A pull parser for JSON text: a single pass that checks the grammar (RFC 8259), the depth and the number of values, and builds
- * only the values that its caller reads. JSON.parse is not used: it rounds numbers, and can give members the names of others
- * (nodejs/node#63785). The reader is always at the start of a value, or behind one.
- */
 export class JsonReader extends JsonLexer {
   /** The current byte offset. */
   at = 0;
