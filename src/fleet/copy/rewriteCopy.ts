@@ -5,7 +5,7 @@ import { arrivalToJson } from '../../protocol/event.ts';
 import { renamePlayers } from '../../protocol/redaction.ts';
 import { ErasedPlayers, type Erasure } from '../../store/erasure/ledger.ts';
 import { Redactor, randomName } from '../../store/erasure/redactor.ts';
-import { headOf, isErased, isSameEvent, seqOf } from '../log/chunk.ts';
+import { isErased, isSameEvent, seqOf, unchangingPart } from '../log/chunk.ts';
 import { decodeLines, LineFault } from '../log/logLines.ts';
 import { type CopyFile, epochsIn, filesOf } from './copyFiles.ts';
 import { PRIVATE, syncFolder } from './copyWriter.ts';
@@ -110,7 +110,7 @@ class Rewriter {
   /** @returns the line with other strings in their place; undefined where no string in its payload and unknown members is one of them. */
   #withoutThem(line: string): string | undefined {
     const nameOf = (player: string) => this.#players.find(player) && randomName('erased-');
-    const head = headOf(line);
+    const head = unchangingPart(line);
     const rest = renamePlayers({ payload: line.slice(head.length), extra: null }, nameOf)?.payload;
     return rest && head + rest;
   }

@@ -48,19 +48,19 @@ function linesFault({ after, last, count }: ChunkHead, lines: readonly string[])
 }
 
 /** @returns what of a line neither an erasure changes nor a pseudonym; in its strings no quote stands without a backslash. */
-export function headOf(line: string): string {
+export function unchangingPart(line: string): string {
   const end = line.indexOf(PAYLOAD);
   return end < 0 ? line : line.slice(0, end);
 }
 
 /** Whether an erasure has changed the event of a line. */
 export function isErased(line: string): boolean {
-  return headOf(line).includes(ERASED + EVENT);
+  return unchangingPart(line).includes(ERASED + EVENT);
 }
 
 /** Whether two lines are of one event, stored at the same moment under the same seq: it may have been erased between them. */
 export function isSameEvent(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((line) => headOf(line).replace(ERASED + EVENT, EVENT));
+  const [a, b] = [one, other].map((line) => unchangingPart(line).replace(ERASED + EVENT, EVENT));
   return a === b;
 }
 

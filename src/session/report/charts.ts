@@ -11,7 +11,7 @@ import type { SvgAttributes } from './figures.ts';
 const HEIGHT = 190;
 const ROW_PX = 24;
 const CHARACTER_PX = 7;
-const LABEL_GAP_PX = 12;
+const LABEL_ROOM_PX = 12;
 export const DEPTH_FT = 2;
 
 const BARS: Readonly<Record<LineCall, SvgAttributes>> = {
@@ -76,7 +76,7 @@ const sumOf = (bar: DepthBar) => bar.in + bar.out + bar['not judged'];
 
 /** @returns room for the labels of an axis of counts: four digits and more take more. */
 function countsPx(most: number): number {
-  return Math.max(36, LABEL_GAP_PX + CHARACTER_PX * number(most).length);
+  return Math.max(36, LABEL_ROOM_PX + CHARACTER_PX * number(most).length);
 }
 
 interface HistogramOptions {
