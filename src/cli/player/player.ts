@@ -33,8 +33,8 @@ const ID_COLUMNS = 40;
 function* shown<Line extends { readonly player_id: string }>(
   batches: Iterable<readonly Line[]>,
 ): Generator<Line[]> {
-  const id = (text: string) => (text === '' ? '""' : cut(visible(text), ID_COLUMNS));
-  for (const batch of batches) yield batch.map((line) => ({ ...line, player_id: id(line.player_id) }));
+  for (const batch of batches)
+    yield batch.map((line) => ({ ...line, player_id: cut(visible(line.player_id), ID_COLUMNS) }));
 }
 
 /** `courtd player show P` */
