@@ -72,3 +72,28 @@ t.test('nobody has an empty id', async (t) => {
   t.equal(status, 2);
   t.match(stderr, /argument <player> '' is invalid/);
 });
+
+t.test(
+  'a short id that is a word in names and other texts stays there, and the receipt says so',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    const named = { session_id: 'anna-vs-bea', source: 'cam of anna' };
+    await daemon.post([
+      event({ ...named, type: 'BALL_HIT', payload: { player_id: 'anna', note: 'anna serves' } }),
+      event({ ...named, event_id: 'anna-1', type: 'BALL_HIT', payload: { player_id: 'joanna' } }),
+      event({
+        session_id: 'joanna',
+        event_id: 'annabel',
+        type: 'BALL_HIT',
+        payload: { player_id: 'annabel' },
+      }),
+    ]);
+    t.match(await erase(daemon, 'anna'), {
+      events: 1,
+      mentioned_events: 2,
+      named_sessions: 1,
+      named_sources: 1,
+      remaining_pages: 0,
+    });
+  },
+);

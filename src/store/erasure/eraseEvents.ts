@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { isTelling, NOTHING, playerOf, replacePlayers } from '../../protocol/redaction.ts';
+import { hasWord, NOTHING, playerOf, replacePlayers } from '../../protocol/redaction.ts';
 import { checksumOf, isIntact, nsOf, originChecksum } from '../layout/checksum.ts';
 import { type EventRow, SELECT_EVENT } from '../layout/storedEvent.ts';
 import { PRUNE_STEP_ROWS, type PruneSteps } from '../retention/pruneSteps.ts';
@@ -135,7 +135,7 @@ export function* countErasure(
   const row = db.prepare<[number], Row>(SELECT_ROW);
   const withoutHim = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
   const isPart = ({ eventId, payload, extra }: Pick<CourtEvent, 'eventId' | 'payload' | 'extra'>) =>
-    isTelling(player) && `${eventId} ${withoutHim(payload)} ${withoutHim(extra ?? '')}`.includes(player);
+    hasWord(`${eventId} ${withoutHim(payload)} ${withoutHim(extra ?? '')}`, player);
   const count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, own: 0, later: 0, looked: 0 };
   const sessions = new Set<number>();
   for (const { seqs, rows } of candidates(db, player)) {

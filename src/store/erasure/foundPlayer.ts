@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { isTelling } from '../../protocol/redaction.ts';
+import { hasWord } from '../../protocol/redaction.ts';
 import { countCopies, type Erased } from './erase.ts';
 import { countErasure } from './eraseEvents.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
@@ -44,13 +44,13 @@ export async function findPlayer(
     on(looked);
     await setImmediate();
   }
-  const named = (table: string, text: string) =>
-    !isTelling(player)
-      ? 0
-      : db
-          .prepare<[string], number>(`SELECT count(*) FROM ${table} WHERE instr(${text}, ?) > 0`)
-          .pluck()
-          .get(player)!;
+  const named = (table: string, text: string) => {
+    const texts = db.prepare<[string], string>(`SELECT ${text} FROM ${table} WHERE instr(${text}, ?) > 0`);
+    return texts
+      .pluck()
+      .all(player)
+      .filter((one) => hasWord(one, player)).length;
+  };
   const before = new ErasedPlayers(readErasures(db)).find(player);
   return {
     ...count,
