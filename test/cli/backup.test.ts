@@ -3,7 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { Cameras } from '../harness/cameras.ts';
-import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
 import { endsInTheMiddle } from './endsInTheMiddle.ts';
@@ -156,10 +156,4 @@ t.test('who runs it with less urgency than it takes itself is not refused', asyn
   const command = [BIN, 'backup', temporaryFolder(t), '--data', small.data];
   const { status, stderr } = await run('env', [...others, 'nice', '-n', '15', ...command]);
   t.match({ status, stderr }, { status: 0, stderr: /^Backup written to / });
-});
-
-t.test('wrong usage: no place, a number of backups that cannot be', async (t) => {
-  for (const args of [['backup'], ['backup', '/tmp', '--keep', '0'], ['backup', '']]) {
-    t.match(await courtd(args), { status: 2, stdout: '', stderr: SENTENCE }, args.join(' '));
-  }
 });

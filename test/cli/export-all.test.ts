@@ -130,24 +130,3 @@ t.test('a session_id comes back from its file name, whatever the other sessions 
   for (const name of names) t.ok(name.length <= 100);
   t.end();
 });
-
-t.test('wrong usage: what --all does not go with', async (t) => {
-  const { exportAll } = box(t);
-  for (const args of [
-    ['match-17'],
-    ['--day', '2026-03-14'],
-    ['--from', '14:00'],
-    ['--type', 'BALL_HIT'],
-    ['--court', 'c'],
-  ]) {
-    t.match(
-      await exportAll(...args),
-      { status: 2, stdout: '', stderr: /^courtd: [^\n]+\n$/ },
-      args.join(' '),
-    );
-  }
-  t.match(await courtd(['export', '--all']), {
-    status: 2,
-    stderr: /^courtd: --all writes a file for each session/,
-  });
-});

@@ -107,22 +107,6 @@ t.test('a place that is no directory is told in a sentence, and nothing is writt
   t.strictSame(fs.readdirSync(folder), ['file']);
 });
 
-t.test('wrong usage: what --day does not go with', async (t) => {
-  for (const args of [
-    ['--day', '2026-03-14'],
-    ['--day', '2026-03-14', 'match-17', '-o', '/tmp'],
-    ['--day', '2026-03-14', '-o', '/tmp', '--from', '14:00'],
-    ['--day', '2026-02-30', '-o', '/tmp'],
-    ['--day', 'today', '-o', '/tmp'],
-  ]) {
-    t.match(
-      await exportDay(...args),
-      { status: 2, stdout: '', stderr: /^courtd: [^\n]+\n$/ },
-      args.join(' '),
-    );
-  }
-});
-
 t.test('every session_id is a file name of its own, on any file system', async (t) => {
   const ids = [
     ...[

@@ -85,6 +85,28 @@ const WRONG = [
   'ship',
   'simulate',
   'export --day 2026-03-14 -o -',
+  'export --day 2026-03-14',
+  'export --day 2026-03-14 match-17 -o /tmp',
+  'export --day 2026-03-14 -o /tmp --from 14:00',
+  'export --day 2026-02-30 -o /tmp',
+  'export --day today -o /tmp',
+  'export --all',
+  'export --all -o /tmp/ match-17',
+  'export --all -o /tmp/ --day 2026-03-14',
+  'export --all -o /tmp/ --from 14:00',
+  'export --all -o /tmp/ --type BALL_HIT',
+  'export --all -o /tmp/ --court c',
+  'backup',
+  'backup ',
+  'backup /tmp --keep 0',
+  'prune',
+  'prune --older-than 90',
+  'prune --older-than 0',
+  'prune --older-than 0d',
+  'prune --older-than 00d --yes',
+  'prune --older-than 0s --yes',
+  'prune --older-than 90d --type X',
+  'prune --older-than 1d extra',
 ];
 
 t.test('wrong usage is told on standard error with status 2, and nothing is made', async (t) => {
@@ -94,6 +116,7 @@ t.test('wrong usage is told on standard error with status 2, and nothing is made
     const { status, stdout, stderr } = await commandInProcess(line.split(' '), env);
     t.strictSame({ status, stdout }, { status: 2, stdout: '' }, line);
     t.match(stderr, line === 'token' ? /^Usage: courtd token/ : /^courtd: [^\n]+\n$/, line);
+    if (line.startsWith('prune')) t.notMatch(stderr, 'Give 0', 'nothing is advised that is refused');
   };
   await Promise.all(WRONG.map(check));
   t.match(await courtd([]), { status: 2, stdout: '', stderr: /^Usage: courtd/ });
@@ -114,6 +137,7 @@ t.test('what was left out, or is unknown, is told with what to look at', async (
     await told('export s -o'),
     `courtd: option '-o, --output <file>' argument missing. ${shows('courtd export')}`,
   );
+  t.match(await told('export --all'), /^courtd: --all writes a file for each session/);
   t.match(await told('token list extra'), `1: extra. ${shows('courtd token list')}`);
   t.equal(await told('serve --prot 1'), "courtd: unknown option '--prot'\n(Did you mean --port?)\n");
   t.equal(
