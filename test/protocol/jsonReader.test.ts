@@ -201,6 +201,8 @@ t.test('it reads only its own part of a larger memory', async (t) => {
 t.test('where a body is broken is told in bytes', async (t) => {
   const cases: [body: string, at: number][] = [
     ['{"a":1,}', 7],
+    ['[1,]', 3],
+    ['[,1]', 1],
     ['[1 2]', 3],
     ['["é" 2]', 6],
     ['["a\u0001"]', 3],
@@ -208,6 +210,7 @@ t.test('where a body is broken is told in bytes', async (t) => {
     ['["a\\u12g4"]', 3],
     ['[01]', 2],
     ['[1.]', 3],
+    ['[.5]', 1],
     ['[-]', 1],
     ['[1e+]', 4],
     ['[nul]', 1],
