@@ -168,31 +168,6 @@ t.test(
 );
 
 t.test(
-  'a new box with the clock years behind: what came is kept, also when the clock is right and nothing came since',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    await post(daemon, 10, { session_id: 'first' });
-    age(daemon, 5_000);
-    t.match(await pruned(daemon, '--older-than', '90d'), { events: 0 });
-    t.strictSame(await listed(daemon), { first: 10 });
-  },
-);
-
-t.test('an event from a clock that was once ahead stops nothing, and is kept by itself', async (t) => {
-  const daemon = await Daemon.start(t);
-  await post(daemon, 10, { session_id: 'old' });
-  await post(daemon, 1, { session_id: 'ahead-still' });
-  await post(daemon, 1, { session_id: 'ahead-once' });
-  await post(daemon, 10, { session_id: 'old-too' });
-  age(daemon, 100);
-  age(daemon, -1_000, 'seq = 11');
-  age(daemon, -50, 'seq = 12');
-  await post(daemon, 30, { session_id: 'young' });
-  t.match(await pruned(daemon, '--older-than', '90d'), { events: 20, sessions: 2 });
-  t.strictSame(await listed(daemon), { 'ahead-still': 1, 'ahead-once': 1, young: 30 });
-});
-
-t.test(
   'a clock that has jumped: the nightly prune waits for a day, and by hand nothing goes unasked',
   async (t) => {
     const daemon = await Daemon.start(t);

@@ -29,6 +29,25 @@ t.test('a lower revision has the age of what came next to itself, and goes with 
   t.end();
 });
 
+t.test(
+  'what came while the clock was behind is as old as what came when it was right: now, where nothing came',
+  (t) => {
+    const { db } = scratch(t);
+    const [behind, ahead, next] = events(3);
+    new Committer(db).append(...court(behind!, ahead!, next!));
+    const setTime = db.prepare('UPDATE event SET received_ms = ? WHERE seq = ?');
+    const found = (...receivedMs: number[]) => {
+      for (const [i, ms] of receivedMs.entries()) setTime.run(ms, i + 1);
+      return [...new ExpiredEvents(db, AGE).batches()].flat().map(({ seq }) => seq);
+    };
+    t.strictSame(found(CLOCK_BEHIND, CLOCK_BEHIND, CLOCK_BEHIND), [], 'a new box');
+    t.strictSame(found(CLOCK_BEHIND, NOW + DAY_MS, CLOCK_BEHIND), [], 'a clock that was ahead meanwhile');
+    t.strictSame(found(CLOCK_BEHIND, YOUNG, OLD), [3]);
+    t.strictSame(found(CLOCK_BEHIND, OLD, CLOCK_BEHIND), [1, 2]);
+    t.end();
+  },
+);
+
 t.test('another event with the same hash is no revision of this one', (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
