@@ -121,24 +121,6 @@ t.test('a person reads a line an event, and nothing that a terminal would obey',
   );
 });
 
-t.test('without a database it says so and makes none, and what is no seq is a usage error', async (t) => {
-  const data = path.join(temporaryFolder(t), 'none');
-  for (const args of [['tail'], ['tail', '--follow'], ['tail', '--after', '0']]) {
-    const { status, stderr } = await courtd([...args, '--data', data]);
-    t.equal(status, 1);
-    t.match(stderr, /^courtd: There is no courtd database in [^\n]+\n$/);
-  }
-  t.notOk(fs.existsSync(data));
-  for (const args of [
-    ['--after', '-1'],
-    ['--after', 'x'],
-    ['--type', 'x'],
-  ])
-    t.equal((await courtd(['tail', ...args, '--data', data])).status, 2);
-  const { stdout } = await courtd(['tail', '--help']);
-  t.match(stdout, /courtd tail --follow --court/, 'help has an example');
-});
-
 t.test(
   'beside ingest, kill -9, restarts and prunes, --follow --after 0 gives what was acknowledged, in order, once',
   async (t) => {

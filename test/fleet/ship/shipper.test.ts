@@ -280,15 +280,6 @@ t.test('a note that cannot be written leaves nothing behind', async (t) => {
   );
 });
 
-t.test('without a database: one sentence, status 1, and nothing is made', async (t) => {
-  const data = path.join(temporaryFolder(t), 'none');
-  const settings = { COURTD_SHIP_URL: 'nats://127.0.0.1:9', COURTD_SHIP_BOX: 'venue-7' };
-  const { status, stdout, stderr } = await courtd(['ship', '--once', '--data', data], settings);
-  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
-  t.match(stderr, /^courtd: There is no courtd database in [^\n]+\n$/);
-  t.notOk(fs.existsSync(data));
-});
-
 t.test('where --once is ended before everything is shipped, the exit status is 1', async (t) => {
   const silent = net.createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
