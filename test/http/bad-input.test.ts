@@ -135,28 +135,7 @@ t.test('another venue than that of the box is refused', async (t) => {
 
 // Every other way to be none: eot.test.ts.
 t.test('a malformed eot is refused', async (t) => {
-  const clocks = [
-    '24:00:00.000000000001Z',
-    '25:00Z',
-    '15Z',
-    '15:09.5Z',
-    '15:09',
-    '15:09+24:00',
-    '15:09\u221201:00',
-  ];
-  const others = [
-    '',
-    'now',
-    '1773500966',
-    '2026-03-14',
-    '20260314T15:09Z',
-    '2026-02-29T15:09Z',
-    '1677-12-31T15:09Z',
-  ];
-  const padded = [' 2026-03-14T15:09Z', '2026-03-14T15:09Z\n', '2026-03-14T15:09Z\0'];
-  const long = `2026-03-14T15:09:26.${'5'.repeat(44)}Z`;
-  t.equal(long.length, 65, 'one character too long');
-  for (const eot of [...clocks.map((clock) => `2026-03-14T${clock}`), ...others, ...padded, long])
+  for (const eot of ['2026-03-14T15:09', '2026-02-29T15:09Z', '2026-03-14T15:09Z\n'])
     await isInvalid(t, bad({ eot }), `eot ${show(eot)}`, 'eot');
 });
 
