@@ -71,19 +71,6 @@ t.test('a conflict whose copy an erasure took is told as that, and not as an old
   );
 });
 
-t.test('what a prune deletes is no conflict any more', async (t) => {
-  const { db } = scratch(t);
-  const store = new Committer(db);
-  const sent = event();
-  store.append(...court(sent));
-  store.append(...court({ ...sent, confidence: 0.5 }));
-  const count = () =>
-    db.prepare('SELECT (SELECT count(*) FROM conflict) + (SELECT count(*) FROM conflict_copy)').pluck().get();
-  t.equal(count(), 2);
-  await store.prune({ beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 });
-  t.equal(count(), 0);
-});
-
 t.test('beside each other: only the fields that differ, digit for digit, long ones below each other', (t) => {
   const json = (fields: string) => `{"event_id":"e",${fields}}`;
   t.strictSame(
