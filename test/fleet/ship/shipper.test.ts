@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
-import path from 'node:path';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { CHUNK_LIMITS } from '../../../src/fleet/feed/eventFeed.ts';
@@ -268,16 +266,6 @@ t.test('whatever headquarters says, and however long the URL is, the report can 
     );
     t.equal((await box.command('ship', 'epoch', '--new')).status, 0);
   }
-});
-
-t.test('a note that cannot be written leaves nothing behind', async (t) => {
-  const { box, feed } = boxWith(t, event());
-  fs.mkdirSync(path.join(box.data, 'courtd.ship', 'in the way'), { recursive: true });
-  t.match((await shipOnce(feed, new MemorySink())).report, { state: 'current', shipped_seq: 1 });
-  t.strictSame(
-    fs.readdirSync(box.data).filter((name) => name.endsWith('.partial')),
-    [],
-  );
 });
 
 t.test('where --once is ended before everything is shipped, the exit status is 1', async (t) => {
