@@ -62,8 +62,7 @@ async function runOne(args: readonly string[], env: Record<string, string>): Pro
     process.exitCode = code;
   }) as typeof exit;
   process.exitCode = undefined;
-  // tap's loader is in the worker threads and processes of a command as well: there, too, it needs no compiler.
-  setEnvironment({ ...cleanEnvironment(env), TAP_TYPE_STRIP_ONLY: '1' });
+  setEnvironment(cleanEnvironment(env));
   try {
     await streamsOf.run(streams, () => runProgram(makeProgram(), args));
     // What ends the process ends it when all is written.
