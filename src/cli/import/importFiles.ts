@@ -137,7 +137,10 @@ function tell(imported: readonly ImportedFile[], { dryRun, json }: { dryRun: boo
   const sum = (count: Count) =>
     dryRun && count !== 'events' ? null : imported.reduce((sum, one) => sum + (one[count] ?? 0), 0);
   const [events, accepted, duplicates, conflicts] = COUNTS.map(sum);
-  if (json) return printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files: imported });
+  if (json) {
+    const files = imported.map(({ faults: _faults, ...file }) => file);
+    return printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files });
+  }
   const of = `of ${counted(imported.length, 'file')}`;
   if (dryRun) {
     const wrong = imported.reduce((sum, { faults }) => sum + faults, 0);
