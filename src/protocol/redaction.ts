@@ -123,6 +123,16 @@ export function namesPlayer(text: string, player: string): boolean {
   return (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
 }
 
+/**
+ * @returns whether what was refused names a player. What cannot be read may: what is compressed, or in another encoding than UTF-8.
+ * @param text UTF-8, and U+FFFD where it is none; it may be cut off in the middle of a character.
+ */
+export function mayName(text: string, names: (text: string) => boolean): boolean {
+  return UNREADABLE.test(text) || names(text);
+}
+
+const UNREADABLE = /\0|\ufffd(?!$)/;
+
 /** Ends where a word may begin, also behind an escape of JSON. */
 const WORD_BEGINS = /(?:^|[^\p{L}\p{N}]|\\[bfnrt]|\\u[\da-f]{4})$/iu;
 const WORD_GOES_ON = /^[\p{L}\p{N}]/u;

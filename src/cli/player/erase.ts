@@ -1,12 +1,13 @@
+import fs from 'node:fs';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
-import { namesPlayer } from '../../protocol/redaction.ts';
+import { mayName, namesPlayer } from '../../protocol/redaction.ts';
 import { findPlayer } from '../../store/erasure/foundPlayer.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
-import { withRefused } from '../../store/rejections/refusedBodies.ts';
+import { setAside, withRefused } from '../../store/rejections/refusedBodies.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, printText, say, workTeller } from '../terminal/output.ts';
 import { copiesOf, isoOf, questionOf, type Receipt, receiptText } from './receipt.ts';
@@ -31,8 +32,11 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     progress.clear(),
   );
   await flushRefused(data);
+  const names = (text: string) => namesPlayer(text, player);
   const refused = async (isDry: boolean) =>
-    (await withRefused(data, (bodies) => bodies.erase((text) => namesPlayer(text, player), isDry))) ?? 0;
+    (await withRefused(data, (bodies) =>
+      bodies.erase(isDry ? names : (text) => mayName(text, names), isDry),
+    )) ?? 0;
   const rejections = (await countNaming(data, player)) ?? found.rejections;
   const events = found.emptied + found.renamed;
   const isKnown = found.hasPseudonym || found.wasErased;
@@ -57,6 +61,8 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   };
   if (!options.dryRun && !options.yes) await confirmed(questionOf(dry), 'Erase him?', 'nothing was erased');
   if (options.dryRun) return tell(dry, options);
+  // Nobody can say whom it names.
+  for (const file of setAside(data)) fs.rmSync(data.at(file), { force: true });
   const endWork = cleanUpOnExit(() => say('Interrupted: call it again and it goes on.'));
   const erased = await eraseAnyhow(
     data,

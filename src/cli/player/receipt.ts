@@ -5,7 +5,7 @@ import { BACKUPS_KEPT } from '../../base/limits.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
-import { readNote } from '../../fleet/feed/shipNote.ts';
+import { placeOf, readNote } from '../../fleet/feed/shipNote.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
 import { serviceOf } from '../../host/unitSettings.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
@@ -132,12 +132,13 @@ function* oldDatabases(data: DataDirectory, { COURTD_KEEP: keep }: Settings): Ge
 /** Where the settings lead now, and where a shipper has been before. */
 function* shipped(
   data: DataDirectory,
-  { COURTD_SHIP_URL: url, COURTD_SHIP_PLAYERS: players }: Settings,
+  { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box, COURTD_SHIP_PLAYERS: players }: Settings,
 ): Generator<HeldCopy> {
   const note = readNote(data);
-  const now = url === undefined ? note?.url : shownUrl(url);
+  const shown = url === undefined ? note?.url : shownUrl(url);
+  const now = shown && placeOf(shown, box ?? note?.box);
   const places = new Set(note?.named_to);
-  if (url !== undefined && players !== 'pseudonym') places.add(shownUrl(url));
+  if (now !== undefined && url !== undefined && players !== 'pseudonym') places.add(now);
   for (const where of places) {
     if (where.startsWith('file:')) {
       const todo =

@@ -24,7 +24,7 @@ import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import type { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
 import { METRICS_PATH } from '../../metrics/family.ts';
-import { namesPlayer } from '../../protocol/redaction.ts';
+import { mayName, namesPlayer } from '../../protocol/redaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ShippedOf } from '../../store/read/shipLag.ts';
 import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
@@ -118,17 +118,16 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
     eraseRoute(async (request, on, signal) => {
       const { refusals } = telemetry;
       // Those that are stored are all among them.
-      const rejections = refusals.forgetAll(rejectionsOf(refusals, request.player));
+      const names = (text: string) => namesPlayer(text, request.player);
+      const rejections = refusals.forgetAll(rejectionsOf(refusals, (text) => mayName(text, names)));
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
-    namingRoute((player) => rejectionsOf(telemetry.refusals, player).length),
+    namingRoute((player) => rejectionsOf(telemetry.refusals, (text) => namesPlayer(text, player)).length),
   ];
 }
 
-function rejectionsOf(refusals: RefusalBook, player: string): Rejection[] {
-  return refusals
-    .newest(REJECTIONS_KEPT)
-    .filter((one) => namesPlayer(`${one.error} ${one.body ?? ''}`, player));
+function rejectionsOf(refusals: RefusalBook, names: (text: string) => boolean): Rejection[] {
+  return refusals.newest(REJECTIONS_KEPT).filter((one) => names(`${one.error} ${one.body ?? ''}`));
 }
 
 export function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {

@@ -27,7 +27,7 @@ export interface ShipReport {
   readonly erased_ms: number | null;
   /** Whether players are shipped as the cameras name them; absent: yes. */
   readonly names_players?: boolean;
-  /** Where such events have been shipped to so far: URLs without anything secret. Of a note; whoever keeps it adds to it. */
+  /** Where such events have been shipped to so far (`placeOf`). Of a note; whoever keeps it adds to it. */
   readonly named_to?: readonly string[];
   /** False once the shipper has ended. */
   readonly running: boolean;
@@ -106,11 +106,16 @@ export function boundedReport(report: ShipReport): ShipReport {
   };
 }
 
+/** @returns where the events of a box are shipped to, without anything secret: of a copy the folder of that box. @param url as it is shown. */
+export function placeOf(url: string, box: string | undefined): string {
+  return url.startsWith('file:') && box !== undefined ? `${url.replace(/\/+$/, '')}/${box}` : url;
+}
+
 /** @returns the report, with every place that has events with the names of players: the oldest of too many are left out. */
 function withPlaces(report: ShipReport, before: readonly string[]): ShipReport {
-  const isNew =
-    report.names_players !== false && (report.shipped_seq ?? 0) > 0 && !before.includes(report.url);
-  const named_to = isNew ? [...before, report.url] : [...before];
+  const place = placeOf(report.url, report.box);
+  const isNew = report.names_players !== false && (report.shipped_seq ?? 0) > 0 && !before.includes(place);
+  const named_to = isNew ? [...before, place] : [...before];
   while (Buffer.byteLength(JSON.stringify({ ...report, named_to })) > REPORT_BYTES) named_to.shift();
   return { ...report, named_to };
 }

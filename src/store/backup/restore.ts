@@ -8,6 +8,7 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate, openCarefully } from '../../base/privateFile.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
+import { mayName } from '../../protocol/redaction.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
 import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
@@ -116,7 +117,7 @@ async function restoreRefused(
   try {
     const added = await readRefusedCopy(copy, refused);
     const redactor = new Redactor(erasures);
-    if (erasures.length > 0) refused.erase((text) => redactor.names(text));
+    if (erasures.length > 0) refused.erase((text) => mayName(text, (one) => redactor.names(one)));
     return added;
   } finally {
     refused.close();

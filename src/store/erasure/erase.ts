@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { namesPlayer } from '../../protocol/redaction.ts';
+import { mayName, namesPlayer } from '../../protocol/redaction.ts';
 import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
@@ -70,7 +70,7 @@ export async function erasePlayer(context: EraseContext, request: ErasureRequest
     // Also where nothing is left of him but in the bytes: the one before was ended in the middle.
     tally.needles.add(player);
     const { pages, files } = await eraser.clean();
-    // His clock may be ahead of the box's: a restore finds what was erased here.
+    // A camera's clock may be ahead of the box's: a restore, an import or a copy finds what was erased here.
     const isAhead = beforeNs === undefined && tally.lastNs >= entry.beforeNs;
     await eraser.finish([isAhead ? { ...entry, beforeNs: tally.lastNs + 1n } : entry]);
     writer.readErasures();
@@ -150,7 +150,7 @@ class Eraser {
     await events.run(player, (done) => on('events', done));
     const names = (text: string) => (player === undefined ? redactor.names(text) : namesPlayer(text, player));
     this.#tally.conflictCopies += await this.#deleteCopies('conflict_copy', names);
-    this.#tally.rejections += await this.#deleteCopies('rejection', names);
+    this.#tally.rejections += await this.#deleteCopies('rejection', (text) => mayName(text, names));
     await this.#forgetPseudonyms(redactor);
   }
 

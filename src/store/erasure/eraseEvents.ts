@@ -26,7 +26,7 @@ export class ErasureTally {
   rejections = 0;
   /** Pages whose free space was cleaned. */
   pages = 0;
-  /** The latest time at which one of his events happened: nanoseconds since 1970-01-01T00:00:00Z. */
+  /** The latest time at which one of the events happened that he was taken out of: nanoseconds since 1970-01-01T00:00:00Z. */
   lastNs = 0n;
   /** What to look for in the bytes of files: ids, and the names in identities. */
   readonly needles = new Set<string>();
@@ -106,7 +106,7 @@ export class EventEraser {
       if (isEmpty(left)) tally.emptied++;
       else tally.renamed++;
       for (const needle of [...players, ...needles]) tally.needles.add(needle);
-      if (isHis && event.eotNs > tally.lastNs) tally.lastNs = event.eotNs;
+      if (event.eotNs > tally.lastNs) tally.lastNs = event.eotNs;
     };
   }
 }

@@ -18,12 +18,26 @@ const TREE_PAGES = { interiorIndex: 2, interiorTable: 5, leafIndex: 10, leafTabl
 /** Of a page, by its type: the header before the array of cell pointers. */
 const HEADER_BYTES = { interior: 12, leaf: 8 } as const;
 
+/** @returns a text as JSON writes it: by this program, and by encoders that escape what is not ASCII (Python's, Java's), or a slash (PHP's). */
+function asJson(text: string): string[] {
+  const json = JSON.stringify(text);
+  const escaped = json.replace(
+    /[\x7f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  const upper = escaped.replace(/(?<=\\u)[\da-f]{4}/g, (hex) => hex.toUpperCase());
+  const all = [json, escaped, upper];
+  return [...all, ...all.map((one) => one.replaceAll('/', '\\/'))];
+}
+
 /** @returns how a text may stand in a file: as it is, and as JSON writes it; one that means nothing by itself, only as a value. */
 function spellings(needle: string): Buffer[] {
-  const json = JSON.stringify(needle);
-  const values = [':', ': ', '[', ','].map((before) => before + json);
+  const json = asJson(needle);
+  const values = [':', ': ', '[', ','].flatMap((before) => json.map((one) => before + one));
   const numbered = [',', '}'].map((after) => `"player_id":${needle}${after}`);
-  const texts = isTelling(needle) ? [needle, json.slice(1, -1)] : [...values, ...numbered];
+  const texts = isTelling(needle)
+    ? [needle, ...json.map((one) => one.slice(1, -1))]
+    : [...values, ...numbered];
   return [...new Set(texts)].map((text) => Buffer.from(text));
 }
 

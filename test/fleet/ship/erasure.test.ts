@@ -244,12 +244,12 @@ t.test('"player erase" reaches the copy with the next look at it', async (t) => 
   const { copies } = JSON.parse(unset.stdout);
   t.match(
     copies,
-    [{ what: 'copy', where: `file://${box.root}`, todo: /the shipper writes it anew/ }],
+    [{ what: 'copy', where: `file://${box.root}/venue-7`, todo: /the shipper writes it anew/ }],
     'whatever the settings',
   );
   const to = { COURTD_SHIP_URL: 'tls://hq.example.org', COURTD_SHIP_PLAYERS: 'pseudonym' };
   const moved = await courtd(['player', 'erase', ANNA, '--dry-run', '--data', box.data], to);
-  t.match(moved.stdout, new RegExp(`file://${box.root}: events went there earlier`));
+  t.match(moved.stdout, new RegExp(`file://${box.root}/venue-7: events went there earlier`));
   t.notMatch(moved.stdout, 'hq.example.org', 'it has only pseudonyms');
   const { status, stdout } = await box.once('--json');
   t.match([status, JSON.parse(stdout)], [0, { state: 'current', error: null, shipped_seq: 4 }]);

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { erasePlayer } from '../../../src/store/erasure/erase.ts';
 import { ErasureTally } from '../../../src/store/erasure/eraseEvents.ts';
@@ -59,28 +59,37 @@ t.test(
   },
 );
 
-t.test('copies of rows that a prune has left in the free space of pages go, too', async (t) => {
+const spelled = async (t: Test, player: string, json: string) => {
   const { folder, db } = scratch(t);
   const committer = new Committer(db);
-  committer.append(...court(...played(5_000)));
+  const events = court(...played(5_000));
+  committer.append(...events.map((one) => ({ ...one, payload: one.payload.replaceAll(PLAYERS[0]!, json) })));
   // As a prune of a type does: pages that are nearly empty are merged. Without overwriting what is deleted, in many of them.
   db.pragma('secure_delete = OFF');
   db.exec('DELETE FROM event WHERE seq % 3 <> 1 OR seq % 97 = 0');
   db.pragma('wal_checkpoint(TRUNCATE)');
   const directory = new DataDirectory(folder);
   const live = db
-    .prepare<[], number>(`SELECT count(*) FROM event WHERE payload LIKE '%${PLAYERS[0]}%'`)
+    .prepare<[], number>(`SELECT count(*) FROM event WHERE instr(payload, '${json}') > 0`)
     .pluck();
-  const { pages } = await findRemains(directory, [PLAYERS[0]!]);
+  const { pages } = await findRemains(directory, [player]);
   t.equal(pages.length > 0, true, 'without free space that has something this shows nothing');
   const rows = db.prepare<[], object>('SELECT seq, event_id, eot, session FROM event ORDER BY seq').all();
   t.equal(live.get()! > 0, true);
-  const erased = await erasePlayer({ db, writer: committer.steps, on: () => {} }, request);
+  const erased = await erasePlayer({ db, writer: committer.steps, on: () => {} }, { ...request, player });
   t.match(erased, { remainingPages: 0, files: [] });
-  t.notMatch(fs.readFileSync(path.join(folder, 'courtd.db')).toString('latin1'), PLAYERS[0]!);
+  t.notMatch(fs.readFileSync(path.join(folder, 'courtd.db')).toString('latin1'), json);
   t.same(db.prepare('SELECT seq, event_id, eot, session FROM event ORDER BY seq').all(), rows);
   t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
-});
+};
+
+t.test('copies of rows that a prune has left in the free space of pages go, too', (t) =>
+  spelled(t, PLAYERS[0]!, PLAYERS[0]!),
+);
+
+t.test('so do those in which JSON escapes what is not ASCII, or a slash', (t) =>
+  spelled(t, 'Zoë/berg-77', String.raw`Zo\u00eb\/berg-77`),
+);
 
 t.test(
   'another process that goes on also looks for the names in identities that are emptied already',
