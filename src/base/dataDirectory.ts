@@ -86,6 +86,15 @@ export class DataDirectory {
     return fs.readdirSync(this.path).filter(isOwn).sort();
   }
 
+  /** @returns the paths of files of refused bodies that were damaged, and were set aside (store/rejections). @throws Node's error. */
+  damagedRefused(): string[] {
+    const isOne = (name: string) => name.startsWith(`${FILES.refused}.damaged-`);
+    return fs
+      .readdirSync(this.path)
+      .filter(isOne)
+      .map((name) => this.at(name));
+  }
+
   /** Never follows a link, or waits for a pipe, that somebody has put there. @returns the descriptor. @throws Node's error. */
   open(name: OwnFile, flags: number): number {
     return openCarefully(this.file(name), flags);

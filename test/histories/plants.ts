@@ -235,18 +235,8 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: 'backup-unsynced',
-    near: ['backup', 'restore', 'cutAtCall'],
-    what: 'a file is renamed before it is synced',
-    changes: [
-      { file: 'base/atomicFile.ts', from: '    fsync(partial);\n', to: '' },
-      // It is synced as it grows, too.
-      { file: 'store/backup/onlineBackup.ts', from: '      await fdatasync(fd);\n', to: '' },
-    ],
-  },
-  {
     name: 'name-unsynced',
-    near: ['backup', 'restore', 'cutAtCall'],
+    near: ['backup', 'restore', 'cut'],
     what: 'the directory is not synced after a rename',
     changes: [{ file: 'base/atomicFile.ts', from: '    fsync(path.dirname(file));\n', to: '' }],
   },

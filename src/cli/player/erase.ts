@@ -7,7 +7,7 @@ import { flushRefused } from '../../control/rejectionRoutes.ts';
 import { mayName, namesPlayer } from '../../protocol/redaction.ts';
 import { findPlayer } from '../../store/erasure/foundPlayer.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
-import { setAside, withRefused } from '../../store/rejections/refusedBodies.ts';
+import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, printText, say, workTeller } from '../terminal/output.ts';
 import { copiesOf, isoOf, questionOf, type Receipt, receiptText } from './receipt.ts';
@@ -62,7 +62,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   if (!options.dryRun && !options.yes) await confirmed(questionOf(dry), 'Erase him?', 'nothing was erased');
   if (options.dryRun) return tell(dry, options);
   // Nobody can say whom it names.
-  for (const file of setAside(data)) fs.rmSync(data.at(file), { force: true });
+  for (const file of data.damagedRefused()) fs.rmSync(file, { force: true });
   const endWork = cleanUpOnExit(() => say('Interrupted: call it again and it goes on.'));
   const erased = await eraseAnyhow(
     data,

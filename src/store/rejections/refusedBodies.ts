@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
-import path from 'node:path';
 import zlib from 'node:zlib';
 import Database from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
@@ -374,12 +373,6 @@ export async function withRefused<Result>(
   } finally {
     refused.close();
   }
-}
-
-/** @returns the names of files that were damaged, and were set aside. */
-export function setAside(directory: DataDirectory): string[] {
-  const before = `${path.basename(directory.file('refused'))}.damaged-`;
-  return fs.readdirSync(directory.path).filter((name) => name.startsWith(before));
 }
 
 export function explainRefused(error: unknown, directory: DataDirectory): unknown {

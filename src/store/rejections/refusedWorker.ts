@@ -8,7 +8,7 @@ import { COMMAND_BUSY_MS, REFUSED_CHECK_MS, REFUSED_FREE_PART, REFUSED_MS } from
 import { freeMemory } from '../../base/ownMemory.ts';
 import type { EventKey } from '../../protocol/bodyParts.ts';
 import { failureKind } from '../sqlite/errors.ts';
-import { RefusedBodies, setAside } from './refusedBodies.ts';
+import { RefusedBodies } from './refusedBodies.ts';
 import type { RefusedBody } from './refusedBody.ts';
 import { identityOf, RefusedIndex } from './refusedIndex.ts';
 import type { KeepRequest, Lost, QueuedBody, RefusedSettings, WorkerMessage } from './refusedKeeper.ts';
@@ -141,7 +141,7 @@ function attempt<Result>(work: () => Result, failed: (failure: string) => Result
   } catch (error) {
     const kind = failureKind(error);
     if (kind === 'full') discard();
-    else if (kind === 'damaged') putAside();
+    else if (kind === 'damaged') setAside();
     else forget();
     return failed(FAILURES[kind] ?? (error as Error).message);
   }
@@ -165,9 +165,9 @@ function countWaiting(): number {
 }
 
 /** For whoever wants to salvage what is in it; only the newest, so that a disk that goes bad does not fill with them. */
-function putAside(): void {
+function setAside(): void {
   forget();
-  for (const older of setAside(directory)) fs.rmSync(directory.at(older), { force: true });
+  for (const older of directory.damagedRefused()) fs.rmSync(older, { force: true });
   const aside = unusedName((time) => `${directory.file('refused')}.damaged-${time}`);
   if (fs.existsSync(directory.file('refusedWal')))
     fs.renameSync(directory.file('refusedWal'), `${aside}-wal`);
@@ -185,7 +185,7 @@ function forget(): void {
 function open(): RefusedBodies {
   if (refused !== undefined) return refused;
   // SQLite would take an empty file for a new one.
-  if (fs.statSync(directory.file('refused'), { throwIfNoEntry: false })?.size === 0) putAside();
+  if (fs.statSync(directory.file('refused'), { throwIfNoEntry: false })?.size === 0) setAside();
   refused = new RefusedBodies(directory, bound);
   index = new RefusedIndex();
   refused.fill(index);
