@@ -9,12 +9,38 @@ import { sessionId } from '../../src/store/read/sessions.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 import { blocks, OPERATOR_GUIDE } from '../harness/documents.ts';
 import { askDuckDb } from '../harness/duckdb.ts';
+import { event } from '../harness/events.ts';
 
 /** A match each month: a seed of the simulator, and the day that it is moved to. */
 const MATCHES = { 1: '2026-03-14', 2: '2026-04-11', 3: '2026-05-09' };
+const [ODD, ODD_DAY] = ['odd', '2026-06-13'];
 const PLAYER = 'player-a';
+const OTHER = 'player-b';
 
-/** Simulated matches in a lake. @returns its folder, and what a report counts in each of them. */
+/** A match of what a camera rarely sends: two hits of one time, whichever of them came first. */
+function oddMatch(day: string): string {
+  const rallies = Array.from({ length: 20 }, (_, rally) => {
+    const sent = (type: string, s: number, payload: object) => {
+      const eot = new Date(Date.parse(`${day}T15:00:00Z`) + (20 * rally + s) * 1_000).toISOString();
+      return event({ session_id: ODD, type, eot, payload });
+    };
+    const [first, second] = rally % 2 ? [PLAYER, OTHER] : [OTHER, PLAYER];
+    return [
+      sent('BALL_HIT', 0, { player_id: first, shot_type: 'serve' }),
+      sent('BALL_BOUNCE', 0.5, { x_ft: 3, y_ft: 30 + rally / 10, is_in: true }),
+      sent('BALL_HIT', 1, { player_id: first, shot_type: 'drive' }),
+      sent('BALL_HIT', 1, { player_id: second, shot_type: 'drive' }),
+      sent('BALL_SPEED', 1.1, { kmh: 50 + rally }),
+      sent('BALL_BOUNCE', 1.6, { x_ft: 3, y_ft: 10, is_in: rally % 3 > 0 }),
+    ];
+  });
+  return rallies
+    .flat()
+    .map((sent) => `${JSON.stringify(sent)}\n`)
+    .join('');
+}
+
+/** Simulated matches, and the odd one, in a lake. @returns its folder, and what a report counts in each of them. */
 async function season(t: Test): Promise<{ folder: string; matches: { day: string; tally: SessionTally }[] }> {
   const folder = temporaryFolder(t);
   const [data, events] = ['data', 'events.ndjson'].map((name) => path.join(folder, name)) as [string, string];
@@ -29,11 +55,14 @@ async function season(t: Test): Promise<{ folder: string; matches: { day: string
     fs.writeFileSync(events, printed.replaceAll('2026-03-14T', `${day}T`));
     await run('import', events);
   }
+  fs.writeFileSync(events, oddMatch(ODD_DAY));
+  await run('import', events);
   await run('export', '--all', '--format', 'parquet', '-o', `${folder}/lake/`);
   const db = openDatabase(new DataDirectory(data), {});
-  const matches = Object.entries(MATCHES).map(([seed, day]) => {
+  const days = Object.entries(MATCHES).map(([seed, day]) => [`sim-${seed}-sample-court-1`, day] as const);
+  const matches = [...days, [ODD, ODD_DAY] as const].map(([session, day]) => {
     const tally = new SessionTally({ lines: 'pickleball' });
-    for (const { events } of readSession(db, sessionId(db, `sim-${seed}-sample-court-1`))) {
+    for (const { events } of readSession(db, sessionId(db, session))) {
       for (const event of events) tally.add(event);
     }
     tally.end();
@@ -56,7 +85,7 @@ t.test("the guide's SQL finds in a season what the reports of its sessions say",
 
   const strokes = (tally: SessionTally, player = PLAYER) => tally.players.of(player).strokes();
   const served = matches.flatMap(({ day, tally }) =>
-    [PLAYER, 'player-b'].map((player) => {
+    [PLAYER, OTHER].map((player) => {
       const [, serve] = strokes(tally, player).find(([shot]) => shot === 'serve')!;
       const inside = serve.landings.points!.filter(({ verdict }) => verdict === 'in');
       const depth = inside.reduce((sum, { y }) => sum + Math.abs(y - 22), 0) / inside.length;
