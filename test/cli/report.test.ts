@@ -147,6 +147,22 @@ t.test('every figure has a name, and a landing outside the maps is listed where 
   );
 });
 
+t.test('a ball that bounces on after its landing makes no player, no share and no mark', async (t) => {
+  const { db } = scratch(t);
+  const at = (s: number, type: string, payload: object) =>
+    event({ session_id: 's', type, eot: new Date(Date.UTC(2026, 2, 14, 15, 0, s)).toISOString(), payload });
+  const sent = [
+    at(1, 'BALL_HIT', { player_id: 'Ann', shot_type: 'serve' }),
+    ...[2, 3, 4].map((s) => at(s, 'BALL_BOUNCE', { x_ft: 3, y_ft: 30 + s, is_in: s < 3 })),
+  ];
+  new Committer(db).append(...court(...sent));
+  const page = reportOf(db, sessionId(db, 's'), { lines: 'pickleball' });
+  t.notMatch(page, '<h2 id="player-2-heading">');
+  t.match(page, /<th scope="row">Ann<\/th>.*>100\u00a0% of 1</);
+  t.match(page, '<dt>Left out</dt><dd>2 further bounces of a ball that had landed.<');
+  t.match(page, 'Every landing stayed preliminary');
+});
+
 /** A session of two minutes on court-1, in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
 function storedWithClock(t: Test, behindS: number) {
   const { folder, db } = scratch(t);

@@ -36,6 +36,8 @@ export interface Rally {
 interface RallyListener {
   /** @param by the hit whose landing this is, unless the event says otherwise. */
   bounce(event: BallEvent, by: Striker): void;
+  /** A ball bounces on that has landed since the last hit: no landing of a shot, unless the event names one. */
+  secondBounce(event: BallEvent): void;
   /** @param by the hit before it. @param at the hit of the same time, where there is one: whose speed it is, `areSpeedsAtHits` says. */
   speed(event: BallEvent, by: Striker, at?: Striker): void;
   rally(rally: Rally): void;
@@ -59,7 +61,7 @@ const NOBODY: Striker = { playerId: undefined, shotType: undefined };
 
 /**
  * Finds rallies, and whose landing or speed an event is: that of the last hit on its court, up to `FLIGHT_MS` before, unless it names
- * player or shot itself. A hit lands once; further bounces are nobody's. At the same eot the hit comes first, whatever the order of
+ * player or shot itself. A hit lands once; further bounces are no landings. At the same eot the hit comes first, whatever the order of
  * arrival. A rally is over with a landing that was out, the second bounce of a ball, `FLIGHT_MS` without hit or bounce, and, where
  * no ball is played that has landed, with any landing.
  */
@@ -145,13 +147,15 @@ export class Rallies {
   #bounce(event: BallEvent): void {
     const open = this.#open.get(event.courtId);
     const isOfRally = open !== undefined && event.eotMs - open.lastMs <= FLIGHT_MS;
-    const isOfHit = isOfRally && open.last.bounces.length === 0;
+    const isSecond = isOfRally && open.last.bounces.length > 0;
     if (isOfRally) {
       open.lastMs = event.eotMs;
       // What is beyond the second says nothing more.
       if (open.last.bounces.length < 2) open.last.bounces.push(verdictOf(event.payload));
     }
-    this.#tell.bounce(event, isOfHit ? open.last : NOBODY);
+    const { playerId, shotType } = event.payload;
+    if (isSecond && playerId === undefined && shotType === undefined) this.#tell.secondBounce(event);
+    else this.#tell.bounce(event, isOfRally && !isSecond ? open.last : NOBODY);
   }
 
   #speed(event: BallEvent): void {

@@ -46,6 +46,8 @@ export class SessionTally {
   lastMs: number | undefined;
   readonly frames: FrameFinder;
   bouncesWithoutPlace = 0;
+  /** Those of a ball that had landed: of no player, in no share and on no map. */
+  secondBounces = 0;
   /** Those at revision 0, which nothing has confirmed or corrected: spec 3 knows no other mark, whatever else the source sends. */
   readonly preliminary = new LandingList();
   speedsLeftOut = 0;
@@ -70,6 +72,7 @@ export class SessionTally {
     this.#rallies = new Rallies(
       {
         bounce: (event, by) => this.#addLanding(event, by),
+        secondBounce: () => this.secondBounces++,
         speed: (event, by, at) => this.#addSpeed(event, by, at),
         rally: (rally) => this.#addRally(rally),
       },

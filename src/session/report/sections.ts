@@ -121,11 +121,12 @@ function rallies({ tally, lines }: Content): Html[] {
 /** @returns the small print: whose a landing and a speed is, what the maps show, and what they do not. */
 function method({ tally, frame, lines, outside }: Content): Html[] {
   const at = clock(tally.firstMs ?? 0, tally.lastMs ?? 0);
-  const bounces = tally.byType.get('BALL_BOUNCE') ?? 0;
+  const landings = (tally.byType.get('BALL_BOUNCE') ?? 0) - tally.secondBounces;
   const left = [
     [tally.speedsLeftOut, 'speed', `below 0, above ${number(SPEED_MAX_KMH)} km/h or without kmh`],
     [tally.positionsLeftOut, 'position', 'without x_ft or y_ft'],
     [tally.bouncesWithoutPlace, 'bounce', 'without x_ft or y_ft, which are only counted'],
+    [tally.secondBounces, 'further bounce', 'of a ball that had landed'],
   ] as const;
   const leftOut = left
     .filter(([times]) => times > 0)
@@ -133,7 +134,7 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
   const sentences: [what: string, how: string][] = [
     [
       'Whose shot',
-      `A landing or a speed is of the player and the shot that it names. Where it names none, it is that of the last hit on its court, up to ${seconds(FLIGHT_MS)} before; a hit lands once. What follows no hit, such as the second bounce of a ball, and what a hit without player_id did, is under “${playerName(NO_PLAYER)}”.`,
+      `A landing or a speed is of the player and the shot that it names. Where it names none, it is that of the last hit on its court, up to ${seconds(FLIGHT_MS)} before; a hit lands once. What follows no hit, and what a hit without player_id did, is under “${playerName(NO_PLAYER)}”.`,
     ],
     [
       'Speeds',
@@ -152,7 +153,7 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
   return [
     html`<dl class="facts">${sentences.map(([what, how]) => html`<div><dt>${what}</dt><dd>${how}</dd></div>`)}</dl>\n`,
     ...outsideList(outside, at),
-    ...preliminaryList(tally.preliminary, bounces, at),
+    ...preliminaryList(tally.preliminary, landings, at),
   ];
 }
 
@@ -200,18 +201,18 @@ function outsideList(outside: OutsideLandings, at: (ms: number) => string): Html
   ];
 }
 
-/** @param bounces how many landings there are in all. */
-function preliminaryList(preliminary: LandingList, bounces: number, at: (ms: number) => string): Html[] {
+/** @param landings how many there are in all. */
+function preliminaryList(preliminary: LandingList, landings: number, at: (ms: number) => string): Html[] {
   const { total } = preliminary;
   if (total === 0) return [];
   // No camera of the session revises landings: a list of them all would say no more.
-  if (total === bounces) {
+  if (total === landings) {
     return [
       html`<p class="note">Every landing stayed preliminary: no later revision has confirmed or corrected one.</p>\n`,
     ];
   }
   return [
-    html`<h3>Preliminary</h3>\n<p>${number(total)} of ${count(bounces, 'landing')} stayed preliminary: no later revision has confirmed or corrected them.${firstOf(preliminary)}</p>\n`,
+    html`<h3>Preliminary</h3>\n<p>${number(total)} of ${count(landings, 'landing')} stayed preliminary: no later revision has confirmed or corrected them.${firstOf(preliminary)}</p>\n`,
     listOf(preliminary, at),
   ];
 }
