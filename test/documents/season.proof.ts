@@ -17,7 +17,7 @@ const [ODD, ODD_DAY] = ['odd', '2026-06-13'];
 const PLAYER = 'player-a';
 const OTHER = 'player-b';
 
-/** A match of what a camera rarely sends: two hits of one time, whichever of them came first. */
+/** A match of what a camera rarely sends: two hits of one time, whichever of them came first, and a second bounce. */
 function oddMatch(day: string): string {
   const rallies = Array.from({ length: 20 }, (_, rally) => {
     const sent = (type: string, s: number, payload: object) => {
@@ -32,6 +32,8 @@ function oddMatch(day: string): string {
       sent('BALL_HIT', 1, { player_id: second, shot_type: 'drive' }),
       sent('BALL_SPEED', 1.1, { kmh: 50 + rally }),
       sent('BALL_BOUNCE', 1.6, { x_ft: 3, y_ft: 10, is_in: rally % 3 > 0 }),
+      sent('BALL_BOUNCE', 2, { x_ft: 3, y_ft: 12, is_in: true }),
+      sent('BALL_HIT', 3, { player_id: second, shot_type: 'lob' }),
     ];
   });
   return rallies
