@@ -163,6 +163,14 @@ t.test('a ball that bounces on after its landing makes no player, no share and n
   t.match(page, 'Every landing stayed preliminary');
 });
 
+t.test('the page says how a distance is counted, and promises nothing of it', async (t) => {
+  const text = stored(t).page(HOSTILE);
+  const [, how = ''] = /<dt>Distance run<\/dt><dd>(.*?)<\/dd>/.exec(text) ?? [];
+  t.match(how, 'A way counts once it is 1.5 ft long');
+  t.match(how, 'more than 1.5 ft and 12 m/s');
+  t.notMatch(how, 'the least');
+});
+
 /** A session of two minutes on court-1, in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
 function storedWithClock(t: Test, behindS: number) {
   const { folder, db } = scratch(t);

@@ -18,7 +18,7 @@ export const POSITIONS_APART_MS = 5_000;
 /** Nobody runs faster, in feet a second (12 m/s): there the camera has taken another for him. */
 const RUN_FT_PER_S = 40;
 /** A camera is wrong by some inches, ten times a second: only a way of this length, in feet, is one. */
-const STEP_FT = 1.5;
+export const STEP_FT = 1.5;
 
 /** One shot type of a player. */
 class Stroke {
@@ -70,7 +70,7 @@ export class PlayerTally {
   }
 }
 
-/** How far a player ran: the straight ways between his positions, which is less than he did. */
+/** How far a player ran: the straight ways between his positions. A camera that is wrong by more than `STEP_FT` adds to them. */
 class Run {
   ft = 0;
   /** The place up to which the way is counted, and the last position. */

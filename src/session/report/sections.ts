@@ -14,7 +14,7 @@ import { EVENT_TYPES, TYPES } from '../../protocol/eventTypes.ts';
 import type { MapFrame } from '../analysis/court.ts';
 import type { FirstNames } from '../analysis/firstNames.ts';
 import { type LandingList, type OutsideLandings, POINTS_DRAWN } from '../analysis/landings.ts';
-import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, POSITIONS_APART_MS } from '../analysis/players.ts';
+import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, POSITIONS_APART_MS, STEP_FT } from '../analysis/players.ts';
 import { FLIGHT_MS } from '../analysis/rallies.ts';
 import { isRallyOverAtLanding, type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
 import { PAUSE_LEAST_MS } from '../analysis/timeline.ts';
@@ -142,7 +142,7 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
     ],
     [
       'Distance run',
-      `The straight ways between a player’s positions, where they are at most ${seconds(POSITIONS_APART_MS)} apart: the least that was run. Steps below 1.5 ft, which may be the camera’s error, and more than 12 m/s, which is another player, are left out.`,
+      `The straight ways between a player’s positions, where they are at most ${seconds(POSITIONS_APART_MS)} apart. A way counts once it is ${STEP_FT} ft long, measured from where the last one ended, so that small errors of a camera add nothing; larger ones do, also while a player stands still. A jump of more than ${STEP_FT} ft and 12 m/s is another player, and left out.`,
     ],
     [
       'Maps',
