@@ -171,6 +171,30 @@ t.test('the page says how a distance is counted, and promises nothing of it', as
   t.notMatch(how, 'the least');
 });
 
+t.test(
+  'the page says of how much of the session a distance is, where positions came for less of it',
+  async (t) => {
+    const { db } = scratch(t);
+    const at = (s: number, type: string, payload: object) =>
+      event({
+        session_id: 's',
+        type,
+        eot: new Date(Date.UTC(2026, 2, 14, 15) + s * 1_000).toISOString(),
+        payload,
+      });
+    const seen = (player_id: string, toS: number) =>
+      Array.from({ length: toS / 3 + 1 }, (_, i) =>
+        at(3 * i, 'PLAYER_POSITION', { player_id, x_ft: i % 9, y_ft: 9 }),
+      );
+    new Committer(db).append(...court(...seen('Ann', 300), ...seen('Ben', 45), ...seen('Cleo', 0)));
+    const page = reportOf(db, sessionId(db, 's'), { lines: 'pickleball' });
+    t.match(
+      page,
+      'The session took 5 min, and the distance run is of the part in which positions came: Ben 45 s, Cleo 0.0 s.',
+    );
+  },
+);
+
 /** A session of two minutes on court-1, in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
 function storedWithClock(t: Test, behindS: number) {
   const { folder, db } = scratch(t);

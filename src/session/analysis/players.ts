@@ -73,6 +73,8 @@ export class PlayerTally {
 /** How far a player ran: the straight ways between his positions. A camera that is wrong by more than `STEP_FT` adds to them. */
 class Run {
   ft = 0;
+  /** Of this time: without gaps between positions. */
+  seenMs = 0;
   /** The place up to which the way is counted, and the last position. */
   #from = { x: 0, y: 0 };
   #last = { x: 0, y: 0, ms: -Infinity };
@@ -82,9 +84,10 @@ class Run {
     const last = this.#last;
     const tookMs = ms - last.ms;
     this.#last = { x, y, ms };
+    const isSeen = tookMs <= POSITIONS_APART_MS;
+    if (isSeen) this.seenMs += tookMs;
     const isFollowed =
-      tookMs <= POSITIONS_APART_MS &&
-      Math.hypot(x - last.x, y - last.y) <= STEP_FT + (RUN_FT_PER_S * tookMs) / 1_000;
+      isSeen && Math.hypot(x - last.x, y - last.y) <= STEP_FT + (RUN_FT_PER_S * tookMs) / 1_000;
     const way = Math.hypot(x - this.#from.x, y - this.#from.y);
     if (isFollowed && way < STEP_FT) return;
     if (isFollowed) this.ft += way;

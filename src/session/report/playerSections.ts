@@ -1,5 +1,5 @@
 import type { Bins } from '../../base/bins.ts';
-import { count, type Html, html, number, percent, shortName, table } from '../../base/html.ts';
+import { count, duration, type Html, html, number, percent, shortName, table } from '../../base/html.ts';
 import { SQUARE_FT } from '../analysis/grid.ts';
 import { type LandingMap, VERDICTS } from '../analysis/landings.ts';
 import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, type PlayerTally } from '../analysis/players.ts';
@@ -15,6 +15,8 @@ const SPEED_WIDTHS = [2, 5, 10, 25] as const;
 /** Squares of a heat map that the table lists. */
 const SQUARES_LISTED = 20;
 const M_PER_FT = 0.3048;
+/** Of the session: where a player has positions for less of it, the page says for how much. */
+const SEEN_SHARE = 0.9;
 
 /** @returns a section for each player, and one for what names none. */
 export function playerSections(content: Content): Section[] {
@@ -39,13 +41,20 @@ export function playerName(id: string): string {
 
 /** @returns what each player did, a row for each. */
 export function playersTable({ tally }: Content): Html {
-  const rows = tally.players.entries().map(([id, player]) => {
-    const speeds = player.speeds(tally.areSpeedsAtHits);
-    const isOne = id !== NO_PLAYER && id !== OTHER_PLAYERS && player.positions.total > 0;
-    const run = isOne ? `${number(player.run.ft * M_PER_FT)} m` : '–';
-    return [playerName(id), player.hits, inShare(player.landings), kmh(speeds, 0.5), kmh(speeds, 1), run];
+  const players = tally.players.entries().map(([id, player]) => {
+    const isRun = id !== NO_PLAYER && id !== OTHER_PLAYERS && player.positions.total > 0;
+    return { name: playerName(id), player, isRun };
   });
-  return table(['Player', 'shots', 'in', 'median km/h', 'fastest km/h', 'distance run'], rows);
+  const rows = players.map(({ name, player, isRun }) => {
+    const speeds = player.speeds(tally.areSpeedsAtHits);
+    const run = isRun ? `${number(player.run.ft * M_PER_FT)} m` : '–';
+    return [name, player.hits, inShare(player.landings), kmh(speeds, 0.5), kmh(speeds, 1), run];
+  });
+  const tookMs = (tally.lastMs ?? 0) - (tally.firstMs ?? 0);
+  const seen = players
+    .filter(({ isRun, player }) => isRun && player.run.seenMs < SEEN_SHARE * tookMs)
+    .map(({ name, player }) => `${name} ${duration(player.run.seenMs)}`);
+  return html`${table(['Player', 'shots', 'in', 'median km/h', 'fastest km/h', 'distance run'], rows)}${seen.length === 0 ? '' : html`\n<p class="note">The session took ${duration(tookMs)}, and the distance run is of the part in which positions came: ${seen.join(', ')}.</p>`}\n`;
 }
 
 /** @returns how many of the judged landings were in: "73 % of 22". */

@@ -155,6 +155,7 @@ t.test('the way of a player is counted from place to place, and not over a gap, 
   const ran = (...events: ReturnType<typeof read>[]) => tallyOf(events).players.of('Ann').run.ft;
   t.equal(ran(at(0, 0), at(500, 6), at(1_000, 0)), 12);
   t.equal(ran(at(0, 0), at(5_001, 6), at(5_500, 8)), 2, 'a gap');
+  t.equal(tallyOf([at(0, 0), at(5_001, 6), at(5_500, 8)]).players.of('Ann').run.seenMs, 499);
   t.equal(ran(at(0, 0), at(100, 30), at(200, 33)), 3, 'a jump');
   t.equal(ran(...Array.from({ length: 600 }, (_, i) => at(i * 100, i % 2))), 0, 'a tremble');
   t.equal(ran(...Array.from({ length: 31 }, (_, i) => at(i * 100, i))), 30, 'slow, and all of it');
