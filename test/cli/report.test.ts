@@ -190,8 +190,11 @@ t.test(
     const page = reportOf(db, sessionId(db, 's'), { lines: 'pickleball' });
     t.match(
       page,
-      'The session took 5 min, and the distance run is of the part in which positions came: Ben 45 s, Cleo 0.0 s.',
+      'The session took 5 min, and the distance run is of the part in which positions came: Ben 45 s.',
     );
+    t.match(page, /<th scope="row">Cleo<.*data-heading="distance run">–</);
+    t.match(page, 'No hits of this player.');
+    t.notMatch(page, '<tbody></tbody>');
   },
 );
 

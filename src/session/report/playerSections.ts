@@ -42,7 +42,7 @@ export function playerName(id: string): string {
 /** @returns what each player did, a row for each. */
 export function playersTable({ tally }: Content): Html {
   const players = tally.players.entries().map(([id, player]) => {
-    const isRun = id !== NO_PLAYER && id !== OTHER_PLAYERS && player.positions.total > 0;
+    const isRun = id !== NO_PLAYER && id !== OTHER_PLAYERS && player.run.seenMs > 0;
     return { name: playerName(id), player, isRun };
   });
   const rows = players.map(({ name, player, isRun }) => {
@@ -111,6 +111,7 @@ function strokeTable({ player, tally }: PlayerContent): Html {
     const median = kmh(stroke.speeds(tally.areSpeedsAtHits), 0.5);
     return [shotName(shotType), stroke.hits, inShare(stroke.landings), median];
   });
+  if (rows.length === 0) return nothing('No hits of this player.');
   return table(['Shot', 'shots', 'in', 'median km/h'], rows);
 }
 
