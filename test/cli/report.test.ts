@@ -198,6 +198,33 @@ t.test(
   },
 );
 
+t.test('how the page counts is said of what the session has, and of nothing else', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const said = (...types: string[]) => {
+    const session_id = types.join();
+    const sent = types.map((type, i) =>
+      event({
+        session_id,
+        type: type.split('@')[0],
+        eot: `2026-03-14T15:00:0${type.split('@')[1] ?? i}Z`,
+        payload: { kmh: 50, x_ft: 1, y_ft: 1 },
+      }),
+    );
+    committer.append(...court(...sent));
+    const page = reportOf(db, sessionId(db, session_id), { lines: 'pickleball' });
+    const [, method = ''] = /<section id="method"([\s\S]*?)<\/section>/.exec(page) ?? [];
+    return [...method.matchAll(/<dt>(.*?)<\/dt>/g)]
+      .map(([, what]) => what)
+      .concat(/A speed of the same time/.test(method) ? 'same time' : []);
+  };
+  t.strictSame(said('BALL_HIT'), ['Whose shot']);
+  t.strictSame(said('BALL_HIT', 'BALL_SPEED'), ['Whose shot', 'Speeds']);
+  t.strictSame(said('BALL_HIT@3', 'BALL_SPEED@3'), ['Whose shot', 'Speeds', 'same time']);
+  t.strictSame(said('BALL_BOUNCE'), ['Whose shot', 'Maps']);
+  t.strictSame(said('PLAYER_POSITION'), ['Whose shot', 'Distance run', 'Maps']);
+});
+
 /** A session of two minutes on court-1, in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
 function storedWithClock(t: Test, behindS: number) {
   const { folder, db } = scratch(t);

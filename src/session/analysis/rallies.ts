@@ -105,6 +105,11 @@ export class Rallies {
     return share(this.#first) > share(this.#later) / 2;
   }
 
+  /** How many speeds have the time of a hit. */
+  get speedsAtHits(): number {
+    return this.#first.speeds + this.#later.speeds;
+  }
+
   #release(): void {
     for (const event of this.#held) {
       if (event.type === 'BALL_BOUNCE') this.#bounce(event);

@@ -136,6 +136,11 @@ export class SessionTally {
     return this.#rallies.areSpeedsAtHits;
   }
 
+  /** See `Rallies`. */
+  get speedsAtHits(): number {
+    return this.#rallies.speedsAtHits;
+  }
+
   /** A preliminary event counts only where a later revision is stored: else there is nothing to compare it with. */
   #addConfidence({ type, revision, current, confidence }: ReadEvent): void {
     const isBefore = revision === 0 && !current;

@@ -10,7 +10,7 @@ import {
   table,
 } from '../../base/html.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
-import { EVENT_TYPES, TYPES } from '../../protocol/eventTypes.ts';
+import { EVENT_TYPES, type EventType, TYPES } from '../../protocol/eventTypes.ts';
 import type { MapFrame } from '../analysis/court.ts';
 import type { FirstNames } from '../analysis/firstNames.ts';
 import { type LandingList, type OutsideLandings, POINTS_DRAWN } from '../analysis/landings.ts';
@@ -131,30 +131,41 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
   const leftOut = left
     .filter(([times]) => times > 0)
     .map(([times, noun, why]) => `${count(times, noun)} ${why}`);
+  const has = (type: EventType) => tally.byType.has(type);
   const sentences: [what: string, how: string][] = [
     [
       'Whose shot',
       `A landing or a speed is of the player and the shot that it names. Where it names none, it is that of the last hit on its court, up to ${seconds(FLIGHT_MS)} before; a hit lands once. What follows no hit, and what a hit without player_id did, is under “${playerName(NO_PLAYER)}”.`,
     ],
-    [
-      'Speeds',
-      `A speed of the same time as a hit is ${tally.areSpeedsAtHits ? 'that hit’s, since in this session the first hits of rallies have such speeds, too, and they end no flight' : 'that of the hit before it, whose flight it ends: in this session the first hits of rallies have no such speeds, or hardly any'}. Half of the balls were slower than the median.`,
-    ],
-    [
+  ];
+  if (has('BALL_SPEED')) sentences.push(['Speeds', speedsOf(tally)]);
+  if (has('PLAYER_POSITION')) {
+    sentences.push([
       'Distance run',
       `The straight ways between a player’s positions, where they are at most ${seconds(POSITIONS_APART_MS)} apart. A way counts once it is ${STEP_FT} ft long, measured from where the last one ended, so that small errors of a camera add nothing; larger ones do, also while a player stands still. A jump of more than ${STEP_FT} ft and 12 m/s is another player, and left out.`,
-    ],
-    [
+    ]);
+  }
+  if (has('PLAYER_POSITION') || has('BALL_BOUNCE')) {
+    sentences.push([
       'Maps',
       `${seen(frame, lines)} A square of “stood” is 2 ft wide: the stronger its colour, the more often the player was seen in it. Where a map has more than ${POINTS_DRAWN} landings, a mark represents all of a square: the larger, the more. A player has maps of at most ${MAPS_DRAWN} shot types, those with the most landings.`,
-    ],
-  ];
+    ]);
+  }
   if (leftOut.length > 0) sentences.push(['Left out', `${leftOut.join('; ')}.`]);
   return [
     html`<dl class="facts">${sentences.map(([what, how]) => html`<div><dt>${what}</dt><dd>${how}</dd></div>`)}</dl>\n`,
     ...outsideList(outside, at),
     ...preliminaryList(tally.preliminary, landings, at),
   ];
+}
+
+/** @returns whose speed one is that has the time of a hit, where there are such, and what a median is. */
+function speedsOf({ speedsAtHits, areSpeedsAtHits }: SessionTally): string {
+  const whose = areSpeedsAtHits
+    ? 'that hit’s, since in this session the first hits of rallies have such speeds, too, and they end no flight'
+    : 'that of the hit before it, whose flight it ends: in this session the first hits of rallies have no such speeds, or hardly any';
+  const sameTime = speedsAtHits === 0 ? '' : `A speed of the same time as a hit is ${whose}. `;
+  return `${sameTime}Half of the balls were slower than the median.`;
 }
 
 /** @returns a sentence about what the maps show. */
