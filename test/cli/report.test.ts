@@ -225,6 +225,32 @@ t.test('how the page counts is said of what the session has, and of nothing else
   t.strictSame(said('PLAYER_POSITION'), ['Whose shot', 'Distance run', 'Maps']);
 });
 
+t.test('the page warns of speeds a moment before a hit, unless they are few', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const page = (session_id: string, earlyMs: (i: number) => number) => {
+    const sent = Array.from({ length: 10 }, (_, i) => {
+      const ms = Date.UTC(2026, 2, 14, 15) + i * 1_000;
+      const at = (ms: number) => ({ session_id, eot: new Date(ms).toISOString() });
+      return [
+        event({ ...at(ms), type: 'BALL_HIT', payload: { player_id: i % 2 ? 'Ann' : 'Ben' } }),
+        event({ ...at(ms - earlyMs(i)), type: 'BALL_SPEED', payload: { kmh: 50 } }),
+      ];
+    });
+    committer.append(...court(...sent.flat()));
+    return reportOf(db, sessionId(db, session_id), { lines: 'pickleball' });
+  };
+  // Before the first hit there is none to take it for.
+  const early = page('early', () => 3);
+  const told = '9 of 10 speeds come at most 50 ms before a hit, and count for the hit before it';
+  t.match(early, new RegExp(`<dt>Speeds</dt><dd>${told}`));
+  t.match(early, new RegExp(`<section id="technician"[^]*${told}`));
+  t.notMatch(
+    page('late', (i) => (i < 2 ? 3 : -3)),
+    'ms before a hit',
+  );
+});
+
 /** A session of two minutes on court-1, in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
 function storedWithClock(t: Test, behindS: number) {
   const { folder, db } = scratch(t);

@@ -6,6 +6,8 @@ import type { Payload } from './payload.ts';
  * 20 m high. Of the 36,000 hits of 44 badminton matches, 20 follow another after 4 to 10 s; the next rally begins later.
  */
 export const FLIGHT_MS = 4_000;
+/** A speed that comes by no more than this before a hit may be that hit's, of a camera that stamps it too early. */
+export const BEFORE_HIT_MS = 50;
 /** Events of one eot that are held back, and courts whose rally is remembered: whatever a camera sends, memory is bounded. */
 const HELD_MAX = 10_000;
 const COURTS_MAX = 1_000;
@@ -55,6 +57,8 @@ interface OpenRally {
   before: Hit | undefined;
   /** Of its last hit or bounce. */
   lastMs: number;
+  /** Of the last speed that names no player. */
+  speedMs?: number;
 }
 
 const NOBODY: Striker = { playerId: undefined, shotType: undefined };
@@ -72,6 +76,8 @@ export class Rallies {
   /** Of the hits that began a rally, and of all others: how many, and how many had a speed of the same time. */
   readonly #first = { hits: 0, speeds: 0 };
   readonly #later = { hits: 0, speeds: 0 };
+  /** Those of at most `BEFORE_HIT_MS` before, which are taken for those of the hit before it. */
+  speedsBeforeHits = 0;
   #held: BallEvent[] = [];
   #heldMs: number | undefined;
 
@@ -121,6 +127,8 @@ export class Rallies {
   #hit({ courtId, eotMs, payload: { playerId, shotType } }: BallEvent): void {
     const hit: Hit = { eotMs, playerId, shotType, bounces: [] };
     const open = this.#open.get(courtId);
+    const { speedMs = eotMs } = open ?? {};
+    if (speedMs < eotMs && eotMs - speedMs <= BEFORE_HIT_MS) this.speedsBeforeHits++;
     if (open !== undefined && !this.#isOver(open, eotMs)) {
       this.#later.hits++;
       Object.assign(open, { hits: open.hits + 1, before: open.last, last: hit, lastMs: eotMs });
@@ -167,6 +175,7 @@ export class Rallies {
     const open = this.#open.get(event.courtId);
     if (open === undefined || event.eotMs - open.last.eotMs > FLIGHT_MS)
       return this.#tell.speed(event, NOBODY);
+    if (event.payload.playerId === undefined) open.speedMs = event.eotMs;
     if (event.eotMs !== open.last.eotMs) return this.#tell.speed(event, open.last);
     (open.before === undefined ? this.#first : this.#later).speeds++;
     this.#tell.speed(event, open.before ?? open.last, open.last);

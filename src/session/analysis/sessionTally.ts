@@ -141,6 +141,11 @@ export class SessionTally {
     return this.#rallies.speedsAtHits;
   }
 
+  /** See `Rallies`. */
+  get speedsBeforeHits(): number {
+    return this.#rallies.speedsBeforeHits;
+  }
+
   /** A preliminary event counts only where a later revision is stored: else there is nothing to compare it with. */
   #addConfidence({ type, revision, current, confidence }: ReadEvent): void {
     const isBefore = revision === 0 && !current;

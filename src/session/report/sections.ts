@@ -15,7 +15,7 @@ import type { MapFrame } from '../analysis/court.ts';
 import type { FirstNames } from '../analysis/firstNames.ts';
 import { type LandingList, type OutsideLandings, POINTS_DRAWN } from '../analysis/landings.ts';
 import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, POSITIONS_APART_MS, STEP_FT } from '../analysis/players.ts';
-import { FLIGHT_MS } from '../analysis/rallies.ts';
+import { BEFORE_HIT_MS, FLIGHT_MS } from '../analysis/rallies.ts';
 import { isRallyOverAtLanding, type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
 import { PAUSE_LEAST_MS } from '../analysis/timeline.ts';
 import { confidenceFigure, histogram, rateFigure } from './charts.ts';
@@ -160,12 +160,24 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
 }
 
 /** @returns whose speed one is that has the time of a hit, where there are such, and what a median is. */
-function speedsOf({ speedsAtHits, areSpeedsAtHits }: SessionTally): string {
+function speedsOf(tally: SessionTally): string {
+  const { speedsAtHits, areSpeedsAtHits } = tally;
   const whose = areSpeedsAtHits
     ? 'that hit’s, since in this session the first hits of rallies have such speeds, too, and they end no flight'
     : 'that of the hit before it, whose flight it ends: in this session the first hits of rallies have no such speeds, or hardly any';
   const sameTime = speedsAtHits === 0 ? '' : `A speed of the same time as a hit is ${whose}. `;
-  return `${sameTime}Half of the balls were slower than the median.`;
+  return `${earlySpeeds(tally)}${sameTime}Half of the balls were slower than the median.`;
+}
+
+/** Of all speeds: that many a moment before a hit are no chance. */
+const EARLY_SHARE = 0.25;
+
+/** @returns a warning where speeds may be of the hit behind them; empty where there is no reason for one. */
+function earlySpeeds({ speedsBeforeHits, byType }: SessionTally): string {
+  const speeds = byType.get('BALL_SPEED') ?? 0;
+  return speedsBeforeHits <= EARLY_SHARE * speeds
+    ? ''
+    : `${number(speedsBeforeHits)} of ${count(speeds, 'speed')} come at most ${BEFORE_HIT_MS} ms before a hit, and count for the hit before it: if the camera measures at the hit, but stamps the speed too early, they are of the other player. `;
 }
 
 /** @returns a sentence about what the maps show. */
@@ -273,6 +285,7 @@ function confidence({ tally }: Content): Html[] {
 
 function technician({ tally }: Content): Html[] {
   const { pauses, firstMs = 0, lastMs = 0 } = tally;
+  const early = earlySpeeds(tally).trimEnd();
   const at = clock(firstMs, lastMs);
   const rows = tally.sources
     .entries()
@@ -301,6 +314,7 @@ function technician({ tally }: Content): Html[] {
       rows,
     ),
     html`<p class="note">Late is the time from an event's eot to its receipt; below 0 the camera's clock is ahead of the box's. What was imported, or sent from a backlog, is as late as that.${tally.clockOffsets.size === 0 ? '' : ` Wrong clocks: ${clockNotes(tally)}. Their first and last are corrected, how late they are is not.`}</p>\n`,
+    early === '' ? html`` : html`<p class="note">${early}</p>\n`,
     html`<h3>Pauses</h3>\n`,
     longest.length === 0
       ? nothing(`At no time ${duration(PAUSE_LEAST_MS)} or more without an event.`)

@@ -108,6 +108,20 @@ t.test(
   },
 );
 
+t.test('speeds a moment before a hit are counted, since they may be of that hit', (t) => {
+  const before = (...atMs: number[]) =>
+    tallyOf([
+      by('Ann', 1_000),
+      ...atMs.map((eotMs) => speed(50, { eotMs })),
+      read({ type: 'BALL_SPEED', eotMs: 1_995 }, { kmh: 50, player_id: 'Ann' }),
+      by('Ben', 2_000),
+      by('Ann', 3_000),
+    ]).speedsBeforeHits;
+  t.strictSame([before(1_949), before(1_950), before(1_999)], [0, 1, 1]);
+  t.equal(before(1_000), 0, 'of the time of a hit');
+  t.end();
+});
+
 t.test(
   'a rally ends with a landing that is out, a second bounce or a pause; in badminton with any landing',
   (t) => {
