@@ -87,12 +87,14 @@ interface HistogramOptions {
   readonly unit: string;
   /** How many there are, such as "827 speeds". */
   readonly total: string;
+  /** Where the values are counts: what one of them is. */
+  readonly noun?: string;
   /** Of a bar: the first with which there are at most 40. */
   readonly widths: readonly number[];
 }
 
 /** @returns the distribution of values that are not negative, with the median and the 95th percentile. */
-export function histogram(values: Bins, { title, of, unit, total, widths }: HistogramOptions): Html {
+export function histogram(values: Bins, { title, of, unit, noun, total, widths }: HistogramOptions): Html {
   const [median, high] = [values.quantile(0.5)!, values.quantile(0.95)!];
   const width = widths.find((width) => values.quantile(1)! / width <= 40) ?? widths.at(-1)!;
   const counts = new Map<number, number>();
@@ -101,12 +103,16 @@ export function histogram(values: Bins, { title, of, unit, total, widths }: Hist
     counts.set(from, (counts.get(from) ?? 0) + times);
   }
   const most = Math.max(...counts.values());
-  const bars = Array.from(counts, ([x1, y2]) => ({ x1, x2: x1 + width, y1: 0, y2 }));
-  const x = [0, bars.at(-1)!.x2] as const;
-  const told = `${total}, median ${number(median, 1)} ${unit}, 95th percentile ${number(high, 1)} ${unit}`;
+  // A bar of counts reaches half a step to either side, so that it stands on its numbers and not between them.
+  const left = noun === undefined ? 0 : -0.5;
+  const bars = Array.from(counts, ([from, y2]) => ({ x1: from + left, x2: from + left + width, y1: 0, y2 }));
+  const x = [left, bars.at(-1)!.x2] as const;
+  const say = (value: number) =>
+    noun === undefined ? `${number(value, 1)} ${unit}` : count(Math.round(value), noun);
+  const told = `${total}, median ${say(median)}, 95th percentile ${say(high)}`;
   return (
     new Chart({ height: HEIGHT, left: countsPx(most), right: 40, top: 32, x, y: [0, most] })
-      .axisX(ticks(x, 6), unit)
+      .axisX(noun === undefined ? ticks(x, 6) : wholeTicks(x[1], 6), unit)
       .axisY(wholeTicks(most))
       .bars(bars, { fill: 'var(--in)' }, 0.5)
       .floor()

@@ -108,7 +108,14 @@ function rallies({ tally, lines }: Content): Html[] {
     return all === 0 ? [] : [[playerName(id), all, ...Object.values(ended)]];
   });
   const total = `${number(rallyLengths.total)} ${rallyLengths.total === 1 ? 'rally' : 'rallies'}`;
-  const options = { title: 'Length', of: 'rallies', unit: 'shots', total, widths: [1, 2, 5, 10, 50] };
+  const options = {
+    title: 'Length',
+    of: 'rallies',
+    unit: 'shots',
+    noun: 'shot',
+    total,
+    widths: [1, 2, 5, 10, 50],
+  };
   const lengths = rallyLengths.entries().map(([length, times]) => [String(length), times]);
   return [
     html`<div class="pair">\n${table(['Last shot by', 'rallies', 'in', 'out', 'not judged', 'landing not seen'], ended)}\n`,

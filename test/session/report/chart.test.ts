@@ -1,5 +1,7 @@
 import t from 'tap';
+import { Bins, linear } from '../../../src/base/bins.ts';
 import { ticks, wholeTicks } from '../../../src/session/report/chart.ts';
+import { histogram } from '../../../src/session/report/charts.ts';
 
 t.test('ticks are round values within their range', (t) => {
   t.strictSame(ticks([0, 27], 4), [0, 5, 10, 15, 20, 25]);
@@ -19,5 +21,22 @@ t.test('counts have no ticks between whole numbers', (t) => {
   );
   t.strictSame(wholeTicks(2.5, 3), [0, 1, 2]);
   t.strictSame(wholeTicks(46_000), [0, 10_000, 20_000, 30_000, 40_000]);
+  t.end();
+});
+
+t.test('a bar of counts has its number in its middle, and counts have no decimals', (t) => {
+  const lengths = new Bins(linear(1));
+  for (const length of [1, 4, 4, 8]) lengths.add(length);
+  const of = { title: 'Length', of: 'rallies', unit: 'shots', total: '4 rallies', widths: [1, 2] };
+  const { text } = histogram(lengths, { ...of, noun: 'shot' });
+  t.match(text, 'median 4 shots, 95th percentile 7 shots');
+  const middles = [...text.matchAll(/<rect x="([\d.]+)"[^>]* width="([\d.]+)"/g)].map(
+    ([, x, width]) => Number(x) + Number(width) / 2,
+  );
+  const [tick] = [...text.matchAll(/<text x="([\d.]+)"[^>]*>4<\/text>/g)].map(([, x]) => Number(x));
+  t.ok(Math.abs(middles[1]! - tick!) < 0.1, `${middles[1]} and ${tick}`);
+  const one = new Bins(linear(1));
+  one.add(1);
+  t.notMatch(histogram(one, { ...of, noun: 'shot' }).text, />-?\d\.\d<\/text>/, 'no ticks between');
   t.end();
 });
