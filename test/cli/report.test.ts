@@ -123,6 +123,22 @@ t.test('a player is whom any hit, position or identity names, and one is not "1 
   t.match(page(HOSTILE), '<span>1 player</span>');
 });
 
+t.test('players whose long names differ at the end only can be told apart', async (t) => {
+  const { db } = scratch(t);
+  const club = 'https://club.example/members/of/the/first/team/player-';
+  const hits = [1, 2].map((n) => event({ type: 'BALL_HIT', payload: { player_id: `${club}${n}` } }));
+  new Committer(db).append(...court(...hits));
+  const text = reportOf(db, sessionId(db, 'session-1'), { lines: 'pickleball' });
+  const headings = [...text.matchAll(/<h2 id="player-[^>]*>(.*?)<\/h2>/g)].map(([, name]) => name!);
+  t.strictSame(
+    headings.map((name) => [name.length, name.slice(-8)]),
+    [
+      [40, 'player-1'],
+      [40, 'player-2'],
+    ],
+  );
+});
+
 t.test('every figure has a name, and a landing outside the maps is listed where it was', async (t) => {
   const { page } = stored(t);
   const text = page(HOSTILE);

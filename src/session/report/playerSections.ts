@@ -15,6 +15,8 @@ const SPEED_WIDTHS = [2, 5, 10, 25] as const;
 /** Squares of a heat map that the table lists. */
 const SQUARES_LISTED = 20;
 const M_PER_FT = 0.3048;
+/** Characters that are shown of either end of a player's name, where it is too long for `shortName`. */
+const NAME_END = 20;
 /** Of the session: where a player has positions for less of it, the page says for how much. */
 const SEEN_SHARE = 0.9;
 
@@ -33,10 +35,13 @@ export function playerSections(content: Content): Section[] {
   });
 }
 
-/** @returns a player as the page names him. */
+/** @returns a player as the page names him: of a long name the middle is cut, since ids of one system often begin alike. */
 export function playerName(id: string): string {
   if (id === NO_PLAYER) return 'Player not known';
-  return id === OTHER_PLAYERS ? 'Other players' : shortName(id);
+  if (id === OTHER_PLAYERS) return 'Other players';
+  const characters = [...id];
+  const ends = [characters.slice(0, NAME_END), characters.slice(1 - NAME_END)].map((end) => end.join(''));
+  return shortName(characters.length <= 2 * NAME_END ? id : ends.join('…'));
 }
 
 /** @returns what each player did, a row for each. */
