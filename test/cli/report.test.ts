@@ -139,6 +139,21 @@ t.test('players whose long names differ at the end only can be told apart', asyn
   );
 });
 
+t.test('shots of badminton on another court are told, with the option that may be missing', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const page = (shot_type: string, lines: 'badminton' | 'pickleball') => {
+    committer.append(...court(event({ session_id: shot_type, type: 'BALL_HIT', payload: { shot_type } })));
+    return reportOf(db, sessionId(db, shot_type), { lines });
+  };
+  t.match(
+    page('Net_shot', 'pickleball'),
+    '<dt>Court lines</dt><dd>“Net shot” is a shot of badminton. If it was played, “courtd report --court-lines badminton”',
+  );
+  t.notMatch(page('Net_shot', 'badminton'), '<dt>Court lines');
+  t.notMatch(page('drive', 'pickleball'), '<dt>Court lines');
+});
+
 t.test('every figure has a name, and a landing outside the maps is listed where it was', async (t) => {
   const { page } = stored(t);
   const text = page(HOSTILE);

@@ -48,8 +48,19 @@ function clockNotes({ clockOffsets }: SessionTally): string {
     .join(', ');
 }
 
+/** No other sport that courtd knows has these. */
+const BADMINTON_SHOT = /^(?:clear|net[ _-]shot)$/i;
+
+/** @returns a shot of badminton, where that is not what is reported: there, rallies end otherwise. */
+function strangeShot({ tally, lines }: Content): string | undefined {
+  if (isRallyOverAtLanding(lines)) return undefined;
+  const shots = tally.players.entries().flatMap(([, player]) => player.strokes().map(([shot]) => shot));
+  return shots.find((shot) => BADMINTON_SHOT.test(shot));
+}
+
 function summary(content: Content): Html[] {
   const { line, tally } = content;
+  const strange = strangeShot(content);
   const { firstMs = 0, lastMs = 0, byType, rallyLengths, longestRally } = tally;
   const at = clock(firstMs, lastMs);
   const all = tally.players.entries().map(([id]) => id);
@@ -79,6 +90,11 @@ function summary(content: Content): Html[] {
       `${number(line.duplicates)}${line.conflicts > 0 ? `; ${count(line.conflicts, 'event')} with different content` : ''}`,
     ],
   ];
+  if (strange !== undefined)
+    facts.push([
+      'Court lines',
+      `“${shotName(strange)}” is a shot of badminton. If it was played, “courtd report --court-lines badminton” draws its court, and ends a rally with any landing.`,
+    ]);
   if (tally.erased > 0)
     facts.push([
       'Erased',
