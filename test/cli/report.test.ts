@@ -154,6 +154,19 @@ t.test('shots of badminton on another court are told, with the option that may b
   t.notMatch(page('drive', 'pickleball'), '<dt>Court lines');
 });
 
+t.test('a ball is a shuttle where badminton is played', async (t) => {
+  const { db } = scratch(t);
+  const sent = ['BALL_HIT', 'BALL_SPEED', 'BALL_BOUNCE', 'BALL_BOUNCE'].map((type, i) =>
+    event({ type, eot: `2026-03-14T15:00:0${i}Z`, payload: { kmh: 50, x_ft: 1, y_ft: 1 } }),
+  );
+  new Committer(db).append(...court(...sent));
+  const page = (lines: 'badminton' | 'tennis') => reportOf(db, sessionId(db, 'session-1'), { lines });
+  const [badminton, tennis] = [page('badminton'), page('tennis')];
+  t.match(tennis, '<b>Ball speed</b>');
+  t.match(badminton, '<b>Shuttle speed</b>');
+  t.notMatch(badminton, /\bballs?\b/i);
+});
+
 t.test('every figure has a name, and a landing outside the maps is listed where it was', async (t) => {
   const { page } = stored(t);
   const text = page(HOSTILE);

@@ -6,7 +6,7 @@ import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, type PlayerTally } from '../ana
 import { isRallyOverAtLanding } from '../analysis/sessionTally.ts';
 import { DEPTH_FT, depthBars, depthFigure, histogram } from './charts.ts';
 import { coordinate, landingFigure, positionFigure, shotName, squareSize } from './maps.ts';
-import { type Content, legend, nothing, numbers, type Section } from './section.ts';
+import { ballOf, type Content, capital, legend, nothing, numbers, type Section } from './section.ts';
 
 /** At most this many shot types of a player have a map of their own: those with the most landings. */
 export const MAPS_DRAWN = 12;
@@ -131,11 +131,17 @@ function playerMaps({ name, player: { landings, positions }, frame, size }: Play
   ];
 }
 
-function charts({ name, player, tally, frame }: PlayerContent): Html[] {
+function charts({ name, player, tally, frame, lines }: PlayerContent): Html[] {
   const depths = depthBars(player.depths, frame);
   const speeds = player.speeds(tally.areSpeedsAtHits);
   const total = count(speeds.total, 'speed');
-  const options = { title: 'Ball speed', of: name, unit: 'km/h', total, widths: SPEED_WIDTHS };
+  const options = {
+    title: capital(`${ballOf(lines)} speed`),
+    of: name,
+    unit: 'km/h',
+    total,
+    widths: SPEED_WIDTHS,
+  };
   return [
     ...(depths.length === 0 ? [] : [depthFigure(name, depths, frame)]),
     ...(speeds.total === 0 ? [] : [histogram(speeds, options)]),
@@ -143,7 +149,7 @@ function charts({ name, player, tally, frame }: PlayerContent): Html[] {
 }
 
 /** @returns the tables behind the figures. */
-function tables({ name, player, tally, frame, size }: PlayerContent): Html[] {
+function tables({ name, player, tally, frame, size, lines }: PlayerContent): Html[] {
   const { landings, positions } = player;
   const between = (from: number, size: number) => `${from} to ${from + size}`;
   const places = (landings.points ?? []).map(({ shotType, x, y, verdict }) => {
@@ -167,7 +173,7 @@ function tables({ name, player, tally, frame, size }: PlayerContent): Html[] {
     ['where each shot landed', ['Shot', 'x, ft', 'y, ft', 'judged'], places],
     ['landings by square', ['x, ft', 'y, ft', 'judged', 'landings'], squares],
     ['depth', [frame.court === undefined ? 'y, ft' : 'From the net, ft', ...VERDICTS], depths],
-    ['ball speeds', ['Of the speeds', 'km/h'], parts],
+    [`${ballOf(lines)} speeds`, ['Of the speeds', 'km/h'], parts],
     ['most frequent places', ['x, ft', 'y, ft', 'positions', 'share'], stood],
   ];
   return all

@@ -20,6 +20,15 @@ export interface Section {
   readonly body: Html | readonly Html[];
 }
 
+/** @returns what people hit there. */
+export function ballOf(lines: CourtName): string {
+  return lines === 'badminton' ? 'shuttle' : 'ball';
+}
+
+export function capital(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`;
+}
+
 /** @returns a sentence instead of an empty figure. */
 export function nothing(sentence: string): Html {
   return html`<p class="nothing">${sentence}</p>\n`;

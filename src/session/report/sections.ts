@@ -21,7 +21,7 @@ import { PAUSE_LEAST_MS } from '../analysis/timeline.ts';
 import { confidenceFigure, histogram, rateFigure } from './charts.ts';
 import { coordinate, shotName } from './maps.ts';
 import { MAPS_DRAWN, playerName, playerSections, playersTable } from './playerSections.ts';
-import { type Content, nothing, numbers, type Section } from './section.ts';
+import { ballOf, type Content, capital, nothing, numbers, type Section } from './section.ts';
 
 /** @returns always these, in this order, so that reports can be compared. */
 export function sectionsOf(content: Content): Section[] {
@@ -149,7 +149,7 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
     [tally.speedsLeftOut, 'speed', `below 0, above ${number(SPEED_MAX_KMH)} km/h or without kmh`],
     [tally.positionsLeftOut, 'position', 'without x_ft or y_ft'],
     [tally.bouncesWithoutPlace, 'bounce', 'without x_ft or y_ft, which are only counted'],
-    [tally.secondBounces, 'further bounce', 'of a ball that had landed'],
+    [tally.secondBounces, 'further bounce', `of a ${ballOf(lines)} that had landed`],
   ] as const;
   const leftOut = left
     .filter(([times]) => times > 0)
@@ -161,7 +161,7 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
       `A landing or a speed is of the player and the shot that it names. Where it names none, it is that of the last hit on its court, up to ${seconds(FLIGHT_MS)} before; a hit lands once. What follows no hit, and what a hit without player_id did, is under “${playerName(NO_PLAYER)}”.`,
     ],
   ];
-  if (has('BALL_SPEED')) sentences.push(['Speeds', speedsOf(tally)]);
+  if (has('BALL_SPEED')) sentences.push(['Speeds', speedsOf(tally, lines)]);
   if (has('PLAYER_POSITION')) {
     sentences.push([
       'Distance run',
@@ -183,13 +183,13 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
 }
 
 /** @returns whose speed one is that has the time of a hit, where there are such, and what a median is. */
-function speedsOf(tally: SessionTally): string {
+function speedsOf(tally: SessionTally, lines: CourtName): string {
   const { speedsAtHits, areSpeedsAtHits } = tally;
   const whose = areSpeedsAtHits
     ? 'that hit’s, since in this session the first hits of rallies have such speeds, too, and they end no flight'
     : 'that of the hit before it, whose flight it ends: in this session the first hits of rallies have no such speeds, or hardly any';
   const sameTime = speedsAtHits === 0 ? '' : `A speed of the same time as a hit is ${whose}. `;
-  return `${earlySpeeds(tally)}${sameTime}Half of the balls were slower than the median.`;
+  return `${earlySpeeds(tally)}${sameTime}Half of the ${ballOf(lines)}s were slower than the median.`;
 }
 
 /** Of all speeds: that many a moment before a hit are no chance. */
@@ -208,7 +208,7 @@ function seen(frame: MapFrame, lines: CourtName): string {
   if (frame.court === undefined)
     return `No court lines: x from ${frame.x1} to ${frame.x2} ft, y from ${frame.y1} to ${frame.y2} ft.`;
   const { width, length } = frame.court;
-  const size = `${lines[0]!.toUpperCase()}${lines.slice(1)} lines, ${number(width, width % 1 ? 1 : 0)} by ${number(length, length % 1 ? 1 : 0)} ft.`;
+  const size = `${capital(lines)} lines, ${number(width, width % 1 ? 1 : 0)} by ${number(length, length % 1 ? 1 : 0)} ft.`;
   if (!frame.isHalf)
     return `${size} x counts from the left side line, y from the near base line, which is at the bottom; the thick line is the net.`;
   return frame.yFrom === 'net'
