@@ -124,8 +124,9 @@ export function namesPlayer(text: string, player: string): boolean {
 }
 
 /**
- * @returns whether what was refused names a player. What cannot be read may: what is compressed, or in another encoding than UTF-8.
- * @param text UTF-8, and U+FFFD where it is none; it may be cut off in the middle of a character.
+ * @returns whether what was refused names a player. What cannot be read may: what is compressed, in another encoding than UTF-8, or
+ * cut off, as a U+0000 says.
+ * @param text UTF-8, and U+FFFD where it is none; its last character may be half of one.
  */
 export function mayName(text: string, names: (text: string) => boolean): boolean {
   return UNREADABLE.test(text) || names(text);

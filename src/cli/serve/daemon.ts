@@ -127,7 +127,10 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
 }
 
 function rejectionsOf(refusals: RefusalBook, names: (text: string) => boolean): Rejection[] {
-  return refusals.newest(REJECTIONS_KEPT).filter((one) => names(`${one.error} ${one.body ?? ''}`));
+  return refusals.newest(REJECTIONS_KEPT).filter(({ error, body, bodyBytes }) => {
+    const isCut = body !== null && body.length < (bodyBytes ?? 0);
+    return names(`${error} ${body ?? ''}${isCut ? '\0' : ''}`);
+  });
 }
 
 export function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {

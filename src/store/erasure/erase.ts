@@ -245,7 +245,9 @@ class Eraser {
 type CopyTable = 'conflict_copy' | 'rejection';
 
 function copiesIn(db: Database, table: CopyTable) {
-  const text = table === 'rejection' ? "concat_ws(' ', error, CAST(body AS TEXT))" : 'event';
+  // Of a body that is cut off nobody can say whom it names.
+  const whole = "iif(length(body) < body_bytes, char(0), '')";
+  const text = table === 'rejection' ? `concat_ws(' ', error, CAST(body AS TEXT), ${whole})` : 'event';
   const read = db.prepare<[number], string | null>(`SELECT ${text} FROM ${table} WHERE turn = ?`).pluck();
   const turns = db.prepare<[], number>(`SELECT turn FROM ${table} ORDER BY turn`).pluck().all();
   return { turns, textOf: (turn: number) => read.get(turn) ?? '' };
