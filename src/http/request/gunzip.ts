@@ -1,6 +1,7 @@
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { freeBuffer } from '../../base/ownMemory.ts';
+import { freeBuffer, ownCopy } from '../../base/ownMemory.ts';
 import { Problem } from '../../protocol/errors.ts';
 import { bodyTooLarge } from './preconditions.ts';
 
@@ -8,6 +9,7 @@ import { bodyTooLarge } from './preconditions.ts';
 const MIN_CHUNK_BYTES = 1024;
 /** What is decompressed only to be counted. */
 const COUNTED_CHUNK_BYTES = 256 * 1024;
+const PIECE_BYTES = 16 * 1024;
 
 /** What zlib.gunzip gives with `info: true`. */
 interface GunzipResult {
@@ -49,19 +51,29 @@ export async function gunzip(body: Buffer, limitBytes: number): Promise<Buffer> 
  * left to the garbage collector, several times a second.
  */
 async function expandsBeyond(body: Buffer, limitBytes: number): Promise<boolean> {
+  let bytes = 0;
   const engine = zlib.createGunzip({ chunkSize: COUNTED_CHUNK_BYTES });
-  engine.end(body);
   try {
-    let bytes = 0;
-    for await (const chunk of engine as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      freeBuffer(chunk);
-      if (bytes > limitBytes) return true;
-    }
+    await pipeline(copiedPieces(body), engine, async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        freeBuffer(chunk);
+        if (bytes > limitBytes) return;
+      }
+    });
   } catch {
-    // It is no gzip, or its size is another one than it says.
+    // It is no gzip, or its size is another one than it says; or the rest of it was not wanted.
   }
-  return false;
+  return bytes > limitBytes;
+}
+
+/**
+ * Each piece has memory of its own: a thread still reads the last one when there has been enough, and whoever has the body frees it
+ * then.
+ */
+function* copiedPieces(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE_BYTES)
+    yield ownCopy(body.subarray(at, Math.min(at + PIECE_BYTES, body.length)));
 }
 
 /** @returns ISIZE of the last member (RFC 1952, 2.3.1): only a hint, since it may be wrong, and there may be other members. */
