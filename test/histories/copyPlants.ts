@@ -47,6 +47,30 @@ export const COPY_PLANTS: readonly Plant[] = [
     ],
   },
   {
+    name: 'copy-rewritten-unsynced',
+    near: ['erase', 'copy'],
+    what: 'a file of a copy that was written anew after an erasure takes the place of the old one before it is synced',
+    changes: [
+      {
+        file: 'fleet/copy/rewriteCopy.ts',
+        from: '      await handle.sync();\n',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'copy-rewritten-unnamed',
+    near: ['erase', 'copy'],
+    what: 'a copy says that it has nothing left of who was erased before the names of its new files are synced',
+    changes: [
+      {
+        file: 'fleet/copy/rewriteCopy.ts',
+        from: '    await syncFolder(folder);\n',
+        to: '',
+      },
+    ],
+  },
+  {
     name: 'rebuild-keeps-epoch',
     what: 'a rebuilt box goes on with the log of the lost one',
     changes: [{ file: 'store/rebuild/rebuiltDatabase.ts', from: '      beginEpoch(db);\n', to: '' }],

@@ -34,17 +34,6 @@ t.test(
 );
 
 t.test(
-  'the power of a stick goes while its copy is written anew after an erasure: nothing is lost, and nobody is left',
-  { skip: missingNeeds() ?? false },
-  async (t) => {
-    const script = path.resolve(import.meta.dirname, './copyErasure.ts');
-    const { status, said } = await runScript(t, script, '--cuts', '20');
-    t.equal(status, 0);
-    t.match(said, /"lost":0,"early":0,"unfinished":0/);
-  },
-);
-
-t.test(
   'the power goes while a player is erased: all events are there, and the next erasure ends it',
   { skip: missingNeeds() ?? false },
   async (t) => {
