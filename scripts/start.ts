@@ -10,7 +10,7 @@ import type { ServeOptions } from '../src/cli/serve/daemon.ts';
 import { serve } from '../src/cli/serve/serve.ts';
 import { lockDirectory } from '../src/store/directory/directoryLock.ts';
 import { openDatabase } from '../src/store/open/openDatabase.ts';
-import { hashOf, matchToken, rotateToken, tokenHashes } from '../src/store/tokens/tokens.ts';
+import { isValid, rotateToken, tokenFinder } from '../src/store/tokens/tokens.ts';
 
 /**
  * `npm start` runs courtd for this machine only, with its data in ./data, and prints a command to try it. It takes the flags
@@ -58,13 +58,13 @@ function prepare(data: DataDirectory): string {
     try {
       const file = data.at(TOKEN_FILE);
       const known = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
-      const endsMs = matchToken(tokenHashes(db), hashOf(known))?.expires_ms;
-      if (endsMs === null || Number(endsMs) > Date.now()) return known;
+      const token = tokenFinder(db)(known);
+      if (token !== undefined && isValid(token, Date.now())) return known;
       // It has expired, is revoked, belongs to another database, or does not exist yet.
-      const { token } = rotateToken(db, TOKEN_GRACE_S, Date.now());
+      const made = rotateToken(db, TOKEN_GRACE_S, Date.now());
       fs.rmSync(file, { force: true });
-      fs.writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
-      return token;
+      fs.writeFileSync(file, `${made.token}\n`, { mode: 0o600, flag: 'wx' });
+      return made.token;
     } finally {
       lock.close();
     }

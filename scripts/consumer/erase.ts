@@ -7,7 +7,7 @@ import { connectTo } from '../../src/fleet/nats/connect.ts';
 import { STREAM, subjectOf } from '../../src/fleet/nats/fleetLog.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { eventToJson } from '../../src/protocol/event.ts';
-import { mentions, redact } from '../../src/protocol/redaction.ts';
+import { mentions, redact } from '../../src/protocol/playerRedaction.ts';
 import { randomName } from '../../src/store/erasure/redactor.ts';
 
 /**

@@ -17,7 +17,7 @@ export const BATCH_EVENTS = 500;
 export const BODY_VALUES = 250_000;
 /** Nested objects and arrays in one event, the event itself included. */
 export const EVENT_DEPTH_LEVELS = 32;
-/** Unicode code points in event_id, session_id, venue_id, court_id and source. */
+/** Unicode code points in event_id, session_id, venue_id, court_id and source. Texts of a payload, such as player_id, have no limit of their own. */
 export const NAME_CODE_POINTS = 256;
 /** Characters in an eot, all of them ASCII. */
 export const EOT_CHARS = 64;

@@ -29,7 +29,7 @@ async function metrics({ data }: DataOption): Promise<void> {
     const running = await askDaemon<MetricFamily[]>(data, METRICS_PATH);
     if (running !== undefined) return running;
     say('courtd: the daemon is not running: these metrics come from the database.');
-    const { readOwnShipView } = await import('../fleet/feed/shipStatus.ts');
+    const { readOwnShipView } = await import('../fleet/feed/readShipStatus.ts');
     const { stoppedFamilies } = await import('../metrics/stopped.ts');
     return stoppedFamilies(db, data, await readOwnShipView(data, db));
   });

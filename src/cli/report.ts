@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { CourtName } from '../protocol/courtLines.ts';
-import type { YFrom } from '../session/analysis/court.ts';
+import type { YFrom } from '../session/analysis/mapFrame.ts';
 import type { DataOption } from '../store/open/withDatabase.ts';
 import { notEmpty } from './options/optionParsers.ts';
 import { Progress, say, stdoutSink } from './terminal/output.ts';

@@ -4,7 +4,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { every } from '../base/pause.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
 import { logProblem } from './logProblem.ts';
-import { problem } from './rules.ts';
+import { problem } from './problemTexts.ts';
 
 const DISK_CHECK_MS = 30_000;
 /** Hysteresis: percent of the floor that must be free above it, before the log says that there is room again. */

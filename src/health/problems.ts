@@ -2,7 +2,7 @@ import { RESERVE_BYTES } from '../base/limits.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
 import type { BackupFacts, BoxFacts, DaemonFacts, DiskFacts, ShipFacts, StoreFacts } from './facts.ts';
 import type { LastingProblem } from './finding.ts';
-import { isSoon, problem } from './rules.ts';
+import { isSoon, problem } from './problemTexts.ts';
 import { isToldNow, sourceProblems } from './sourceProblems.ts';
 import { THRESHOLDS } from './thresholds.ts';
 

@@ -3,7 +3,7 @@ import type { RefusalReport } from '../telemetry/refusalBook.ts';
 import type { SourceReport } from '../telemetry/source.ts';
 import type { SourceFindings } from './facts.ts';
 import type { LastingProblem, StatusProblem } from './finding.ts';
-import { problem, type RULES } from './rules.ts';
+import { type PROBLEM_TEXTS, problem } from './problemTexts.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
 /** What is wrong with the sources of a venue: each once for each kind of problem. */
@@ -42,7 +42,7 @@ export const SOURCE_CODES = [
   'new_source',
   'odd_payload',
   'old_token',
-] as const satisfies readonly (keyof typeof RULES)[];
+] as const satisfies readonly (keyof typeof PROBLEM_TEXTS)[];
 
 /** The problems that quiet hours hold back. */
 const HELD_BACK: readonly string[] = ['source_silent', 'source_overdue'];

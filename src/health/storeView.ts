@@ -18,7 +18,7 @@ import { failureKind } from '../store/sqlite/errors.ts';
 import { listTokens, type TokenState, tokenState } from '../store/tokens/tokens.ts';
 import type { LastingProblem } from './finding.ts';
 import { backupProblems } from './problems.ts';
-import { problem } from './rules.ts';
+import { problem } from './problemTexts.ts';
 import type { ShipView } from './shipStatus.ts';
 import type { StoreView } from './status.ts';
 

@@ -4,7 +4,7 @@ import type { Log } from '../host/log.ts';
 import { failureKind, sqliteCode } from '../store/sqlite/errors.ts';
 import type { StoreEvents } from '../store/store.ts';
 import { logProblem } from './logProblem.ts';
-import { problem } from './rules.ts';
+import { problem } from './problemTexts.ts';
 
 /** What the daemon's store reports: to the log, and for those who ask later. */
 export class StoreWatch {

@@ -21,7 +21,7 @@ import { authenticate, shownToken } from './request/bearerAuth.ts';
 import { ClientDisconnected, readBody } from './request/bodyReader.ts';
 import { gunzip } from './request/gunzip.ts';
 import { type BodyEncoding, checkPreconditions, type PreconditionContext } from './request/preconditions.ts';
-import { redactFields, redactProblem } from './request/redaction.ts';
+import { redactFields, redactProblem } from './request/tokenRedaction.ts';
 import { acceptedResponse, problemResponse } from './response.ts';
 
 /**

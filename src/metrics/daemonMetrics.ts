@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { daemonFamilies, type MetricSources } from './daemon.ts';
+import { daemonFamilies, type MetricSources } from './daemonFamilies.ts';
 import { EventLoopDelay } from './eventLoopDelay.ts';
 import type { MetricFamily } from './family.ts';
 import { MetricsFile } from './metricsFile.ts';

@@ -35,7 +35,7 @@ export interface CourtEvent {
   readonly payload: string;
   /** JSON text of an object of the envelope's unknown fields; null where there are none. */
   readonly extra: string | null;
-  /** Whether an erasure has taken a player out of it (redaction.ts): it is no longer what was sent. */
+  /** Whether an erasure has taken a player out of it (playerRedaction.ts): it is no longer what was sent. */
   readonly erased?: boolean | undefined;
   /** Known fields of the payload that hold another kind of value, as `describeOdd` tells them. Not stored. */
   readonly odd?: readonly string[] | undefined;

@@ -6,7 +6,7 @@ import { Alerter, type ToldByTarget } from '../../src/health/alert/alerter.ts';
 import type { AlertMessage } from '../../src/health/alert/alertMessage.ts';
 import { ToldFile } from '../../src/health/alert/toldFile.ts';
 import type { LastingProblem } from '../../src/health/finding.ts';
-import { problem } from '../../src/health/rules.ts';
+import { problem } from '../../src/health/problemTexts.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 
 /** Who is told what, and when: a simulated clock, and a webhook that may be dead. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { playerOf } from '../../src/protocol/redaction.ts';
+import { playerOf } from '../../src/protocol/playerRedaction.ts';
 
 /** How an erasure went. Once it has ended, no event of his from before is there as it was sent. */
 export interface KnownErasure {

@@ -2,7 +2,7 @@ import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { EventFeed } from '../../src/fleet/feed/eventFeed.ts';
 import { LocalFeed } from '../../src/fleet/feed/localFeed.ts';
 import { Shipper } from '../../src/fleet/ship/shipper.ts';
-import type { Chunk, StoredChunk } from '../../src/fleet/ship/sink/chunk.ts';
+import type { Chunk, StoredChunk } from '../../src/fleet/ship/sink/message.ts';
 import { type ChunkSink, SinkError } from '../../src/fleet/ship/sink/sink.ts';
 import { type Cursor, Fenced, hasChunk, startCursor } from '../../src/fleet/ship/sink/startCursor.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';

@@ -43,7 +43,7 @@ export const MINIATURE: readonly Change[] = [
   { file: 'store/retention/pruneSteps.ts', from: 'KEYS_READ_AT_ONCE = 10_000', to: 'KEYS_READ_AT_ONCE = 8' },
   { file: 'store/retention/prune.ts', from: 'PRUNE_STEP_KEYS = 5_000', to: 'PRUNE_STEP_KEYS = 3' },
   { file: 'store/retention/expiredEvents.ts', from: 'SUMMARY_ROWS = 4_000', to: 'SUMMARY_ROWS = 20' },
-  { file: 'fleet/feed/eventFeed.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
+  { file: 'fleet/log/chunk.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
   { file: 'fleet/copy/members.ts', from: 'PIECE_BYTES = 1024 ** 2', to: 'PIECE_BYTES = 4096' },
   { file: 'fleet/copy/copyWriter.ts', from: 'FILE_BYTES = 64 * 1024 ** 2', to: 'FILE_BYTES = 4096' },
   { file: 'fleet/copy/copyWriter.ts', from: 'CHUNKS_AT_ONCE = 20', to: 'CHUNKS_AT_ONCE = 3' },

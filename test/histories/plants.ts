@@ -172,7 +172,11 @@ export const PLANTS: readonly Plant[] = [
     name: 'revoked-by-clock',
     what: 'a token that was revoked is valid again after a restart',
     changes: [
-      { file: 'store/tokens/tokens.ts', from: 'FROM token WHERE revoked_ms IS NULL', to: 'FROM token' },
+      {
+        file: 'store/tokens/tokenVerifier.ts',
+        from: 'FROM token WHERE revoked_ms IS NULL',
+        to: 'FROM token',
+      },
     ],
   },
   {

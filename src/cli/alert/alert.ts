@@ -14,7 +14,7 @@ import { Pinger } from '../../health/alert/pinger.ts';
 import { boxName } from '../../health/alert/testAlert.ts';
 import { ToldFile } from '../../health/alert/toldFile.ts';
 import type { LastingProblem } from '../../health/finding.ts';
-import { problem } from '../../health/rules.ts';
+import { problem } from '../../health/problemTexts.ts';
 import { nightlyProblems } from '../../health/storeView.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { say } from '../terminal/output.ts';

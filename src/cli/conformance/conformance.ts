@@ -9,7 +9,7 @@ import { listenFailure } from '../../host/listenFailure.ts';
 import { judge, type Verdict } from '../../vendor/conformance/judge.ts';
 import { verdictPage } from '../../vendor/conformance/page.ts';
 import { startTestBox } from '../../vendor/conformance/testBox.ts';
-import { testedSentences } from '../../vendor/conformance/tested.ts';
+import { testedSentences } from '../../vendor/conformance/testedSentences.ts';
 import { exitWhenPrinted, Progress, printNow, printText, say } from '../terminal/output.ts';
 
 interface ConformanceOptions {

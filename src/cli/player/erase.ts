@@ -4,7 +4,7 @@ import { cleanUpOnExit } from '../../base/signals.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
-import { mayName, namesPlayer } from '../../protocol/redaction.ts';
+import { mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
 import { findPlayer } from '../../store/erasure/foundPlayer.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';

@@ -3,7 +3,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { pruneAnyhow } from '../../control/pruneClient.ts';
-import { readOwnShipView } from '../../fleet/feed/shipStatus.ts';
+import { readOwnShipView } from '../../fleet/feed/readShipStatus.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';

@@ -8,7 +8,7 @@ import { ControlServer } from '../../control/controlServer.ts';
 import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
 import { logProblem } from '../../health/logProblem.ts';
 import { certificateProblems } from '../../health/problems.ts';
-import { problem } from '../../health/rules.ts';
+import { problem } from '../../health/problemTexts.ts';
 import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { makeLog } from '../../host/log.ts';

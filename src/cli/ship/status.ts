@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { askReport } from '../../fleet/feed/feedClient.ts';
+import { readShipView } from '../../fleet/feed/readShipStatus.ts';
 import { knownShipped, readNote } from '../../fleet/feed/shipNote.ts';
-import { readShipView } from '../../fleet/feed/shipStatus.ts';
 import type { ShipSettings } from '../../fleet/ship/settings.ts';
 import { type ShipStatus, shipStatusOf } from '../../health/shipStatus.ts';
 import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { askWholeStatus, DaemonHangs } from '../../control/controlClient.ts';
-import { readOwnShipView } from '../../fleet/feed/shipStatus.ts';
+import { readOwnShipView } from '../../fleet/feed/readShipStatus.ts';
 import { withoutQuotes } from '../../health/sourceProblems.ts';
 import { type DaemonView, makeReport, type StoreView } from '../../health/status.ts';
 import { readStoreView } from '../../health/storeView.ts';

@@ -10,7 +10,7 @@ import { askDaemon } from '../../control/controlClient.ts';
 import { REJECTIONS_PATH, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
 import { runChecks } from '../../health/checks/allChecks.ts';
 import { type Box, type BoxOptions, inspectBox } from '../../health/checks/box.ts';
-import { logLineWithoutData, withoutTokens } from '../../host/redaction.ts';
+import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { SERVICE } from '../../host/unitSettings.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';

@@ -2,7 +2,7 @@ import fs, { constants } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { arrivalToJson } from '../../protocol/event.ts';
-import { renamePlayers } from '../../protocol/redaction.ts';
+import { renamePlayers } from '../../protocol/playerRedaction.ts';
 import { ErasedPlayers, type Erasure } from '../../store/erasure/ledger.ts';
 import { Redactor, randomName } from '../../store/erasure/redactor.ts';
 import { isErased, isSameEvent, seqOf, unchangingPart } from '../log/chunk.ts';

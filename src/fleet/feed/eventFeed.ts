@@ -51,9 +51,6 @@ export type Players = (typeof PLAYERS)[number];
 export const COPY_HAS_PLAYERS =
   'COURTD_SHIP_PLAYERS=pseudonym is for headquarters: a copy in a directory makes a lost box anew, and has its players as they are. Take it out of the settings, or ship to headquarters.';
 
-/** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */
-export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
-
 /** Where a shipper reads events and reports its progress: the database, or the feed of another process. */
 export interface EventFeed {
   /** @throws {FeedUnavailable} where it cannot be read now, and may be again. */

@@ -9,7 +9,8 @@ import { answerJson, bodyOf, targetOf } from '../../control/controlServer.ts';
 import { bindPrivately, giveToGroup, removeStale } from '../../control/controlSocket.ts';
 import { lockShipper } from '../../store/directory/directoryLock.ts';
 import { directoryOf } from '../copy/copyFiles.ts';
-import { type BoxIdentity, CHUNK_LIMITS, FeedUnavailable, PLAYERS } from './eventFeed.ts';
+import { CHUNK_LIMITS } from '../log/chunk.ts';
+import { type BoxIdentity, FeedUnavailable, PLAYERS } from './eventFeed.ts';
 import type { LocalFeed } from './localFeed.ts';
 import { isReport, REPORT_BYTES } from './shipNote.ts';
 

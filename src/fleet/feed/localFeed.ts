@@ -17,10 +17,10 @@ import { withDatabase } from '../../store/open/withDatabase.ts';
 import { oldestSeq } from '../../store/read/shipLag.ts';
 import { tokensToCopy } from '../../store/tokens/tokens.ts';
 import { copyErasure } from '../copy/boxFile.ts';
+import { CHUNK_LIMITS } from '../log/chunk.ts';
 import {
   type BoxIdentity,
   type BoxStatus,
-  CHUNK_LIMITS,
   type EventFeed,
   FeedUnavailable,
   type LogState,

@@ -7,8 +7,8 @@ import { withDatabase } from '../../store/open/withDatabase.ts';
 import { directoryOf } from '../copy/copyFiles.ts';
 import { parseServers } from '../nats/address.ts';
 import { COPY_HAS_PLAYERS } from './eventFeed.ts';
+import { readShipView, shipSettingsOf } from './readShipStatus.ts';
 import { readNote } from './shipNote.ts';
-import { readShipView, shipSettingsOf } from './shipStatus.ts';
 
 /** @param settings the COURTD_ variables that a shipper has. @returns what `courtd check` finds of shipping. */
 export async function shipFinding(

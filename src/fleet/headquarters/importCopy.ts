@@ -6,7 +6,7 @@ import type { CopiedEpoch, OwnedCopy } from '../copy/copyFiles.ts';
 import { type CopiedChunk, readEpoch } from '../copy/readCopy.ts';
 import { isSameEvent, seqOf } from '../log/chunk.ts';
 import { STREAM, subjectOf } from '../nats/fleetLog.ts';
-import { chunkOf, messageOf } from '../ship/sink/chunk.ts';
+import { chunkOf, messageOf } from '../ship/sink/message.ts';
 import { HEADER_BYTES, isMoved, publishChunk } from '../ship/sink/natsSink.ts';
 import { type Cursor, Fenced, type LastChunk, startCursor } from '../ship/sink/startCursor.ts';
 import { Retries } from './retries.ts';

@@ -3,6 +3,9 @@ import { type ChunkHead, sha256Of } from '../nats/fleetLog.ts';
 
 /** The data of a chunk: events as `courtd tail --json` prints them, a line each, gzipped. */
 
+/** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */
+export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
+
 /** Unpacked, at most: one event always fits, and may be as large as a request. */
 export const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
 const LINE_SEQ = /^\{"seq":(\d{1,15}),/;

@@ -3,8 +3,8 @@ import { type ConnectionOptions, credsAuthenticator, type NatsConnection } from 
 import { OperatorError } from '../../base/operatorError.ts';
 import { SecretFile } from '../../base/secretFile.ts';
 import { parseServers, type Servers, shownUrl } from './address.ts';
+import { connectQuietly } from './connectQuietly.ts';
 import { faultOf } from './fault.ts';
-import { connectQuietly } from './quietly.ts';
 
 /** Where headquarters is, and how to get in. */
 interface Headquarters {

@@ -2,7 +2,6 @@ import { pause } from '../../base/pause.ts';
 import { courtdVersion } from '../../base/version.ts';
 import type { ShipState } from '../../health/shipStatus.ts';
 import {
-  CHUNK_LIMITS,
   type EventFeed,
   FeedUnavailable,
   type LogState,
@@ -10,7 +9,7 @@ import {
   type Players,
 } from '../feed/eventFeed.ts';
 import { boundedReport, type ShipReport } from '../feed/shipNote.ts';
-import { eventOf } from '../log/chunk.ts';
+import { CHUNK_LIMITS, eventOf } from '../log/chunk.ts';
 import { Backoff } from './backoff.ts';
 import { readChunk } from './readChunk.ts';
 import { type ChunkSink, SinkError, type SinkErrorKind } from './sink/sink.ts';

@@ -2,7 +2,7 @@ import { counted } from '../../base/units.ts';
 import { type Consistency, inspect } from '../../store/inspection/inspect.ts';
 import { type Finding, fail, ok, warn } from '../finding.ts';
 import { damageProblems } from '../problems.ts';
-import { problem } from '../rules.ts';
+import { problem } from '../problemTexts.ts';
 import type { Box } from './box.ts';
 import { type Check, type Fault, together } from './check.ts';
 

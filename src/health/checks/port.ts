@@ -6,7 +6,7 @@ import { asCaller } from '../../base/processIdentity.ts';
 import { type Listening, listening } from '../../host/listening.ts';
 import { portHolder } from '../../host/portHolder.ts';
 import { fail, ok, warn } from '../finding.ts';
-import { problem } from '../rules.ts';
+import { problem } from '../problemTexts.ts';
 import { type Check, together } from './check.ts';
 
 const ANSWER_MS = 5_000;

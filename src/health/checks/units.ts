@@ -4,7 +4,7 @@ import { hasFailed, showUnits, type UnitProperties } from '../../host/systemdUni
 import { lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { type Finding, fail, ok, warn } from '../finding.ts';
 import { backupProblems } from '../problems.ts';
-import { problem } from '../rules.ts';
+import { problem } from '../problemTexts.ts';
 import { type Check, together } from './check.ts';
 
 const UNITS = [

@@ -1,4 +1,4 @@
-import { isInside, type MapFrame } from './court.ts';
+import { isInside, type MapFrame } from './mapFrame.ts';
 
 /** What a grid holds, in feet both ways: more than any court with its run-off. */
 export const GRID_FT = { least: -40, most: 120 } as const;

@@ -1,5 +1,5 @@
-import { isInside, type MapFrame } from './court.ts';
 import { type Cell, Grid } from './grid.ts';
+import { isInside, type MapFrame } from './mapFrame.ts';
 
 /** How a landing was judged: `is_in`, where it was sent. */
 export const VERDICTS = ['in', 'out', 'not judged'] as const;

@@ -1,6 +1,6 @@
 import { type Html, number, type Part } from '../../base/html.ts';
 import type { Line } from '../../protocol/courtLines.ts';
-import { Drawing, figure, linear, mark, type Range, type SvgAttributes } from './figures.ts';
+import { Drawing, figure, linear, mark, type Range, type SvgAttributes } from './svg.ts';
 
 /** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */
 const WIDTH = 328;

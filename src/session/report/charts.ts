@@ -1,12 +1,12 @@
 import type { Bins } from '../../base/bins.ts';
 import { count, type Html, html, number } from '../../base/html.ts';
 import { type EventType, TYPES } from '../../protocol/eventTypes.ts';
-import { type MapFrame, netOf } from '../analysis/court.ts';
 import { type LineCall, VERDICTS } from '../analysis/landings.ts';
+import { type MapFrame, netOf } from '../analysis/mapFrame.ts';
 import type { Revised } from '../analysis/sessionTally.ts';
 import type { Timeline } from '../analysis/timeline.ts';
 import { Chart, ticks, wholeTicks } from './chart.ts';
-import type { SvgAttributes } from './figures.ts';
+import type { SvgAttributes } from './svg.ts';
 
 const HEIGHT = 190;
 const ROW_PX = 24;

@@ -1,8 +1,8 @@
 import { count, type Html, html, number, shortName } from '../../base/html.ts';
-import { isInside, linesOf, type MapFrame, netOf } from '../analysis/court.ts';
 import { type Grid, SQUARE_FT } from '../analysis/grid.ts';
 import { type Landing, type LandingMap, type LineCall, VERDICTS } from '../analysis/landings.ts';
-import { Drawing, figure, linear, mark, type SvgAttributes } from './figures.ts';
+import { isInside, linesOf, type MapFrame, netOf } from '../analysis/mapFrame.ts';
+import { Drawing, figure, linear, mark, type SvgAttributes } from './svg.ts';
 
 /** In pixels: of the small maps of a shot type and the larger ones of a player; the page scales them. */
 const WIDTH = { stroke: 200, player: 300 } as const;

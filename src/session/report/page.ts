@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { count, Html, html, localDay, zoneSentence } from '../../base/html.ts';
 import { courtdVersion } from '../../base/version.ts';
-import type { Content } from './section.ts';
+import type { Content } from './pageParts.ts';
 import { namesOf, sectionsOf } from './sections.ts';
 import { STYLE } from './style.ts';
 

@@ -6,7 +6,7 @@ import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, type PlayerTally } from '../ana
 import { isRallyOverAtLanding } from '../analysis/sessionTally.ts';
 import { DEPTH_FT, depthBars, depthFigure, histogram } from './charts.ts';
 import { coordinate, landingFigure, positionFigure, shotName, squareSize } from './maps.ts';
-import { ballOf, type Content, capital, legend, nothing, numbers, type Section } from './section.ts';
+import { ballOf, type Content, capital, legend, nothing, numbers, type Section } from './pageParts.ts';
 
 /** At most this many shot types of a player have a map of their own: those with the most landings. */
 export const MAPS_DRAWN = 12;

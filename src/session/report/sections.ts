@@ -11,17 +11,17 @@ import {
 } from '../../base/html.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import { EVENT_TYPES, type EventType, TYPES } from '../../protocol/eventTypes.ts';
-import type { MapFrame } from '../analysis/court.ts';
 import type { FirstNames } from '../analysis/firstNames.ts';
 import { type LandingList, type OutsideLandings, POINTS_DRAWN } from '../analysis/landings.ts';
+import type { MapFrame } from '../analysis/mapFrame.ts';
 import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, POSITIONS_APART_MS, STEP_FT } from '../analysis/players.ts';
 import { BEFORE_HIT_MS, FLIGHT_MS } from '../analysis/rallies.ts';
 import { isRallyOverAtLanding, type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
 import { PAUSE_LEAST_MS } from '../analysis/timeline.ts';
 import { confidenceFigure, histogram, rateFigure } from './charts.ts';
 import { coordinate, shotName } from './maps.ts';
+import { ballOf, type Content, capital, nothing, numbers, type Section } from './pageParts.ts';
 import { MAPS_DRAWN, playerName, playerSections, playersTable } from './playerSections.ts';
-import { ballOf, type Content, capital, nothing, numbers, type Section } from './section.ts';
 
 /** @returns always these, in this order, so that reports can be compared. */
 export function sectionsOf(content: Content): Section[] {

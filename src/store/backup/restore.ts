@@ -8,7 +8,7 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate, openCarefully } from '../../base/privateFile.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
-import { mayName } from '../../protocol/redaction.ts';
+import { mayName } from '../../protocol/playerRedaction.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
 import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';

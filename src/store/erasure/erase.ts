@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { mayName, namesPlayer } from '../../protocol/redaction.ts';
+import { mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
 import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';

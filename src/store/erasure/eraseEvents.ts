@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { hasWord, NOTHING, playerOf, replacePlayers } from '../../protocol/redaction.ts';
+import { hasWord, NOTHING, playerOf, replacePlayers } from '../../protocol/playerRedaction.ts';
 import { checksumOf, isIntact, nsOf, originChecksum } from '../layout/checksum.ts';
 import { type EventRow, SELECT_EVENT } from '../layout/storedEvent.ts';
 import { PRUNE_STEP_ROWS, type PruneSteps } from '../retention/pruneSteps.ts';

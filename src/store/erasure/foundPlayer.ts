@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { hasWord } from '../../protocol/redaction.ts';
+import { hasWord } from '../../protocol/playerRedaction.ts';
 import { countCopies, type Erased } from './erase.ts';
 import { countErasure } from './eraseEvents.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Arrival } from '../../protocol/event.ts';
-import { playerOf, playersNamed, renamePlayers } from '../../protocol/redaction.ts';
+import { playerOf, playersNamed, renamePlayers } from '../../protocol/playerRedaction.ts';
 import { isErasedName, randomName } from './redactor.ts';
 
 /**

@@ -1,18 +1,18 @@
 import { randomInt } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { mentions, redact } from '../../protocol/redaction.ts';
+import { mentions, redact } from '../../protocol/playerRedaction.ts';
 import { ErasedPlayers, type Erasure } from './ledger.ts';
 
-const NAME_CHARS = 8;
-const ERASED_NAME = new RegExp(`^erased-[a-z0-9]{${NAME_CHARS}}$`);
+const RANDOM_CHARS = 8;
+const ERASED_NAME = new RegExp(`^erased-[a-z0-9]{${RANDOM_CHARS}}$`);
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** Names that are remembered, of players and sessions. */
 const NAMES_KEPT = 10_000;
 
 /** @returns a name that nothing derives: not from the player, not from the session. */
 export function randomName(prefix: string): string {
-  const chars = Array.from({ length: NAME_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]);
+  const chars = Array.from({ length: RANDOM_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]);
   return prefix + chars.join('');
 }
 

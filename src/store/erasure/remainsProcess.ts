@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
-import { isAboutElse, isTelling } from '../../protocol/redaction.ts';
+import { isAboutElse, isTelling } from '../../protocol/playerRedaction.ts';
 import { previousFiles } from '../open/previousDatabases.ts';
 import type { RemainingPage, Remains, RemainsRequest } from './findRemains.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { playerOf } from '../../protocol/redaction.ts';
+import { playerOf } from '../../protocol/playerRedaction.ts';
 import { nsOf } from '../layout/checksum.ts';
 import { type ReadArrivals, readArrivals } from './arrivalReader.ts';
 import type { DecodedEvent } from './arrivalRow.ts';

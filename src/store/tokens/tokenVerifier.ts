@@ -1,18 +1,9 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import { Problem } from '../../protocol/errors.ts';
 import { unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
-import {
-  hashOf,
-  matchToken,
-  newestCreationMs,
-  type Token,
-  type TokenHash,
-  tokenEndMs,
-  tokenFinder,
-  tokenHashes,
-  tokenState,
-} from './tokens.ts';
+import { hashOf, newestCreationMs, type Token, tokenEndMs, tokenFinder, tokenState } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';
 
 /** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
@@ -21,6 +12,13 @@ const TOKEN_USE_WRITE_MS = 60_000;
 interface Use {
   readonly atMs: number;
   readonly from: string;
+}
+
+/** What a presented token is compared with: of one that is not revoked. */
+interface TokenHash {
+  readonly id: number;
+  readonly hash: Buffer;
+  readonly expires_ms: number | null;
 }
 
 /**
@@ -36,6 +34,7 @@ export class TokenVerifier {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
+  readonly #hashes: Statement<[], TokenHash>;
   readonly #writeUse: Statement<[Use & { id: number }]>;
   readonly #writeEnd: Statement<[number]>;
   readonly #uses = new Map<number, Use>();
@@ -60,6 +59,7 @@ export class TokenVerifier {
     this.#fatal = fatal;
     // Changes when another connection commits, and costs a look at shared memory.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
+    this.#hashes = db.prepare('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL');
     // No page is changed where the same use has been written already.
     this.#writeUse = db.prepare(
       'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
@@ -89,7 +89,7 @@ export class TokenVerifier {
    */
   accepts(token: string, from: string): boolean {
     if (!isSameText(token, this.#presented.token)) this.#presented = { token, hash: hashOf(token) };
-    const known = matchToken(this.#current(), this.#presented.hash);
+    const known = matching(this.#current(), this.#presented.hash);
     const now = performance.now();
     if (known === undefined || known.endsAt <= now) return false;
     this.#uses.set(known.id, { atMs: Date.now(), from });
@@ -170,7 +170,7 @@ export class TokenVerifier {
   #read(): void {
     const now = performance.now();
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
-    const hashes = tokenHashes(this.#db);
+    const hashes = this.#hashes.all();
     // It cannot be earlier than that: a box without a battery may start years behind, and a grace would last
     // for years.
     const nowMs = Math.max(Date.now(), newestCreationMs(this.#db));
@@ -190,4 +190,11 @@ function isSameText(one: string, other: string): boolean {
   let differences = one.length ^ other.length;
   for (let i = 0; i < one.length; i++) differences |= one.charCodeAt(i) ^ other.charCodeAt(i);
   return differences === 0;
+}
+
+/** @returns the token with this hash, compared in constant time; undefined where there is none. */
+function matching(tokens: readonly TimedToken[], hash: Buffer): TimedToken | undefined {
+  let match: TimedToken | undefined;
+  for (const token of tokens) if (timingSafeEqual(token.hash, hash)) match = token;
+  return match;
 }

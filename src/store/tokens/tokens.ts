@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { TOKEN_BYTES } from '../../base/limits.ts';
@@ -25,13 +25,6 @@ export interface Token {
   readonly revoked_ms: number | null;
   readonly last_used_ms: number | null;
   readonly last_used_from: string | null;
-}
-
-/** What a presented token is compared with. */
-export interface TokenHash {
-  readonly id: number;
-  readonly hash: Buffer;
-  readonly expires_ms: number | null;
 }
 
 /** A revocation after its end does not change the state. */
@@ -151,11 +144,6 @@ export function newestCreationMs(db: Database): number {
   return newest.get() ?? 0;
 }
 
-/** @returns the hashes of all tokens that are not revoked, including expired ones. */
-export function tokenHashes(db: Database): TokenHash[] {
-  return db.prepare<[], TokenHash>('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL').all();
-}
-
 /**
  * @returns a look-up by index of any token that ever existed. It is not in constant time: that may reveal
  * bits of the SHA-256 of a token, from which nobody derives 32 random bytes.
@@ -163,21 +151,6 @@ export function tokenHashes(db: Database): TokenHash[] {
 export function tokenFinder(db: Database): (token: string) => Token | undefined {
   const find = db.prepare<[Buffer], Token>(`SELECT ${COLUMNS} FROM token WHERE hash = ?`);
   return (token) => find.get(hashOf(token));
-}
-
-/**
- * @param presented of a token, as `hashOf` returns it.
- * @returns the one that it is, compared in constant time; undefined if none.
- */
-export function matchToken<Known extends TokenHash>(
-  hashes: readonly Known[],
-  presented: Buffer,
-): Known | undefined {
-  let match: Known | undefined;
-  for (const known of hashes) {
-    if (timingSafeEqual(known.hash, presented)) match = known;
-  }
-  return match;
 }
 
 /** @returns the SHA-256 of a token. */

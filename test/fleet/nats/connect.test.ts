@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import t from 'tap';
 import { parseServers, shownUrl } from '../../../src/fleet/nats/address.ts';
-import { connectQuietly } from '../../../src/fleet/nats/quietly.ts';
+import { connectQuietly } from '../../../src/fleet/nats/connectQuietly.ts';
 
 t.test('a URL names one server or several of one cluster, with one user', async (t) => {
   t.strictSame(parseServers('nats://hq'), { servers: ['hq:4222'], hosts: ['hq'], isTls: false });

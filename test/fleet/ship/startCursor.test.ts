@@ -1,7 +1,7 @@
 import t from 'tap';
 import { knownShipped } from '../../../src/fleet/feed/shipNote.ts';
 import { Backoff } from '../../../src/fleet/ship/backoff.ts';
-import type { StoredChunk } from '../../../src/fleet/ship/sink/chunk.ts';
+import type { StoredChunk } from '../../../src/fleet/ship/sink/message.ts';
 import { Fenced, startCursor } from '../../../src/fleet/ship/sink/startCursor.ts';
 
 const epoch = (name: string, fromSeq: number, shippedSeq: number | null = null) => ({

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { COURTS } from '../../../src/protocol/courtLines.ts';
 import type { EventType } from '../../../src/protocol/eventTypes.ts';
-import { halfFrame, linesOf, netOf, type YFrom } from '../../../src/session/analysis/court.ts';
+import { halfFrame, linesOf, netOf, type YFrom } from '../../../src/session/analysis/mapFrame.ts';
 import { SessionTally, type TallyOptions } from '../../../src/session/analysis/sessionTally.ts';
 import { reader } from '../../harness/readEvents.ts';
 

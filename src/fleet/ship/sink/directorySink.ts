@@ -20,10 +20,11 @@ import {
   writeBoxFile,
 } from '../../copy/copyWriter.ts';
 import { packMember } from '../../copy/members.ts';
-import { CHUNK_LIMITS, type EventFeed, type LogState } from '../../feed/eventFeed.ts';
+import type { EventFeed, LogState } from '../../feed/eventFeed.ts';
 import { knownShipped } from '../../feed/shipNote.ts';
-import type { Chunk } from './chunk.ts';
+import { CHUNK_LIMITS } from '../../log/chunk.ts';
 import { CopyErasures } from './copyErasures.ts';
+import type { Chunk } from './message.ts';
 import { type ChunkSink, SinkError, type SinkErrorKind } from './sink.ts';
 import { type Cursor, Fenced, hasChunk, startCursor } from './startCursor.ts';
 

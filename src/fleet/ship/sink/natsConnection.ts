@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { SecretFile } from '../../../base/secretFile.ts';
 import type { Servers } from '../../nats/address.ts';
 import { credentialsOf, optionsOf } from '../../nats/connect.ts';
-import { connectQuietly } from '../../nats/quietly.ts';
+import { connectQuietly } from '../../nats/connectQuietly.ts';
 import { connectionError } from './connectionError.ts';
 import { SinkError } from './sink.ts';
 

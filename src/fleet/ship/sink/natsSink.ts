@@ -10,8 +10,8 @@ import {
 import { headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import type { EventFeed } from '../../feed/eventFeed.ts';
 import { STREAM, statusSubjectOf, subjectOf } from '../../nats/fleetLog.ts';
-import { type Chunk, chunkOf, type Message, messageOf } from './chunk.ts';
 import { connectionError } from './connectionError.ts';
+import { type Chunk, chunkOf, type Message, messageOf } from './message.ts';
 import { connectToNats, type NatsTarget } from './natsConnection.ts';
 import { type ChunkSink, SinkError } from './sink.ts';
 import { type Cursor, Fenced, hasChunk, type LastChunk, startCursor } from './startCursor.ts';

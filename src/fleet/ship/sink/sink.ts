@@ -1,4 +1,4 @@
-import type { Chunk } from './chunk.ts';
+import type { Chunk } from './message.ts';
 import type { Cursor } from './startCursor.ts';
 
 export interface ChunkSink {

@@ -1,7 +1,7 @@
 import type { Epoch } from '../../../store/layout/epochs.ts';
-import { CHUNK_LIMITS, type EventFeed } from '../../feed/eventFeed.ts';
-import { isSameEvent, seqOf } from '../../log/chunk.ts';
-import type { StoredChunk } from './chunk.ts';
+import type { EventFeed } from '../../feed/eventFeed.ts';
+import { CHUNK_LIMITS, isSameEvent, seqOf } from '../../log/chunk.ts';
+import type { StoredChunk } from './message.ts';
 
 export interface Cursor {
   /** The name of the epoch that is shipped. */

@@ -1,7 +1,7 @@
 import { COURTS, type CourtLines, type CourtName } from '../../protocol/courtLines.ts';
-import { halfFrame, isInside, type MapFrame, wholeFrame, type YFrom } from './court.ts';
 import { GRID_FT } from './grid.ts';
 import { type OutsideLanding, OutsideLandings } from './landings.ts';
+import { halfFrame, isInside, type MapFrame, wholeFrame, type YFrom } from './mapFrame.ts';
 
 /** How many positions it takes to tell what y means. */
 const HALF_LEAST = 20;

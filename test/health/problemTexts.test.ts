@@ -5,7 +5,7 @@ import { isQuiet, quietHoursOf } from '../../src/base/quietHours.ts';
 import type { BoxFacts } from '../../src/health/facts.ts';
 import type { StatusProblem } from '../../src/health/finding.ts';
 import { findProblems } from '../../src/health/problems.ts';
-import { RULES, roomAdvice } from '../../src/health/rules.ts';
+import { PROBLEM_TEXTS, roomAdvice } from '../../src/health/problemTexts.ts';
 import { THRESHOLDS } from '../../src/health/thresholds.ts';
 import type { HandshakeReport } from '../../src/telemetry/handshakeBook.ts';
 import type { RefusalReport } from '../../src/telemetry/refusalBook.ts';
@@ -90,7 +90,7 @@ const cameras = (more: object) => ({ sources: [camera, { ...camera, source: 'oth
 const until = (from: string, to: string) => ({ certificate: { valid_from: from, expires_at: to } });
 
 /** Just beyond each threshold, and just within it. */
-const CASES: readonly (readonly [code: keyof typeof RULES, wrong: BoxFacts, right?: BoxFacts])[] = [
+const CASES: readonly (readonly [code: keyof typeof PROBLEM_TEXTS, wrong: BoxFacts, right?: BoxFacts])[] = [
   ['daemon_stopped', box(undefined)],
   ['daemon_hangs', { ...box(undefined), hangs: { message: 'It has not answered for 5 s.' } }],
   ['database_damaged', box({ damage_reports: 1 })],
@@ -213,7 +213,11 @@ t.test('each rule applies beyond its threshold, and not before', (t) => {
     t.match(found, { message: /^\S.*[.?]$/, advice: /^\S.*\.$/ }, code);
     if (right !== undefined) t.strictSame(codes(right), [], `${code}: within it`);
   }
-  t.strictSame(new Set(CASES.map(([code]) => code)), new Set(Object.keys(RULES)), 'every rule is tried');
+  t.strictSame(
+    new Set(CASES.map(([code]) => code)),
+    new Set(Object.keys(PROBLEM_TEXTS)),
+    'every rule is tried',
+  );
   t.end();
 });
 

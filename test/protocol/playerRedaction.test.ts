@@ -7,7 +7,7 @@ import {
   redact,
   renamePlayers,
   replacePlayers,
-} from '../../src/protocol/redaction.ts';
+} from '../../src/protocol/playerRedaction.ts';
 
 const anna = (value: string) => (value === 'anna' ? 'erased-x' : undefined);
 const seven = (value: string) => (value === '7' ? 'erased-x' : undefined);

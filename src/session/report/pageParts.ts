@@ -1,8 +1,8 @@
 import { type Html, html } from '../../base/html.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
-import type { MapFrame } from '../analysis/court.ts';
 import type { OutsideLandings } from '../analysis/landings.ts';
+import type { MapFrame } from '../analysis/mapFrame.ts';
 import type { SessionTally } from '../analysis/sessionTally.ts';
 
 /** What the page is made of. */

@@ -40,7 +40,7 @@ const HANDSHAKES: Record<HandshakeFailure, readonly [what: string, advice: strin
   other: ['fails in the TLS handshake', '"journalctl -u courtd" has the reason: tell its vendor.'],
 };
 
-export const RULES = {
+export const PROBLEM_TEXTS = {
   daemon_stopped: () =>
     fail(
       'The daemon does not run: no event is taken.',
@@ -197,17 +197,17 @@ export const RULES = {
     ),
 };
 
-/** @returns what is wrong by a rule that applies. */
-export function problem<Code extends keyof typeof RULES>(
+/** @returns what is wrong, as `problems.ts` has found. */
+export function problem<Code extends keyof typeof PROBLEM_TEXTS>(
   code: Code,
-  ...facts: Parameters<(typeof RULES)[Code]>
+  ...facts: Parameters<(typeof PROBLEM_TEXTS)[Code]>
 ): LastingProblem {
-  const tell = RULES[code] as (...facts: unknown[]) => Finding;
+  const tell = PROBLEM_TEXTS[code] as (...facts: unknown[]) => Finding;
   return { code, about: aboutOf(code, facts), ...(tell(...facts) as Omit<StatusProblem, 'code'>) };
 }
 
 /** Their first fact says whom they are about. */
-const ABOUT_A_TEXT: readonly (keyof typeof RULES)[] = [
+const ABOUT_A_TEXT: readonly (keyof typeof PROBLEM_TEXTS)[] = [
   'token_refused',
   'refused',
   'tls_handshakes',
@@ -215,7 +215,7 @@ const ABOUT_A_TEXT: readonly (keyof typeof RULES)[] = [
 ];
 
 /** Numbers in the sentence change while it lasts. */
-function aboutOf(code: keyof typeof RULES, [first]: readonly unknown[]): string {
+function aboutOf(code: keyof typeof PROBLEM_TEXTS, [first]: readonly unknown[]): string {
   if (ABOUT_A_TEXT.includes(code)) return `${first}`;
   if (typeof first !== 'object' || first === null) return '';
   if ('court_id' in first) return nameOf(first as Camera);
