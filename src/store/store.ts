@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import type { DataDirectory } from '../base/dataDirectory.ts';
@@ -7,16 +6,21 @@ import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
 import { DirectoryInUse, lockDirectory } from './directory/directoryLock.ts';
-import { keepReserve, withReserve } from './directory/diskReserve.ts';
+import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
 import { type Erased, type EraseProgress, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
 import { ErasureTally } from './erasure/eraseEvents.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
-import { assertDurable, layoutOf, type OpenOptions, openDatabase } from './open/openDatabase.ts';
+import {
+  assertDurable,
+  enterExisting,
+  layoutOf,
+  type OpenOptions,
+  openDatabase,
+} from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
-import { rewriteWal } from './open/rewriteWal.ts';
 import { type Lag, readShipLag, type ShippedOf } from './read/shipLag.ts';
 import {
   type Rejection,
@@ -134,19 +138,14 @@ export class Store {
     { waitMs = 0, ...options }: StoreOptions,
     make: OpenOptions,
   ): Promise<Store> {
-    let db: Database | undefined;
+    let [db, lock]: (Database | undefined)[] = [];
     try {
-      const before = inodeOf(directory);
       const isNew = lacksDatabase(directory);
-      db = openDatabase(directory, make);
-      const lock = await lockWithin(directory, waitMs);
-      if (inodeOf(directory) !== before) {
-        // The database was created just now, or a restore replaced it before we held the lock.
-        db.close();
-        db = openDatabase(directory, make);
-      }
-      // Whoever held the lock until now may have written since, and its sync may have failed.
-      withReserve(directory, () => rewriteWal(db!));
+      // The lock lies only beside a database: where it is alone, there was one.
+      if (isNew) openDatabase(directory, make).close();
+      else enterExisting(directory);
+      lock = await lockWithin(directory, waitMs);
+      db = openDatabase(directory, { ...make, isLocked: true });
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) {
         db.close();
@@ -165,7 +164,7 @@ export class Store {
       if (full !== undefined) void store.#retryRecoveryBarrier(full);
       return store;
     } catch (error) {
-      if (db !== undefined) closeAfter(error, db);
+      for (const open of [db, lock]) if (open !== undefined) closeAfter(error, open);
       throw explain(error, directory);
     }
   }
@@ -354,11 +353,6 @@ async function lockWithin(directory: DataDirectory, waitMs: number): Promise<Dat
     }
     await sleep(LOCK_RETRY_MS);
   }
-}
-
-/** @returns the inode of the database; undefined where there is none. */
-function inodeOf(directory: DataDirectory): number | undefined {
-  return fs.statSync(directory.file('database'), { throwIfNoEntry: false })?.ino;
 }
 
 /** @throws any error other than a full disk. */

@@ -33,6 +33,8 @@ export interface OpenOptions {
   readonly check?: boolean;
   /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
   readonly acceptOlder?: boolean;
+  /** The caller holds the lock of the directory: whoever held it before may have written, and its sync may have failed. */
+  readonly isLocked?: boolean;
   /** How long SQLite may wait for a lock, in milliseconds: the event loop is blocked meanwhile. */
   readonly busyMs?: number;
 }
@@ -43,7 +45,7 @@ export interface OpenOptions {
  */
 export function openDatabase(
   directory: DataDirectory,
-  { create = false, check = false, acceptOlder = false, busyMs = COMMAND_BUSY_MS }: OpenOptions = {},
+  { create = false, check = false, busyMs = COMMAND_BUSY_MS, ...options }: OpenOptions = {},
 ): Database.Database {
   const file = directory.file('database');
   try {
@@ -54,12 +56,12 @@ export function openDatabase(
       directory.make();
       createPrivateIfMissing(file);
     }
-    refuseForeign(file, directory);
+    refuseForeign(directory);
     if (check) withReserve(directory, () => refuseDamaged(file));
     return withReserve(directory, () => {
       const db = new Database(file, { fileMustExist: true, timeout: busyMs });
       try {
-        prepare(db, directory, create, acceptOlder);
+        prepare(db, directory, { create, ...options });
       } catch (error) {
         closeAfter(error, db);
         throw error;
@@ -72,10 +74,20 @@ export function openDatabase(
 }
 
 /**
+ * What `openDatabase` looks at first, for whoever makes a file in the directory before that.
+ * @throws {OperatorError} and the system's errors, where the directory or its database is not courtd's: nothing has been changed.
+ */
+export function enterExisting(directory: DataDirectory): void {
+  enterDirectory(directory);
+  refuseForeign(directory);
+}
+
+/**
  * Reads the header before SQLite opens the file, because SQLite creates and changes files beside a foreign
  * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
  */
-function refuseForeign(file: string, directory: DataDirectory): void {
+function refuseForeign(directory: DataDirectory): void {
+  const file = directory.file('database');
   if (!exists(file)) throw noDatabase(directory);
   const header = readHeader(file);
   if (header.isEmpty) return;
@@ -136,13 +148,12 @@ function refuseNewer(version: number, file: string): void {
 function prepare(
   db: Database.Database,
   directory: DataDirectory,
-  create: boolean,
-  acceptOlder: boolean,
+  { create, acceptOlder = false, isLocked = false }: OpenOptions,
 ): void {
   const file = directory.file('database');
   const version = layoutOf(db);
   // A daemon does so once it has its lock.
-  rewriteWal(db, () => isServed(directory));
+  rewriteWal(db, () => !isLocked && isServed(directory));
   refuseNewer(version, file);
   if (version === 0) {
     if (!create) throw new OperatorError(`${file} is not set up yet: start "courtd serve" once.`);
