@@ -5,7 +5,7 @@ import type { Epoch } from '../../store/layout/epochs.ts';
 import { type Lag, readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
 import { askReport } from './feedClient.ts';
-import { knownShipped, NAMES_ERASED, readNote, type ShipReport } from './shipNote.ts';
+import { knownShipped, readNote, type ShipReport } from './shipNote.ts';
 
 /** Of the command, or of the daemon. */
 interface Settings {
@@ -48,7 +48,7 @@ export async function viewShip(
   const isFencedNow = report?.state === 'fenced' && report.epoch === epoch;
   const state = isSetUp ? stateOf(report, running, isFencedNow, behind?.events ?? 0) : 'off';
   const error = report?.state === 'fenced' && !isFencedNow ? null : (report?.error ?? null);
-  const named = report === undefined ? undefined : stillNamed(report, erasedMs);
+  const named = stillNamed(report, erasedMs);
   return {
     running,
     isSetUp,
@@ -66,9 +66,9 @@ export async function viewShip(
 }
 
 /** @returns who is still in a copy, in a sentence, unless the report says so; undefined: nobody who was erased. */
-function stillNamed({ url, error, erased_ms }: ShipReport, erasedMs: number | null): string | undefined {
-  const isApplied = erasedMs === null || (erased_ms ?? -1) >= erasedMs;
-  if (!url.startsWith('file:') || isApplied || error?.includes(NAMES_ERASED)) return undefined;
+function stillNamed(report: ShipReport | undefined, erasedMs: number | null): string | undefined {
+  const isApplied = erasedMs === null || (report?.erased_ms ?? -1) >= erasedMs;
+  if (!report?.url.startsWith('file:') || isApplied || report.names_erased) return undefined;
   return `The copy still names who was erased on ${new Date(erasedMs).toISOString().slice(0, 10)}: it is written anew when it is there and the shipper runs.`;
 }
 

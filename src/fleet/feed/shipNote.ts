@@ -18,6 +18,8 @@ export interface ShipReport {
   readonly last_ack_at: string | null;
   /** What is wrong and what to do, in a sentence or two; null: nothing. */
   readonly error: string | null;
+  /** Whether that says that a copy names who was erased; absent: no. */
+  readonly names_erased?: boolean;
   /** The last event of this epoch that headquarters refused for good, in a sentence. */
   readonly left_out: string | null;
   /**
@@ -37,9 +39,6 @@ export interface ShipReport {
 export const REPORT_BYTES = SMALL_FILE_BYTES - 1;
 /** Characters, each of which takes up to six bytes as JSON: together they fit. */
 const MOST = { sentence: 900, url: 500, name: 100 } as const;
-
-/** In the error of a copy that is being written anew: who was erased is told of already. */
-export const NAMES_ERASED = 'name who was erased';
 
 /** At most one small write in this time, and one when a shipper ends. */
 const WRITE_MS = 60_000;
@@ -101,6 +100,7 @@ export function boundedReport(report: ShipReport): ShipReport {
     error: short(error, MOST.sentence),
     left_out: short(left_out ?? null, MOST.sentence),
     erased_ms: erased_ms ?? null,
+    ...(report.names_erased === true && { names_erased: true }),
     ...(report.names_players === false && { names_players: false }),
     running,
   };

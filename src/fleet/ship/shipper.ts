@@ -249,7 +249,7 @@ export class Shipper {
     const error = problem ?? unfinished ?? this.#note ?? this.#report.left_out;
     const isNew = state !== this.#report.state || error !== this.#report.error;
     const { erasedMs = this.#report.erased_ms } = this.#sink;
-    this.#report = { ...this.#report, state, error, erased_ms: erasedMs };
+    this.#report = { ...this.#report, state, error, names_erased: error === unfinished, erased_ms: erasedMs };
     if (isNew || isAck) this.#options.onReport(this.#report, isNew);
     if (isNew) void this.#feed.report(this.#report);
   }

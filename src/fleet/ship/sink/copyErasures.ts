@@ -3,7 +3,6 @@ import { reasonOf } from '../../../base/operatorError.ts';
 import { type CopiedErasure, erasureOf } from '../../copy/boxFile.ts';
 import { filesToRewrite, rewriteFiles } from '../../copy/rewriteCopy.ts';
 import type { EventFeed } from '../../feed/eventFeed.ts';
-import { NAMES_ERASED } from '../../feed/shipNote.ts';
 import { ownLines } from './startCursor.ts';
 
 /** Brings a copy to where the box's ledger of erasures is, beside what is appended to it. */
@@ -36,7 +35,7 @@ export class CopyErasures {
   /** Why the copy is not what it has to be, in a sentence or two; undefined: it is. */
   get unfinished(): string | undefined {
     if (!this.#isBehind) return undefined;
-    const until = `until then they ${NAMES_ERASED}`;
+    const until = 'until then they name who was erased';
     return this.#failure === undefined
       ? `The files of the copy in ${this.#folder} that are from before an erasure are being written anew: ${until}.`
       : `The files of the copy in ${this.#folder} that are from before an erasure cannot be written anew, and ${until}: ${reasonOf(this.#failure)}. Each takes up to 64 MiB of free space for a moment; it is tried again.`;
