@@ -62,7 +62,7 @@ export class RefusedBodies {
       this.#db.pragma('wal_autocheckpoint = 0');
       this.#statements = prepareStatements(this.#db);
     } catch (error) {
-      this.#db.close();
+      this.giveUp();
       throw error;
     }
   }

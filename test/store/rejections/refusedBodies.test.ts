@@ -132,3 +132,18 @@ t.test('what a killed daemon has left in the log is written anew and synced befo
   t.equal(writes().length, 1, 'and so before it is given up');
   t.end();
 });
+
+t.test('a log that could not be synced when the file was opened is written anew before it is closed', (t) => {
+  const [folder, left] = [temporaryFolder(t), temporaryFolder(t)];
+  const before = new RefusedBodies(new DataDirectory(folder));
+  t.teardown(() => before.close());
+  keep(before, refusedBody());
+  fs.cpSync(folder, left, { recursive: true });
+  const writes = t.capture(fs, 'writeSync', fs.writeSync);
+  const syncs = t.capture(fs, 'fsyncSync', () => {
+    if (syncs().length === 0) throw new Error('EIO: i/o error, fsync');
+  });
+  t.throws(() => new RefusedBodies(new DataDirectory(left)), /EIO/);
+  t.equal(writes().length, 2);
+  t.end();
+});
