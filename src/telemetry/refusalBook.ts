@@ -2,7 +2,7 @@ import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base
 import { ownCopy } from '../base/ownMemory.ts';
 import { type LogFields, type LoggedProblem, PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
-import { type Age, expiredAmong } from '../store/retention/ageRule.ts';
+import { type Age, oldAmong } from '../store/retention/ageRule.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 
 /** Bytes that are freed at once where the total is too large. */
@@ -158,10 +158,7 @@ export class RefusalBook {
 
   /** Forgets those that are as old as the events that a prune deletes. @returns how many. */
   forget(age: Age): number {
-    const all = this.#newestFirst().reverse();
-    const times = all.map(({ atMs }) => atMs);
-    const isOld = expiredAmong(times, undefined, age);
-    return this.forgetAll(all.filter((_, i) => isOld[i]));
+    return this.forgetAll(oldAmong(this.#newestFirst().reverse(), ({ atMs }) => atMs, age));
   }
 
   /** Forgets these, which it has returned. @returns how many. */

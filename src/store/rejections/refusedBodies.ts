@@ -9,7 +9,7 @@ import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import type { EventKey } from '../../protocol/bodyParts.ts';
 import { explain } from '../open/openErrors.ts';
 import { rewriteWal } from '../open/rewriteWal.ts';
-import { type Age, expiredAmong } from '../retention/ageRule.ts';
+import { type Age, oldAmong } from '../retention/ageRule.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
 import type { RefusedBody, WaitingBody, WaitingEvents } from './refusedBody.ts';
@@ -156,10 +156,7 @@ export class RefusedBodies {
 
   /** @returns the ids of those that are as old as that. */
   older(age: Age): number[] {
-    const all = this.#statements.times.all();
-    const times = all.map(({ ms }) => ms);
-    const isOld = expiredAmong(times, undefined, age);
-    return all.filter((_, i) => isOld[i]).map(({ id }) => id);
+    return oldAmong(this.#statements.times.all(), ({ ms }) => ms, age).map(({ id }) => id);
   }
 
   /** @returns how many events wait in those bodies. */

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { isTime } from '../layout/valueFault.ts';
-import { type Age, expiredAmong } from '../retention/ageRule.ts';
+import { type Age, oldAmong } from '../retention/ageRule.ts';
 import { damage } from '../sqlite/errors.ts';
 
 /** A refused request, as it is kept. */
@@ -52,10 +52,7 @@ export function readRejections(db: Database): Rejection[] {
 export function dropRejections(db: Database, age: Age): number {
   return db
     .transaction(() => {
-      const all = readRejections(db);
-      const times = all.map(({ atMs }) => atMs);
-      const isOld = expiredAmong(times, undefined, age);
-      const gone = all.filter((_, i) => isOld[i]).map(({ turn }) => turn);
+      const gone = oldAmong(readRejections(db), ({ atMs }) => atMs, age).map(({ turn }) => turn);
       writeRejections(db, { added: [], gone });
       return gone.length;
     })

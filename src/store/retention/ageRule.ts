@@ -12,6 +12,12 @@ export function isPlausible(receivedMs: number, { nowMs }: Pick<Age, 'nowMs'>): 
   return receivedMs >= EARLIEST_RECEIVED_MS && receivedMs <= nowMs;
 }
 
+/** @returns those that are old, as the rule below has it. @param items in order of arrival. */
+export function oldAmong<Item>(items: readonly Item[], msOf: (item: Item) => number, age: Age): Item[] {
+  const isOld = expiredAmong(items.map(msOf), undefined, age);
+  return items.filter((_, i) => isOld[i]);
+}
+
 /**
  * The retention rule in one sentence: an event has the age that the clock of the box gave it on receipt,
  * except that a time before courtd existed counts as the first plausible time after it, and a time in the

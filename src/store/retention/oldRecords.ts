@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { type PreviousFile, previousFiles } from '../open/previousDatabases.ts';
-import { expiredAmong } from './ageRule.ts';
+import { oldAmong } from './ageRule.ts';
 import type { PruneSelection } from './expiredEvents.ts';
 
 /** What holds events besides the events themselves, and is as old as those that a prune deletes. */
@@ -30,11 +30,8 @@ export function findOldRecords(db: Database, selection: PruneSelection): OldReco
       JOIN conflict c ON c.session = e.session AND c.seq = o.seq
      WHERE @type IS NULL OR e.origin IN (SELECT id FROM origin WHERE type = @type)
      ORDER BY o.turn`);
-  const old = <Item extends { readonly ms: number }>(items: readonly Item[]): Item[] => {
-    const times = items.map(({ ms }) => ms);
-    const isOld = expiredAmong(times, undefined, selection);
-    return items.filter((_, i) => isOld[i]);
-  };
+  const old = <Item extends { readonly ms: number }>(items: readonly Item[]) =>
+    oldAmong(items, ({ ms }) => ms, selection);
   const conflictCopies = old(copies.all({ type })).map(({ turn }) => turn);
   if (type !== null) return { conflictCopies, rejections: [], databases: [] };
   const rejections = db.prepare<[], Dated>('SELECT turn, at_ms AS ms FROM rejection ORDER BY turn');
