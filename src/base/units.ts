@@ -1,3 +1,6 @@
+export const DAY_MS = 86_400_000;
+export const NS_PER_MS = 1_000_000n;
+
 /** @returns a time span for people: "4 min 12 s", "3.4 s", "2 d 5 h". */
 export function span(seconds: number): string {
   if (seconds < 10 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`;

@@ -1,4 +1,5 @@
 import { RESERVE_BYTES } from '../base/limits.ts';
+import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
 import type { BackupFacts, BoxFacts, DaemonFacts, DiskFacts, ShipFacts, StoreFacts } from './facts.ts';
 import type { LastingProblem } from './finding.ts';
@@ -10,7 +11,6 @@ import { THRESHOLDS } from './thresholds.ts';
 
 /** Senders whose refused events wait that are told, those with the most: a name may be anything that was sent. */
 const WAITING_TOLD = 10;
-const DAY_MS = 86_400_000;
 
 /** @returns what is wrong, the worst first. */
 export function findProblems({ daemon, hangs, store }: BoxFacts, nowMs: number): LastingProblem[] {

@@ -4,6 +4,7 @@ import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
+import { DAY_MS } from '../base/units.ts';
 
 /** Paths of the certificate and its private key, in PEM. */
 interface CertificateFiles {
@@ -17,7 +18,6 @@ export interface KeyPair {
   readonly key: Buffer;
 }
 
-const DAY_MS = 86_400_000;
 const EXPIRY_CHECK_MS = DAY_MS;
 
 /** The time for which clients accept it, in ISO 8601. */

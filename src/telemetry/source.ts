@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { EVENT_TYPES, type EventType } from '../protocol/eventTypes.ts';
 import type { StoredSource } from '../store/sources/storedSources.ts';
@@ -8,7 +9,6 @@ import { LongPauses, Pauses, SHORT_PAUSE_MS } from './pauses.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
-const DAY_MS = 86_400_000;
 /** How long an odd field, or a conflict, is told after the last event with it. */
 const TOLD_MS = 3_600_000;
 /** Cameras with which a source shares ids: more than that tell nothing new. */
@@ -19,7 +19,6 @@ const DUPLICATES = EVENT_TYPES.length;
 const CONFLICTS = DUPLICATES + 1;
 const KINDS = CONFLICTS + 1;
 const ALL = 0;
-const NS_PER_MS = 1e6;
 /** Events of a batch whose lateness is sampled, at most. */
 const SAMPLES_PER_REQUEST = 16;
 
@@ -194,7 +193,7 @@ export class Source implements Rhythm {
       const { type, eotNs, odd } = events[i]!;
       this.#day.add(now, typeIndex(type), 1);
       if (odd !== undefined) this.#wasOdd(odd, now);
-      const lateMs = receivedMs - Number(eotNs) / NS_PER_MS;
+      const lateMs = receivedMs - Number(eotNs) / 1e6;
       if (lateMs < leastMs) leastMs = lateMs;
       if (lateMs <= liveUpToMs) live++;
       if ((i - begin) % stride === 0) this.lateness.add(lateMs);

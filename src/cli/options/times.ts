@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { NS_PER_MS } from '../../base/units.ts';
 import { EOT_SHAPE, eotFault, eotToNs } from '../../protocol/eot.ts';
 import type { Day } from '../../session/export/exportDay.ts';
 import { parsePeriod } from './optionParsers.ts';
@@ -13,7 +14,6 @@ they go back, a time that occurs twice means the first of the two.`;
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME_OF_DAY = /^\d\d:/;
-const NS_PER_MS = 1_000_000n;
 
 /** @returns nanoseconds since the epoch. */
 export function parseTime(text: string): bigint {

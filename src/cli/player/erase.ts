@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
+import { NS_PER_MS } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
@@ -88,7 +89,6 @@ function tell(receipt: Receipt, { json: isJson }: JsonOption): void {
   else printText(lines);
 }
 
-const NS_PER_MS = 1_000_000n;
 const WAITING =
   'Waiting for another program to finish reading the database. You may interrupt this; when it is called again, it goes on.';
 

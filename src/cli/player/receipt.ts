@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { BACKUPS_KEPT } from '../../base/limits.ts';
 import { asCaller } from '../../base/processIdentity.ts';
-import { counted, isoTime } from '../../base/units.ts';
+import { counted, DAY_MS, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { placeOf, readNote } from '../../fleet/feed/shipNote.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
@@ -12,8 +12,6 @@ import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/last
 import type { Erased } from '../../store/erasure/erase.ts';
 import { previousFiles } from '../../store/open/previousDatabases.ts';
 import { parsePeriod } from '../options/optionParsers.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Somewhere that still holds him. */
 interface HeldCopy {
@@ -68,7 +66,7 @@ function* kept(later: number, beforeNs: bigint | undefined): Generator<HeldCopy>
 
 /** @returns a time that is given in nanoseconds since 1970-01-01T00:00:00Z, to the millisecond. */
 export function isoOf(ns: bigint): string {
-  return new Date(Number(ns / 1_000_000n)).toISOString();
+  return new Date(Number(ns / NS_PER_MS)).toISOString();
 }
 
 function* backups(data: DataDirectory, settings: Settings): Generator<HeldCopy> {

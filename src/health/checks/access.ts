@@ -1,4 +1,4 @@
-import { isoTime } from '../../base/units.ts';
+import { DAY_MS, isoTime } from '../../base/units.ts';
 import { isOpenToAll, readKeyPair, validityOf } from '../../host/tlsCertificate.ts';
 import { type Token, tokenState } from '../../store/tokens/tokens.ts';
 import { ok, warn } from '../finding.ts';
@@ -6,8 +6,6 @@ import { certificateProblems, tokenProblems } from '../problems.ts';
 import { type Check, type Fault, together } from './check.ts';
 
 /** What a camera needs for access: the token, and the certificate that it sees. */
-
-const DAY_MS = 86_400_000;
 
 export const token: Check = {
   name: 'token',

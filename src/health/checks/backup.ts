@@ -3,7 +3,7 @@ import path from 'node:path';
 import { timeOfName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
-import { isoTime, span } from '../../base/units.ts';
+import { DAY_MS, isoTime, span } from '../../base/units.ts';
 import { BACKUP_NAME, lastBackupMs } from '../../store/backup/lastBackup.ts';
 import { readHeader } from '../../store/layout/fileHeader.ts';
 import { SCHEMA_VERSION } from '../../store/layout/schema.ts';
@@ -11,7 +11,6 @@ import { type Finding, fail, ok, warn } from '../finding.ts';
 import { backupProblems } from '../problems.ts';
 import type { Check } from './check.ts';
 
-const DAY_MS = 86_400_000;
 const TRY =
   '"sudo systemctl start courtd-backup" makes one, and "journalctl -u courtd-backup" says what it wrote.';
 

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { removeLeftovers } from '../../base/atomicFile.ts';
 import { makeDirectory } from '../../base/fileSink.ts';
 import { operatorErrors } from '../../base/sink.ts';
-import { counted, isoTime } from '../../base/units.ts';
+import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { readArrivals } from '../../store/read/arrivalReader.ts';
 import { Damage } from '../../store/read/damage.ts';
@@ -15,7 +15,6 @@ import { type ExportTeller, wholeMs, withExportedDatabase } from './writeSession
 
 /** What is received at this moment may be stored a little later: the next export begins so much before this one. */
 const OVERLAP_MS = 60_000;
-const NS_PER_MS = 1_000_000n;
 
 /**
  * `courtd export --all -o DIR/`: every session with an event that was received in that time, whole, each in a file of its own,

@@ -1,7 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter as RowGroups } from 'hyparquet-writer';
 import type { Sink } from '../../base/sink.ts';
-import { isoTime } from '../../base/units.ts';
+import { isoTime, NS_PER_MS } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from '../../protocol/eventTypes.ts';
@@ -18,8 +18,6 @@ const GROUP_EVENTS = 20_000;
 const GROUP_BYTES = 16 * 1024 ** 2;
 
 type Value = string | number | bigint | boolean | null;
-
-const NS_PER_MS = 1_000_000n;
 
 const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
 const DOUBLE = { type: 'DOUBLE' } as const;

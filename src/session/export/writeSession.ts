@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import { fileSink } from '../../base/fileSink.ts';
 import type { Sink } from '../../base/sink.ts';
-import { counted, isoTime } from '../../base/units.ts';
+import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
 import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
@@ -127,5 +127,5 @@ function filterOf(options: ExportOptions): EventFilter {
 
 /** Rounds up, because times of receipt are whole milliseconds. */
 export function wholeMs(ns: bigint | undefined): number | undefined {
-  return ns === undefined ? undefined : Number(ns / 1_000_000n) + (ns % 1_000_000n > 0n ? 1 : 0);
+  return ns === undefined ? undefined : Number(ns / NS_PER_MS) + (ns % NS_PER_MS > 0n ? 1 : 0);
 }

@@ -1,4 +1,5 @@
 import { OperatorError } from '../../base/operatorError.ts';
+import { DAY_MS } from '../../base/units.ts';
 import type { ZipEntry } from './zipArchive.ts';
 
 /** A worksheet of a workbook (ECMA-376, part 1, 18.3), written row by row. */
@@ -18,7 +19,6 @@ const POWER_FROM = 1e11;
 /** Indexes of cellXfs in xlsxWorkbook.ts. */
 export const STYLES = { general: 0, time: 1, header: 2, text: 3, wrapped: 4, integer: 5 } as const;
 
-const DAY_MS = 86_400_000;
 /** Day 0 of a workbook. Excel takes 1900 for a leap year, so its days are right from March 1900 on. */
 const DAY_0_MS = Date.UTC(1899, 11, 30);
 const FIRST_RIGHT_MS = Date.UTC(1900, 2, 1);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
+import { NS_PER_MS } from '../../base/units.ts';
 import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
@@ -15,7 +16,6 @@ import { ErasedNames, Redactor } from './redactor.ts';
 /** How often the free space of pages is cleaned and looked at again: what is left then is said. */
 const ROUNDS = 4;
 const READER_WAIT_MS = 500;
-const NS_PER_MS = 1_000_000n;
 /** Tables of names: they stay, also where he is a part of one. What was deleted of them goes. */
 const NAMES = ['session', 'origin', 'source'] as const;
 

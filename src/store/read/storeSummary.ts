@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { SOURCES_KNOWN } from '../../base/limits.ts';
+import { DAY_MS } from '../../base/units.ts';
 import { isTime } from '../layout/valueFault.ts';
 import { damage } from '../sqlite/errors.ts';
 
-const DAY_MS = 86_400_000;
 /** The time span from which growth is extrapolated, at most and at least: a shorter one predicts nothing. */
 const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
 /** How far back sources are searched for among the newest events, in chunks of rows, and for how long at most. */
