@@ -123,13 +123,15 @@ export function namesPlayer(text: string, player: string): boolean {
   return (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
 }
 
+/** Looks for players in what was refused. @param isCut whether there was more of it. */
+export type Naming = (text: string, isCut?: boolean) => boolean;
+
 /**
  * @returns whether what was refused names a player. What cannot be read may: what is compressed, in another encoding than UTF-8, or
- * cut off, as a U+0000 says.
- * @param text UTF-8, and U+FFFD where it is none; its last character may be half of one.
+ * cut off. Its text is UTF-8, and U+FFFD where it is none; its last character may be half of one.
  */
-export function mayName(text: string, names: (text: string) => boolean): boolean {
-  return UNREADABLE.test(text) || names(text);
+export function mayName(names: Naming): Naming {
+  return (text, isCut = false) => isCut || UNREADABLE.test(text) || names(text);
 }
 
 const UNREADABLE = /\0|\ufffd(?!$)/;

@@ -35,9 +35,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   await flushRefused(data);
   const names = (text: string) => namesPlayer(text, player);
   const refused = async (isDry: boolean) =>
-    (await withRefused(data, (bodies) =>
-      bodies.erase(isDry ? names : (text) => mayName(text, names), isDry),
-    )) ?? 0;
+    (await withRefused(data, (bodies) => bodies.erase(isDry ? names : mayName(names), isDry))) ?? 0;
   const rejections = (await countNaming(data, player)) ?? found.rejections;
   const events = found.emptied + found.renamed;
   const isKnown = found.hasPseudonym || found.wasErased;

@@ -24,7 +24,7 @@ import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import type { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
 import { METRICS_PATH } from '../../metrics/family.ts';
-import { mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
+import { mayName, type Naming, namesPlayer } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ShippedOf } from '../../store/read/shipLag.ts';
 import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
@@ -119,18 +119,19 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
       const { refusals } = telemetry;
       // Those that are stored are all among them.
       const names = (text: string) => namesPlayer(text, request.player);
-      const rejections = refusals.forgetAll(rejectionsOf(refusals, (text) => mayName(text, names)));
+      const rejections = refusals.forgetAll(rejectionsOf(refusals, mayName(names)));
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
     namingRoute((player) => rejectionsOf(telemetry.refusals, (text) => namesPlayer(text, player)).length),
   ];
 }
 
-function rejectionsOf(refusals: RefusalBook, names: (text: string) => boolean): Rejection[] {
-  return refusals.newest(REJECTIONS_KEPT).filter(({ error, body, bodyBytes }) => {
-    const isCut = body !== null && body.length < (bodyBytes ?? 0);
-    return names(`${error} ${body ?? ''}${isCut ? '\0' : ''}`);
-  });
+function rejectionsOf(refusals: RefusalBook, names: Naming): Rejection[] {
+  return refusals
+    .newest(REJECTIONS_KEPT)
+    .filter(({ error, body, bodyBytes }) =>
+      names(`${error} ${body ?? ''}`, body !== null && body.length < (bodyBytes ?? 0)),
+    );
 }
 
 export function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {

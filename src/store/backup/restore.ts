@@ -117,7 +117,7 @@ async function restoreRefused(
   try {
     const added = await readRefusedCopy(copy, refused);
     const redactor = new Redactor(erasures);
-    if (erasures.length > 0) refused.erase((text) => mayName(text, (one) => redactor.names(one)));
+    if (erasures.length > 0) refused.erase(mayName((text) => redactor.names(text)));
     return added;
   } finally {
     refused.close();

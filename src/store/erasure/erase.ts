@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
 import { NS_PER_MS } from '../../base/units.ts';
+import { mayName, type Naming, namesPlayer } from '../../protocol/playerRedaction.ts';
 import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
@@ -150,7 +150,7 @@ class Eraser {
     await events.run(player, (done) => on('events', done));
     const names = (text: string) => (player === undefined ? redactor.names(text) : namesPlayer(text, player));
     this.#tally.conflictCopies += await this.#deleteCopies('conflict_copy', names);
-    this.#tally.rejections += await this.#deleteCopies('rejection', (text) => mayName(text, names));
+    this.#tally.rejections += await this.#deleteCopies('rejection', mayName(names));
     await this.#forgetPseudonyms(redactor);
   }
 
@@ -171,14 +171,14 @@ class Eraser {
   }
 
   /** Those that name one of them, whenever that was. @returns how many. */
-  async #deleteCopies(table: CopyTable, names: (text: string) => boolean): Promise<number> {
+  async #deleteCopies(table: CopyTable, names: Naming): Promise<number> {
     const { db } = this.#context;
-    const { turns, textOf } = copiesIn(db, table);
+    const { turns, isNamed } = copiesIn(db, table);
     const remove = db.prepare<[number]>(`DELETE FROM ${table} WHERE turn = ?`);
     let deleted = 0;
     await this.#steps.runAll(turns, turns.length, (some) => {
       let count = 0;
-      for (const turn of some) if (names(textOf(turn))) count += remove.run(turn).changes;
+      for (const turn of some) if (isNamed(turn, names)) count += remove.run(turn).changes;
       return () => {
         deleted += count;
       };
@@ -245,16 +245,21 @@ class Eraser {
 type CopyTable = 'conflict_copy' | 'rejection';
 
 function copiesIn(db: Database, table: CopyTable) {
-  // Of a body that is cut off nobody can say whom it names.
-  const whole = "iif(length(body) < body_bytes, char(0), '')";
-  const text = table === 'rejection' ? `concat_ws(' ', error, CAST(body AS TEXT), ${whole})` : 'event';
-  const read = db.prepare<[number], string | null>(`SELECT ${text} FROM ${table} WHERE turn = ?`).pluck();
+  const copy =
+    table === 'rejection'
+      ? "concat_ws(' ', error, CAST(body AS TEXT)), ifnull(length(body) < body_bytes, 0)"
+      : "ifnull(event, ''), 0";
+  const read = db.prepare<[number], [string, number]>(`SELECT ${copy} FROM ${table} WHERE turn = ?`).raw();
   const turns = db.prepare<[], number>(`SELECT turn FROM ${table} ORDER BY turn`).pluck().all();
-  return { turns, textOf: (turn: number) => read.get(turn) ?? '' };
+  const isNamed = (turn: number, names: Naming) => {
+    const [text, isCut] = read.get(turn) ?? ['', 0];
+    return names(text, isCut === 1);
+  };
+  return { turns, isNamed };
 }
 
 /** @returns how many conflict copies, or stored rejections, name a player. */
 export function countCopies(db: Database, table: CopyTable, player: string): number {
-  const { turns, textOf } = copiesIn(db, table);
-  return turns.filter((turn) => namesPlayer(textOf(turn), player)).length;
+  const { turns, isNamed } = copiesIn(db, table);
+  return turns.filter((turn) => isNamed(turn, (text) => namesPlayer(text, player))).length;
 }
