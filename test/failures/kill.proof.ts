@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { eventToJson } from '../../src/protocol/event.ts';
 import { DedupIndex, MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
-import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { compareStored } from '../harness/compareStored.ts';
@@ -11,7 +9,7 @@ import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
 import { reseal } from '../harness/scratchStore.ts';
 import { Senders, targetOf } from '../harness/senders.ts';
-import { StoredReader } from '../harness/storedReader.ts';
+import { StoredReader, storedEvents } from '../harness/storedReader.ts';
 import { Traffic } from '../harness/traffic.ts';
 
 const KILLS = 15;
@@ -73,10 +71,9 @@ t.test('it starts on a million events, and knows all of them', async (t) => {
   while (keys.isFlushDue) keys.flushStep();
   insert(events - MEMTABLE_KEYS + 1, events);
   t.equal(new DedupIndex(db).count, MEMTABLE_KEYS - 1);
-  const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = ?`);
   const seqs = [1, events / 2, events - MEMTABLE_KEYS, events];
   reseal(db, `e.seq IN (${seqs})`);
-  const old = seqs.map((seq) => eventToJson(toStoredEvent(row.get(seq)!)!));
+  const old = [...storedEvents(db, `seq IN (${seqs})`)].map(({ json }) => json);
   db.close();
   const daemon = await Daemon.run(t, data, rotated.stdout.trim());
   const response = await daemon.post(`[${old}]`);

@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
-import { eventToJson } from '../../src/protocol/event.ts';
-import { type EventRow, SELECT_EVENT, toStoredEvent } from '../../src/store/layout/storedEvent.ts';
+import { type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
 import { HAS_BOUNDS } from '../../src/store/read/sessionBounds.ts';
 import { keyOf } from './events.ts';
 import type { History } from './history.ts';
@@ -38,12 +37,10 @@ export class StoredReader {
       const flushed = db.prepare<[], number>('SELECT count(*) FROM key').pluck().get() ?? 0;
       const keys = new Set<string>();
       const [twice, changed]: [string[], string[]] = [[], []];
-      for (const row of db.prepare<[], EventRow>(`${SELECT_EVENT} ORDER BY e.seq`).iterate()) {
-        const event = toStoredEvent(row);
-        const key = keyOf({ session_id: row.sessionId, event_id: row.eventId, revision: row.revision });
+      for (const { key, json } of storedEvents(db)) {
         if (keys.has(key)) twice.push(key);
         keys.add(key);
-        if (event === undefined || !this.#isAsSent(key, eventToJson(event))) changed.push(key);
+        if (!this.#isAsSent(key, json)) changed.push(key);
       }
       return { integrity, keys, twice, changed, flushed };
     } finally {
@@ -58,6 +55,21 @@ export class StoredReader {
     if (!isDeepStrictEqual(JSON.parse(text), { revision: 0, ...JSON.parse(sent) })) return false;
     this.#known.set(key, text);
     return true;
+  }
+}
+
+/** @yields what whoever uses SQL sees of the events, and not what our own code makes of a row. */
+export function* storedEvents(
+  db: Database.Database,
+  where = 'true',
+): Generator<{ key: string; json: string }> {
+  const all = db.prepare<[], Omit<CourtEvent, 'eotNs'>>(`
+    SELECT session_id AS sessionId, event_id AS eventId, revision, eot, type, court_id AS courtId, venue_id AS venueId, confidence,
+           source, schema_version AS schemaVersion, payload, extra
+      FROM events WHERE ${where} ORDER BY seq`);
+  for (const event of all.iterate()) {
+    const key = keyOf({ session_id: event.sessionId, event_id: event.eventId, revision: event.revision });
+    yield { key, json: eventToJson(event) };
   }
 }
 

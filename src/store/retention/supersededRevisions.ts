@@ -27,7 +27,7 @@ export class SupersededRevisions {
   constructor(db: Database) {
     this.#db = db;
     this.#hash = readKeyHash(db);
-    // With `+?`: see SELECT_EVENT (../layout/storedEvent.ts).
+    // With `+?`: see SELECT_EVENT (../erasure/eraseEvents.ts).
     this.#selectFlushed = db
       .prepare<[number, number, number, string], number>(`
         SELECT e.seq FROM key k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
