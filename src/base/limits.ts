@@ -27,6 +27,8 @@ export const EOT_YEARS = { first: 1678, last: 2261 } as const;
 export const REVISION_MAX = Number.MAX_SAFE_INTEGER;
 /** Bytes of a request's body, both as sent and as decoded, unless `--body-limit` says otherwise. */
 export const BODY_BYTES = 8 * MIB;
+/** Bytes of a line with an event in a file: the faults of a refused one stand around it, and quote a part of what is wrong. */
+export const LINE_BYTES = BODY_BYTES + 64 * KIB;
 /** Bytes that `--body-limit` accepts: one event must fit, and the bodies in flight must still fit into memory. */
 export const BODY_LIMIT_BYTES = { least: KIB, most: 64 * MIB } as const;
 

@@ -7,7 +7,7 @@ import { workAnyhow } from './workClient.ts';
 import type { WorkLine } from './workRoute.ts';
 
 /** Counts of an erasure that were known before it. */
-type Counts = Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'>;
+type KnownCounts = Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'>;
 
 /**
  * Erases a player, by the daemon or in its place.
@@ -20,7 +20,7 @@ export async function eraseAnyhow(
   data: DataDirectory,
   player: string,
   beforeNs: bigint | undefined,
-  found: Counts,
+  found: KnownCounts,
   on: EraseProgress,
   failed: (why: string) => void,
 ): Promise<Erased> {
@@ -36,7 +36,7 @@ export async function eraseAnyhow(
     alone: (store, signal) => store.erase({ player, beforeNs, nowMs: Date.now() }, on, signal, tally),
     failed,
   });
-  const atLeast = (count: keyof Counts) => Math.max(done[count], found[count]);
+  const atLeast = (count: keyof KnownCounts) => Math.max(done[count], found[count]);
   return {
     ...done,
     emptied: atLeast('emptied'),

@@ -9,7 +9,7 @@ const UNKNOWN_CLIENTS = 100;
 const SUMMARY_CLIENTS = 20;
 
 const NONE = { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, refused: 0 };
-type Counts = typeof NONE;
+type Tally = typeof NONE;
 
 /** What one client did since the last summary, and how many log lines it has caused. */
 class ClientTally {
@@ -68,7 +68,7 @@ export class ClientTallies {
    * @returns the counts of all clients together, and the non-zero ones by address: most rejections and conflicts first, the rest
    * summed up as `others`.
    */
-  flush(): { all: Counts; clients: Record<string, Partial<Counts>> } {
+  flush(): { all: Tally; clients: Record<string, Partial<Tally>> } {
     const sorted = [...this.#tallies].sort(([, a], [, b]) => a.compare(b));
     const others = this.#others;
     for (const [, tally] of sorted.splice(SUMMARY_CLIENTS)) add(others.counts, tally.counts);
@@ -83,10 +83,10 @@ export class ClientTallies {
   }
 }
 
-function add(sum: Counts, counts: Counts): void {
-  for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
+function add(sum: Tally, counts: Tally): void {
+  for (const name of Object.keys(sum) as (keyof Tally)[]) sum[name] += counts[name];
 }
 
-function withoutZeros(counts: Counts): Partial<Counts> {
+function withoutZeros(counts: Tally): Partial<Tally> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }

@@ -50,7 +50,7 @@ export async function prune(options: PruneOptions): Promise<void> {
       conflict_copies: records.conflictCopies.length,
       rejections: records.rejections.length,
       refused_bodies: bodies,
-      old_databases: databasesOf(records).length,
+      old_databases: countDatabases(records),
     });
   }
   const kind = options.type === undefined ? 'event' : `${options.type} event`;
@@ -76,10 +76,7 @@ function recordsText(records: OldRecords, bodies: number): string {
     [copies, counted(copies, 'conflict copy', 'conflict copies')],
     [records.rejections.length, counted(records.rejections.length, 'rejection')],
     [bodies, counted(bodies, 'refused body', 'refused bodies')],
-    [
-      records.databases.length,
-      `${counted(databasesOf(records).length, 'old database')} (${bytesFor(bytes)})`,
-    ],
+    [records.databases.length, `${counted(countDatabases(records), 'old database')} (${bytesFor(bytes)})`],
   ];
   const texts = all.filter(([count]) => count > 0).map(([, text]) => text);
   return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
@@ -95,9 +92,9 @@ async function dropBodies(which: PruneSelection, { data, dryRun = false }: Prune
   return dropped ?? 0;
 }
 
-/** @returns each once, however many files it has. */
-function databasesOf({ databases }: OldRecords): string[] {
-  return [...new Set(databases.map(({ name }) => name.replace(/-(wal|shm|journal)$/, '')))];
+/** Each once, however many files it has. */
+function countDatabases({ databases }: OldRecords): number {
+  return new Set(databases.map(({ database }) => database)).size;
 }
 
 /** Keeps events until they are shipped, where events are shipped from here at all. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { BATCH_EVENTS, BODY_BYTES } from '../../base/limits.ts';
+import { BATCH_EVENTS, BODY_BYTES, LINE_BYTES } from '../../base/limits.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
@@ -10,8 +10,6 @@ import { linesIn } from './chunk.ts';
 /** Lines of `tail --json`, of a copy and of `fleet tail`, read back to what was stored. */
 
 const [LINE_FEED] = [0x0a];
-/** With what stands around the event. */
-const LINE_BYTES = BODY_BYTES + 64 * 1024;
 const HEAD =
   /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"erased":(true),)?(?:"late":(true),)?"event":(?=\{)/;
 /** As far as the names of a copy's files go. */

@@ -14,8 +14,8 @@ import type { EventWriter } from './eventWriter.ts';
  * A row group is complete with this many events or bytes of JSON, which are in memory at once: with 50,000 events, an export
  * took 50 MB more. Each adds a few KB to the footer, which is in memory until the end.
  */
-const GROUP_EVENTS = 20_000;
-const GROUP_BYTES = 16 * 1024 ** 2;
+const ROW_GROUP_EVENTS = 20_000;
+const ROW_GROUP_BYTES = 16 * 1024 ** 2;
 
 type Value = string | number | bigint | boolean | null;
 
@@ -99,7 +99,7 @@ export class ParquetWriter implements EventWriter {
       for (let i = 0; i < VALUES_OF.length; i++) this.#columns[i]!.push(VALUES_OF[i]!(event, payload));
       this.#events++;
       this.#jsonBytes += event.payload.length + (event.extra?.length ?? 0);
-      if (this.#events >= GROUP_EVENTS || this.#jsonBytes >= GROUP_BYTES) await this.#endGroup();
+      if (this.#events >= ROW_GROUP_EVENTS || this.#jsonBytes >= ROW_GROUP_BYTES) await this.#endGroup();
     }
   }
 

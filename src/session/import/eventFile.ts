@@ -1,4 +1,4 @@
-import { BATCH_EVENTS, BODY_BYTES } from '../../base/limits.ts';
+import { BATCH_EVENTS, BODY_BYTES, LINE_BYTES } from '../../base/limits.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
@@ -11,10 +11,6 @@ const [LINE_FEED, OPEN_ARRAY] = [0x0a, 0x5b];
 const SPACES = new Set(Buffer.from(' \t\r'));
 /** What `export`, `tail --json`, `fleet tail` and `rejections export` write around an event. */
 const AROUND = ['box', 'epoch', 'seq', 'received_at', 'erased', 'late', 'request_id', 'index', 'faults'];
-/** The faults of an event quote a part of what is wrong; the other members are short. */
-const AROUND_BYTES = 64 * 1024;
-/** The largest event in a line of an export: what stands around it counts for more than the event may have. */
-const LINE_BYTES = BODY_BYTES + AROUND_BYTES;
 
 /** What is wrong with a file, and where. */
 export class FileFault extends Error {

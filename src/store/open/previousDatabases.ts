@@ -14,6 +14,8 @@ interface PreviousDatabases {
 /** A file of an earlier database: it itself, its WAL or its journal. */
 export interface PreviousFile {
   readonly name: string;
+  /** Of the database that it belongs to. */
+  readonly database: string;
   readonly bytes: number;
   /** When a restore replaced the database, or else its newest file was written, milliseconds since 1970-01-01T00:00:00Z. */
   readonly ms: number;
@@ -26,10 +28,8 @@ export interface PreviousFile {
 export function previousDatabases(directory: DataDirectory): PreviousDatabases {
   const files = previousFiles(directory);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return { names: files.map(({ name }) => name).filter((name) => !COMPANION.test(name)), bytes };
+  return { names: files.filter(({ name, database }) => name === database).map(({ name }) => name), bytes };
 }
-
-const COMPANION = /-(wal|shm|journal)$/;
 
 /** @returns all of their files. */
 export function previousFiles(directory: DataDirectory): PreviousFile[] {
@@ -42,12 +42,12 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
     const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });
     return stat === undefined || stat.isDirectory() ? [] : [{ name, bytes: stat.size, ms: stat.mtimeMs }];
   });
-  const whole = Map.groupBy(files, ({ name }) => name.replace(COMPANION, ''));
+  const whole = Map.groupBy(files, ({ name }) => name.replace(/-(wal|shm|journal)$/, ''));
   return [...whole].flatMap(([name, parts]) => {
     // The time that a restore has given it (restore.ts).
     const ms =
       timeOfName(/\.replaced-(\w+)$/.exec(name)?.[1] ?? '') ?? Math.max(...parts.map((part) => part.ms));
-    return parts.map((part) => ({ ...part, ms }));
+    return parts.map((part) => ({ ...part, database: name, ms }));
   });
 }
 

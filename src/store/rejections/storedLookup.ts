@@ -6,7 +6,7 @@ import { identityOf } from './refusedIndex.ts';
 /** Events that are read in one transaction: a few milliseconds. */
 const CHUNK_EVENTS = 5_000;
 
-interface Arrival extends EventKey {
+interface ArrivedKey extends EventKey {
   readonly seq: number;
 }
 
@@ -15,7 +15,7 @@ export class StoredLookup {
   readonly #hash: (eventId: string) => number;
   readonly #flushed: () => number;
   readonly #find: (key: EventKey & { hash: number }) => unknown;
-  readonly #next: (after: number) => Arrival[];
+  readonly #next: (after: number) => ArrivedKey[];
   readonly #newest = new Set<string>();
 
   /** @param db the database of events, to read. */
@@ -25,7 +25,7 @@ export class StoredLookup {
     const find = db.prepare<[object]>(`
       SELECT 1 FROM session s JOIN key k ON k.session = s.id JOIN event e ON e.seq = k.seq
        WHERE s.name = @sessionId AND k.hash = @hash AND k.revision = @revision AND e.event_id = @eventId`);
-    const next = db.prepare<[number], Arrival>(`
+    const next = db.prepare<[number], ArrivedKey>(`
       SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision
         FROM event e JOIN session s ON s.id = e.session
        WHERE e.seq > ? ORDER BY e.seq LIMIT ${CHUNK_EVENTS}`);
@@ -52,7 +52,7 @@ export class StoredLookup {
   }
 
   /** @yields what has arrived after a seq, each time read in a transaction of some milliseconds. */
-  *arrivals(after: number): Generator<Arrival[]> {
+  *arrivals(after: number): Generator<ArrivedKey[]> {
     for (let last = after; ; ) {
       const arrived = this.#next(last);
       if (arrived.length === 0) return;
