@@ -71,6 +71,17 @@ t.test(
   },
 );
 
+t.test('a start after a crash writes the log anew once', async (t) => {
+  const { folder, db } = scratch(t);
+  new Committer(db).append(...court(event()));
+  const directory = new DataDirectory(folder);
+  const { size } = fs.statSync(directory.file('wal'));
+  const writes = t.capture(fs, 'writeSync', fs.writeSync);
+  const store = await Store.open(directory, recorder().on);
+  t.equal(writes().filter((call) => 'returned' in call && call.returned === size).length, 1);
+  await store.close();
+});
+
 t.test(
   'a store that has failed is not closed: that would checkpoint what may not be on the disk',
   async (t) => {
