@@ -130,6 +130,7 @@ class Eraser {
     this.#tally = tally;
     const { db, writer, on, signal } = context;
     this.#steps = new PruneSteps(db, writer, () => on('reader', 0), signal);
+    this.#steps.isScattered = true;
     // Freed pages, too.
     db.pragma('secure_delete = ON');
   }

@@ -167,6 +167,8 @@ class Pruner {
     // Readers in order of arrival are told what is missing (arrivalReader.ts).
     const notePruned = this.#db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
     const { tally } = this;
+    // Of another type is most of each page, which stays.
+    this.#steps.isScattered = selection.type !== undefined;
     let vacuumedAt = tally.events;
     // Those whose keys are not in the file are read to find the revisions among them.
     await this.#steps.flushKeys();

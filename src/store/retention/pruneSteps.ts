@@ -32,8 +32,8 @@ const READER_WAIT_MS = 100;
 
 /** The writer of events, which runs the steps of a prune between its commits (../write/groupCommit.ts). */
 export interface StepWriter {
-  /** Commits a step. @throws {SqliteError} where it was rolled back. */
-  step(work: () => void): void;
+  /** Commits a step, of pages all over the file or of neighbours. @throws {SqliteError} where it was rolled back. */
+  step(work: () => void, isScattered?: boolean): void;
   /** Whether requests have come within the last second. */
   readonly isServing: boolean;
   /** Keys in the memtable. */
@@ -62,6 +62,8 @@ export class PruneSteps {
   readonly #onWait: () => void;
   readonly #signal: AbortSignal | undefined;
   #isDiskFull = false;
+  /** Whether the steps from now on change pages all over the file. Those of most prunes free neighbours. */
+  isScattered = false;
 
   /**
    * @param onWait called repeatedly while the steps wait for another program that keeps reading.
@@ -89,7 +91,7 @@ export class PruneSteps {
   async run(work: () => void, committed = () => {}): Promise<number> {
     await this.#waitForReaders();
     return this.#attempt(() => {
-      this.#writer.step(work);
+      this.#writer.step(work, this.isScattered);
       committed();
     });
   }

@@ -215,6 +215,34 @@ t.test('what arrives in the pause after its session has gone makes the session a
   t.strictSame(sessions.all(), [sent!.sessionId]);
 });
 
+t.test(
+  'only what changes pages all over the file is said to: events of one type, and pages given back',
+  async (t) => {
+    const { db } = scratch(t);
+    const committer = new Committer(db);
+    for (const [selection, isScattered] of [
+      [ALL, false],
+      [POSITIONS, true],
+    ] as const) {
+      committer.append(...court(...events(300, { type: 'PLAYER_POSITION' })));
+      committer.sealAll();
+      const said: { left: number; isScattered: boolean | undefined }[] = [];
+      const left = db
+        .prepare<[], number>('SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM key)')
+        .pluck();
+      const step = (work: () => void, is?: boolean) => {
+        said.push({ left: left.get()!, isScattered: is });
+        committer.steps.step(work);
+      };
+      await pruneEvents({ db, writer: { ...committer.steps, step }, on: () => {} }, selection);
+      const deleting = said.filter((one) => one.left > 0);
+      t.ok(deleting.length > 2);
+      t.ok(deleting.every((one) => one.isScattered === isScattered));
+      t.equal(said.at(-1)?.isScattered, true);
+    }
+  },
+);
+
 t.test('everything is given back, and numbering goes on', async (t) => {
   const { folder, db } = scratch(t);
   const pages = () => db.pragma('page_count', { simple: true }) as number;
