@@ -77,7 +77,7 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/dedup/flush.ts',
-        from: 'if (batch.length < FLUSH_STEP_KEYS) this.#setFlushedSeq',
+        from: 'if (isLast) this.#setFlushedSeq',
         to: 'if (batch.length > 0) this.#setFlushedSeq',
       },
     ],

@@ -3,7 +3,7 @@ import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
 import { BloomFilter } from './bloomFilter.ts';
 import { Flush } from './flush.ts';
 import { type KeyHash, readKeyHash } from './keyHash.ts';
-import { type Key, type KeyEntry, Memtable, mix } from './memtable.ts';
+import { FLUSH_STEP_KEYS, type Key, type KeyEntry, Memtable, mix } from './memtable.ts';
 
 /** Keys in the memtable at which a flush begins. As many again may arrive while it runs. */
 export const MEMTABLE_KEYS = 200_000;
@@ -121,18 +121,19 @@ export class DedupIndex {
     return this.#flush.keys !== undefined;
   }
 
-  /** Whether a flush is in progress, or one should begin. */
+  /** Whether a flush should begin or go on. One that was begun with fewer keys may take its time. */
   get isFlushDue(): boolean {
-    return this.isFlushing || this.#memtable.length >= MEMTABLE_KEYS;
+    return this.count >= MEMTABLE_KEYS;
   }
 
   /**
-   * Begins a flush, or writes the next FLUSH_STEP_KEYS keys of it in a transaction of their own. Call it
-   * between commits, never inside a transaction.
+   * Begins a flush, or writes the next keys of it in a transaction of their own. Call it between commits, never
+   * inside a transaction.
+   * @param most how many of them.
    * @throws {SqliteError} where a step fails; calling again repeats that step.
    */
-  flushStep(): void {
-    if (this.isFlushing) return this.#flush.step();
+  flushStep(most = FLUSH_STEP_KEYS): void {
+    if (this.isFlushing) return this.#flush.step(most);
     if (this.#memtable.length === 0) return;
     this.#flush.begin(this.#memtable);
     this.#memtable = new Memtable();

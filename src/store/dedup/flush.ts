@@ -24,8 +24,8 @@ export class KeyInserter {
 interface FlushRun {
   readonly keys: Memtable;
   readonly sorted: Iterator<KeyEntry>;
-  /** The keys that the next step writes. */
-  batch: readonly KeyEntry[];
+  /** What a step that failed was to write. */
+  batch: KeyEntry[];
 }
 
 /**
@@ -39,14 +39,14 @@ export class Flush {
   readonly #db: Database;
   readonly #inserter: KeyInserter;
   readonly #setFlushedSeq: Statement<[number]>;
-  readonly #runStep: Transaction<(run: FlushRun) => void>;
+  readonly #runStep: Transaction<(run: FlushRun, isLast: boolean) => void>;
   #run: FlushRun | undefined;
 
   constructor(db: Database) {
     this.#db = db;
     this.#inserter = new KeyInserter(db);
     this.#setFlushedSeq = db.prepare('UPDATE flushed SET up_to_seq = ?');
-    this.#runStep = db.transaction((run) => this.#writeBatch(run));
+    this.#runStep = db.transaction((run, isLast) => this.#writeBatch(run, isLast));
   }
 
   /** The keys being flushed. They stay in memory until the last step has been committed. */
@@ -59,34 +59,36 @@ export class Flush {
    * @param keys the keys of all unflushed events; nothing may be added to them from now on.
    */
   begin(keys: Memtable): void {
-    const sorted = keys.inKeyOrder();
-    this.#run = { keys, sorted, batch: nextKeys(sorted) };
+    this.#run = { keys, sorted: keys.inKeyOrder(), batch: [] };
   }
 
   /**
    * Writes one batch in a transaction; the last one also advances `flushed`. Does nothing where no flush is
    * in progress. Not synced, which would be a quarter of all fsyncs while batches of 500 events arrive: the
    * keys of a step that a power failure undoes are read back.
+   * @param most keys of this step.
    */
-  step(): void {
+  step(most: number): void {
     const run = this.#run;
     if (run === undefined) return;
-    unsynced(this.#db, () => this.#runStep.immediate(run));
+    run.batch.push(...nextKeys(run.sorted, most - run.batch.length));
+    const isLast = run.batch.length < most;
+    unsynced(this.#db, () => this.#runStep.immediate(run, isLast));
     // After the commit only, so that a step that failed is repeated.
-    if (run.batch.length < FLUSH_STEP_KEYS) this.#run = undefined;
-    else run.batch = nextKeys(run.sorted);
+    if (isLast) this.#run = undefined;
+    else run.batch = [];
   }
 
-  #writeBatch({ keys, batch }: FlushRun): void {
+  #writeBatch({ keys, batch }: FlushRun, isLast: boolean): void {
     this.#inserter.insert(batch);
-    if (batch.length < FLUSH_STEP_KEYS) this.#setFlushedSeq.run(keys.lastSeq);
+    if (isLast) this.#setFlushedSeq.run(keys.lastSeq);
   }
 }
 
 /** @returns the next keys that a step writes; none at the end. */
-export function nextKeys(keys: Iterator<KeyEntry>): KeyEntry[] {
+export function nextKeys(keys: Iterator<KeyEntry>, most = FLUSH_STEP_KEYS): KeyEntry[] {
   const batch: KeyEntry[] = [];
-  while (batch.length < FLUSH_STEP_KEYS) {
+  while (batch.length < most) {
     const { done, value } = keys.next();
     if (done) break;
     batch.push(value);

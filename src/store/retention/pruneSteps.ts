@@ -7,7 +7,7 @@ import type { WalState } from '../wal/checkpointer.ts';
 
 /** How long one transaction may take, so that no request waits for long (../erasure/DESIGN.md has what longer ones cost). */
 export const PRUNE_STEP_MS = 0.5;
-/** Events or names that one transaction deletes at most. */
+/** Events or names that one transaction deletes at most, or keys that one writes. */
 export const PRUNE_STEP_ROWS = 200;
 /** Rows that a prune reads with one query: half a millisecond, with what it does with them. */
 export const PRUNE_READ_ROWS = 100;
@@ -38,8 +38,8 @@ export interface StepWriter {
   readonly isServing: boolean;
   /** Keys in the memtable. */
   readonly keysInMemory: number;
-  /** Writes some keys of the memtable to the file. @returns whether that is done. @throws {SqliteError} */
-  flushStep(): boolean;
+  /** Writes some keys of the memtable to the file, at most so many. @returns whether that is done. @throws {SqliteError} */
+  flushStep(most: number): boolean;
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void;
   /** The ledger of erasures has changed: what comes is compared with it. */
@@ -147,7 +147,7 @@ export class PruneSteps {
     for (let flushes = 0; flushes < 2; flushes++) {
       for (let isDone = false; !isDone; ) {
         await this.#attempt(() => {
-          isDone = this.#writer.flushStep();
+          isDone = this.#writer.flushStep(PRUNE_STEP_ROWS);
         });
       }
     }

@@ -202,11 +202,12 @@ export class GroupCommit {
 
   /**
    * Writes some keys of the memtable to the file.
+   * @param most how many.
    * @returns whether the flush that was in progress, or that this call began, is over.
    * @throws {SqliteError} where it was rolled back.
    */
-  flushStep(): boolean {
-    this.#orFail(() => this.#appender.keys.flushStep());
+  flushStep(most: number): boolean {
+    this.#orFail(() => this.#appender.keys.flushStep(most));
     return !this.#appender.keys.isFlushing;
   }
 

@@ -3,7 +3,7 @@ import module from 'node:module';
 import timers from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { PRUNE_STEP_MS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
+import { PRUNE_STEP_MS, PRUNE_STEP_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
 import { setClock, stopClock } from '../../harness/clock.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
@@ -66,6 +66,27 @@ t.test('a transaction ends when its time is over, and has one item at least', as
   t.strictSame(done.splice(0), [[1], [2]]);
   await steps.runAll([1, 2, 3], 2, work(0));
   t.strictSame(done, [[1, 2], [3]]);
+});
+
+t.test('keys in memory are written in steps that are as short, with their pauses', async (t) => {
+  const { db, committer, pauses, pass } = make(t);
+  const asked: number[] = [];
+  const flushStep = (most: number) => {
+    asked.push(most);
+    pass(PRUNE_STEP_MS);
+    return asked.length % 3 === 0;
+  };
+  const flush = (keysInMemory: number) =>
+    new PruneSteps(
+      db,
+      { ...committer.steps, isServing: true, keysInMemory, flushStep },
+      () => {},
+    ).flushKeys();
+  await flush(10_000);
+  t.strictSame(asked, [], 'so few are read from memory');
+  await flush(10_001);
+  t.strictSame(asked, Array(6).fill(PRUNE_STEP_ROWS), 'what arrives meanwhile is written as well');
+  t.strictSame(pauses, Array(6).fill(40 * PRUNE_STEP_MS));
 });
 
 t.test('behind a reader each step waits until the WAL can be checkpointed', async (t) => {
