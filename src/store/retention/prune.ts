@@ -167,7 +167,7 @@ class Pruner {
     // Readers in order of arrival are told what is missing (arrivalReader.ts).
     const notePruned = this.#db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
     const { tally } = this;
-    // Of another type is most of each page, which stays.
+    // Where it is of one type, most of each page stays.
     this.#steps.isScattered = selection.type !== undefined;
     let vacuumedAt = tally.events;
     // Those whose keys are not in the file are read to find the revisions among them.
@@ -203,6 +203,8 @@ class Pruner {
   /** Of every session that has any, also from an interrupted prune. */
   async deleteDanglingKeys(): Promise<void> {
     const dangling = new DanglingKeys(this.#db);
+    // Of sessions that go on, so most of each page stays. Then pages are moved from the end of the file to wherever one is free.
+    this.#steps.isScattered = true;
     let keys = 0;
     for await (const list of this.#steps.paced(dangling.batches())) {
       await this.#steps.runAll(list, PRUNE_STEP_KEYS, (steps) => {

@@ -12,8 +12,6 @@ const VACUUM_PAGES = { least: 8, most: 512 } as const;
  */
 export async function vacuum(db: Database, steps: PruneSteps, told: (bytes: number) => void): Promise<void> {
   const number = (name: string) => db.pragma(name, { simple: true }) as number;
-  // The last pages of the file go wherever there is a free one.
-  steps.isScattered = true;
   let [size, bytes] = [VACUUM_PAGES.least as number, 0];
   for (let isLeft = number('freelist_count') > 0; isLeft; ) {
     let pages = 0;
