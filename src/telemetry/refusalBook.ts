@@ -11,7 +11,7 @@ const ROOM_BYTES = REJECTIONS_BYTES / 16;
 const OVERHEAD_BYTES = 300;
 /** Bodies of one kind that are copied within a second; in a flood, more of the same tell nothing new. */
 const BODIES_PER_S = 100;
-/** Rejections of one kind that one write takes at most, the newest; the last write before the daemon ends takes all. */
+/** Rejections of one kind that one write takes at most, the newest first; the last write before the daemon ends takes all. */
 const WRITTEN_OF_A_KIND = 20;
 const ALL = 0;
 
@@ -171,7 +171,7 @@ export class RefusalBook {
     return ones.length;
   }
 
-  /** Whether there is anything that was not yet offered to the database. */
+  /** Whether there is anything that the database lacks, or has and should not. */
   get isChanged(): boolean {
     return this.#isChanged;
   }
@@ -182,26 +182,28 @@ export class RefusalBook {
    * @param maxBytes of what is to be written; infinite: all there is.
    */
   flush(write: (changes: RejectionChanges) => boolean, maxBytes: number): void {
-    const isAll = maxBytes === Number.POSITIVE_INFINITY;
+    const ofAKind = maxBytes === Number.POSITIVE_INFINITY ? REJECTIONS_KEPT : WRITTEN_OF_A_KIND;
     const added: Kept[] = [];
-    let bytes = 0;
-    for (const one of this.#newestFirst(isAll ? REJECTIONS_KEPT : WRITTEN_OF_A_KIND)) {
-      if (one.isStored) continue;
+    let [lacking, bytes] = [0, 0];
+    const ofKind = (kept: readonly Kept[]) => {
+      const missing = kept.filter(({ isStored }) => !isStored);
+      lacking += missing.length;
+      return missing.slice(-ofAKind);
+    };
+    for (const one of this.#newestFirst(ofKind)) {
       bytes += bytesOf(one);
       if (bytes > maxBytes && added.length > 0) break;
       added.push(one);
     }
     const isWritten = added.length + this.#gone.length === 0 || write({ added, gone: this.#gone });
-    this.#isChanged = !isWritten;
+    this.#isChanged = !isWritten || added.length < lacking;
     if (!isWritten) return;
     for (const one of added) one.isStored = true;
     this.#gone = [];
   }
 
-  /** @param ofAKind how many of each kind at most. */
-  #newestFirst(ofAKind = REJECTIONS_KEPT): Kept[] {
-    const all = [...this.#kinds.values()].flatMap(({ kept }) => kept.slice(-ofAKind));
-    return all.sort((a, b) => b.turn - a.turn);
+  #newestFirst(some = (kept: readonly Kept[]): readonly Kept[] => kept): Kept[] {
+    return [...this.#kinds.values()].flatMap(({ kept }) => some(kept)).sort((a, b) => b.turn - a.turn);
   }
 
   #kindOf({ code, client, source, courtId }: Names): Kind {

@@ -222,6 +222,8 @@ t.test('what could not be written is written a minute later, and what was gone b
   flood(book, 2 * REJECTIONS_KEPT, () => refused());
   writer.look(2 * REJECTIONS_WRITE_MS);
   t.equal(stored.rows.size, 20, 'the first three have made room');
+  writer.look(3 * REJECTIONS_WRITE_MS);
+  t.equal(stored.rows.size, 40, 'those that a write has left come with the next one');
   t.end();
 });
 
