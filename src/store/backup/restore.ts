@@ -216,6 +216,8 @@ async function eraseAgain(partial: string, kept: Kept): Promise<number> {
   const db = openExclusively(partial);
   try {
     db.exec('COMMIT');
+    // All of it is synced before the file gets its name (atomicFile.ts).
+    db.pragma('synchronous = OFF');
     keep(db, kept);
     return await applyLedger(db);
   } finally {

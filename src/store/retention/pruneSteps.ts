@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { fillReserve, releaseReserve } from '../directory/diskReserve.ts';
@@ -36,6 +36,8 @@ export interface StepWriter {
   step(work: () => void, isScattered?: boolean): void;
   /** Whether requests have come within the last second. */
   readonly isServing: boolean;
+  /** Whether nobody else can have the database open: then nobody has to be made room for. */
+  readonly isAlone?: boolean;
   /** Keys in the memtable. */
   readonly keysInMemory: number;
   /** Writes some keys of the memtable to the file, at most so many. @returns whether that is done. @throws {SqliteError} */
@@ -195,6 +197,8 @@ export class PruneSteps {
   }
 
   #pause(ms: number): Promise<void> {
+    // Signals are handled between two turns of the event loop.
+    if (this.#writer.isAlone) return setImmediate();
     return this.#sleep(Math.min(Math.max(PAUSE_MS.least, ms), PAUSE_MS.most));
   }
 
