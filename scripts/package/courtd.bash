@@ -49,7 +49,7 @@ _courtd() {
     ' status '*) options='--json --watch --brief' ;;
     ' rejections ') commands='show export drop' options='--last --json' ;;
     ' rejections export '*) options='--source --code --since -o --output' ;;
-    ' rejections drop '*) options='--older-than --all --yes' ;;
+    ' rejections drop '*) options='--older-than --all --yes --json' ;;
     ' rejections show '* | ' conflicts '*) options='--json' ;;
     ' token ') commands='rotate list revoke' ;;
     ' token rotate '*) options='--grace' ;;

@@ -2,7 +2,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import type { Erased, EraseProgress } from '../store/erasure/erase.ts';
 import { ErasureTally } from '../store/erasure/eraseEvents.ts';
 import { followDaemon } from './controlClient.ts';
-import { ERASE_PATH, type EraseBody, NAMING_PATH } from './eraseRoute.ts';
+import { ERASE_PATH, type EraseBody, NAMING_PATH, type RejectionCounts } from './eraseRoute.ts';
 import { workAnyhow } from './workClient.ts';
 import type { WorkLine } from './workRoute.ts';
 
@@ -47,10 +47,10 @@ export async function eraseAnyhow(
   };
 }
 
-/** @returns how many rejections name a player; undefined where no daemon runs: then all of them are stored. */
-export async function countNaming(data: DataDirectory, player: string): Promise<number | undefined> {
-  let count: number | undefined;
-  await followDaemon<WorkLine<never, number>>(data, NAMING_PATH, { player }, (line) => {
+/** @returns how many rejections an erasure would take; undefined where no daemon runs: then all of them are stored. */
+export async function countNaming(data: DataDirectory, player: string): Promise<RejectionCounts | undefined> {
+  let count: RejectionCounts | undefined;
+  await followDaemon<WorkLine<never, RejectionCounts>>(data, NAMING_PATH, { player }, (line) => {
     if ('done' in line) count = line.done;
   });
   return count;

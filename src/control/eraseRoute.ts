@@ -1,10 +1,11 @@
 import { membersOf } from '../base/json.ts';
 import type { Erased, EraseProgress, ErasureRequest } from '../store/erasure/erase.ts';
+import type { FoundPlayer } from '../store/erasure/foundPlayer.ts';
 import type { ControlRoute } from './controlServer.ts';
 import { workRoute } from './workRoute.ts';
 
 export const ERASE_PATH = '/v1/player/erase';
-/** Answers how many rejections name a player: what the daemon has of them is not all stored. */
+/** Answers how many rejections an erasure would take: what the daemon has of them is not all stored. */
 export const NAMING_PATH = '/v1/player/rejections';
 
 /** What an erasure is asked for with: the day of it is by the daemon's clock, and nanoseconds are digits. */
@@ -23,8 +24,11 @@ export function eraseRoute(
   });
 }
 
+/** Rejections that go with a player, and those among them that name him: the others cannot be read. */
+export type RejectionCounts = Pick<FoundPlayer, 'rejections' | 'namedRejections'>;
+
 /** `POST /v1/player/rejections`. */
-export function namingRoute(count: (player: string) => number): ControlRoute {
+export function namingRoute(count: (player: string) => RejectionCounts): ControlRoute {
   return workRoute(NAMING_PATH, requestOf, async ({ player }) => count(player));
 }
 

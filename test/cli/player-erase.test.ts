@@ -182,7 +182,7 @@ t.test(
     const command = (...args: string[]) => daemon.command('player', 'erase', ANNA, ...args);
     const early = ['--before', '2026-03-14T14:30Z'];
     const question =
-      'courtd: 5 events of 1 session (3 of his own; 2 of others that hold his id in another field), as far as they happened before 2026-03-14T14:30:00.000Z, would lose the player "p-anna-kowalska"; 0 conflicts, 1 rejection and 1 refused request that name him would go; 2 places would still hold him ("--dry-run" names them); and that cannot be undone: nothing was erased.';
+      'courtd: 5 events of 1 session (3 of his own; 2 of others that hold his id in another field), as far as they happened before 2026-03-14T14:30:00.000Z, would lose the player "p-anna-kowalska"; 0 conflicts, 1 rejection and 1 refused request that name him or cannot be read would go; 2 places would still hold him ("--dry-run" names them); and that cannot be undone: nothing was erased.';
     t.equal((await command(...early)).stderr.split(' If that')[0], question);
     const { stdout } = await command('--yes');
     t.match(
@@ -234,10 +234,15 @@ t.test('a dry run counts what an erasure then takes out', async (t) => {
   await daemon.post(sent);
   await daemon.post({ ...sent[4], confidence: 0.25 });
   await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
+  // Nobody can say whom it names.
+  await daemon.post(Buffer.from('{"event_id":"caf\xe9"}', 'latin1'));
   const { dry_run: _, at: _dry, last_copy_gone: _later, ...dry } = await eraseAnna(daemon, '--dry-run');
-  t.match(dry, { events: 5, conflict_copies: 1, rejections: 1, refused_bodies: 1 });
+  t.match(dry, { events: 5, conflict_copies: 1, rejections: 2, refused_bodies: 2 });
   const { dry_run: __, at: _real, last_copy_gone: _latest, ...real } = await eraseAnna(daemon);
   t.same(dry, real);
+  const listed = (await daemon.command('player', 'list')).stdout;
+  t.match(listed, BEA);
+  t.notMatch(listed, 'erased-', 'what stands in his place is no player');
 });
 
 t.test('what was refused because it is no JSON goes, too, wherever it names him', async (t) => {
@@ -444,6 +449,6 @@ t.test('an id in another spelling, or as a number, is found', async (t) => {
   }
   const players = (await daemon.exported('s')).map((line) => JSON.parse(line).payload.player_id);
   for (const player of players) t.match(player, /^erased-[a-z0-9]{8}$/);
-  t.same(JSON.parse((await daemon.command('player', 'list', '--json')).stdout).length, 3);
+  t.same(JSON.parse((await daemon.command('player', 'list', '--json')).stdout), []);
   for (const spelling of ['\\u0061nna', 'id":17', 'id":18']) t.same(filesWith(daemon.data, spelling), []);
 });

@@ -5,7 +5,7 @@ import { NS_PER_MS } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
-import { mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
+import { mayName, type Naming, namesPlayer } from '../../protocol/playerRedaction.ts';
 import { findPlayer } from '../../store/erasure/foundPlayer.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
@@ -34,15 +34,14 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   );
   await flushRefused(data);
   const names = (text: string) => namesPlayer(text, player);
-  const refused = async (isDry: boolean) =>
-    (await withRefused(data, (bodies) => bodies.erase(isDry ? names : mayName(names), isDry))) ?? 0;
-  const rejections = (await countNaming(data, player)) ?? found.rejections;
+  const refused = async (naming: Naming, isDry: boolean) =>
+    (await withRefused(data, (bodies) => bodies.erase(naming, isDry))) ?? 0;
+  const { rejections, namedRejections } = (await countNaming(data, player)) ?? found;
   const events = found.emptied + found.renamed;
   const isKnown = found.hasPseudonym || found.wasErased;
-  const isNamed = events + found.conflictCopies + rejections > 0 || isKnown;
+  const isNamed = events + found.conflictCopies + namedRejections > 0 || isKnown;
   const isShown = options.dryRun || !options.yes;
-  const refusedBodies = isNamed && !isShown ? 0 : await refused(true);
-  if (!isNamed && refusedBodies === 0) {
+  if (!isNamed && (await refused(names, true)) === 0) {
     throw new OperatorError(
       `No event${before === undefined ? '' : ' of that time'} names the player ${JSON.stringify(player)}: "courtd player list" shows who is there.`,
     );
@@ -54,7 +53,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     isDry: true,
     atMs: Date.now(),
     erased: { ...found, rejections, remainingPages: 0, files: [] },
-    refusedBodies,
+    refusedBodies: isShown ? await refused(mayName(names), true) : 0,
     found,
     copies: isShown ? await copies() : [],
   };
@@ -75,7 +74,12 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     endWork();
   });
   await flushRefused(data);
-  const done = { isDry: false, atMs: Date.now(), erased, refusedBodies: await refused(false) };
+  const done = {
+    isDry: false,
+    atMs: Date.now(),
+    erased,
+    refusedBodies: await refused(mayName(names), false),
+  };
   tell({ ...dry, ...done, copies: await copies() }, options);
 }
 

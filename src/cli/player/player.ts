@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { isErasedName } from '../../store/erasure/redactor.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { type NamedEvent, PlayerCounts, readNamed } from '../../store/read/players.ts';
@@ -20,7 +21,9 @@ export async function list({ last, json: isJson = false, ...options }: ListOptio
   const damage = new Damage();
   const isEmpty = await withDatabase(options, async (db) => {
     const counts = new PlayerCounts(db);
-    await eachNamed(db, damage, (events) => counts.add(events));
+    // What an erasure has put in a player's place is nobody.
+    const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
+    await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));
     return printList(isJson ? counts.players(last) : shown(counts.players(last)), isJson);
   });
   if (isEmpty && !isJson) say('No event that is stored names a player.');

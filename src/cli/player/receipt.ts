@@ -10,6 +10,7 @@ import { shownUrl } from '../../fleet/nats/address.ts';
 import { serviceOf } from '../../host/unitSettings.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
 import type { Erased } from '../../store/erasure/erase.ts';
+import type { FoundPlayer } from '../../store/erasure/foundPlayer.ts';
 import { previousFiles } from '../../store/open/previousDatabases.ts';
 import { parsePeriod } from '../options/optionParsers.ts';
 
@@ -30,15 +31,7 @@ export interface Receipt {
   readonly erased: Erased;
   readonly refusedBodies: number;
   /** What was known before. */
-  readonly found: {
-    readonly namedSessions: number;
-    readonly namedSources: number;
-    readonly mentioned: number;
-    readonly own: number;
-    readonly later: number;
-    readonly wasErased: boolean;
-    readonly isBegun: boolean;
-  };
+  readonly found: FoundPlayer;
   readonly copies: readonly HeldCopy[];
 }
 
@@ -166,7 +159,7 @@ export function questionOf(receipt: Receipt): string {
       : `${copies.length} places would still hold him ("--dry-run" names them)`;
   return [
     `${counted(events, 'event')} of ${counted(sessions, 'session')} (${found.own} of his own; ${events - found.own} of others that hold his id in another field)${whenOf(beforeNs)}${beforeNs === undefined ? '' : ','} would lose the player ${JSON.stringify(player)}`,
-    `${counted(conflictCopies, 'conflict')}, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} that name him would go`,
+    `${counted(conflictCopies, 'conflict')}, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} that name him or cannot be read would go`,
     ...(copies.length === 0 ? [] : [held]),
     'and that cannot be undone',
   ].join('; ');
@@ -215,7 +208,7 @@ export function receiptText(receipt: Receipt): { json: object; lines: string } {
     `The player ${JSON.stringify(player)} ${was} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${whenOf(beforeNs)}: ${own} of his own, and ${others} of others that hold his id in another field.`,
     `  ${counted(emptied, 'position or identity', 'positions and identities')} ${lost}; ${emptied === 1 ? 'its' : 'their'} time, court and camera stay.`,
     `  In ${counted(renamed, 'event')} a random name ${stands} in his place, another one in each session.`,
-    `${counted(conflictCopies, 'conflict')} kept as sent, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} that named him ${isDry ? 'would go' : 'are gone'}.`,
+    `${counted(conflictCopies, 'conflict')} kept as sent, ${counted(rejections, 'rejection')} and ${counted(refusedBodies, 'refused request')} ${isDry ? 'that name him or cannot be read would go' : 'that named him or could not be read are gone'}.`,
   ];
   const lines = [
     `${isDry ? 'Dry run: nothing was changed.' : `Erased on ${isoTime(atMs)} by courtd ${version}.`}`,

@@ -12,7 +12,7 @@ import { StoredLookup } from '../../store/rejections/storedLookup.ts';
 import { dropRejections } from '../../store/rejections/storedRejections.ts';
 import type { Age } from '../../store/retention/ageRule.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { say, stdoutSink } from '../terminal/output.ts';
+import { type JsonOption, printJson, say, stdoutSink } from '../terminal/output.ts';
 
 interface RefusedOptions extends DataOption {
   readonly source?: string;
@@ -68,7 +68,8 @@ function sayDamaged(requestId: string): void {
 
 const NONE = 'No event of a refused request waits.';
 const NONE_MATCHES = 'No event that matches waits.';
-interface DropOptions extends DataOption {
+
+interface DropOptions extends DataOption, JsonOption {
   /** Seconds; absent with `all`. */
   readonly olderThan?: number;
   readonly all?: boolean;
@@ -76,7 +77,7 @@ interface DropOptions extends DataOption {
 }
 
 /** `courtd rejections drop`: lets refused requests go, with their events, and takes them off the list. */
-export async function drop({ data, olderThan, yes }: DropOptions): Promise<void> {
+export async function drop({ data, olderThan, yes, json }: DropOptions): Promise<void> {
   const nowMs = Date.now();
   const age: Age =
     olderThan === undefined
@@ -102,6 +103,7 @@ export async function drop({ data, olderThan, yes }: DropOptions): Promise<void>
       refused.remove(ids);
       events = refused.letGo;
     });
+    if (json) return printJson({ rejections, refused_bodies: bodies, events });
     const kept = counted(bodies, 'body', 'bodies');
     say(
       `Dropped ${counted(rejections, 'rejection')} and ${kept} with ${counted(events, 'event')} that waited.`,

@@ -98,6 +98,7 @@ export function addRejections(program: Command): void {
     .option('--older-than <time>', 'refused longer ago than this: a number with s, m, h or d', parsePeriod)
     .option('--all', 'all of them')
     .option('--yes', 'also more than half of all that wait, without asking')
+    .addOption(json())
     .addHelpText('after', DROP_HELP)
     .action(async ({ olderThan, all }, command) => {
       if ((olderThan === undefined) === (all === undefined))

@@ -122,7 +122,11 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
       const rejections = refusals.forgetAll(rejectionsOf(refusals, mayName(names)));
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
-    namingRoute((player) => rejectionsOf(telemetry.refusals, (text) => namesPlayer(text, player)).length),
+    namingRoute((player) => {
+      const names = (text: string) => namesPlayer(text, player);
+      const count = (naming: Naming) => rejectionsOf(telemetry.refusals, naming).length;
+      return { rejections: count(mayName(names)), namedRejections: count(names) };
+    }),
   ];
 }
 

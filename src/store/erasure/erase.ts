@@ -98,6 +98,7 @@ export async function applyLedger(db: Database): Promise<number> {
   const writer: StepWriter = {
     step,
     isServing: false,
+    isAlone: true,
     keysInMemory: 0,
     flushStep: () => true,
     forgetNames: nothing,
@@ -259,8 +260,8 @@ function copiesIn(db: Database, table: CopyTable) {
   return { turns, isNamed };
 }
 
-/** @returns how many conflict copies, or stored rejections, name a player. */
-export function countCopies(db: Database, table: CopyTable, player: string): number {
+/** @returns how many conflict copies, or stored rejections, name somebody. */
+export function countCopies(db: Database, table: CopyTable, names: Naming): number {
   const { turns, isNamed } = copiesIn(db, table);
-  return turns.filter((turn) => isNamed(turn, (text) => namesPlayer(text, player))).length;
+  return turns.filter((turn) => isNamed(turn, names)).length;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { hasWord } from '../../protocol/playerRedaction.ts';
+import { hasWord, mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
 import { countCopies, type Erased } from './erase.ts';
 import { countErasure } from './eraseEvents.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
@@ -8,8 +8,10 @@ import { findPseudonym } from './pseudonyms.ts';
 import { Redactor } from './redactor.ts';
 
 /** What an erasure of a player would change, and what of him would stay. */
-interface FoundPlayer
+export interface FoundPlayer
   extends Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'> {
+  /** Of the rejections, those that name him: the others cannot be read. */
+  readonly namedRejections: number;
   /** Sessions, and cameras, whose own name has his id in it. */
   readonly namedSessions: number;
   readonly namedSources: number;
@@ -51,11 +53,13 @@ export async function findPlayer(
       .all(player)
       .filter((one) => hasWord(one, player)).length;
   };
+  const names = (text: string) => namesPlayer(text, player);
   const before = new ErasedPlayers(readErasures(db)).find(player);
   return {
     ...count,
-    conflictCopies: countCopies(db, 'conflict_copy', player),
-    rejections: countCopies(db, 'rejection', player),
+    conflictCopies: countCopies(db, 'conflict_copy', names),
+    rejections: countCopies(db, 'rejection', mayName(names)),
+    namedRejections: countCopies(db, 'rejection', names),
     namedSessions: named('session', 'name'),
     namedSources: named('origin', "concat_ws(' ', venue, court, source)"),
     hasPseudonym: findPseudonym(db).get(player) !== undefined,

@@ -48,7 +48,7 @@ export function lostDatabase(directory: DataDirectory): OperatorError | undefine
   const left = filesBesideDatabase(directory);
   if (left.length === 0) return undefined;
   return new OperatorError(
-    `There is no courtd database in ${directory}, or it is empty, and there was one: ${left.join(', ')} are left of it. Is its disk ` +
+    `There is no courtd database in ${directory}, or it is empty, and there was one: ${left.join(', ')} ${left.length === 1 ? 'is' : 'are'} left of it. Is its disk ` +
       'mounted, was courtd.db moved? Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those ' +
       'files to another directory first.',
   );

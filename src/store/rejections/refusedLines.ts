@@ -7,12 +7,6 @@ import type { WaitingBody } from './refusedBody.ts';
 import type { EventPlace } from './refusedIndex.ts';
 import type { StoredLookup } from './storedLookup.ts';
 
-/** The fault of a body that cannot be parted into events. */
-const NO_EVENTS: Fault = {
-  path: '',
-  message: 'must be a JSON object, which is an event, or an array of them',
-};
-
 interface RefusedLines {
   /** Each with its line end. */
   readonly lines: readonly string[];
@@ -28,7 +22,7 @@ export function refusedLines(body: WaitingBody, rules: EventRules, stored: Store
     `"faults":${JSON.stringify(faults)},${last}}\n`;
   const parts = bodyParts(bytes);
   if (parts === undefined)
-    return { lines: [line(0, [NO_EVENTS], `"body":"${bytes.toString('base64')}"`)], done: [] };
+    return { lines: [line(0, faultsOf(bytes, rules), `"body":"${bytes.toString('base64')}"`)], done: [] };
   const waiting = parts.filter(({ index }) => indexes.has(index));
   const isDone = ({ key }: BodyPart) => key !== undefined && stored.has(key);
   return {
@@ -36,18 +30,23 @@ export function refusedLines(body: WaitingBody, rules: EventRules, stored: Store
     lines: waiting
       .filter((part) => !isDone(part))
       .map(({ index, text }) =>
-        line(index, faultsOf(text, rules), `"event":${text.toString().replace(/[\r\n]/g, ' ')}`),
+        line(index, faultsOfPart(text, rules), `"event":${text.toString().replace(/[\r\n]/g, ' ')}`),
       ),
     done: waiting.filter(isDone).map(({ index }) => ({ body: body.id, place: index })),
   };
 }
 
 /** @returns all faults of an event; none where it is valid. */
-function faultsOf(text: Buffer, rules: EventRules): readonly Fault[] {
+function faultsOfPart(text: Buffer, rules: EventRules): readonly Fault[] {
   // Alone an array would be a batch.
   if (text.toString('latin1', 0, 1) !== '{') return [{ path: '', message: 'must be an object' }];
+  return faultsOf(text, rules);
+}
+
+/** @returns what is wrong with a body that is refused; none where it is valid. */
+function faultsOf(body: Buffer, rules: EventRules): readonly Fault[] {
   try {
-    decodeBatch(text, rules, Number.POSITIVE_INFINITY);
+    decodeBatch(body, rules, Number.POSITIVE_INFINITY);
     return [];
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
