@@ -40,8 +40,8 @@ export interface StepWriter {
   readonly isAlone?: boolean;
   /** Keys in the memtable. */
   readonly keysInMemory: number;
-  /** Writes some keys of the memtable to the file, at most so many. @returns whether that is done. @throws {SqliteError} */
-  flushStep(most: number): boolean;
+  /** Writes some keys of the memtable to the file; absent: as many as a flush does. @returns whether that is done. @throws {SqliteError} */
+  flushStep(most?: number): boolean;
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void;
   /** The ledger of erasures has changed: what comes is compared with it. */
@@ -142,14 +142,19 @@ export class PruneSteps {
     }
   }
 
-  /** Writes the keys that are in memory now to the file, unless they are few. */
+  /**
+   * Writes the keys that are in memory now to the file, unless they are few: in short steps while requests come, and in long ones on
+   * a full disk, since short ones write five times as many frames.
+   */
   async flushKeys(): Promise<void> {
     if (this.#writer.keysInMemory <= KEYS_READ_AT_ONCE) return;
     // The flush in progress, if there is one, and that of what has arrived since it began.
     for (let flushes = 0; flushes < 2; flushes++) {
       for (let isDone = false; !isDone; ) {
         await this.#attempt(() => {
-          isDone = this.#writer.flushStep(PRUNE_STEP_ROWS);
+          isDone = this.#writer.flushStep(
+            this.#writer.isServing && !this.#isDiskFull ? PRUNE_STEP_ROWS : undefined,
+          );
         });
       }
     }

@@ -202,11 +202,11 @@ export class GroupCommit {
 
   /**
    * Writes some keys of the memtable to the file.
-   * @param most how many.
+   * @param most how many; absent: as many as any flush does at once.
    * @returns whether the flush that was in progress, or that this call began, is over.
    * @throws {SqliteError} where it was rolled back.
    */
-  flushStep(most: number): boolean {
+  flushStep(most?: number): boolean {
     this.#orFail(() => this.#appender.keys.flushStep(most));
     return !this.#appender.keys.isFlushing;
   }

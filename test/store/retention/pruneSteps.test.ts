@@ -68,26 +68,34 @@ t.test('a transaction ends when its time is over, and has one item at least', as
   t.strictSame(done, [[1, 2], [3]]);
 });
 
-t.test('keys in memory are written in steps that are as short, with their pauses', async (t) => {
-  const { db, committer, pauses, pass } = make(t);
-  const asked: number[] = [];
-  const flushStep = (most: number) => {
-    asked.push(most);
-    pass(PRUNE_STEP_MS);
-    return asked.length % 3 === 0;
-  };
-  const flush = (keysInMemory: number) =>
-    new PruneSteps(
-      db,
-      { ...committer.steps, isServing: true, keysInMemory, flushStep },
-      () => {},
-    ).flushKeys();
-  await flush(10_000);
-  t.strictSame(asked, [], 'so few are read from memory');
-  await flush(10_001);
-  t.strictSame(asked, Array(6).fill(PRUNE_STEP_ROWS), 'what arrives meanwhile is written as well');
-  t.strictSame(pauses, Array(6).fill(40 * PRUNE_STEP_MS));
-});
+t.test(
+  'keys in memory are written in short steps while requests come, and in long ones on a full disk',
+  async (t) => {
+    const { db, committer, pauses, pass } = make(t);
+    let asked: unknown[] = [];
+    const flush = async (keysInMemory: number, isServing: boolean, isFull = false) => {
+      [asked, pauses.length] = [[], 0];
+      const flushStep = (most?: number) => {
+        asked.push(most);
+        if (isFull && asked.length === 1) throw new Database.SqliteError('full', 'SQLITE_FULL');
+        pass(PRUNE_STEP_MS);
+        return asked.length % 3 === 0;
+      };
+      const writer = { ...committer.steps, isServing, keysInMemory, flushStep };
+      await new PruneSteps(db, writer, () => {}).flushKeys();
+      return asked;
+    };
+    t.strictSame(await flush(10_000, true), [], 'so few are read from memory');
+    t.strictSame(
+      await flush(10_001, true),
+      Array(6).fill(PRUNE_STEP_ROWS),
+      'what arrives meanwhile is written as well',
+    );
+    t.strictSame(pauses, Array(6).fill(40 * PRUNE_STEP_MS));
+    t.strictSame(await flush(10_001, false), Array(6).fill(undefined));
+    t.strictSame(await flush(10_001, true, true), [PRUNE_STEP_ROWS, ...Array(5).fill(undefined)]);
+  },
+);
 
 t.test('behind a reader each step waits until the WAL can be checkpointed', async (t) => {
   const { folder, db, make: makeSteps } = make(t);

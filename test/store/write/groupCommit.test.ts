@@ -286,7 +286,7 @@ t.test(
   'where commits are no longer synced after a step of a prune, nothing is stored any more',
   async (t) => {
     const flush = (writer: GroupCommit) => {
-      while (!writer.flushStep(100));
+      while (!writer.flushStep());
     };
     for (const step of [flush, (writer: GroupCommit) => writer.step(() => {})]) {
       const { db, writer, told } = makeWriter(t);
