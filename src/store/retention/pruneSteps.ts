@@ -144,7 +144,7 @@ export class PruneSteps {
 
   /**
    * Writes the keys that are in memory now to the file, unless they are few: in short steps while requests come, and in long ones on
-   * a full disk, since short ones write five times as many frames.
+   * a full disk, since short ones write six times as many frames.
    */
   async flushKeys(): Promise<void> {
     if (this.#writer.keysInMemory <= KEYS_READ_AT_ONCE) return;
