@@ -5,8 +5,10 @@ import type { Status } from '../../src/health/status.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** A directory without a database: of a new box, or where one was. */
 

@@ -8,8 +8,10 @@ import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { otherConnection } from '../harness/scratchStore.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** What goes with the events: prune.proof.ts has the events themselves. */
 

@@ -8,8 +8,10 @@ import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const SCREEN_COLUMNS = 80;
 const WRONG = [

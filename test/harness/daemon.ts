@@ -1,8 +1,16 @@
 import { type ChildProcessByStdio, type ExecFileOptions, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { TOKEN_GRACE_S } from '../../src/base/limits.ts';
+import { withDatabase } from '../../src/store/open/withDatabase.ts';
+import { rotateToken } from '../../src/store/tokens/tokens.ts';
 import { Lines } from './lines.ts';
 import { scheme, serveArguments } from './transport.ts';
 
@@ -44,6 +52,15 @@ export function runCommandsWith(given: Runner): void {
 /** Runs one command to its end. The environment holds no COURTD_ variable but those given. */
 export function courtd(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
   return runner?.(args, env) ?? run(BIN, args, { env: cleanEnvironment(env) });
+}
+
+/** Makes a token as `courtd token rotate` does, and a database where there is none; without a process, or a look at systemd. */
+async function newToken(data: string): Promise<string> {
+  const rotate = { data: new DataDirectory(data) };
+  const { token } = await withDatabase(rotate, (db) => rotateToken(db, TOKEN_GRACE_S, Date.now()), {
+    create: true,
+  });
+  return token;
 }
 
 type Server = (args: readonly string[], env: NodeJS.ProcessEnv) => Child;
@@ -108,6 +125,7 @@ export class Daemon {
   /** Its exit status, once its last line is in the log; null where a signal ended it. */
   readonly exited: Promise<number | null>;
   readonly #log: Lines<LogLine>;
+  readonly #agent = new (scheme() === 'https' ? https : http).Agent({ keepAlive: true });
 
   private constructor(
     fields: Pick<Daemon, 'data' | 'token' | 'port' | 'child' | 'exited'>,
@@ -128,9 +146,7 @@ export class Daemon {
     data = temporaryFolder(t),
     env: Record<string, string> = {},
   ): Promise<Daemon> {
-    const rotated = await courtd(['token', 'rotate', '--data', data]);
-    if (rotated.status !== 0) throw new Error(rotated.stderr);
-    return Daemon.run(t, data, rotated.stdout.trim(), args, env);
+    return Daemon.run(t, data, await newToken(data), args, env);
   }
 
   /**
@@ -153,7 +169,9 @@ export class Daemon {
     const environment = cleanEnvironment(env);
     const child = own?.(all, environment) ?? start(program, all, { env: environment });
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+    let daemon: Daemon | undefined;
     t.teardown(() => {
+      if (daemon !== undefined) daemon.#hangUp();
       child.kill(own === undefined ? 'SIGKILL' : 'SIGTERM');
       return exited;
     });
@@ -164,7 +182,8 @@ export class Daemon {
     const log = new Lines(child.stdout, (text) => JSON.parse(text) as LogLine);
     const listening = await log.find(finder('listening')).catch(() => undefined);
     if (listening === undefined) throw new Error(`courtd serve ended with ${await exited}: ${errors}`);
-    return new Daemon({ data, token, port: listening.port as number, child, exited }, log);
+    daemon = new Daemon({ data, token, port: listening.port as number, child, exited }, log);
+    return daemon;
   }
 
   /** Every line it has logged so far. */
@@ -182,14 +201,21 @@ export class Daemon {
     return this.log.filter(finder(wanted)).length;
   }
 
-  /** Posts a body: a value as JSON, or text and bytes as they are. */
-  post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  /** Posts a body: a value as JSON, or text and bytes as they are. Connections are kept open, as those of a camera. */
+  async post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    return fetch(`${scheme()}://127.0.0.1:${this.port}/v1/events`, {
+    const request = (scheme() === 'https' ? https : http).request({
+      host: '127.0.0.1',
+      port: this.port,
+      path: '/v1/events',
       method: 'POST',
+      agent: this.#agent,
       headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json', ...headers },
-      body: (isRaw ? body : JSON.stringify(body)) as RequestInit['body'] & {},
     });
+    request.end(isRaw ? body : JSON.stringify(body));
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const { statusCode: status, headers: answered } = response;
+    return new Response(await buffer(response), { status, headers: answered } as ResponseInit);
   }
 
   /** Runs a command on its data directory. */
@@ -204,8 +230,15 @@ export class Daemon {
     return stdout.split('\n').slice(0, -1);
   }
 
+  /** Closes what nobody sends on: the daemon would wait half a second for a request that is on its way. */
+  #hangUp(): void {
+    for (const sockets of Object.values(this.#agent.freeSockets))
+      for (const socket of sockets!) socket.destroy();
+  }
+
   /** Stops it with a signal. @returns its exit status. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.#hangUp();
     this.child.kill(signal);
     return this.exited;
   }

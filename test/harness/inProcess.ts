@@ -52,8 +52,12 @@ for (const name of ['stdout', 'stderr'] as const) {
   });
 }
 
+let output: [stdout: number, stderr: number] | undefined;
+
 async function runOne(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
-  const streams = { stdout: new Captured(), stderr: new Captured() };
+  // To make a file, and remove it, takes as long as a small command.
+  output ??= [namelessFile(), namelessFile()];
+  const streams = { stdout: new Captured(output[0]), stderr: new Captured(output[1]) };
   const [status, environment, user] = [process.exitCode, { ...process.env }, process.geteuid?.()];
   const [{ setPriority }, { exit }] = [os, process];
   const forget = endOfLife();
@@ -87,11 +91,9 @@ async function runOne(args: readonly string[], env: Record<string, string>): Pro
 class Captured extends Writable {
   readonly fd: number;
 
-  constructor() {
+  constructor(fd: number) {
     super({ decodeStrings: true });
-    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-test-')), 'output');
-    this.fd = fs.openSync(file, 'w+');
-    fs.rmSync(path.dirname(file), { recursive: true });
+    this.fd = fd;
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
@@ -99,11 +101,19 @@ class Captured extends Writable {
     done();
   }
 
-  /** @returns all that was written. */
+  /** @returns all that was written; the file is empty then, for the next command. */
   text(): string {
     const bytes = Buffer.alloc(fs.fstatSync(this.fd).size);
     fs.readSync(this.fd, bytes, 0, bytes.length, 0);
-    fs.closeSync(this.fd);
+    fs.ftruncateSync(this.fd);
     return bytes.toString();
   }
+}
+
+/** @returns an empty file without a name. Whatever is written stands at its end. */
+function namelessFile(): number {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-test-')), 'output');
+  const fd = fs.openSync(file, 'a+');
+  fs.rmSync(path.dirname(file), { recursive: true });
+  return fd;
 }

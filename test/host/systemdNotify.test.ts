@@ -8,8 +8,10 @@ import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeNotify } from '../harness/fakeNotify.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const CANNOT_NOTIFY = /^cannot notify systemd/;
 

@@ -4,8 +4,10 @@ import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { newAddress, RawClient, request } from '../harness/rawClient.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** What the command line does to the tokens, the running daemon obeys at the next request, on open connections too. */
 

@@ -4,8 +4,10 @@ import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf, RawClient, request } from '../harness/rawClient.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** What a camera without a valid token is told, and what the operator is. */
 

@@ -14,8 +14,10 @@ import { ROOT, tableBelow } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { documented, parseMetrics } from '../harness/metrics.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** One box for the file: a daemon that has been sent everything, and what it and its database then say. */
 const of = { session_id: 'a-session', court_id: 'court-1', source: 'cam-1' };
