@@ -1,10 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import zlib from 'node:zlib';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
@@ -43,17 +42,8 @@ let directories = 0;
 const newData = () => path.join(folder, `data-${++directories}`);
 
 /** `courtd rebuild -`. */
-function rebuildFrom(input: string | Buffer, data: string, ...args: string[]): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    const options = { env: cleanEnvironment(), encoding: 'utf8' } as const;
-    const all = ['-u', 'NODE_OPTIONS', BIN, 'rebuild', '-', '--data', data, ...args];
-    const child = execFile('env', all, options, (_error, stdout, stderr) =>
-      resolve({ status: child.exitCode, stdout, stderr }),
-    );
-    child.stdin!.on('error', () => {});
-    child.stdin!.end(input);
-  });
-}
+const rebuildFrom = (input: string | Buffer, data: string) =>
+  commandInProcess(['rebuild', '-', '--data', data], {}, input);
 
 const rebuild = (...args: string[]) => commandInProcess(['rebuild', ...args]);
 
@@ -443,15 +433,17 @@ t.test('where there is a database, or what was left of one, nothing is touched',
 for (const signal of ['SIGINT', 'SIGKILL'] as const) {
   t.test(`a rebuild that is ended by ${signal} leaves nothing that looks like a box`, async (t) => {
     const data = newData();
+    fs.mkdirSync(data);
+    const begun = Promise.withResolvers<void>();
+    const watcher = fs.watch(data, (_kind, name) => name?.endsWith('.partial') && begun.resolve());
     const child = spawn('env', ['-u', 'NODE_OPTIONS', BIN, 'rebuild', '-', '--data', data], {
       env: cleanEnvironment(),
     });
     const exit = once(child, 'exit');
     child.stdin.on('error', () => {});
     child.stdin.write(lines(1, 2_000).join(''));
-    const isBegun = () =>
-      fs.existsSync(data) && fs.readdirSync(data).some((name) => name.endsWith('.partial'));
-    while (!isBegun()) await setImmediate();
+    await begun.promise;
+    watcher.close();
     child.kill(signal);
     t.strictSame(await exit, [null, signal]);
     const names = fs.readdirSync(data).sort();

@@ -4,9 +4,11 @@ import path from 'node:path';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { runInProcess } from '../harness/inProcess.ts';
+import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 t.test('a port that is in use is told in a sentence with status 1', async (t) => {
   const other = net.createServer();
@@ -35,15 +37,8 @@ t.test(
   'an address that is not this machine or no address at all is told in a sentence with status 1',
   async (t) => {
     const check = async (host: string) => {
-      const { status, stderr } = await courtd([
-        'serve',
-        '--host',
-        host,
-        '--port',
-        '0',
-        '--data',
-        temporaryFolder(t),
-      ]);
+      const where = ['--host', host, '--port', '0', '--data', temporaryFolder(t)];
+      const { status, stderr } = await commandInProcess(['serve', ...where]);
       t.equal(status, 1, host);
       t.match(stderr, /^courtd: Cannot listen on [^\n]*\. Choose another with --host\.\n$/, host);
     };

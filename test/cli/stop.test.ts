@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { FakeNotify } from '../harness/fakeNotify.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { RawClient, request } from '../harness/rawClient.ts';
 
@@ -78,14 +79,12 @@ t.test('a log on a full disk holds up neither events nor the end', async (t) => 
   const full = fs.openSync('/dev/full', 'w');
   t.teardown(() => fs.closeSync(full));
   const args = ['serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];
-  const child = spawn(BIN, args, { env: cleanEnvironment(), stdio: ['ignore', full, 'ignore'] });
+  const systemd = new FakeNotify(t);
+  const child = spawn(BIN, args, { env: cleanEnvironment(systemd.env), stdio: ['ignore', full, 'ignore'] });
   const exited = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
-  let listening: string | null | undefined;
-  while (!listening && child.exitCode === null) {
-    const { stdout } = await courtd(['status', '--json', '--data', data]);
-    listening = JSON.parse(stdout).daemon?.listening;
-  }
+  await systemd.messages.find((message) => message.includes('READY=1'));
+  const { listening } = JSON.parse((await courtd(['status', '--json', '--data', data])).stdout).daemon;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const body = JSON.stringify(event());
   const response = await fetch(`http://${listening}/v1/events`, { method: 'POST', headers, body });

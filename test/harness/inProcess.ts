@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { makeProgram, runProgram } from '../../src/cli/program.ts';
 import { type CommandResult, cleanEnvironment, runCommandsWith } from './daemon.ts';
 import { endOfLife, setEnvironment } from './processLife.ts';
@@ -27,37 +27,46 @@ let last: Promise<unknown> = Promise.resolve();
 /**
  * Runs a command in this process. One at a time: they share the environment, the exit status, and SQLite's locks, which belong
  * to a process.
+ * @param input what it has on standard input: nothing, where none is given.
  */
 export function commandInProcess(
   args: readonly string[],
   env: Record<string, string> = {},
+  input: string | Buffer = '',
 ): Promise<CommandResult> {
-  const result = last.then(() => runOne(args, env));
+  const result = last.then(() => runOne(args, env, input));
   last = result.catch(() => {});
   return result;
 }
 
 interface Streams {
+  readonly stdin: PassThrough;
   readonly stdout: Captured;
   readonly stderr: Captured;
 }
 
-/** What a command writes goes to its own streams; what tap writes meanwhile does not. */
+/** What a command reads and writes are its own streams; what tap writes meanwhile does not go there. */
 const streamsOf = new AsyncLocalStorage<Streams>();
-for (const name of ['stdout', 'stderr'] as const) {
-  const own = process[name];
+for (const name of ['stdin', 'stdout', 'stderr'] as const) {
+  const own = Object.getOwnPropertyDescriptor(process, name)!;
   Object.defineProperty(process, name, {
     configurable: true,
-    get: () => streamsOf.getStore()?.[name] ?? own,
+    get: () => streamsOf.getStore()?.[name] ?? own.get?.call(process),
   });
 }
 
 let output: [stdout: number, stderr: number] | undefined;
 
-async function runOne(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
+async function runOne(
+  args: readonly string[],
+  env: Record<string, string>,
+  input: string | Buffer,
+): Promise<CommandResult> {
   // To make a file, and remove it, takes as long as a small command.
   output ??= [namelessFile(), namelessFile()];
-  const streams = { stdout: new Captured(output[0]), stderr: new Captured(output[1]) };
+  const stdin = new PassThrough();
+  stdin.end(input);
+  const streams = { stdin, stdout: new Captured(output[0]), stderr: new Captured(output[1]) };
   const [status, environment, user] = [process.exitCode, { ...process.env }, process.geteuid?.()];
   const [{ setPriority }, { exit }] = [os, process];
   const forget = endOfLife();
