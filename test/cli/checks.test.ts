@@ -18,8 +18,10 @@ import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { parseMetrics } from '../harness/metrics.ts';
 import { withoutRoot } from '../harness/needs.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 /** What single checks find, each on a box of its own making; check.test.ts has all of them at the front door. */
 

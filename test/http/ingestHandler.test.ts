@@ -1,7 +1,10 @@
+import fs from 'node:fs';
 import t from 'tap';
+import { BATCH_EVENTS, BODY_BYTES } from '../../src/base/limits.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { parseMetrics } from '../harness/metrics.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -37,3 +40,37 @@ t.test(
     t.equal((await again.exported('session-1')).length, 2);
   },
 );
+
+t.test('an empty array is answered with two zeros, and nothing is committed for it', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(event());
+  const commits = async () => {
+    const { stdout } = await daemon.command('metrics');
+    return parseMetrics(stdout).series.get('courtd_commit_seconds_count');
+  };
+  const before = await commits();
+  for (let i = 0; i < 100; i++) {
+    const answer = await daemon.post([]);
+    t.strictSame([answer.status, await answer.json()], [202, { accepted: 0, duplicates: 0 }]);
+  }
+  t.equal(await commits(), before);
+});
+
+/** @returns the bytes that a process has read so far, from its files and connections, out of the page cache or not. */
+function bytesRead(pid: number): number {
+  return Number(/^rchar: (\d+)$/m.exec(fs.readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+}
+
+t.test('500 copies of the key of a stored event as large as a body do not read it 500 times', async (t) => {
+  const daemon = await Daemon.start(t);
+  const large = event({ payload: { text: 'x'.repeat(BODY_BYTES - 1_000) } });
+  t.strictSame(await (await daemon.post(large)).json(), { accepted: 1, duplicates: 0 });
+  const copies = Array(BATCH_EVENTS).fill({ ...large, payload: {} });
+  const before = bytesRead(daemon.child.pid!);
+  t.strictSame(await (await daemon.post(copies)).json(), { accepted: 0, duplicates: BATCH_EVENTS });
+  const read = bytesRead(daemon.child.pid!) - before;
+  t.ok(read < 4 * BODY_BYTES, `${read} bytes were read`);
+  t.strictSame(await (await daemon.post(large)).json(), { accepted: 0, duplicates: 1 });
+  const list = await daemon.command('session', 'list', '--json');
+  t.match(JSON.parse(list.stdout), [{ events: 1, duplicates: BATCH_EVENTS + 1, conflicts: 1 }]);
+});

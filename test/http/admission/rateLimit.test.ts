@@ -8,8 +8,10 @@ import { event } from '../../harness/events.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
 import { checkProblem } from '../../harness/problem.ts';
 import { RawClient, request } from '../../harness/rawClient.ts';
+import { serveAgain } from '../../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 
