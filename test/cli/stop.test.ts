@@ -20,27 +20,33 @@ async function signalled({ pid }: Daemon['child']): Promise<void> {
   while (pending().some((line) => /[1-9a-f]/.test(line.slice(7)))) await nextTurn();
 }
 
-t.test('a second signal changes nothing: a request that is half sent is still answered', async (t) => {
-  for (const [first, second] of [
-    ['SIGTERM', 'SIGTERM'],
-    ['SIGINT', 'SIGTERM'],
-  ] as const) {
-    const daemon = await Daemon.start(t);
-    const client = await RawClient.connect(t, daemon);
-    const body = JSON.stringify(event());
-    const headers = { 'content-length': `${body.length}`, expect: '100-continue' };
-    client.send(request(daemon, { headers }));
-    t.equal((await client.next()).status, 100, 'its head has been read');
-    daemon.child.kill(first);
-    await daemon.logged(/^stopping/);
-    daemon.child.kill(second);
-    // Only now, and not much later: 8 s after the first signal every connection is closed.
-    await signalled(daemon.child);
-    client.send(body);
-    t.equal((await client.next()).status, 202, `${first} and ${second}`);
-    t.equal(await daemon.exited, 0);
-  }
-});
+t.test(
+  'a request that is half sent is still answered, whatever signals come; an idle client is not waited for',
+  async (t) => {
+    for (const [first, second] of [
+      ['SIGTERM', 'SIGTERM'],
+      ['SIGINT', 'SIGTERM'],
+    ] as const) {
+      const daemon = await Daemon.start(t);
+      const [client, idle] = [await RawClient.connect(t, daemon), await RawClient.connect(t, daemon)];
+      idle.send(request(daemon, { body: JSON.stringify(event()) }));
+      t.equal((await idle.next()).status, 202);
+      const body = JSON.stringify(event());
+      const headers = { 'content-length': `${body.length}`, expect: '100-continue' };
+      client.send(request(daemon, { headers }));
+      t.equal((await client.next()).status, 100, 'its head has been read');
+      daemon.child.kill(first);
+      await daemon.logged(/^stopping/);
+      daemon.child.kill(second);
+      // Only now, and not much later: 8 s after the first signal every connection is closed.
+      await signalled(daemon.child);
+      t.equal(await idle.over, null);
+      client.send(body);
+      t.equal((await client.next()).status, 202, `${first} and ${second}`);
+      t.equal(await daemon.exited, 0);
+    }
+  },
+);
 
 t.test('a log reader that has stopped reading holds up neither events nor the end', async (t) => {
   const data = temporaryFolder(t);
