@@ -214,8 +214,11 @@ export class Daemon {
     });
     request.end(isRaw ? body : JSON.stringify(body));
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const { statusCode: status, headers: answered } = response;
-    return new Response(await buffer(response), { status, headers: answered } as ResponseInit);
+    const { statusCode: status, headers: answered, socket } = response;
+    const bytes = await buffer(response);
+    // The next request is on another connection then: there may be a limit to them.
+    if (answered.connection === 'close' && !socket.destroyed) await once(socket, 'close');
+    return new Response(bytes, { status, headers: answered } as ResponseInit);
   }
 
   /** Runs a command on its data directory. */
