@@ -62,7 +62,7 @@ t.test(
 const spelled = async (t: Test, player: string, json: string) => {
   const { folder, db } = scratch(t);
   const committer = new Committer(db);
-  const events = court(...played(5_000));
+  const events = court(...played(2_000));
   committer.append(...events.map((one) => ({ ...one, payload: one.payload.replaceAll(PLAYERS[0]!, json) })));
   // As a prune of a type does: pages that are nearly empty are merged. Without overwriting what is deleted, in many of them.
   db.pragma('secure_delete = OFF');
