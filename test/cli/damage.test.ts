@@ -39,11 +39,14 @@ const CHANGES: readonly (readonly [what: string, sql: string])[] = [
   ['names that are missing', 'UPDATE event SET origin = 7 WHERE seq = 3'],
 ];
 
-for (const [what, sql] of CHANGES) {
+const FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'];
+
+for (const [i, [what, sql]] of CHANGES.entries()) {
   t.test(`${what} has changed: every reader leaves the event out, names it and fails`, async (t) => {
     const { data, command } = damagedBox(t, sql);
     const named = /left out: event "[0-9a-f]+" \(revision \S+, seq 3\) of session "session-1"/;
-    for (const format of ['csv', 'ndjson', 'xlsx', 'parquet']) {
+    // After the first change, the formats take turns: all are written by one reader.
+    for (const format of i === 0 ? FORMATS : [FORMATS[i % FORMATS.length]!]) {
       const file = path.join(temporaryFolder(t), 'out');
       const { status, stderr } = await command('export', 'session-1', '--format', format, '-o', file);
       t.equal(status, 1, format);
