@@ -21,7 +21,7 @@ async function signalled({ pid }: Daemon['child']): Promise<void> {
 }
 
 t.test(
-  'a request that is half sent is still answered, whatever signals come; an idle client is not waited for',
+  'a half-sent request is answered, whatever signals come; an idle client is not waited for',
   async (t) => {
     for (const [first, second] of [
       ['SIGTERM', 'SIGTERM'],
