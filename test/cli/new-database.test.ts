@@ -70,7 +70,7 @@ t.test('where files of a database lie without one, none is made', async (t) => {
         t.strictSame([made.status, made.stdout], [1, ''], name);
         t.match(
           made.stderr,
-          new RegExp(`^courtd: [^\\n]*: ${name} are left of it\\. Is its disk mounted, [^\\n]+\\n$`),
+          new RegExp(`^courtd: [^\\n]*: ${name} is left of it\\. Is its disk mounted, [^\\n]+\\n$`),
         );
       }
       t.strictSame(fs.readdirSync(folder), before);

@@ -13,7 +13,6 @@ import { enterDirectory } from '../directory/enterDirectory.ts';
 import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
 import { applyLedger } from '../erasure/erase.ts';
-import { addErasures, type Erasure, readErasures } from '../erasure/ledger.ts';
 import { Redactor } from '../erasure/redactor.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { type FileHeader, headerOf, readHeader } from '../layout/fileHeader.ts';
@@ -24,6 +23,7 @@ import { rewriteWal } from '../open/rewriteWal.ts';
 import { RefusedBodies, withRefused } from '../rejections/refusedBodies.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
+import { type Kept, keep, keptOf, ledgerFault, NOBODY } from './keptLedger.ts';
 import { readRefusedCopy, refusedCopyOf } from './refusedCopy.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
@@ -211,7 +211,7 @@ function makeCurrent(file: string): Epoch[] {
   }
 }
 
-/** A backup knows nothing of who was erased after it: whom the database that it replaces has in its ledger is erased again. */
+/** Erases again whom the database that is replaced knows to be erased. @returns from how many events. */
 async function eraseAgain(partial: string, kept: Kept): Promise<number> {
   const db = openExclusively(partial);
   try {
@@ -223,58 +223,6 @@ async function eraseAgain(partial: string, kept: Kept): Promise<number> {
   } finally {
     db.close();
   }
-}
-
-interface Pseudonym {
-  readonly player_id: string;
-  readonly name: string;
-}
-
-/** What of a database outlives it. */
-interface Kept {
-  readonly erasures: readonly Erasure[];
-  readonly pseudonyms: readonly Pseudonym[];
-  readonly epochs: readonly Epoch[];
-}
-
-const NOBODY: Kept = { erasures: [], pseudonyms: [], epochs: [] };
-
-/** One of another box than the one that made the backup, such as a new one, does not know who was erased there. */
-function ledgerFault(kept: Kept | undefined, { epochs }: Pick<Restored, 'epochs'>): Restored['ledgerLost'] {
-  if (kept === undefined) return 'unreadable';
-  const isSame = kept.epochs.some(({ name }) => epochs.some((one) => one.name === name));
-  return isSame ? undefined : 'missing';
-}
-
-/** @returns undefined where it cannot be read. */
-function keptOf(target: string): Kept | undefined {
-  try {
-    const db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
-    try {
-      const pseudonyms = db.prepare<[], Pseudonym>('SELECT player_id, name FROM pseudonym').all();
-      return { erasures: readErasures(db), pseudonyms, epochs: readEpochs(db) };
-    } finally {
-      db.close();
-    }
-  } catch {
-    return undefined;
-  }
-}
-
-function keep(db: Database.Database, { erasures, pseudonyms }: Kept): void {
-  const known = new Map(readErasures(db).map((one) => [one.player.toString('hex'), one]));
-  const isNew = ({ player, beforeNs }: Erasure) => {
-    const own = known.get(player.toString('hex'));
-    return own === undefined || own.finishedMs === null || own.beforeNs < beforeNs;
-  };
-  const add = db.prepare<[Pseudonym]>('INSERT OR IGNORE INTO pseudonym VALUES (@player_id, @name)');
-  db.transaction(() => {
-    addErasures(
-      db,
-      erasures.filter(isNew).map((one) => ({ ...one, finishedMs: null })),
-    );
-    for (const one of pseudonyms) add.run(one);
-  }).immediate();
 }
 
 /** @returns the path of the preserved database; null where there was none. */

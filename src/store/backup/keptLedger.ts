@@ -1,0 +1,65 @@
+import Database from 'better-sqlite3';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { addErasures, type Erasure, readErasures } from '../erasure/ledger.ts';
+import { type Epoch, readEpochs } from '../layout/epochs.ts';
+
+/** What outlives a database that a restore replaces: a backup knows nothing of who was erased after it. */
+
+interface Pseudonym {
+  readonly player_id: string;
+  readonly name: string;
+}
+
+/** What of a database outlives it. */
+export interface Kept {
+  readonly erasures: readonly Erasure[];
+  readonly pseudonyms: readonly Pseudonym[];
+  readonly epochs: readonly Epoch[];
+}
+
+export const NOBODY: Kept = { erasures: [], pseudonyms: [], epochs: [] };
+
+/**
+ * One of another box than the one that made the backup, such as a new one, does not know who was erased there.
+ * @returns why what is kept does not say who has to be erased again; undefined where it does.
+ */
+export function ledgerFault(
+  kept: Kept | undefined,
+  { epochs }: Pick<Kept, 'epochs'>,
+): 'missing' | 'unreadable' | undefined {
+  if (kept === undefined) return 'unreadable';
+  const isSame = kept.epochs.some(({ name }) => epochs.some((one) => one.name === name));
+  return isSame ? undefined : 'missing';
+}
+
+/** @returns what of the database at `target` outlives it; undefined where that cannot be read. */
+export function keptOf(target: string): Kept | undefined {
+  try {
+    const db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+    try {
+      const pseudonyms = db.prepare<[], Pseudonym>('SELECT player_id, name FROM pseudonym').all();
+      return { erasures: readErasures(db), pseudonyms, epochs: readEpochs(db) };
+    } finally {
+      db.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** Puts it into a restored database, where it is still to be applied (../erasure/erase.ts). @throws {SqliteError} */
+export function keep(db: Database.Database, { erasures, pseudonyms }: Kept): void {
+  const known = new Map(readErasures(db).map((one) => [one.player.toString('hex'), one]));
+  const isNew = ({ player, beforeNs }: Erasure) => {
+    const own = known.get(player.toString('hex'));
+    return own === undefined || own.finishedMs === null || own.beforeNs < beforeNs;
+  };
+  const add = db.prepare<[Pseudonym]>('INSERT OR IGNORE INTO pseudonym VALUES (@player_id, @name)');
+  db.transaction(() => {
+    addErasures(
+      db,
+      erasures.filter(isNew).map((one) => ({ ...one, finishedMs: null })),
+    );
+    for (const one of pseudonyms) add.run(one);
+  }).immediate();
+}
