@@ -19,9 +19,9 @@ const WAL_FRAMES_MAX = 4_000;
 const PAUSE_MS = { least: 2, most: 1_000, busy: 5 } as const;
 /**
  * The pause, as a multiple of what the step took. While requests come, few of them meet a step, or the disk while it takes what a step
- * has changed (../erasure/DESIGN.md): reading changes nothing.
+ * has changed (../erasure/DESIGN.md): reading changes nothing. Pages all over the file take it twice as long.
  */
-const PAUSES = { read: 2, alone: 2, beside: 40 } as const;
+const PAUSES = { read: 2, alone: 2, beside: 40, besideScattered: 80 } as const;
 /** Attempts at one step: on a locked database after a pause, on a full disk after freeing space. */
 const ATTEMPTS = { busy: 1_000, full: 4 } as const;
 /** Between two attempts on a full disk: a reader reads for a few milliseconds at a time. */
@@ -187,7 +187,7 @@ export class PruneSteps {
       try {
         work();
         const tookMs = performance.now() - startedAt;
-        await this.#pause((this.#writer.isServing ? PAUSES.beside : PAUSES.alone) * tookMs);
+        await this.#pause(this.#pauses * tookMs);
         return tookMs;
       } catch (error) {
         const kind = failureKind(error);
@@ -199,6 +199,11 @@ export class PruneSteps {
         } else throw error;
       }
     }
+  }
+
+  get #pauses(): number {
+    if (!this.#writer.isServing) return PAUSES.alone;
+    return this.isScattered ? PAUSES.besideScattered : PAUSES.beside;
   }
 
   #pause(ms: number): Promise<void> {
