@@ -143,9 +143,9 @@ export class Store {
       const isNew = lacksDatabase(directory);
       // The lock lies only beside a database: where it is alone, there was one.
       if (isNew) openDatabase(directory, make).close();
-      else enterExisting(directory);
+      else enterExisting(directory, make);
       lock = await lockWithin(directory, waitMs);
-      db = openDatabase(directory, { ...make, isLocked: true });
+      db = openDatabase(directory, { ...make, check: false, isLocked: true });
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) {
         db.close();

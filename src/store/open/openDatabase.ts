@@ -56,8 +56,7 @@ export function openDatabase(
       directory.make();
       createPrivateIfMissing(file);
     }
-    refuseForeign(directory);
-    if (check) withReserve(directory, () => refuseDamaged(file));
+    look(directory, check);
     return withReserve(directory, () => {
       const db = new Database(file, { fileMustExist: true, timeout: busyMs });
       try {
@@ -74,12 +73,18 @@ export function openDatabase(
 }
 
 /**
- * What `openDatabase` looks at first, for whoever makes a file in the directory before that.
- * @throws {OperatorError} and the system's errors, where the directory or its database is not courtd's: nothing has been changed.
+ * What `openDatabase` looks at first, for whoever makes a file beside the database before that.
+ * @throws {OperatorError} and the system's errors, where the directory or its database is not courtd's, or damaged: nothing has been
+ * changed.
  */
-export function enterExisting(directory: DataDirectory): void {
+export function enterExisting(directory: DataDirectory, { check = false }: OpenOptions): void {
   enterDirectory(directory);
+  look(directory, check);
+}
+
+function look(directory: DataDirectory, check: boolean): void {
   refuseForeign(directory);
+  if (check) withReserve(directory, () => refuseDamaged(directory.file('database')));
 }
 
 /**
