@@ -6,7 +6,7 @@ import { workRoute } from './workRoute.ts';
 
 export const ERASE_PATH = '/v1/player/erase';
 /** Answers how many rejections an erasure would take: what the daemon has of them is not all stored. */
-export const NAMING_PATH = '/v1/player/rejections';
+export const NAMING_PATH = '/v1/player/rejection-counts';
 
 /** What an erasure is asked for with: the day of it is by the daemon's clock, and nanoseconds are digits. */
 export interface EraseBody {
@@ -27,7 +27,7 @@ export function eraseRoute(
 /** Rejections that go with a player, and those among them that name him: the others cannot be read. */
 export type RejectionCounts = Pick<FoundPlayer, 'rejections' | 'namedRejections'>;
 
-/** `POST /v1/player/rejections`. */
+/** `POST /v1/player/rejection-counts`. */
 export function namingRoute(count: (player: string) => RejectionCounts): ControlRoute {
   return workRoute(NAMING_PATH, requestOf, async ({ player }) => count(player));
 }

@@ -124,18 +124,19 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
     }),
     namingRoute((player) => {
       const names = (text: string) => namesPlayer(text, player);
-      const count = (naming: Naming) => rejectionsOf(telemetry.refusals, naming).length;
-      return { rejections: count(mayName(names)), namedRejections: count(names) };
+      const going = rejectionsOf(telemetry.refusals, mayName(names));
+      return { rejections: going.length, namedRejections: going.filter(isNamedBy(names)).length };
     }),
   ];
 }
 
 function rejectionsOf(refusals: RefusalBook, names: Naming): Rejection[] {
-  return refusals
-    .newest(REJECTIONS_KEPT)
-    .filter(({ error, body, bodyBytes }) =>
-      names(`${error} ${body ?? ''}`, body !== null && body.length < (bodyBytes ?? 0)),
-    );
+  return refusals.newest(REJECTIONS_KEPT).filter(isNamedBy(names));
+}
+
+function isNamedBy(names: Naming): (rejection: Rejection) => boolean {
+  return ({ error, body, bodyBytes }) =>
+    names(`${error} ${body ?? ''}`, body !== null && body.length < (bodyBytes ?? 0));
 }
 
 export function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {

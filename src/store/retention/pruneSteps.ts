@@ -151,6 +151,7 @@ export class PruneSteps {
     // The flush in progress, if there is one, and that of what has arrived since it began.
     for (let flushes = 0; flushes < 2; flushes++) {
       for (let isDone = false; !isDone; ) {
+        await this.#waitForReaders();
         await this.#attempt(() => {
           isDone = this.#writer.flushStep(
             this.#writer.isServing && !this.#isDiskFull ? PRUNE_STEP_ROWS : undefined,
