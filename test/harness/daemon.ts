@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, type ExecFileOptions, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import http, { type IncomingMessage } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
@@ -203,6 +203,18 @@ export class Daemon {
 
   /** Posts a body: a value as JSON, or text and bytes as they are. Connections are kept open, as those of a camera. */
   async post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    for (;;) {
+      const request = this.#request(body, headers);
+      try {
+        return await answerOf(request);
+      } catch (error) {
+        // The daemon was closing a connection that was kept (Node's documentation of `request.reusedSocket`).
+        if (!request.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      }
+    }
+  }
+
+  #request(body: unknown, headers: Record<string, string>): ClientRequest {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     const request = (scheme() === 'https' ? https : http).request({
       host: '127.0.0.1',
@@ -213,12 +225,7 @@ export class Daemon {
       headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json', ...headers },
     });
     request.end(isRaw ? body : JSON.stringify(body));
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const { statusCode: status, headers: answered, socket } = response;
-    const bytes = await buffer(response);
-    // The next request is on another connection then: there may be a limit to them.
-    if (answered.connection === 'close' && !socket.destroyed) await once(socket, 'close');
-    return new Response(bytes, { status, headers: answered } as ResponseInit);
+    return request;
   }
 
   /** Runs a command on its data directory. */
@@ -254,4 +261,13 @@ const COMPILED = path.resolve(import.meta.dirname, '../../node_modules/.cache/co
 export function cleanEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(COURTD_|NODE_OPTIONS|TAP)/.test(name));
   return { ...Object.fromEntries(own), NODE_COMPILE_CACHE: COMPILED, ...more };
+}
+
+async function answerOf(request: ClientRequest): Promise<Response> {
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const { statusCode: status, headers: answered, socket } = response;
+  const bytes = await buffer(response);
+  // The next request is on another connection then: there may be a limit to them.
+  if (answered.connection === 'close' && !socket.destroyed) await once(socket, 'close');
+  return new Response(bytes, { status, headers: answered } as ResponseInit);
 }
