@@ -224,6 +224,19 @@ t.test(
   },
 );
 
+t.test('what is said for an hour is not called over by a restart that forgot it', async (t) => {
+  const box = new Box();
+  const conflicts = problem('conflicts', camera('camera-1'), null, 3);
+  box.problems = [conflicts];
+  await box.pass(120);
+  box.startedAt = START + 120_000;
+  box.problems = [];
+  await box.pass(3_500);
+  t.equal(box.messages.length, 1);
+  await box.pass(400);
+  t.strictSame(box.news.slice(1), ['+ -conflicts camera-1']);
+});
+
 t.test('quiet hours tell nobody that a silence is over', async (t) => {
   const box = new Box();
   box.problems = [silent('camera-1'), problem('no_token')];

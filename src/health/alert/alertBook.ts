@@ -1,5 +1,6 @@
 import type { LastingProblem } from '../finding.ts';
 import { isToldNow } from '../sourceProblems.ts';
+import { THRESHOLDS } from '../thresholds.ts';
 import type { ProblemReport } from './problemReport.ts';
 
 /** What is told to somebody: problems that are there and were not, and the other way round. */
@@ -15,6 +16,9 @@ export type Look = ProblemReport | { readonly unanswered: LastingProblem };
 const STEADY_MS = 60_000;
 /** After a start, a daemon knows nothing of its cameras yet: for so long no silence is over that was told before. */
 const SETTLE_MS = 5 * 60_000;
+/** What a box says for an hour after it was seen, and a start forgets: it is not over before that hour has passed without it. */
+const SAID_FOR_AN_HOUR: readonly string[] = ['refused', 'conflicts', 'odd_payload'];
+const FORGOTTEN_SETTLE_MS = THRESHOLDS.refused_s * 1_000;
 
 const UNANSWERED: readonly string[] = ['daemon_stopped', 'daemon_hangs'];
 
@@ -65,7 +69,8 @@ export class AlertBook {
 /** Whether a look that does not find it says that it is over. */
 function isKnown(problem: LastingProblem, look: Look, upMs: number): boolean {
   if (UNANSWERED.includes(problem.code)) return true;
-  return !('unanswered' in look) && upMs >= SETTLE_MS && isToldNow(problem, look);
+  const settleMs = SAID_FOR_AN_HOUR.includes(problem.code) ? FORGOTTEN_SETTLE_MS : SETTLE_MS;
+  return !('unanswered' in look) && upMs >= settleMs && isToldNow(problem, look);
 }
 
 export function keyOf({ code, about }: LastingProblem): string {
