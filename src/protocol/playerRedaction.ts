@@ -118,13 +118,13 @@ export function isAboutElse(field: string): boolean {
   return field !== 'player_id' && (PAYLOAD_FIELDS as readonly string[]).includes(field);
 }
 
-/** @returns whether a text names a player. @param text as for `mentions`. */
-export function namesPlayer(text: string, player: string): boolean {
-  return (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
-}
-
 /** Looks for players in what was refused. @param isCut whether there was more of it. */
 export type Naming = (text: string, isCut?: boolean) => boolean;
+
+/** @returns whether a text names a player, where it is JSON or what `mentions` takes. */
+export function naming(player: string): Naming {
+  return (text) => (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
+}
 
 /**
  * @returns whether what was refused names a player. What cannot be read may: what is compressed, in another encoding than UTF-8, or

@@ -5,7 +5,7 @@ import { NS_PER_MS } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { countNaming, eraseAnyhow } from '../../control/eraseClient.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
-import { mayName, type Naming, namesPlayer } from '../../protocol/playerRedaction.ts';
+import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { findPlayer } from '../../store/erasure/foundPlayer.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
@@ -33,9 +33,9 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     progress.clear(),
   );
   await flushRefused(data);
-  const names = (text: string) => namesPlayer(text, player);
-  const refused = async (naming: Naming, isDry: boolean) =>
-    (await withRefused(data, (bodies) => bodies.erase(naming, isDry))) ?? 0;
+  const names = naming(player);
+  const refused = async (by: Naming, isDry: boolean) =>
+    (await withRefused(data, (bodies) => bodies.erase(by, isDry))) ?? 0;
   const { rejections, namedRejections } = (await countNaming(data, player)) ?? found;
   const events = found.emptied + found.renamed;
   const isKnown = found.hasPseudonym || found.wasErased;

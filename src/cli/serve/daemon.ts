@@ -24,7 +24,7 @@ import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import type { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
 import { METRICS_PATH } from '../../metrics/family.ts';
-import { mayName, type Naming, namesPlayer } from '../../protocol/playerRedaction.ts';
+import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ShippedOf } from '../../store/read/shipLag.ts';
 import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
@@ -118,12 +118,11 @@ export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: Addres
     eraseRoute(async (request, on, signal) => {
       const { refusals } = telemetry;
       // Those that are stored are all among them.
-      const names = (text: string) => namesPlayer(text, request.player);
-      const rejections = refusals.forgetAll(rejectionsOf(refusals, mayName(names)));
+      const rejections = refusals.forgetAll(rejectionsOf(refusals, mayName(naming(request.player))));
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
     namingRoute((player) => {
-      const names = (text: string) => namesPlayer(text, player);
+      const names = naming(player);
       const going = rejectionsOf(telemetry.refusals, mayName(names));
       return { rejections: going.length, namedRejections: going.filter(isNamedBy(names)).length };
     }),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { NS_PER_MS } from '../../base/units.ts';
-import { mayName, type Naming, namesPlayer } from '../../protocol/playerRedaction.ts';
+import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
@@ -150,7 +150,7 @@ class Eraser {
     const { db, on } = this.#context;
     const events = new EventEraser(db, this.#steps, redactor, this.#tally);
     await events.run(player, (done) => on('events', done));
-    const names = (text: string) => (player === undefined ? redactor.names(text) : namesPlayer(text, player));
+    const names = player === undefined ? (text: string) => redactor.names(text) : naming(player);
     this.#tally.conflictCopies += await this.#deleteCopies('conflict_copy', names);
     this.#tally.rejections += await this.#deleteCopies('rejection', mayName(names));
     await this.#forgetPseudonyms(redactor);

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { hasWord, mayName, namesPlayer } from '../../protocol/playerRedaction.ts';
+import { hasWord, mayName, naming } from '../../protocol/playerRedaction.ts';
 import { countCopies, type Erased } from './erase.ts';
 import { countErasure } from './eraseEvents.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
@@ -53,7 +53,7 @@ export async function findPlayer(
       .all(player)
       .filter((one) => hasWord(one, player)).length;
   };
-  const names = (text: string) => namesPlayer(text, player);
+  const names = naming(player);
   const before = new ErasedPlayers(readErasures(db)).find(player);
   return {
     ...count,

@@ -62,7 +62,9 @@ export class RefusedBodies {
       this.#db.pragma('wal_autocheckpoint = 0');
       this.#statements = prepareStatements(this.#db);
     } catch (error) {
-      this.giveUp();
+      // Whoever holds it would have to be waited for twice.
+      if (failureKind(error) === 'busy') this.close();
+      else this.giveUp();
       throw error;
     }
   }
