@@ -123,7 +123,8 @@ export type Naming = (text: string, isCut?: boolean) => boolean;
 
 /** @returns whether a text names a player, where it is JSON or what `mentions` takes. */
 export function naming(player: string): Naming {
-  return (text) => (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
+  return (text) =>
+    (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
 }
 
 /**

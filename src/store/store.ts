@@ -29,8 +29,8 @@ import {
   writeRejections,
 } from './rejections/storedRejections.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
+import type { StepWriter } from './retention/pacedSteps.ts';
 import { type Pruned, type PruneProgress, PruneTally, pruneEvents } from './retention/prune.ts';
-import type { StepWriter } from './retention/pruneSteps.ts';
 import {
   readSources,
   type SourceChanges,

@@ -10,8 +10,8 @@ import { type EventRow, SELECT_EVENT } from '../../src/store/erasure/eraseEvents
 import { checksumOf, nsOf, originChecksum } from '../../src/store/layout/checksum.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
+import type { StepWriter } from '../../src/store/retention/pacedSteps.ts';
 import { type Pruned, type PruneProgress, pruneEvents } from '../../src/store/retention/prune.ts';
-import type { StepWriter } from '../../src/store/retention/pruneSteps.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';

@@ -161,7 +161,7 @@ export const PLANTS: readonly Plant[] = [
         from: "    const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');",
         to: `    const keys = this.#db.prepare<[number]>('DELETE FROM key WHERE seq = ?');
     const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
-    await this.#steps.runAll([...new ExpiredEvents(this.#db, selection).batches()].flat(), PRUNE_STEP_ROWS, (some) => {
+    await this.#steps.runAll([...new ExpiredEvents(this.#db, selection).batches()].flat(), STEP_ROWS, (some) => {
       for (const { seq } of some) keys.run(seq);
       return () => {};
     });`,

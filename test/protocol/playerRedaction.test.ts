@@ -54,8 +54,7 @@ t.test('an id that is part of a longer one does not name its player', async (t) 
     '\\u0020player-7.',
   ];
   for (const text of named) t.ok(names(text), text);
-  for (const text of ['{"player_id":"player-70"}', 'aplayer-7', 'player-7é'])
-    t.notOk(names(text), text);
+  for (const text of ['{"player_id":"player-70"}', 'aplayer-7', 'player-7é']) t.notOk(names(text), text);
   t.notOk(naming('smash')('{"shot_type":"smash"}'));
 });
 

@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
-import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from '../retention/pruneSteps.ts';
+import { PacedSteps, STEP_ROWS, type StepWriter } from '../retention/pacedSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { type ErasedEvents, ErasureTally, EventEraser } from './eraseEvents.ts';
@@ -123,14 +123,14 @@ export async function applyLedger(db: Database): Promise<number> {
 
 class Eraser {
   readonly #context: EraseContext;
-  readonly #steps: PruneSteps;
+  readonly #steps: PacedSteps;
   readonly #tally: ErasureTally;
 
   constructor(context: EraseContext, tally: ErasureTally) {
     this.#context = context;
     this.#tally = tally;
     const { db, writer, on, signal } = context;
-    this.#steps = new PruneSteps(db, writer, () => on('reader', 0), signal);
+    this.#steps = new PacedSteps(db, writer, () => on('reader', 0), signal);
     this.#steps.isScattered = true;
     // Freed pages, too.
     db.pragma('secure_delete = ON');
@@ -215,7 +215,7 @@ class Eraser {
       if (round === 1 && pages.some(({ page }) => names.has(page)))
         for (const table of NAMES) await this.step(() => rewriteTable(db, table));
       if (left.length === 0 || round === ROUNDS) return { pages: left.length, files };
-      await this.#steps.runAll(left, PRUNE_STEP_ROWS, (some) => {
+      await this.#steps.runAll(left, STEP_ROWS, (some) => {
         let cleaned = 0;
         for (const page of some) {
           if (round % 2 === 1) fillPage(db, page);

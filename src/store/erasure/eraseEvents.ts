@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { Arrival, CourtEvent } from '../../protocol/event.ts';
 import { hasWord, NOTHING, playerOf, replacePlayers } from '../../protocol/playerRedaction.ts';
 import { checksumOf, type EotHalves, isIntact, nsOf, originChecksum } from '../layout/checksum.ts';
-import { PRUNE_STEP_ROWS, type PruneSteps } from '../retention/pruneSteps.ts';
+import { type PacedSteps, STEP_ROWS } from '../retention/pacedSteps.ts';
 import { ErasedNames, type Redactor } from './redactor.ts';
 
 /** What was taken out of the events. */
@@ -55,13 +55,13 @@ export const SELECT_EVENT = `
 /** Takes the players of a redactor out of all events that are stored now, in steps of the writer. */
 export class EventEraser {
   readonly #db: Database;
-  readonly #steps: PruneSteps;
+  readonly #steps: PacedSteps;
   readonly #redactor: Redactor;
   readonly #tally: ErasureTally;
   readonly #update: Statement<[string, string | null, number, number]>;
   readonly #names: ErasedNames;
 
-  constructor(db: Database, steps: PruneSteps, redactor: Redactor, tally: ErasureTally) {
+  constructor(db: Database, steps: PacedSteps, redactor: Redactor, tally: ErasureTally) {
     this.#db = db;
     this.#steps = steps;
     this.#redactor = redactor;
@@ -84,7 +84,7 @@ export class EventEraser {
     // A commit waits for the disk, as those of requests do: so one takes all that it may, of however many chunks.
     let found: number[] = [];
     const eraseFound = async () => {
-      await this.#steps.runAll(found, PRUNE_STEP_ROWS, (some) => {
+      await this.#steps.runAll(found, STEP_ROWS, (some) => {
         const erased: (() => void)[] = [];
         // One by one: the list ends when the time of the step is over.
         for (const seq of some) erased.push(this.#erase(row.get(seq)));
@@ -99,7 +99,7 @@ export class EventEraser {
       looked += rows;
       at = upTo;
       found.push(...seqs);
-      if (found.length >= PRUNE_STEP_ROWS) await eraseFound();
+      if (found.length >= STEP_ROWS) await eraseFound();
       told(looked);
     }
     await eraseFound();

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { KeyEntry } from '../dedup/memtable.ts';
-import { PRUNE_READ_ROWS } from './pruneSteps.ts';
+import { READ_ROWS } from './pacedSteps.ts';
 
 /** A dangling key to delete, or a session that has been scanned to its end. */
 type DanglingKeyStep = KeyEntry | { readonly scannedSession: number };
@@ -26,7 +26,7 @@ export class DanglingKeys {
     );
     this.#keysOf = db.prepare(`
       SELECT session, hash, revision, seq FROM key
-       WHERE session = ? AND (hash, revision, seq) > (?, ?, ?) ORDER BY hash, revision, seq LIMIT ${PRUNE_READ_ROWS}`);
+       WHERE session = ? AND (hash, revision, seq) > (?, ?, ?) ORDER BY hash, revision, seq LIMIT ${READ_ROWS}`);
     this.#eventExists = db.prepare<[number], number>('SELECT 1 FROM event WHERE seq = ?').pluck();
     this.#remove = db.prepare('DELETE FROM key WHERE session = ? AND hash = ? AND revision = ? AND seq = ?');
     this.#markScanned = db.prepare(
@@ -34,7 +34,7 @@ export class DanglingKeys {
     );
   }
 
-  /** @yields the steps of all sessions, as many at a time as PRUNE_READ_ROWS keys give, or a few more. */
+  /** @yields the steps of all sessions, as many at a time as READ_ROWS keys give, or a few more. */
   *batches(): Generator<readonly DanglingKeyStep[]> {
     let batch: DanglingKeyStep[] = [];
     let read = 0;
@@ -42,7 +42,7 @@ export class DanglingKeys {
       for (const { keys, steps } of this.#session(id, upToSeq)) {
         batch.push(...steps);
         read += keys + 1;
-        if (read < PRUNE_READ_ROWS) continue;
+        if (read < READ_ROWS) continue;
         yield batch;
         [batch, read] = [[], 0];
       }
@@ -65,7 +65,7 @@ export class DanglingKeys {
     let after: Omit<KeyEntry, 'session'> = { hash: -(2 ** 31), revision: -1, seq: 0 };
     for (let isOver = false; !isOver; ) {
       const keys = this.#keysOf.all(id, after.hash, after.revision, after.seq);
-      isOver = keys.length < PRUNE_READ_ROWS;
+      isOver = keys.length < READ_ROWS;
       after = keys.at(-1) ?? after;
       const steps: DanglingKeyStep[] = keys.filter(
         ({ seq }) => seq <= upToSeq && this.#eventExists.get(seq) === undefined,

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { type Age, expiredAmong, isPlausible } from './ageRule.ts';
-import { PRUNE_READ_ROWS } from './pruneSteps.ts';
+import { READ_ROWS } from './pacedSteps.ts';
 import { SupersededRevisions } from './supersededRevisions.ts';
 
 /** Events whose earliest time of receipt one query determines: half a millisecond. */
@@ -80,7 +80,7 @@ export class ExpiredEvents {
       SELECT count(*) AS events, max(seq) AS lastSeq, min(received_ms) AS earliestMs
         FROM (SELECT seq, received_ms FROM event WHERE seq > ? ORDER BY seq LIMIT ${SUMMARY_ROWS})`);
     this.#read = db.prepare(`
-      SELECT ${ROW} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${PRUNE_READ_ROWS}`);
+      SELECT ${ROW} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${READ_ROWS}`);
     this.#readOne = db.prepare(`SELECT ${ROW} FROM event WHERE seq = ?`);
     this.#selectNextPlausible = db.prepare(`
       SELECT seq, received_ms AS receivedMs FROM event WHERE seq > ? AND received_ms BETWEEN ? AND ? ORDER BY seq LIMIT 1`);

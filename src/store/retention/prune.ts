@@ -4,7 +4,7 @@ import { lostBounds } from '../read/sessionBounds.ts';
 import { DanglingKeys } from './danglingKeys.ts';
 import { ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
 import { findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
-import { PRUNE_STEP_ROWS, PruneSteps, type StepWriter } from './pruneSteps.ts';
+import { PacedSteps, STEP_ROWS, type StepWriter } from './pacedSteps.ts';
 import { unusedNames } from './unusedNames.ts';
 import { vacuum } from './vacuum.ts';
 
@@ -77,7 +77,7 @@ interface PruneContext {
 
 /**
  * Deletes what else is as old (oldRecords.ts), expired events, then their keys, then returns the free pages
- * to the file system: as short steps of the writer with pauses between them (pruneSteps.ts), so that ingest
+ * to the file system: as short steps of the writer with pauses between them (pacedSteps.ts), so that ingest
  * does not notice. It may be interrupted anywhere: what is left to do is recorded in the same transactions
  * (`session.dangling_up_to_seq`), and the next prune does it.
  *
@@ -120,7 +120,7 @@ class Pruner {
   readonly #db: Database;
   readonly #on: PruneProgress;
   readonly #writer: StepWriter;
-  readonly #steps: PruneSteps;
+  readonly #steps: PacedSteps;
   readonly tally: PruneTally;
 
   constructor({ db, writer, on, signal, tally = new PruneTally() }: PruneContext) {
@@ -128,7 +128,7 @@ class Pruner {
     this.#db = db;
     this.#on = on;
     this.#writer = writer;
-    this.#steps = new PruneSteps(db, writer, () => on('reader', 0), signal);
+    this.#steps = new PacedSteps(db, writer, () => on('reader', 0), signal);
   }
 
   end(): void {
@@ -148,7 +148,7 @@ class Pruner {
   /** What comes meanwhile has a turn of its own. */
   async #deleteTurns(table: 'conflict_copy' | 'rejection', turns: readonly number[]): Promise<void> {
     const remove = this.#db.prepare<[number]>(`DELETE FROM ${table} WHERE turn = ?`);
-    await this.#steps.runAll(turns, PRUNE_STEP_ROWS, (some) => {
+    await this.#steps.runAll(turns, STEP_ROWS, (some) => {
       for (const turn of some) remove.run(turn);
       return () => {};
     });
@@ -174,7 +174,7 @@ class Pruner {
     await this.#steps.flushKeys();
     const expired = new ExpiredEvents(this.#db, selection);
     for await (const batch of this.#steps.paced(expired.batches())) {
-      await this.#steps.runAll(batch, PRUNE_STEP_ROWS, (steps) => {
+      await this.#steps.runAll(batch, STEP_ROWS, (steps) => {
         const deleted = new Map<number, { events: number; last: number }>();
         for (const { seq, session } of steps) {
           const { events, last } = deleted.get(session) ?? { events: 0, last: 0 };

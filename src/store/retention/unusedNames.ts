@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { PRUNE_STEP_ROWS } from './pruneSteps.ts';
+import { STEP_ROWS } from './pacedSteps.ts';
 
 /** Above this many origins a prune looks for unused ones: a venue of thirty courts has 150. */
 export const ORIGINS_BEFORE_PRUNE = 500;
@@ -27,7 +27,7 @@ export function* unusedNames(
 function* emptySessions(db: Database): Generator<() => void> {
   const find = db
     .prepare<[number], number>(
-      `SELECT id FROM session WHERE events = 0 AND id > ? ORDER BY id LIMIT ${PRUNE_STEP_ROWS}`,
+      `SELECT id FROM session WHERE events = 0 AND id > ? ORDER BY id LIMIT ${STEP_ROWS}`,
     )
     .pluck();
   const remove = db.prepare<[number]>('DELETE FROM session WHERE id = ? AND events = 0');
@@ -49,7 +49,7 @@ function* keysOfNoSession(db: Database): Generator<(() => void) | undefined> {
       SELECT session, hash, revision, seq FROM key WHERE session = ? LIMIT ${UNUSED_STEP_KEYS})`);
   let looks = 0;
   for (let session = next.get(0); typeof session === 'number'; session = next.get(session)) {
-    if (++looks % PRUNE_STEP_ROWS === 0) yield undefined;
+    if (++looks % STEP_ROWS === 0) yield undefined;
     if (exists.get(session) !== undefined) continue;
     const id = session;
     let removed = UNUSED_STEP_KEYS;
@@ -82,12 +82,12 @@ function* unusedOrigins(db: Database, originsBeforePrune: number): Generator<(()
     return seen < last;
   };
   const remove = db.prepare<[number]>('DELETE FROM origin WHERE id = ?');
-  for (let at = 0; at < all.length; at += PRUNE_STEP_ROWS) {
+  for (let at = 0; at < all.length; at += STEP_ROWS) {
     while (scan()) yield undefined;
     yield () => {
       // Again, now that no event can come in between.
       while (scan());
-      for (const id of all.slice(at, at + PRUNE_STEP_ROWS)) if (!used.has(id)) remove.run(id);
+      for (const id of all.slice(at, at + STEP_ROWS)) if (!used.has(id)) remove.run(id);
     };
   }
 }

@@ -5,8 +5,8 @@ import t from 'tap';
 import { REVISION_MAX } from '../../../src/base/limits.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
+import { PacedSteps, READ_ROWS } from '../../../src/store/retention/pacedSteps.ts';
 import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
-import { PRUNE_READ_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
 import { stopClock } from '../../harness/clock.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, keyState, scratch } from '../../harness/scratchStore.ts';
@@ -51,10 +51,10 @@ t.test('a session with keys in memory is swept again when they have reached the 
   const { db } = scratch(t);
   const committer = new Committer(db);
   // More than one read's worth.
-  committer.append(...court(...events(PRUNE_READ_ROWS + 100, { type: 'PLAYER_POSITION' }), ...events(10)));
-  t.match(await committer.prune(POSITIONS), { events: PRUNE_READ_ROWS + 100 });
+  committer.append(...court(...events(READ_ROWS + 100, { type: 'PLAYER_POSITION' }), ...events(10)));
+  t.match(await committer.prune(POSITIONS), { events: READ_ROWS + 100 });
   committer.sealAll();
-  t.match(keyState(db), { events: 10, astray: PRUNE_READ_ROWS + 100 });
+  t.match(keyState(db), { events: 10, astray: READ_ROWS + 100 });
   for (const _ of ['a prune that deletes nothing', 'and another one']) {
     t.match(await committer.prune({ ...ALL, beforeMs: 0 }), { events: 0 });
     t.match(keyState(db), { events: 10, flushed: 10, unknown: 0, astray: 0 });
@@ -173,12 +173,12 @@ t.test('an old revision with an older one far before it counts as two events', (
   const { db } = scratch(t);
   const committer = new Committer(db);
   const first = event();
-  committer.append(...court(first, ...events(PRUNE_READ_ROWS), { ...first, revision: 1 }));
+  committer.append(...court(first, ...events(READ_ROWS), { ...first, revision: 1 }));
   t.strictSame(countExpired(db, ALL), {
-    events: PRUNE_READ_ROWS + 2,
+    events: READ_ROWS + 2,
     sessions: 1,
     held: 0,
-    of: PRUNE_READ_ROWS + 2,
+    of: READ_ROWS + 2,
   });
   t.end();
 });
@@ -187,7 +187,7 @@ t.test('a step that found the database locked is repeated whole', async (t) => {
   // A step ends when its time is over.
   stopClock(t);
   const { db } = scratch(t);
-  const steps = new PruneSteps(db, new Committer(db).steps, () => {});
+  const steps = new PacedSteps(db, new Committer(db).steps, () => {});
   const done: number[] = [];
   let attempts = 0;
   await steps.runAll([1, 2, 3, 4, 5], 2, (items) => {

@@ -3,7 +3,7 @@ import module from 'node:module';
 import timers from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { PRUNE_STEP_MS, PRUNE_STEP_ROWS, PruneSteps } from '../../../src/store/retention/pruneSteps.ts';
+import { PacedSteps, STEP_MS, STEP_ROWS } from '../../../src/store/retention/pacedSteps.ts';
 import { setClock, stopClock } from '../../harness/clock.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
@@ -23,7 +23,7 @@ function make(t: Test) {
   const pass = stopClock(t);
   const committer = new Committer(db);
   const make = (onWait: () => void, isServing = false) =>
-    new PruneSteps(db, { ...committer.steps, isServing }, onWait);
+    new PacedSteps(db, { ...committer.steps, isServing }, onWait);
   return { folder, db, committer, steps: make(() => {}), make, pauses, pass };
 }
 
@@ -60,9 +60,9 @@ t.test('a transaction ends when its time is over, and has one item at least', as
     }
     return () => void done.push(own);
   };
-  await steps.runAll([1, 2, 3, 4], 4, work(PRUNE_STEP_MS / 2));
+  await steps.runAll([1, 2, 3, 4], 4, work(STEP_MS / 2));
   t.strictSame(done.splice(0), [[1, 2, 3], [4]]);
-  await steps.runAll([1, 2], 2, work(10 * PRUNE_STEP_MS));
+  await steps.runAll([1, 2], 2, work(10 * STEP_MS));
   t.strictSame(done.splice(0), [[1], [2]]);
   await steps.runAll([1, 2, 3], 2, work(0));
   t.strictSame(done, [[1, 2], [3]]);
@@ -78,22 +78,22 @@ t.test(
       const flushStep = (most?: number) => {
         asked.push(most);
         if (isFull && asked.length === 1) throw new Database.SqliteError('full', 'SQLITE_FULL');
-        pass(PRUNE_STEP_MS);
+        pass(STEP_MS);
         return asked.length % 3 === 0;
       };
       const writer = { ...committer.steps, isServing, keysInMemory, flushStep };
-      await new PruneSteps(db, writer, () => {}).flushKeys();
+      await new PacedSteps(db, writer, () => {}).flushKeys();
       return asked;
     };
     t.strictSame(await flush(10_000, true), [], 'so few are read from memory');
     t.strictSame(
       await flush(10_001, true),
-      Array(6).fill(PRUNE_STEP_ROWS),
+      Array(6).fill(STEP_ROWS),
       'what arrives meanwhile is written as well',
     );
-    t.strictSame(pauses, Array(6).fill(40 * PRUNE_STEP_MS));
+    t.strictSame(pauses, Array(6).fill(40 * STEP_MS));
     t.strictSame(await flush(10_001, false), Array(6).fill(undefined));
-    t.strictSame(await flush(10_001, true, true), [PRUNE_STEP_ROWS, ...Array(5).fill(undefined)]);
+    t.strictSame(await flush(10_001, true, true), [STEP_ROWS, ...Array(5).fill(undefined)]);
   },
 );
 
@@ -117,7 +117,7 @@ t.test(
   async (t) => {
     for (const [lookMs, isFast] of [
       [0, true],
-      [PRUNE_STEP_MS + 1, false],
+      [STEP_MS + 1, false],
     ] as const) {
       const { committer, pass } = make(t);
       committer.append(...court(event({ note: 'x'.repeat(400_000) })));

@@ -6,11 +6,11 @@ import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
 
 /** How long one transaction may take, so that no request waits for long (../erasure/DESIGN.md has what longer ones cost). */
-export const PRUNE_STEP_MS = 0.5;
+export const STEP_MS = 0.5;
 /** Events or names that one transaction deletes at most, or keys that one writes. */
-export const PRUNE_STEP_ROWS = 200;
+export const STEP_ROWS = 200;
 /** Rows that a prune reads with one query: half a millisecond, with what it does with them. */
-export const PRUNE_READ_ROWS = 100;
+export const READ_ROWS = 100;
 /** Events that are read at once, where their keys are in memory only (supersededRevisions.ts): 10 ms. */
 const KEYS_READ_AT_ONCE = 10_000;
 /** Frames in the WAL at which a prune waits until all of them have been copied, which a reader may keep from happening: 16 MiB. */
@@ -30,7 +30,7 @@ const FULL_PAUSE_MS = 100;
 const OWN_WAITS = 10;
 const READER_WAIT_MS = 100;
 
-/** The writer of events, which runs the steps of a prune between its commits (../write/groupCommit.ts). */
+/** The writer of events, which runs the steps between its commits (../write/groupCommit.ts). */
 export interface StepWriter {
   /** Commits a step, of pages all over the file or of neighbours. @throws {SqliteError} where it was rolled back. */
   step(work: () => void, isScattered?: boolean): void;
@@ -56,8 +56,8 @@ export interface StepWriter {
   holdForPrune(isHeld: boolean): void;
 }
 
-/** Runs short transactions beside ingest: with pauses, waiting for long readers, and on a full disk. */
-export class PruneSteps {
+/** Runs the short transactions of a prune or an erasure beside ingest: with pauses, waiting for long readers, and on a full disk. */
+export class PacedSteps {
   readonly #db: Database;
   readonly #directory: DataDirectory;
   readonly #writer: StepWriter;
@@ -99,7 +99,7 @@ export class PruneSteps {
   }
 
   /**
-   * Works through a list in transactions of at most PRUNE_STEP_MS.
+   * Works through a list in transactions of at most STEP_MS.
    * @param most items of one transaction.
    * @param work handles the items and returns what to do after the commit. It is called again where the
    * transaction fails.
@@ -115,7 +115,7 @@ export class PruneSteps {
       await this.run(
         () => {
           next = at;
-          const until = performance.now() + PRUNE_STEP_MS;
+          const until = performance.now() + STEP_MS;
           committed = work(
             (function* () {
               while (next < items.length && next - at < most) {
@@ -154,7 +154,7 @@ export class PruneSteps {
         await this.#waitForReaders();
         await this.#attempt(() => {
           isDone = this.#writer.flushStep(
-            this.#writer.isServing && !this.#isDiskFull ? PRUNE_STEP_ROWS : undefined,
+            this.#writer.isServing && !this.#isDiskFull ? STEP_ROWS : undefined,
           );
         });
       }
