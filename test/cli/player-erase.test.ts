@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, cleanEnvironment, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, cleanEnvironment, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
+import { ANNA, BEA, DONE, eraseAnna, filesWith, NAME, rally } from '../harness/erasedPlayer.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -11,57 +11,9 @@ import { serveAgain } from '../harness/servingAgain.ts';
 runInProcess();
 serveAgain();
 
-const ANNA = 'p-anna-kowalska';
-const BEA = 'p-bea-lindqvist';
-const NAME = 'Anna Kowalska-Example';
-
-/** A rally of two, as cameras tell it. @param at the minute of the hour. */
-function rally(session: string, at = 0): ReturnType<typeof event>[] {
-  const one = (type: string, payload: object, more: object = {}) =>
-    event({
-      session_id: session,
-      type,
-      payload,
-      eot: `2026-03-14T14:${String(at).padStart(2, '0')}:00Z`,
-      ...more,
-    });
-  return [
-    one('PLAYER_IDENTITY', { player_id: ANNA, display_name: NAME }),
-    one('PLAYER_IDENTITY', { player_id: BEA }),
-    one('PLAYER_POSITION', { player_id: ANNA, x_ft: 1, y_ft: 2 }, { jersey: 7 }),
-    one('PLAYER_POSITION', { player_id: BEA, x_ft: 3, y_ft: 4, nearest: ANNA }),
-    one('BALL_HIT', { player_id: ANNA, shot_type: 'drive' }),
-    one('BALL_HIT', { player_id: BEA, shot_type: 'lob', from: [ANNA] }, { rally: { server: ANNA } }),
-    one('BALL_SPEED', { kmh: 70 }),
-  ];
-}
-
 function positions(count: number, player_id: unknown): ReturnType<typeof event>[] {
   return events(count, { type: 'PLAYER_POSITION', payload: { player_id, x_ft: 3, y_ft: 4 } });
 }
-
-/** @returns the files of a folder in which a text stands, whichever way JSON may write it. */
-function filesWith(folder: string, text: string): string[] {
-  const files = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return files
-    .map(({ name }) => name)
-    .filter((name) => fs.readFileSync(path.join(folder, name)).includes(text));
-}
-
-async function eraseAnna(daemon: Daemon, ...more: string[]): Promise<Record<string, unknown>> {
-  const { status, stdout, stderr } = await daemon.command(
-    'player',
-    'erase',
-    ANNA,
-    '--yes',
-    '--json',
-    ...more,
-  );
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
-
-const DONE = { remaining_pages: 0, remaining_files: [] };
 
 t.test('of a player who is erased no byte is left, and of the others nothing is lost', async (t) => {
   const daemon = await Daemon.start(t);
@@ -357,74 +309,6 @@ t.test('who is named nowhere is not erased, and nobody is without a yes', async 
     stderr: /5 events of 1 session .* would lose the player .* nothing was erased\. .* --yes\./,
   });
   t.equal(filesWith(daemon.data, ANNA).length > 0, true);
-});
-
-t.test('a backup from before is restored without him, and the receipt names it', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(rally('match-1'));
-  const folder = temporaryFolder(t);
-  const backup = path.join(folder, 'yesterday.db');
-  t.equal((await daemon.command('backup', backup)).status, 0);
-  const receipt = await eraseAnna(daemon);
-  t.match(receipt.copies, [{ what: 'backup', until: null }]);
-  t.equal(receipt.last_copy_gone, null);
-  const nightly = path.join(folder, 'nightly');
-  fs.mkdirSync(nightly);
-  t.equal((await daemon.command('backup', nightly)).status, 0);
-  const { stdout } = await courtd(['player', 'erase', ANNA, '--yes', '--json', '--data', daemon.data], {
-    COURTD_BACKUP_DIR: nightly,
-  });
-  const found = JSON.parse(stdout).copies.map(({ where }: { where: string }) => where);
-  t.match(found, [new RegExp(`^${nightly}/courtd-`), backup], 'also one made by hand');
-  t.equal(await daemon.stop(), 0);
-  t.match(await daemon.command('restore', backup), {
-    status: 0,
-    stderr: /Players who were erased after that backup were taken out of 5 events again\./,
-  });
-  const replaced = fs.readdirSync(daemon.data).filter((name) => name.includes('.replaced-'));
-  t.same(
-    filesWith(daemon.data, ANNA),
-    replaced.filter((name) => filesWith(daemon.data, ANNA).includes(name)),
-  );
-  const again = await Daemon.run(t, daemon.data, daemon.token);
-  t.notMatch((await again.exported('match-1')).join(), ANNA);
-  t.same(await (await again.post(rally('match-2'))).json(), { accepted: 7, duplicates: 0 });
-  t.notMatch((await again.exported('match-2')).join(), ANNA, 'the ledger is in the restored one, too');
-});
-
-t.test('onto a new disk a backup brings him back, and restore and receipt say so', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(rally('match-1'));
-  const backups = temporaryFolder(t);
-  t.equal((await daemon.command('backup', backups)).status, 0);
-  const args = ['player', 'erase', ANNA, '--yes', '--data', daemon.data];
-  const { stdout } = await courtd(args, { COURTD_BACKUP_DIR: backups });
-  t.match(
-    stdout,
-    /a restore of it on this box erases him again, and after one on a new disk he has to be erased again/,
-  );
-  const [name] = fs.readdirSync(backups);
-  const data = temporaryFolder(t);
-  const restored = await courtd(['restore', path.join(backups, name!), '--data', data]);
-  t.match(restored, {
-    status: 0,
-    stderr: /There was no database here that knows who was erased: .*"courtd player erase"/,
-  });
-  const again = temporaryFolder(t);
-  const json = await courtd(['restore', path.join(backups, name!), '--json', '--data', again]);
-  t.match(JSON.parse(json.stdout), { replaced_kept_as: null, ledger_lost: true, erased_again: 0 });
-});
-
-t.test('an old export that is imported elsewhere on the box brings nobody back', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(rally('match-1'));
-  const file = path.join(temporaryFolder(t), 'old.ndjson');
-  fs.writeFileSync(file, `${(await daemon.exported('match-1')).join('\n')}\n`);
-  await eraseAnna(daemon);
-  t.equal((await daemon.command('prune', '--older-than', '1s', '--yes')).status, 0);
-  t.match(await daemon.command('import', file), { status: 0 });
-  t.equal((await daemon.exported('match-1')).length, 7);
-  t.same(filesWith(daemon.data, ANNA), []);
 });
 
 t.test('an id in another spelling, or as a number, is found', async (t) => {

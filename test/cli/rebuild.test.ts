@@ -5,17 +5,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import zlib from 'node:zlib';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { packMember } from '../../src/fleet/copy/members.ts';
 import { eventOf } from '../../src/fleet/log/chunk.ts';
 import { rebuildBox } from '../../src/fleet/rebuild/rebuildBox.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
-import { arrivalToJson } from '../../src/protocol/event.ts';
-import { ArrivalLog } from '../../src/store/arrivalLog.ts';
-import { checkConsistency } from '../../src/store/inspection/consistency.ts';
 import { readEpochs } from '../../src/store/layout/epochs.ts';
-import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import {
   BIN,
   type CommandResult,
@@ -27,7 +23,18 @@ import {
 import { ERASED_ANNA } from '../harness/erasure.ts';
 import { event } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
-import { answersOf, anyEvents } from '../harness/lostBox.ts';
+import {
+  answersOf,
+  anyEvents,
+  isRefused,
+  isSound,
+  line,
+  lines,
+  logOf,
+  ofEpoch,
+  rebuildFrom,
+  seqsOf,
+} from '../harness/lostBox.ts';
 import { Committer, scratch } from '../harness/scratchStore.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
@@ -40,10 +47,6 @@ const folder = temporaryFolder(t);
 let directories = 0;
 /** A data directory that is not there yet. */
 const newData = () => path.join(folder, `data-${++directories}`);
-
-/** `courtd rebuild -`. */
-const rebuildFrom = (input: string | Buffer, data: string) =>
-  commandInProcess(['rebuild', '-', '--data', data], {}, input);
 
 const rebuild = (...args: string[]) => commandInProcess(['rebuild', ...args]);
 
@@ -63,42 +66,6 @@ async function copyOf(files: Record<string, readonly string[]>, box?: object): P
   for (const [name, lines] of Object.entries(files)) await copyInto(root, name, lines);
   if (box !== undefined) fs.writeFileSync(path.join(root, 'box.json'), JSON.stringify(box));
   return root;
-}
-
-/** A line of `tail --json`. */
-function line(seq: number, overrides: Record<string, unknown> = {}): string {
-  const received_at = new Date(Date.UTC(2026, 10, 1) + seq).toISOString();
-  return `${JSON.stringify({ seq, received_at, event: event({ event_id: `e-${seq}`, ...overrides }) })}\n`;
-}
-const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => line(from + i));
-const ofEpoch = (epoch: string, some: readonly string[], box = 'venue-7') =>
-  some.map((one) => one.replace('{', `{"box":"${box}","epoch":"${epoch}",`)).join('');
-
-/** @returns the lines of `tail --json --after 0`. */
-function logOf(data: string): string[] {
-  const log = new ArrivalLog(new DataDirectory(data));
-  const { events, damage } = log.after(0, 10_000);
-  log.close();
-  if (damage.isFound) throw new Error(`${damage}`);
-  return events.map(arrivalToJson);
-}
-const seqsOf = (data: string) => logOf(data).map((one) => JSON.parse(one).seq);
-
-/** Whether every key and counter of a box is right. */
-async function isSound(data: string): Promise<boolean> {
-  const { events, keys, pruned, ...faults } = await withDatabase({ data: new DataDirectory(data) }, (db) =>
-    checkConsistency(db, () => {}),
-  );
-  return events === keys && Object.values(faults).every((count) => count === 0);
-}
-
-/** Nothing was made, and this is why. */
-async function isRefused(t: Test, result: Promise<CommandResult>, data: string, why: RegExp): Promise<void> {
-  const { status, stdout, stderr } = await result;
-  t.strictSame([status, stdout], [1, ''], stderr);
-  t.match(stderr, why);
-  t.match(stderr, /^courtd: [^\n]+\n$/, 'one sentence');
-  t.strictSame(fs.existsSync(data) ? fs.readdirSync(data) : [], []);
 }
 
 t.test('a box that is rebuilt from its log says what the lost one said, and knows every event', async (t) => {

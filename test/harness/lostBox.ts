@@ -1,9 +1,17 @@
+import fs from 'node:fs';
 import fc from 'fast-check';
+import type { Test } from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { arrivalToJson } from '../../src/protocol/event.ts';
+import { ArrivalLog } from '../../src/store/arrivalLog.ts';
+import { checkConsistency } from '../../src/store/inspection/consistency.ts';
+import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import type { SessionLine } from '../../src/store/read/sessions.ts';
 import { jsonObject } from './arbitraryJson.ts';
-import { courtd } from './daemon.ts';
+import { type CommandResult, courtd } from './daemon.ts';
 import { anyEot, oracleNs } from './eotOracle.ts';
-import { eventText } from './events.ts';
+import { event, eventText } from './events.ts';
+import { commandInProcess } from './inProcess.ts';
 
 /** For boxes that are rebuilt: what they hold, and everything that they say of it. */
 
@@ -74,4 +82,50 @@ export async function answersOf(data: string): Promise<string[]> {
     JSON.stringify(sessions),
     ...answers.map(({ status, stdout }) => `${status} ${stdout.replace(/"made_at":"[^"]*"/, '')}`),
   ];
+}
+
+/** `courtd rebuild -`. */
+export const rebuildFrom = (input: string | Buffer, data: string) =>
+  commandInProcess(['rebuild', '-', '--data', data], {}, input);
+
+/** A line of `tail --json`. */
+export function line(seq: number, overrides: Record<string, unknown> = {}): string {
+  const received_at = new Date(Date.UTC(2026, 10, 1) + seq).toISOString();
+  return `${JSON.stringify({ seq, received_at, event: event({ event_id: `e-${seq}`, ...overrides }) })}\n`;
+}
+export const lines = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => line(from + i));
+export const ofEpoch = (epoch: string, some: readonly string[], box = 'venue-7') =>
+  some.map((one) => one.replace('{', `{"box":"${box}","epoch":"${epoch}",`)).join('');
+
+/** @returns the lines of `tail --json --after 0`. */
+export function logOf(data: string): string[] {
+  const log = new ArrivalLog(new DataDirectory(data));
+  const { events, damage } = log.after(0, 10_000);
+  log.close();
+  if (damage.isFound) throw new Error(`${damage}`);
+  return events.map(arrivalToJson);
+}
+export const seqsOf = (data: string) => logOf(data).map((one) => JSON.parse(one).seq);
+
+/** Whether every key and counter of a box is right. */
+export async function isSound(data: string): Promise<boolean> {
+  const { events, keys, pruned, ...faults } = await withDatabase({ data: new DataDirectory(data) }, (db) =>
+    checkConsistency(db, () => {}),
+  );
+  return events === keys && Object.values(faults).every((count) => count === 0);
+}
+
+/** Nothing was made, and this is why. */
+export async function isRefused(
+  t: Test,
+  result: Promise<CommandResult>,
+  data: string,
+  why: RegExp,
+): Promise<void> {
+  const { status, stdout, stderr } = await result;
+  t.strictSame([status, stdout], [1, ''], stderr);
+  t.match(stderr, why);
+  t.match(stderr, /^courtd: [^\n]+\n$/, 'one sentence');
+  t.strictSame(fs.existsSync(data) ? fs.readdirSync(data) : [], []);
 }

@@ -4,6 +4,7 @@ import type {
   Recording,
   SentEvent,
 } from '../../../src/vendor/conformance/exchange.ts';
+import { type Check, judge } from '../../../src/vendor/conformance/judge.ts';
 
 /** Recordings as a test writes them down: what was sent at which second, and what was answered. */
 
@@ -75,3 +76,27 @@ function sentEvent(
     odd,
   };
 }
+
+export type Line = readonly [atS: number, what: Told];
+
+export const busy = { fault: 'busy' } as const;
+export const restart = { fault: 'restart', toldS: 4 } as const;
+export const said = (name: Check['name'], told: readonly Line[], ends = {}) => {
+  const { checks } = judge(recording(told, ends), true);
+  const { verdict, message, requests } = checks.find((check) => check.name === name)!;
+  return { verdict, message, requests: requests.map(({ number }) => number) };
+};
+
+/** Goes on for half a minute, so that what was not sent again by then never was. */
+export const later = (fromS = 10, connection = 1): Line[] =>
+  Array.from({ length: 30 }, (_, i) => [fromS + i, { events: [`later ${i}`, `more ${i}`], connection }]);
+export const failing = (told: readonly Line[], ends = {}) =>
+  judge(recording(told, ends), true).checks.flatMap(({ name, verdict }) =>
+    verdict === 'fail' ? [name] : [],
+  );
+
+/** A connection for each request. */
+export const NEW_CONNECTIONS: readonly Line[] = Array.from({ length: 12 }, (_, i) => [
+  i,
+  { events: [`a${i}`], connection: i + 2 },
+]);

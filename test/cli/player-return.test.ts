@@ -1,0 +1,80 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { ANNA, eraseAnna, filesWith, rally } from '../harness/erasedPlayer.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
+
+runInProcess();
+serveAgain();
+
+/** Who was erased does not come back with a backup or an old export. */
+
+t.test('a backup from before is restored without him, and the receipt names it', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  const folder = temporaryFolder(t);
+  const backup = path.join(folder, 'yesterday.db');
+  t.equal((await daemon.command('backup', backup)).status, 0);
+  const receipt = await eraseAnna(daemon);
+  t.match(receipt.copies, [{ what: 'backup', until: null }]);
+  t.equal(receipt.last_copy_gone, null);
+  const nightly = path.join(folder, 'nightly');
+  fs.mkdirSync(nightly);
+  t.equal((await daemon.command('backup', nightly)).status, 0);
+  const { stdout } = await courtd(['player', 'erase', ANNA, '--yes', '--json', '--data', daemon.data], {
+    COURTD_BACKUP_DIR: nightly,
+  });
+  const found = JSON.parse(stdout).copies.map(({ where }: { where: string }) => where);
+  t.match(found, [new RegExp(`^${nightly}/courtd-`), backup], 'also one made by hand');
+  t.equal(await daemon.stop(), 0);
+  t.match(await daemon.command('restore', backup), {
+    status: 0,
+    stderr: /Players who were erased after that backup were taken out of 5 events again\./,
+  });
+  const replaced = fs.readdirSync(daemon.data).filter((name) => name.includes('.replaced-'));
+  t.same(
+    filesWith(daemon.data, ANNA),
+    replaced.filter((name) => filesWith(daemon.data, ANNA).includes(name)),
+  );
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  t.notMatch((await again.exported('match-1')).join(), ANNA);
+  t.same(await (await again.post(rally('match-2'))).json(), { accepted: 7, duplicates: 0 });
+  t.notMatch((await again.exported('match-2')).join(), ANNA, 'the ledger is in the restored one, too');
+});
+
+t.test('onto a new disk a backup brings him back, and restore and receipt say so', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  const backups = temporaryFolder(t);
+  t.equal((await daemon.command('backup', backups)).status, 0);
+  const args = ['player', 'erase', ANNA, '--yes', '--data', daemon.data];
+  const { stdout } = await courtd(args, { COURTD_BACKUP_DIR: backups });
+  t.match(
+    stdout,
+    /a restore of it on this box erases him again, and after one on a new disk he has to be erased again/,
+  );
+  const [name] = fs.readdirSync(backups);
+  const data = temporaryFolder(t);
+  const restored = await courtd(['restore', path.join(backups, name!), '--data', data]);
+  t.match(restored, {
+    status: 0,
+    stderr: /There was no database here that knows who was erased: .*"courtd player erase"/,
+  });
+  const again = temporaryFolder(t);
+  const json = await courtd(['restore', path.join(backups, name!), '--json', '--data', again]);
+  t.match(JSON.parse(json.stdout), { replaced_kept_as: null, ledger_lost: true, erased_again: 0 });
+});
+
+t.test('an old export that is imported elsewhere on the box brings nobody back', async (t) => {
+  const daemon = await Daemon.start(t);
+  await daemon.post(rally('match-1'));
+  const file = path.join(temporaryFolder(t), 'old.ndjson');
+  fs.writeFileSync(file, `${(await daemon.exported('match-1')).join('\n')}\n`);
+  await eraseAnna(daemon);
+  t.equal((await daemon.command('prune', '--older-than', '1s', '--yes')).status, 0);
+  t.match(await daemon.command('import', file), { status: 0 });
+  t.equal((await daemon.exported('match-1')).length, 7);
+  t.same(filesWith(daemon.data, ANNA), []);
+});

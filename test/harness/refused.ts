@@ -1,0 +1,48 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Test } from 'tap';
+import { type Daemon, temporaryFolder } from './daemon.ts';
+import type { event } from './events.ts';
+
+/** What `rejections export` writes, mended and imported again. */
+
+/** Between two looks at what only time brings: each takes processor time. */
+export const LOOK_AGAIN_MS = 100;
+
+export interface RefusedLine {
+  readonly request_id: string;
+  readonly index: number;
+  readonly received_at: string;
+  readonly faults: readonly { path: string; message: string }[];
+  readonly event?: ReturnType<typeof event>;
+  readonly body?: string;
+}
+
+export const cam3 = { source: 'cam-3', court_id: 'court-3' };
+export const percent = { ...cam3, confidence: 97 };
+
+export const linesOf = (text: string): RefusedLine[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+
+export async function exported(box: Daemon, ...more: string[]): Promise<RefusedLine[]> {
+  const { status, stdout, stderr } = await box.command('rejections', 'export', ...more);
+  if (status !== 0) throw new Error(stderr);
+  return linesOf(stdout);
+}
+
+/** Imports lines from a file. */
+export async function imported(t: Test, box: Daemon, lines: readonly unknown[]) {
+  const file = path.join(temporaryFolder(t), 'mended.ndjson');
+  fs.writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const { status, stdout, stderr } = await box.command('import', '--json', file);
+  return { status, stderr, ...JSON.parse(stdout) };
+}
+
+export const mended = (line: RefusedLine): RefusedLine => ({
+  ...line,
+  event: { ...line.event!, confidence: line.event!.confidence > 1 ? line.event!.confidence / 100 : 0.5 },
+});
+export const idsOf = (lines: readonly RefusedLine[]) => lines.map(({ event }) => event?.event_id);
