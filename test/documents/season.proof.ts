@@ -85,7 +85,7 @@ t.test("the guide's SQL finds in a season what the reports of its sessions say",
     rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))),
   ) as Record<string, string | number>[][];
 
-  const strokes = (tally: SessionTally, player = PLAYER) => tally.players.of(player).strokes();
+  const strokes = (tally: SessionTally, player = PLAYER) => tally.players.of(player).strokes.entries();
   const served = matches.flatMap(({ day, tally }) =>
     [PLAYER, OTHER].map((player) => {
       const [, serve] = strokes(tally, player).find(([shot]) => shot === 'serve')!;
@@ -138,7 +138,7 @@ t.test("the guide's SQL finds in a season what the reports of its sessions say",
     rounded(
       matches.map(({ day, tally }) => {
         const player = tally.players.of(PLAYER);
-        const speeds = player.speeds(tally.areSpeedsAtHits);
+        const speeds = player.speeds(tally.rallies.areSpeedsAtHits);
         const { counts } = player.landings;
         return {
           day,

@@ -4,7 +4,7 @@ import { byVerdict, LandingMap, type LineCall } from './landings.ts';
 import { NamedTallies } from './namedTallies.ts';
 
 /** At most this many players and shot types of each are kept apart: no sport has as many, but a camera may send any text. */
-const PLAYERS_MAX = 16;
+export const PLAYERS_MAX = 16;
 const SHOT_TYPES_MAX = 32;
 
 /** What events name no player, or no shot type. */
@@ -40,7 +40,12 @@ class Stroke {
 
 /** What a report says of one player. */
 export class PlayerTally {
-  readonly #strokes = new NamedTallies(SHOT_TYPES_MAX, OTHER_SHOT_TYPES, () => new Stroke());
+  /** By shot type. */
+  readonly strokes = new NamedTallies(
+    SHOT_TYPES_MAX,
+    { others: OTHER_SHOT_TYPES, unnamed: NO_SHOT_TYPE },
+    () => new Stroke(),
+  );
   readonly landings = new LandingMap();
   /** Where along the court his landings were: y in feet, to a tenth. */
   readonly depths = byVerdict(() => new Bins(linear(0.1)));
@@ -49,23 +54,14 @@ export class PlayerTally {
   /** Rallies whose last hit was his, by how its landing was judged. */
   readonly ended = { ...byVerdict(() => 0), 'not seen': 0 } satisfies Record<LineCall | 'not seen', number>;
 
-  stroke(shotType: string | undefined): Stroke {
-    return this.#strokes.of(shotType ?? NO_SHOT_TYPE);
-  }
-
-  /** @returns his shot types; what has no name of its own stands last. */
-  strokes(): [shotType: string, stroke: Stroke][] {
-    return this.#strokes.entries([NO_SHOT_TYPE, OTHER_SHOT_TYPES]);
-  }
-
   get hits(): number {
-    return this.strokes().reduce((sum, [, { hits }]) => sum + hits, 0);
+    return this.strokes.entries().reduce((sum, [, { hits }]) => sum + hits, 0);
   }
 
   /** @param areAtHits see `Rallies`. */
   speeds(areAtHits: boolean): Bins {
     const all = new Bins(linear(0.1));
-    for (const [, stroke] of this.strokes()) all.addAll(stroke.speeds(areAtHits));
+    for (const [, stroke] of this.strokes.entries()) all.addAll(stroke.speeds(areAtHits));
     return all;
   }
 }
@@ -92,23 +88,5 @@ class Run {
     if (isFollowed && way < STEP_FT) return;
     if (isFollowed) this.ft += way;
     this.#from = { x, y };
-  }
-}
-
-/** The players of a session, and what is of none that has a name. */
-export class Players {
-  readonly #named = new NamedTallies(PLAYERS_MAX, OTHER_PLAYERS, () => new PlayerTally());
-  #unknown: PlayerTally | undefined;
-
-  of(playerId: string | undefined): PlayerTally {
-    if (playerId !== undefined) return this.#named.of(playerId);
-    this.#unknown ??= new PlayerTally();
-    return this.#unknown;
-  }
-
-  /** @returns all, those without a name of their own last. */
-  entries(): [name: string, tally: PlayerTally][] {
-    const named = this.#named.entries([OTHER_PLAYERS]);
-    return this.#unknown === undefined ? named : [...named, [NO_PLAYER, this.#unknown]];
   }
 }

@@ -2,20 +2,22 @@ import { Bins, linear } from '../../base/bins.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import type { EventType } from '../../protocol/eventTypes.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
-import { FirstNames } from './firstNames.ts';
 import { FrameFinder } from './frameFinder.ts';
 import { GRID_FT } from './grid.ts';
 import { LandingList } from './landings.ts';
 import type { YFrom } from './mapFrame.ts';
 import { NamedTallies } from './namedTallies.ts';
 import { type Payload, payloadOf } from './payload.ts';
-import { Players } from './players.ts';
+import { NO_PLAYER, OTHER_PLAYERS, PLAYERS_MAX, PlayerTally } from './players.ts';
 import { type BallEvent, Rallies, type Rally, type Striker, verdictOf } from './rallies.ts';
 import { OTHER_SOURCES, SOURCES_MAX, SourceTally } from './sources.ts';
 import { SessionPauses, Timeline } from './timeline.ts';
 
 /** No ball is faster (the record smash is 565 km/h): a speed above it or below 0 is a fault of the camera. */
 export const SPEED_MAX_KMH = 1_000;
+
+/** A session has a few courts: of more names than this only the first are kept, since a camera may send any text. */
+const NAMES_KEPT = 16;
 
 export interface TallyOptions {
   readonly lines: CourtName;
@@ -38,10 +40,14 @@ export class SessionTally {
   current = 0;
   damaged = 0;
   readonly byType = new Map<EventType, number>();
-  readonly courts = new FirstNames();
-  readonly venues = new FirstNames();
+  readonly courts = new NamedTallies(NAMES_KEPT, { others: 'others' }, () => null);
+  readonly venues = new NamedTallies(NAMES_KEPT, { others: 'others' }, () => null);
   /** Whoever a hit, a position or an identity names, and what has no name. */
-  readonly players = new Players();
+  readonly players = new NamedTallies(
+    PLAYERS_MAX,
+    { others: OTHER_PLAYERS, unnamed: NO_PLAYER },
+    () => new PlayerTally(),
+  );
   firstMs: number | undefined;
   lastMs: number | undefined;
   readonly frames: FrameFinder;
@@ -61,15 +67,15 @@ export class SessionTally {
   readonly timeline = new Timeline();
   readonly revised = new Map<EventType, Revised>();
   readonly pauses = new SessionPauses();
-  readonly sources = new NamedTallies(SOURCES_MAX, OTHER_SOURCES, () => new SourceTally());
-  readonly #rallies: Rallies;
+  readonly sources = new NamedTallies(SOURCES_MAX, { others: OTHER_SOURCES }, () => new SourceTally());
+  readonly rallies: Rallies;
 
   readonly clockOffsets: ReadonlyMap<string, number>;
 
   constructor({ lines, yFrom, clockOffsets = new Map() }: TallyOptions) {
     this.frames = new FrameFinder(lines, yFrom);
     this.clockOffsets = clockOffsets;
-    this.#rallies = new Rallies(
+    this.rallies = new Rallies(
       {
         bounce: (event, by) => this.#addLanding(event, by),
         secondBounce: () => this.secondBounces++,
@@ -91,8 +97,8 @@ export class SessionTally {
     this.pauses.add(eotMs);
     this.sources.of(source).add(event, offsetMs);
     this.#addConfidence(event);
-    this.courts.add(courtId);
-    this.venues.add(venueId);
+    this.courts.of(courtId);
+    this.venues.of(venueId);
     if (!event.current) return;
     this.current++;
     if (event.erased) this.erased++;
@@ -105,11 +111,11 @@ export class SessionTally {
     }
     switch (event.type) {
       case 'BALL_HIT':
-        this.players.of(payload.playerId).stroke(payload.shotType).hits++;
-        return this.#rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
+        this.players.of(payload.playerId).strokes.of(payload.shotType).hits++;
+        return this.rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
       case 'BALL_BOUNCE':
       case 'BALL_SPEED':
-        return this.#rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
+        return this.rallies.add({ type: event.type, courtId, eventId, revision, eotMs, payload });
       case 'PLAYER_POSITION':
         if (event.erased && payload.playerId === undefined && payload.x === undefined) {
           this.positionsErased++;
@@ -128,22 +134,7 @@ export class SessionTally {
 
   /** After the last event. */
   end(): void {
-    this.#rallies.end();
-  }
-
-  /** See `Rallies`. */
-  get areSpeedsAtHits(): boolean {
-    return this.#rallies.areSpeedsAtHits;
-  }
-
-  /** See `Rallies`. */
-  get speedsAtHits(): number {
-    return this.#rallies.speedsAtHits;
-  }
-
-  /** See `Rallies`. */
-  get speedsBeforeHits(): number {
-    return this.#rallies.speedsBeforeHits;
+    this.rallies.end();
   }
 
   /** A preliminary event counts only where a later revision is stored: else there is nothing to compare it with. */
@@ -165,7 +156,7 @@ export class SessionTally {
     const landing = { verdict, playerId, shotType, eventId, eotMs };
     if (revision === 0) this.preliminary.add({ ...landing, x, y });
     const player = this.players.of(playerId);
-    const maps = [player.landings, player.stroke(shotType).landings];
+    const maps = [player.landings, player.strokes.of(shotType).landings];
     for (const { counts } of maps) counts[verdict]++;
     if (x === undefined || y === undefined) {
       this.bouncesWithoutPlace++;
@@ -184,7 +175,7 @@ export class SessionTally {
     }
     const strokeOf = (striker: Striker) => {
       const { playerId, shotType } = strikerOf(payload, striker);
-      return this.players.of(playerId).stroke(shotType);
+      return this.players.of(playerId).strokes.of(shotType);
     };
     if (at === undefined) return strokeOf(by).addSpeed(kmh);
     strokeOf(at).addSpeed(kmh, 'at');

@@ -19,8 +19,8 @@ interface Player {
 /** What the sheets Summary and Players say of a session, counted as its events pass, in order of eot. */
 export class SessionTotals {
   readonly #types = new Map<string, number>(EVENT_TYPES.map((type) => [type, 0]));
-  readonly #courts = new NamedTallies(NAMES_COUNTED, OTHERS, () => ({ events: 0 }));
-  readonly #players = new NamedTallies<Player>(NAMES_COUNTED, OTHERS, () => ({
+  readonly #courts = new NamedTallies(NAMES_COUNTED, { others: OTHERS }, () => ({ events: 0 }));
+  readonly #players = new NamedTallies<Player>(NAMES_COUNTED, { others: OTHERS }, () => ({
     named: PLAYER_TYPES.map(() => 0),
   }));
   #events = 0;
@@ -66,14 +66,12 @@ export class SessionTotals {
       ['Bounces preliminary', this.#bounces.preliminary, 'those whose revision is 0'],
       ['Highest speed, km/h', this.#fastest],
       [],
-      ...this.#courts.entries([OTHERS]).map(([name, { events }]) => ['Events of court', events, name]),
+      ...this.#courts.entries().map(([name, { events }]) => ['Events of court', events, name]),
     ];
   }
 
   /** @returns the rows of the sheet Players, in the order of the names, `(others)` last. */
   players(): CellValue[][] {
-    return this.#players
-      .entries([OTHERS])
-      .map(([name, { named, first, last }]) => [name, ...named, first, last]);
+    return this.#players.entries().map(([name, { named, first, last }]) => [name, ...named, first, last]);
   }
 }

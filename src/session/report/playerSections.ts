@@ -51,7 +51,7 @@ export function playersTable({ tally }: Content): Html {
     return { name: playerName(id), player, isRun };
   });
   const rows = players.map(({ name, player, isRun }) => {
-    const speeds = player.speeds(tally.areSpeedsAtHits);
+    const speeds = player.speeds(tally.rallies.areSpeedsAtHits);
     const run = isRun ? `${number(player.run.ft * M_PER_FT)} m` : '–';
     return [name, player.hits, inShare(player.landings), kmh(speeds, 0.5), kmh(speeds, 1), run];
   });
@@ -84,7 +84,7 @@ interface PlayerContent extends Content {
 
 /** @returns the shot types with the most landings, in the order of their names. */
 function strokeMaps(player: PlayerTally): (readonly [string, LandingMap])[] {
-  const all = player.strokes().map(([name, { landings }]) => [name, landings] as const);
+  const all = player.strokes.entries().map(([name, { landings }]) => [name, landings] as const);
   const landed = all.filter(([, { total }]) => total > 0);
   const drawn = landed.toSorted(([, a], [, b]) => b.total - a.total).slice(0, MAPS_DRAWN);
   return landed.filter((map) => drawn.includes(map));
@@ -93,7 +93,7 @@ function strokeMaps(player: PlayerTally): (readonly [string, LandingMap])[] {
 function playerBody(content: PlayerContent): Html[] {
   const { name, player, lines, frame, maps, size } = content;
   const { landings } = player;
-  if (player.strokes().length === 0 && player.positions.total === 0) {
+  if (player.strokes.entries().length === 0 && player.positions.total === 0) {
     return [nothing('No hits, landings, speeds or positions of this player.')];
   }
   const isOfLast = isRallyOverAtLanding(lines) && landings.total > 0;
@@ -112,8 +112,8 @@ function playerBody(content: PlayerContent): Html[] {
 }
 
 function strokeTable({ player, tally }: PlayerContent): Html {
-  const rows = player.strokes().map(([shotType, stroke]) => {
-    const median = kmh(stroke.speeds(tally.areSpeedsAtHits), 0.5);
+  const rows = player.strokes.entries().map(([shotType, stroke]) => {
+    const median = kmh(stroke.speeds(tally.rallies.areSpeedsAtHits), 0.5);
     return [shotName(shotType), stroke.hits, inShare(stroke.landings), median];
   });
   if (rows.length === 0) return nothing('No hits of this player.');
@@ -133,7 +133,7 @@ function playerMaps({ name, player: { landings, positions }, frame, size }: Play
 
 function charts({ name, player, tally, frame, lines }: PlayerContent): Html[] {
   const depths = depthBars(player.depths, frame);
-  const speeds = player.speeds(tally.areSpeedsAtHits);
+  const speeds = player.speeds(tally.rallies.areSpeedsAtHits);
   const total = count(speeds.total, 'speed');
   const options = {
     title: capital(`${ballOf(lines)} speed`),
@@ -163,7 +163,7 @@ function tables({ name, player, tally, frame, size, lines }: PlayerContent): Htm
   const depths = depthBars(player.depths, frame).map((bar) => {
     return [between(bar.from, DEPTH_FT), ...VERDICTS.map((verdict) => bar[verdict])];
   });
-  const speeds = player.speeds(tally.areSpeedsAtHits);
+  const speeds = player.speeds(tally.rallies.areSpeedsAtHits);
   const parts = speeds.total === 0 ? [] : QUANTILES.map(([part, name]) => [name, kmh(speeds, part)]);
   const busiest = positions.cells(SQUARE_FT, frame).toSorted((a, b) => b.count - a.count);
   const stood = busiest.slice(0, SQUARES_LISTED).map(({ x, y, count }) => {

@@ -11,9 +11,9 @@ import {
 } from '../../base/html.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import { EVENT_TYPES, type EventType, TYPES } from '../../protocol/eventTypes.ts';
-import type { FirstNames } from '../analysis/firstNames.ts';
 import { type LandingList, type OutsideLandings, POINTS_DRAWN } from '../analysis/landings.ts';
 import type { MapFrame } from '../analysis/mapFrame.ts';
+import type { NamedTallies } from '../analysis/namedTallies.ts';
 import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, POSITIONS_APART_MS, STEP_FT } from '../analysis/players.ts';
 import { BEFORE_HIT_MS, FLIGHT_MS } from '../analysis/rallies.ts';
 import { isRallyOverAtLanding, type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
@@ -37,8 +37,11 @@ export function sectionsOf(content: Content): Section[] {
 }
 
 /** @returns the names of a kind, in one line. */
-export function namesOf(names: FirstNames): string {
-  return `${names.sorted().map(shortName).join(', ')}${names.hasMore ? ' and more' : ''}`;
+export function namesOf(names: NamedTallies<null>): string {
+  return names
+    .entries()
+    .map(([name]) => shortName(name))
+    .join(', ');
 }
 
 /** @returns what the page says about each clock that was wrong. */
@@ -54,7 +57,9 @@ const BADMINTON_SHOT = /^(?:clear|net[ _-]shot)$/i;
 /** @returns a shot of badminton, where that is not what is reported: there, rallies end otherwise. */
 function strangeShot({ tally, lines }: Content): string | undefined {
   if (isRallyOverAtLanding(lines)) return undefined;
-  const shots = tally.players.entries().flatMap(([, player]) => player.strokes().map(([shot]) => shot));
+  const shots = tally.players
+    .entries()
+    .flatMap(([, player]) => player.strokes.entries().map(([shot]) => shot));
   return shots.find((shot) => BADMINTON_SHOT.test(shot));
 }
 
@@ -184,7 +189,7 @@ function method({ tally, frame, lines, outside }: Content): Html[] {
 
 /** @returns whose speed one is that has the time of a hit, where there are such, and what a median is. */
 function speedsOf(tally: SessionTally, lines: CourtName): string {
-  const { speedsAtHits, areSpeedsAtHits } = tally;
+  const { speedsAtHits, areSpeedsAtHits } = tally.rallies;
   const whose = areSpeedsAtHits
     ? 'that hit’s, since in this session the first hits of rallies have such speeds, too, and they end no flight'
     : 'that of the hit before it, whose flight it ends: in this session the first hits of rallies have no such speeds, or hardly any';
@@ -196,7 +201,7 @@ function speedsOf(tally: SessionTally, lines: CourtName): string {
 const EARLY_SHARE = 0.25;
 
 /** @returns a warning where speeds may be of the hit behind them; empty where there is no reason for one. */
-function earlySpeeds({ speedsBeforeHits, byType }: SessionTally): string {
+function earlySpeeds({ rallies: { speedsBeforeHits }, byType }: SessionTally): string {
   const speeds = byType.get('BALL_SPEED') ?? 0;
   return speedsBeforeHits <= EARLY_SHARE * speeds
     ? ''
