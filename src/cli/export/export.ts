@@ -1,12 +1,8 @@
+import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
 import { BINARY_FORMATS } from '../../session/export/eventWriter.ts';
-import {
-  type ExportOptions,
-  openFile,
-  withExportedDatabase,
-  writeSession,
-} from '../../session/export/writeSession.ts';
+import { type ExportOptions, withExportedDatabase, writeSession } from '../../session/export/writeSession.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
@@ -27,10 +23,9 @@ export async function exportSession(
     );
   }
   const damage = new Damage();
-  const teller = new Progress();
-  const open = () => (output === undefined ? stdoutSink() : openFile(output, teller));
-  const { events, wrote, asOf } = await writeSession(name, options, damage, open, teller);
-  if (output === undefined) teller.say(`${wrote} written; ${asOf}.`);
+  const destination =
+    output === undefined ? { open: stdoutSink } : { file: output, open: () => fileSink(output) };
+  const events = await writeSession(name, options, damage, destination, new Progress());
   damage.assertNone();
   if (events === 0) await sayNoMatch(name, options);
 }

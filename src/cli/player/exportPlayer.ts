@@ -1,6 +1,7 @@
-import { counted, isoTime } from '../../base/units.ts';
+import { fileSink } from '../../base/fileSink.ts';
+import { counted } from '../../base/units.ts';
 import { openWriter } from '../../session/export/openWriter.ts';
-import { type ExportSink, openFile } from '../../session/export/writeSession.ts';
+import { writtenSentence } from '../../session/export/writeSession.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { EotSorter } from '../../store/read/eotOrder.ts';
@@ -25,7 +26,7 @@ export async function exportPlayer(player: string, options: PlayerExportOptions)
     });
     const seqs = sorter.sorted();
     if (seqs.length === 0) throw unknown(player, damage);
-    const sink: ExportSink = output === undefined ? stdoutSink() : openFile(output, { say });
+    const sink = output === undefined ? stdoutSink() : fileSink(output);
     const writer = await openWriter('', { format: 'ndjson' }, sink);
     const progress = new Progress();
     let written = 0;
@@ -36,10 +37,7 @@ export async function exportPlayer(player: string, options: PlayerExportOptions)
     }
     progress.clear();
     sink.commit();
-    const wrote = counted(written, 'event');
-    const told = `as_of seq ${lastSeq}, ${isoTime(ms)}`;
-    if (output === undefined) say(`${wrote} written; ${told}.`);
-    else sink.report?.(wrote, told);
+    say(writtenSentence(counted(written, 'event'), { seq: lastSeq, ms }, sink, output));
   });
   damage.assertNone();
 }

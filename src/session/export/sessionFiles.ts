@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { explainWriteErrors } from '../../base/atomicFile.ts';
-import { makeDirectory } from '../../base/fileSink.ts';
+import { fileSink, makeDirectory } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
-import { type ExportOptions, type ExportTeller, openFile, writeSession } from './writeSession.ts';
+import { type ExportOptions, type ExportTeller, writeSession } from './writeSession.ts';
 
 export interface ManyOptions extends ExportOptions {
   /** A directory; one whose name ends in / is created with the first file in it. */
@@ -37,18 +37,20 @@ export class SessionFiles {
    */
   async write(session: string, file: string, begin = () => {}): Promise<boolean> {
     const { output, format } = this.#options;
+    const place = path.join(output, `${file}.${format}`);
     const open = () => {
       if (!this.#exists) makeDirectory(output);
       this.#exists = true;
       begin();
-      return openFile(path.join(output, `${file}.${format}`), this.#teller);
+      return fileSink(place);
     };
-    const written = await unlessUnreadable(session, this.damage, () =>
-      writeSession(session, this.#options, this.damage, open, this.#teller, { unlessEmpty: true }),
+    const destination = { file: place, unlessEmpty: true, open };
+    const events = await unlessUnreadable(session, this.damage, () =>
+      writeSession(session, this.#options, this.damage, destination, this.#teller),
     );
-    if (written === undefined || written.events === 0) return false;
+    if (!events) return false;
     this.sessions++;
-    this.events += written.events;
+    this.events += events;
     return true;
   }
 }

@@ -1,13 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
-import { fileSink } from '../../base/fileSink.ts';
 import type { Sink } from '../../base/sink.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
 import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { findSession, sessionId } from '../../store/read/sessions.ts';
-import type { EventWriter, Format } from './eventWriter.ts';
+import type { Format } from './eventWriter.ts';
 import { openWriter } from './openWriter.ts';
 
 /** Which events are exported, and how. */
@@ -31,42 +30,32 @@ export interface ExportTeller {
   say(sentence: string): void;
 }
 
-/** What was written of one session. */
-interface Written {
-  readonly events: number;
-  /** The same as a message tells it. */
-  readonly wrote: string;
-  /** Up to where the box was read, and when, as a message tells it. */
-  readonly asOf: string;
-}
-
-export interface ExportSink extends Sink {
-  report?(wrote: string, asOf: string): void;
-}
-
-interface Output {
-  readonly sink: ExportSink;
-  readonly writer: EventWriter;
+/** Where an export goes. */
+interface Destination {
+  /** Its name; absent: standard output. */
+  readonly file?: string;
+  /** Whether it is only opened when there is an event to write: otherwise at once. */
+  readonly unlessEmpty?: boolean;
+  open(): Sink;
 }
 
 /**
- * Writes the events of one session that pass the filters, but for those that are damaged.
+ * Writes the events of one session that pass the filters, but for those that are damaged, and says so.
  * @param damage takes those.
- * @param open opens the destination: at once, or with `unlessEmpty` only when there is an event to write.
+ * @returns how many there were.
  */
 export async function writeSession(
   name: string,
   options: ExportOptions,
   damage: Damage,
-  open: () => ExportSink,
+  { file, unlessEmpty = false, open }: Destination,
   teller: ExportTeller,
-  { unlessEmpty = false } = {},
-): Promise<Written> {
+): Promise<number> {
   return withExportedDatabase(options, async (db) => {
     const session = unlessEmpty ? findSession(db, name) : sessionId(db, name);
     // A prune has deleted it since it was found.
-    if (session === undefined) return { events: 0, wrote: counted(0, 'event'), asOf: '' };
-    const begin = async (): Promise<Output> => {
+    if (session === undefined) return 0;
+    const begin = async () => {
       const sink = open();
       return { sink, writer: await openWriter(name, options, sink) };
     };
@@ -85,13 +74,21 @@ export async function writeSession(
       written += events.length;
       teller.show(() => `${read} events read, ${written} written`);
     }
-    await output?.writer.end(asOf);
-    output?.sink.commit();
-    const wrote = output?.writer.wrote?.(written) ?? counted(written, 'event');
-    const told = `as_of seq ${asOf.seq}, ${isoTime(asOf.ms)}`;
-    output?.sink.report?.(wrote, told);
-    return { events: written, wrote, asOf: told };
+    if (output === undefined) return 0;
+    const { sink, writer } = output;
+    await writer.end(asOf);
+    sink.commit();
+    const wrote = writer.wrote?.(written) ?? counted(written, 'event');
+    teller.say(writtenSentence(wrote, asOf, sink, file));
+    return written;
   });
+}
+
+/** @param file its name; absent: standard output. @returns what was written, where, and up to where the box was read. */
+export function writtenSentence(wrote: string, { seq, ms }: AsOf, sink: Sink, file?: string): string {
+  const note = sink.replaces ? '; the existing file was replaced' : '';
+  const place = file === undefined ? '' : ` to ${file}${note}`;
+  return `${wrote} written${place}; as_of seq ${seq}, ${isoTime(ms)}.`;
 }
 
 /** Opens the database for one query or one session: each is read on a connection of its own. */
@@ -102,13 +99,6 @@ export function withExportedDatabase<Result>(
   // Keeps memory constant: by default the heap may grow far before V8 collects garbage.
   setFlagsFromString('--heap-growing-percent=50');
   return withDatabase(options, work);
-}
-
-/** Opens a file that appears, or replaces the existing one, when it is complete. */
-export function openFile(file: string, teller: Pick<ExportTeller, 'say'>): ExportSink {
-  const sink = fileSink(file);
-  const note = sink.replaces ? '; the existing file was replaced' : '';
-  return { ...sink, report: (wrote, asOf) => teller.say(`${wrote} written to ${file}${note}; ${asOf}.`) };
 }
 
 function filterOf(options: ExportOptions): EventFilter {
