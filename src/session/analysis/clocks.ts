@@ -23,31 +23,23 @@ export function wrongClocks(
     Math.min(...right.map((of) => of.firstMs)),
     Math.max(...right.map((of) => of.lastMs)),
   ];
-  return new Map(
-    known
-      .map(([source, of]) => [source, of, -of.earliest.leastMs] as const)
-      .filter(([, of, offsetMs]) => {
-        if (right.length === 0 || Math.abs(offsetMs) <= SAME_MS) return false;
-        // Nothing is received before it happens.
-        if (offsetMs > 0) return true;
-        return of.firstMs < firstMs + offsetMs / 2 && of.lastMs < lastMs + offsetMs / 2;
-      })
-      .map(([source, , offsetMs]) => [source, offsetMs]),
-  );
+  const offsets = new Map<string, number>();
+  for (const [source, of] of known) {
+    const offsetMs = -of.earliest.leastMs;
+    if (right.length === 0 || Math.abs(offsetMs) <= SAME_MS) continue;
+    // Nothing is received before it happens.
+    const isAhead = offsetMs > 0;
+    const isWithin = of.firstMs < firstMs + offsetMs / 2 && of.lastMs < lastMs + offsetMs / 2;
+    if (isAhead || isWithin) offsets.set(source, offsetMs);
+  }
+  return offsets;
 }
 
-function isKnown({
-  events,
-  earliest,
-  firstMs,
-  lastMs,
-  firstReceivedMs,
-  lastReceivedMs,
-}: SourceTally): boolean {
-  const tookMs = lastMs - firstMs;
+function isKnown(of: SourceTally): boolean {
+  const tookMs = of.lastMs - of.firstMs;
   return (
     tookMs >= KNOWN.leastMs &&
-    lastReceivedMs - firstReceivedMs >= KNOWN.receivedShare * tookMs &&
-    earliest.count >= KNOWN.earlyShare * events
+    of.lastReceivedMs - of.firstReceivedMs >= KNOWN.receivedShare * tookMs &&
+    of.earliest.count >= KNOWN.earlyShare * of.events
   );
 }

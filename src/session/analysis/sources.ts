@@ -25,7 +25,7 @@ export class SourceTally {
   readonly earliest = new Earliest();
 
   /** @param clockOffsetMs what its clock is taken to be ahead: its times are corrected by it, and its lateness is not. */
-  add({ eotMs, receivedMs, revision }: ArrivedEvent, clockOffsetMs = 0): void {
+  add({ eotMs, receivedMs, revision }: ArrivedEvent, clockOffsetMs: number): void {
     const atMs = eotMs - clockOffsetMs;
     if (this.events++ === 0) this.firstMs = atMs;
     else this.longestPauseMs = Math.max(this.longestPauseMs, atMs - this.lastMs);

@@ -183,29 +183,24 @@ function decode(text: Buffer, rules: EventRules): CourtEvent | Problem {
  * is none of them.
  */
 function innerEvent(text: Buffer): Pick<FileLine, 'text' | 'refused'> | 'body' | undefined {
-  try {
-    return readInner(text);
-  } catch (error) {
-    if (error instanceof JsonError) return undefined;
-    throw error;
-  }
-}
-
-/** @throws {JsonError} */
-function readInner(text: Buffer): ReturnType<typeof innerEvent> {
-  const json = new JsonReader(text);
-  json.skipSpaces();
   const around: Record<string, unknown> = {};
   let event: Buffer | undefined;
   let hasBody = false;
-  if (!json.isAtObject) return undefined;
-  for (let more = json.enterAround(); more; more = json.nextMember()) {
-    const { name, at, isAtObject } = json;
-    const value = json.read();
-    if (name === 'event' && isAtObject) event = text.subarray(at, json.at);
-    else if (name === 'body') hasBody = true;
-    else if (AROUND.includes(name)) around[name] = value;
-    else return undefined;
+  try {
+    const json = new JsonReader(text);
+    json.skipSpaces();
+    if (!json.isAtObject) return undefined;
+    for (let more = json.enterAround(); more; more = json.nextMember()) {
+      const { name, at, isAtObject } = json;
+      const value = json.read();
+      if (name === 'event' && isAtObject) event = text.subarray(at, json.at);
+      else if (name === 'body') hasBody = true;
+      else if (AROUND.includes(name)) around[name] = value;
+      else return undefined;
+    }
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
   }
   const { request_id: requestId, index } = around;
   if (event === undefined) return hasBody && requestId !== undefined ? 'body' : undefined;

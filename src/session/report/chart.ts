@@ -24,12 +24,7 @@ interface ChartOptions {
 export class Chart {
   readonly #height: number;
   /** What the axes enclose. */
-  readonly #area: {
-    readonly left: number;
-    readonly right: number;
-    readonly top: number;
-    readonly bottom: number;
-  };
+  readonly #area: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>;
   readonly #in: Drawing;
   readonly #marks: Html[] = [];
 
