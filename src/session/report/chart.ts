@@ -1,4 +1,4 @@
-import { type Html, number, type Part } from '../../base/html.ts';
+import { type Html, number } from '../../base/html.ts';
 import type { Line } from '../../protocol/courtLines.ts';
 import { Drawing, figure, linear, mark, type Range, type SvgAttributes } from './svg.ts';
 
@@ -6,6 +6,8 @@ import { Drawing, figure, linear, mark, type Range, type SvgAttributes } from '.
 const WIDTH = 328;
 /** Between an axis and its labels. */
 const LABEL_GAP_PX = 9;
+/** Room below the marks, for the axis and what it is called. */
+const BELOW_PX = 36;
 
 interface ChartOptions {
   readonly height: number;
@@ -13,7 +15,6 @@ interface ChartOptions {
   readonly left: number;
   readonly right?: number;
   readonly top?: number;
-  readonly bottom?: number;
   /** The values at the left and the right. */
   readonly x: Range;
   /** The values at the bottom and the top. */
@@ -28,33 +29,28 @@ export class Chart {
   readonly #in: Drawing;
   readonly #marks: Html[] = [];
 
-  constructor({ height, left, right = 20, top = 24, bottom = 36, x, y }: ChartOptions) {
-    const area = { left, right: WIDTH - right, top, bottom: height - bottom };
+  constructor({ height, left, right = 20, top = 24, x, y }: ChartOptions) {
+    const area = { left, right: WIDTH - right, top, bottom: height - BELOW_PX };
     this.#height = height;
     this.#area = area;
     this.#in = new Drawing(linear(x, [area.left, area.right]), linear(y, [area.bottom, area.top]));
   }
 
-  /** @param write a tick's label. */
-  axisX(at: readonly number[], label: string, write: (value: number) => string = plain(at)): this {
+  axisX(at: readonly number[], label: string): this {
     const { left, right, bottom } = this.#area;
     for (const value of at) {
       const x = this.#in.x(value);
       this.#line({ x1: x, y1: bottom, x2: x, y2: bottom + 3 });
-      this.#text(x, bottom + LABEL_GAP_PX, write(value), BELOW);
+      this.#text(x, bottom + LABEL_GAP_PX, plain(at)(value), BELOW);
     }
     return this.#text((left + right) / 2, this.#height - 12, label, BELOW);
   }
 
   axisY(at: readonly number[]): this {
-    for (const value of at) this.label(value, plain(at)(value));
-    return this;
-  }
-
-  /** Puts a label to the left of the chart. */
-  label(y: number, text: Part): this {
     const look = { ...CENTRED, 'text-anchor': 'end' };
-    return this.#text(this.#area.left - LABEL_GAP_PX, this.#in.y(y), text, look);
+    for (const value of at)
+      this.#text(this.#area.left - LABEL_GAP_PX, this.#in.y(value), plain(at)(value), look);
+    return this;
   }
 
   /** @param inset pixels that a bar is narrower by, on either side. */
@@ -83,19 +79,8 @@ export class Chart {
     return this.#text(anchor === 'start' ? x + 3 : x, top - up, name, look);
   }
 
-  /** Links two values of a row. */
-  link(x1: number, x2: number, y: number, look: SvgAttributes): this {
-    this.#marks.push(this.#in.line({ x1, y1: y, x2, y2: y }, look));
-    return this;
-  }
-
-  dot(x: number, y: number, look: SvgAttributes): this {
-    this.#marks.push(mark('circle', { cx: this.#in.x(x), cy: this.#in.y(y), ...look }));
-    return this;
-  }
-
   /** @param name for screen readers. */
-  figure(name: string, caption: Part = ''): Html {
+  figure(name: string, caption: Html): Html {
     return figure({ name, caption, width: WIDTH, height: this.#height, marks: this.#marks });
   }
 
@@ -105,8 +90,8 @@ export class Chart {
     return this;
   }
 
-  #text(x: number, y: number, text: Part, look: SvgAttributes): this {
-    if (text !== '') this.#marks.push(mark('text', { x, y, ...look }, text));
+  #text(x: number, y: number, text: string, look: SvgAttributes): this {
+    this.#marks.push(mark('text', { x, y, ...look }, text));
     return this;
   }
 }

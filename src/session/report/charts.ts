@@ -3,13 +3,11 @@ import { count, type Html, html, number } from '../../base/html.ts';
 import { type EventType, TYPES } from '../../protocol/eventTypes.ts';
 import { type LineCall, VERDICTS } from '../analysis/landings.ts';
 import { type MapFrame, netOf } from '../analysis/mapFrame.ts';
-import type { Revised } from '../analysis/sessionTally.ts';
 import type { Timeline } from '../analysis/timeline.ts';
 import { Chart, ticks, wholeTicks } from './chart.ts';
 import type { SvgAttributes } from './svg.ts';
 
 const HEIGHT = 190;
-const ROW_PX = 24;
 const CHARACTER_PX = 7;
 const LABEL_ROOM_PX = 12;
 export const DEPTH_FT = 2;
@@ -142,26 +140,4 @@ export function rateFigure(type: EventType, timeline: Timeline, steps: number): 
     .bars(bars, { fill: 'var(--in)' })
     .floor()
     .figure(`${TYPES[type].title} a minute: ${told}`, html`<b>${TYPES[type].title}</b> ${told}`);
-}
-
-/** @returns for each type its median confidence before a revision (a ring) and after it (a disc). */
-export function confidenceFigure(revised: readonly (readonly [EventType, Revised])[]): Html {
-  const rows = revised.map(([type, { before, after }]) => ({
-    type: TYPES[type].title,
-    x1: before.quantile(0.5)!,
-    x2: after.quantile(0.5)!,
-  }));
-  const shape = { height: 46 + rows.length * ROW_PX, left: 80, right: 14, top: 6 };
-  const chart = new Chart({ ...shape, x: [0, 1], y: [rows.length, 0] });
-  chart.axisX(ticks([0, 1], 5), 'median confidence');
-  for (const [row, { type, x1, x2 }] of rows.entries()) {
-    chart
-      .label(row + 0.5, type)
-      .link(x1, x2, row + 0.5, { stroke: 'var(--line)', 'stroke-width': 2 })
-      .dot(x1, row + 0.5, { r: 5, fill: 'var(--paper)', stroke: 'var(--ink)', 'stroke-width': 1.5 })
-      .dot(x2, row + 0.5, { r: 5, fill: 'var(--in)' });
-  }
-  return chart.figure(
-    `Median confidence before and after revision: ${rows.map(({ type, x1, x2 }) => `${type} ${x1.toFixed(2)} and ${x2.toFixed(2)}`).join(', ')}`,
-  );
 }

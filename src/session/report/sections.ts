@@ -18,7 +18,7 @@ import { NO_PLAYER, NO_SHOT_TYPE, OTHER_PLAYERS, POSITIONS_APART_MS, STEP_FT } f
 import { BEFORE_HIT_MS, FLIGHT_MS } from '../analysis/rallies.ts';
 import { isRallyOverAtLanding, type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
 import { PAUSE_LEAST_MS } from '../analysis/timeline.ts';
-import { confidenceFigure, histogram, rateFigure } from './charts.ts';
+import { histogram, rateFigure } from './charts.ts';
 import { coordinate, shotName } from './maps.ts';
 import { ballOf, type Content, capital, nothing, numbers, type Section } from './pageParts.ts';
 import { MAPS_DRAWN, playerName, playerSections, playersTable } from './playerSections.ts';
@@ -304,11 +304,7 @@ function confidence({ tally }: Content): Html[] {
     after.total,
     after.quantile(0.5)!.toFixed(2),
   ]);
-  return [
-    html`<p class="legend"><span class="ring">before</span> <span class="in">after revision</span></p>\n`,
-    html`<div class="charts">${confidenceFigure(compared)}</div>\n`,
-    numbers('confidence', table(['Type', 'preliminary', 'median before', 'revised', 'median after'], rows)),
-  ];
+  return [table(['Type', 'preliminary', 'median before', 'revised', 'median after'], rows)];
 }
 
 function technician({ tally }: Content): Html[] {

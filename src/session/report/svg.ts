@@ -7,7 +7,7 @@ export type SvgAttributes = Readonly<Record<string, string | number>>;
 interface Figure {
   /** What the figure shows, with its numbers, for screen readers. */
   readonly name: string;
-  readonly caption: Part;
+  readonly caption: Html;
   /** In pixels, which the page scales. */
   readonly width: number;
   readonly height: number;
@@ -18,7 +18,7 @@ interface Figure {
 /** @returns one figure as inline SVG. */
 export function figure({ name, caption, width, height, marks }: Figure): Html {
   const image = html`<svg role="img" aria-label="${name}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${marks}</svg>`;
-  return html`<figure>${image}${caption === '' ? '' : html`<figcaption>${caption}</figcaption>`}</figure>\n`;
+  return html`<figure>${image}<figcaption>${caption}</figcaption></figure>\n`;
 }
 
 /** @param content of an element that has any; numbers are rounded to a hundredth of a pixel. @returns one element of SVG. */
