@@ -269,21 +269,6 @@ t.test('a field of another type counts as in the columns of an export', (t) => {
   t.end();
 });
 
-t.test('a landing outside the frame is listed with its own position, and is in every count', (t) => {
-  const tally = tallyOf([bounce(1, 10, 30), bounce(2, -5.01, 30), bounce(3, 10, 1e300, { eventId: 'far' })]);
-  const { outside } = tally.frames.found();
-  t.strictSame(
-    outside.listed.map(({ x, y }) => [x, y]),
-    [
-      [-5.01, 30],
-      [10, 1e300],
-    ],
-  );
-  t.equal(outside.listed[1]?.eventId, 'far');
-  t.equal(tally.players.of(undefined).landings.counts.in, 3);
-  t.end();
-});
-
 t.test('confidence is compared only where an event was revised', (t) => {
   const revised = (current: boolean, revision: number, confidence: number) =>
     hit(1, 'lob', { current, revision, confidence });
