@@ -1,8 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { removeLeftovers } from '../../base/atomicFile.ts';
-import { makeDirectory } from '../../base/fileSink.ts';
 import { operatorErrors } from '../../base/sink.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { eotToNs } from '../../protocol/eot.ts';
@@ -28,16 +26,11 @@ export async function exportAll(given: ManyOptions, teller: ExportTeller): Promi
   const { damage } = files;
   const begunMs = Date.now();
   const names = await sessionsOf(given, damage, teller);
-  const days = new Set<string>();
   for (const name of names) {
     const day = await unlessUnreadable(name, damage, () => dayOf(name, options));
     if (day === undefined) continue;
     const [folder, file] = [`day=${day}`, steadyName(name)];
-    const begin = () => {
-      if (!days.has(day)) beginDay(path.join(output, folder), format);
-      days.add(day);
-    };
-    if (await files.write(name, path.join(folder, file), begin))
+    if (await files.write(name, path.join(folder, file)))
       removeFromOtherDays(output, folder, `${file}.${format}`);
   }
   if (files.sessions === 0 && !damage.isFound)
@@ -80,13 +73,6 @@ function dayOf(name: string, options: ManyOptions): Promise<string | undefined> 
     const ns = id === undefined ? undefined : eotToNs(sessionLine(db, id).first_eot ?? '');
     return ns === undefined ? undefined : new Date(Number(ns / NS_PER_MS)).toISOString().slice(0, 10);
   });
-}
-
-/** Makes the folder of a day, or removes from it what a killed export has left. */
-function beginDay(folder: string, format: string): void {
-  const exists = operatorErrors(folder, () => fs.existsSync(folder));
-  if (!exists) return makeDirectory(folder);
-  operatorErrors(folder, () => removeLeftovers(folder, (name) => name.endsWith(`.${format}`)));
 }
 
 /** A late event may be of an earlier day than all before it: then the session has moved. */

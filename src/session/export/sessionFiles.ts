@@ -1,9 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { explainWriteErrors } from '../../base/atomicFile.ts';
+import { explainWriteErrors, removeLeftovers } from '../../base/atomicFile.ts';
 import { fileSink, makeDirectory } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
+import { operatorErrors } from '../../base/sink.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { failureKind } from '../../store/sqlite/errors.ts';
 import { type ExportOptions, type ExportTeller, writeSession } from './writeSession.ts';
@@ -17,7 +18,7 @@ export interface ManyOptions extends ExportOptions {
 export class SessionFiles {
   readonly #options: ManyOptions;
   readonly #teller: ExportTeller;
-  #exists: boolean;
+  readonly #begun = new Set<string>();
   /** What could not be read of all of them. */
   readonly damage = new Damage();
   sessions = 0;
@@ -27,21 +28,18 @@ export class SessionFiles {
   constructor(options: ManyOptions, teller: ExportTeller) {
     this.#options = options;
     this.#teller = teller;
-    this.#exists = isDirectory(options.output);
+    assertDirectory(options.output);
   }
 
   /**
    * @param file below the directory, without its extension.
-   * @param begin makes the folder of the file.
    * @returns whether there was an event to write.
    */
-  async write(session: string, file: string, begin = () => {}): Promise<boolean> {
+  async write(session: string, file: string): Promise<boolean> {
     const { output, format } = this.#options;
     const place = path.join(output, `${file}.${format}`);
     const open = () => {
-      if (!this.#exists) makeDirectory(output);
-      this.#exists = true;
-      begin();
+      for (const folder of [output, path.dirname(place)]) this.#begin(folder);
       return fileSink(place);
     };
     const destination = { file: place, unlessEmpty: true, open };
@@ -53,16 +51,25 @@ export class SessionFiles {
     this.events += events;
     return true;
   }
+
+  /** Makes a folder, or removes from it what a killed export has left. */
+  #begin(folder: string): void {
+    if (this.#begun.has(folder)) return;
+    this.#begun.add(folder);
+    if (!operatorErrors(folder, () => fs.existsSync(folder))) return makeDirectory(folder);
+    const { format } = this.#options;
+    operatorErrors(folder, () => removeLeftovers(folder, (name) => name.endsWith(`.${format}`)));
+  }
 }
 
-/** @returns whether the directory exists; one that ends in / may be created. @throws {OperatorError} where it cannot be one. */
-function isDirectory(place: string): boolean {
+/** @throws {OperatorError} where there is no directory, and none may be created: only one that ends in / may. */
+function assertDirectory(place: string): void {
   const stat = explainWriteErrors(place, () => asCaller(() => fs.statSync(place, { throwIfNoEntry: false })));
-  if (stat?.isDirectory()) return true;
+  if (stat?.isDirectory()) return;
   if (stat !== undefined) {
     throw new OperatorError(`${place} is not a directory: with --day and --all, name one with -o DIR/.`);
   }
-  if (place.endsWith('/')) return false;
+  if (place.endsWith('/')) return;
   throw new OperatorError(`There is no directory ${place}: end its name in / and -o creates it.`);
 }
 

@@ -122,7 +122,8 @@ export function histogram(values: Bins, { title, of, unit, noun, total, widths }
 }
 
 /** @returns events of one type over the session. */
-export function rateFigure(type: EventType, timeline: Timeline, steps: number): Html {
+export function rateFigure(type: EventType, timeline: Timeline): Html {
+  const steps = (timeline.steps.at(-1)?.at ?? 0) + 1;
   const perMinute = timeline.stepMs / 60_000;
   const bars = timeline.steps.flatMap(({ at, counts }) => {
     const events = counts.get(type) ?? 0;

@@ -270,7 +270,6 @@ function preliminaryList(preliminary: LandingList, landings: number, at: (ms: nu
 
 function rate({ tally }: Content): Html[] {
   const { timeline } = tally;
-  const steps = (timeline.steps.at(-1)?.at ?? 0) + 1;
   const minutes = timeline.steps.map(({ at, counts }) => [
     number((at * timeline.stepMs) / 60_000),
     ...EVENT_TYPES.map((type) => counts.get(type) ?? 0),
@@ -279,7 +278,7 @@ function rate({ tally }: Content): Html[] {
   return [
     html`<div class="charts">${EVENT_TYPES.map((type) =>
       (tally.byType.get(type) ?? 0) > 0
-        ? rateFigure(type, timeline, steps)
+        ? rateFigure(type, timeline)
         : html`<figure class="empty">${nothing(`No ${TYPES[type].title.toLowerCase()} in this session.`)}</figure>`,
     )}</div>\n`,
     numbers(
