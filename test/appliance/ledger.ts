@@ -121,7 +121,8 @@ async function readStored(
     const { source: camera, payload } = event;
     if (!isDeepStrictEqual(event, eventOf({ session, camera }, payload.frame)))
       throw new Error(`Not as sent: ${line}`);
-    const seen = stored.getOrInsert(camera, new Set());
+    const seen = stored.get(camera) ?? new Set();
+    stored.set(camera, seen);
     if (seen.has(payload.frame)) throw new Error(`Stored twice: ${line}`);
     seen.add(payload.frame);
   }

@@ -47,7 +47,8 @@ class BoxWindows {
   take(line: string): string[] {
     const { box, received_at, event }: FleetLine = JSON.parse(line);
     const name = this.#follow ? box : '';
-    const window = this.#windows.getOrInsertComputed(name, this.#make);
+    const window = this.#windows.get(name) ?? this.#make();
+    this.#windows.set(name, window);
     const occurrence = { eot: event.eot, receivedMs: Date.parse(received_at), bytes: line.length };
     return window.take(line, occurrence, performance.now());
   }
