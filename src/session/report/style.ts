@@ -26,7 +26,7 @@ h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 header p, .note, .nothing, summary { color: var(--quiet); }
 .note, summary { font-size: .875rem; }
-main { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 2rem; }
+main { display: grid; grid-template-columns: minmax(0, 1fr); }
 section { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--rule); min-width: 0; }
 dl, dd, figure { margin: 0; }
 dt { color: var(--quiet); font-size: .875rem; }
@@ -54,7 +54,6 @@ figcaption b { display: block; color: var(--ink); font-size: .9375rem; font-weig
 .legend span::before { display: inline-block; width: 1.25em; font-weight: 700; }
 .legend .in::before { content: "●"; color: var(--in); }
 .legend .out::before { content: "✕"; color: var(--out); }
-.legend .ring::before { content: "○"; color: var(--ink); }
 .scroll { overflow-x: auto; max-width: 100%; margin: .75rem 0; }
 .pair .scroll { margin-top: 0; }
 table { border-collapse: collapse; font-size: .875rem; }
@@ -65,10 +64,6 @@ th, td:not(.number) { white-space: normal; overflow-wrap: anywhere; }
 .number { text-align: right; }
 thead .number { padding-left: .75rem; }
 @media screen and (min-width: 62rem) {
-  main { grid-template-columns: repeat(3, minmax(0, 1fr)); }
-  section { grid-column: span 3; }
-  #confidence { grid-column: span 1; }
-  #technician { grid-column: span 2; }
   .pair { grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }
   #rallies .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
