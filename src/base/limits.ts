@@ -167,6 +167,8 @@ export const CONFLICT_COPY_BYTES = 64 * KIB;
 export const SOURCES_KNOWN = 1_000;
 /** Milliseconds between two writes of what is to outlive the daemon of them: each wears the flash. */
 export const SOURCES_WRITE_MS = 60_000;
+/** Milliseconds for which an odd field, or a conflict, is told after the last event with it. */
+export const SOURCE_FAULT_MS = 3_600_000;
 
 // Refused requests (src/telemetry/refusalBook.ts).
 

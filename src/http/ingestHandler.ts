@@ -25,9 +25,9 @@ import { acceptedResponse, problemResponse } from './response.ts';
 
 /**
  * Milliseconds of a turn of the event loop for parsing large bodies. A pause of the same length follows: Node accepts one connection
- * a turn, so every camera that connects waits for as many turns as others do before it. Bodies of 7 ms each without the pause made
- * it 25 ms a turn: behind two hundred such clients, a camera waited for three seconds. 5 ms were enough for only four batches of
- * 500 events, so that eight that had arrived took two commits (../ARCHITECTURE.md#group-commit).
+ * a turn, so a camera that connects waits for a turn for each client that connected before it. Without the pause, bodies of 7 ms
+ * each made turns of 25 ms: behind two hundred such clients, a camera waited for three seconds. 5 ms were enough for only four
+ * batches of 500 events, so that eight that had arrived took two commits (../ARCHITECTURE.md#group-commit).
  */
 const LARGE_BODY_MS = 10;
 

@@ -1,3 +1,4 @@
+import { SOURCE_FAULT_MS } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { EVENT_TYPES, type EventType } from '../protocol/eventTypes.ts';
@@ -9,8 +10,6 @@ import { LongPauses, Pauses, SHORT_PAUSE_MS } from './pauses.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
-/** How long an odd field, or a conflict, is told after the last event with it. */
-const TOLD_MS = 3_600_000;
 /** Cameras with which a source shares ids: more than that tell nothing new. */
 const OTHERS_MAX = 4;
 
@@ -213,7 +212,7 @@ export class Source implements Rhythm {
     const key = other === undefined ? '' : `${other.courtId}\n${other.source}`;
     const before = this.#conflicts.get(key);
     if (before === undefined && this.#conflicts.size >= OTHERS_MAX) return;
-    const events = before !== undefined && now - before.at <= TOLD_MS ? before.events + 1 : 1;
+    const events = before !== undefined && now - before.at <= SOURCE_FAULT_MS ? before.events + 1 : 1;
     const camera = other === undefined ? null : { source: other.source, court_id: other.courtId };
     this.#conflicts.set(key, { other: camera, events, at: now });
   }
@@ -289,9 +288,9 @@ export class Source implements Rhythm {
       is_missing: isMissing,
       known_s: this.isKept ? Math.round((now - this.knownAt) / 1_000) : null,
       last_hour: this.#hour.series(now, ALL),
-      odd_fields: [...this.#odd].filter(([, at]) => now - at <= TOLD_MS).map(([field]) => field),
+      odd_fields: [...this.#odd].filter(([, at]) => now - at <= SOURCE_FAULT_MS).map(([field]) => field),
       in_conflict: [...this.#conflicts.values()]
-        .filter(({ at }) => now - at <= TOLD_MS)
+        .filter(({ at }) => now - at <= SOURCE_FAULT_MS)
         .map(({ other, events }) => ({ other, events })),
     };
   }

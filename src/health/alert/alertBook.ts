@@ -1,3 +1,4 @@
+import { SOURCE_FAULT_MS } from '../../base/limits.ts';
 import type { LastingProblem } from '../finding.ts';
 import { isToldNow } from '../sourceProblems.ts';
 import { THRESHOLDS } from '../thresholds.ts';
@@ -16,9 +17,12 @@ export type Look = ProblemReport | { readonly unanswered: LastingProblem };
 const STEADY_MS = 60_000;
 /** After a start, a daemon knows nothing of its cameras yet: for so long no silence is over that was told before. */
 const SETTLE_MS = 5 * 60_000;
-/** What a box says for an hour after it was seen, and a start forgets: it is not over before that hour has passed without it. */
-const SAID_FOR_AN_HOUR: readonly string[] = ['refused', 'conflicts', 'odd_payload'];
-const FORGOTTEN_SETTLE_MS = THRESHOLDS.refused_s * 1_000;
+/** What a box says for a while after it was last seen, and a start forgets: it is not over before that while has passed without it. */
+const FORGOTTEN_MS: Readonly<Record<string, number>> = {
+  refused: THRESHOLDS.refused_s * 1_000,
+  conflicts: SOURCE_FAULT_MS,
+  odd_payload: SOURCE_FAULT_MS,
+};
 
 const UNANSWERED: readonly string[] = ['daemon_stopped', 'daemon_hangs'];
 
@@ -69,7 +73,7 @@ export class AlertBook {
 /** Whether a look that does not find it says that it is over. */
 function isKnown(problem: LastingProblem, look: Look, upMs: number): boolean {
   if (UNANSWERED.includes(problem.code)) return true;
-  const settleMs = SAID_FOR_AN_HOUR.includes(problem.code) ? FORGOTTEN_SETTLE_MS : SETTLE_MS;
+  const settleMs = FORGOTTEN_MS[problem.code] ?? SETTLE_MS;
   return !('unanswered' in look) && upMs >= settleMs && isToldNow(problem, look);
 }
 

@@ -15,7 +15,8 @@ export class NamedTallies<Tally> {
   readonly #others: string;
   readonly #unnamed: string;
   readonly #make: () => Tally;
-  #names = 0;
+  /** How many have a name of their own. */
+  #named = 0;
 
   constructor(most: number, { others, unnamed = others }: Shared, make: () => Tally) {
     this.#most = most;
@@ -27,8 +28,9 @@ export class NamedTallies<Tally> {
   of(name = this.#unnamed): Tally {
     const own = this.#tallies.get(name);
     if (own !== undefined) return own;
-    const isNamed = name !== this.#others && name !== this.#unnamed;
-    if (isNamed && this.#names++ >= this.#most) return this.of(this.#others);
+    const hasOwnName = name !== this.#others && name !== this.#unnamed;
+    if (hasOwnName && this.#named === this.#most) return this.of(this.#others);
+    if (hasOwnName) this.#named++;
     const made = this.#make();
     this.#tallies.set(name, made);
     return made;
