@@ -136,8 +136,11 @@ async function find({ directory: name, needles }: RemainsRequest): Promise<Remai
     }
     pages += piece.length / size;
   }
-  // The write-ahead log was empty just now: what is in it came afterwards.
-  const known = new Set([database, directory.file('shm'), directory.file('wal')]);
+  // The write-ahead log was empty just now: what is in it came afterwards. Among the random bytes of the reserve is any short id.
+  const known = new Set([
+    database,
+    ...(['shm', 'wal', 'reserve'] as const).map((own) => directory.file(own)),
+  ]);
   // Databases of before are told of by name, with the day on which they go.
   for (const { name } of previousFiles(directory)) known.add(directory.at(name));
   const files: string[] = [];
