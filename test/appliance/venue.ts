@@ -43,9 +43,11 @@ export class Venue {
     return this.box.run('courtd', ...args);
   }
 
-  /** Cameras begin to send, or go on with a session where its ledger ends. */
-  open(session: string): Shift {
-    const { busy } = this.load;
+  /**
+   * Cameras begin to send, or go on with a session where its ledger ends.
+   * @param busy how many are, beside the calm ones.
+   */
+  open(session: string, busy: number = this.load.busy): Shift {
     const cameras = Array.from({ length: busy + CALM_CAMERAS }, (_, i): CameraOrder => {
       const perSecond = i < busy ? BUSY : CALM;
       const name = { session, camera: `camera-${i + 1}` };
@@ -70,9 +72,15 @@ export class Venue {
   /**
    * Does something while all cameras send.
    * @param requests that they send at least.
+   * @param busy as of `open`.
    */
-  async underLoad(session: string, requests: number, act: () => Promise<unknown>): Promise<ShiftReport> {
-    const shift = this.open(session);
+  async underLoad(
+    session: string,
+    requests: number,
+    act: () => Promise<unknown>,
+    busy?: number,
+  ): Promise<ShiftReport> {
+    const shift = this.open(session, busy);
     const before = await shift.requests(this.load.around);
     expect(failuresOf(before) === 0, `${failures(before)} before anything was done`);
     await act();
@@ -82,8 +90,13 @@ export class Venue {
   }
 
   /** As `underLoad`. @returns what is said of it. @throws {Broken} where a request was not answered 202 at once. */
-  async withoutLoss(session: string, requests: number, act: () => Promise<unknown>): Promise<string> {
-    const report = await this.underLoad(session, requests, act);
+  async withoutLoss(
+    session: string,
+    requests: number,
+    act: () => Promise<unknown>,
+    busy?: number,
+  ): Promise<string> {
+    const report = await this.underLoad(session, requests, act, busy);
     expect(failuresOf(report) === 0, failures(report));
     return failures(report);
   }

@@ -73,8 +73,12 @@ export async function keeping(walk: Walk, venue: Venue): Promise<void> {
       '--json',
     );
     await box.must('sh', '-c', `echo COURTD_KEEP_POSITIONS=1s >> ${SETTINGS}`);
-    const saw = await venue.withoutLoss(EVENING, venue.load.some, () =>
-      box.must('systemctl', 'start', 'courtd-prune.service'),
+    // It gives way: beside the two thousand events a second of busy cameras a slow machine takes minutes.
+    const saw = await venue.withoutLoss(
+      EVENING,
+      venue.load.around,
+      () => box.must('systemctl', 'start', 'courtd-prune.service'),
+      0,
     );
     const pruned = venue.ledger.prunePositions();
     expect(
