@@ -22,6 +22,11 @@ const PAUSE_MS = { least: 2, most: 1_000, busy: 5 } as const;
  * has changed (../erasure/DESIGN.md): reading changes nothing. Pages all over the file take it twice as long.
  */
 const PAUSES = { read: 2, alone: 2, beside: 40, besideScattered: 80 } as const;
+/**
+ * After each hour the pauses beside requests are a smaller part of that: a half, a third, a quarter. In a venue that sends day and night
+ * more falls due than such steps delete, and the disk would fill up.
+ */
+const HOUR_MS = 3_600_000;
 /** Attempts at one step: on a locked database after a pause, on a full disk after freeing space. */
 const ATTEMPTS = { busy: 1_000, full: 4 } as const;
 /** Between two attempts on a full disk: a reader reads for a few milliseconds at a time. */
@@ -63,6 +68,7 @@ export class PacedSteps {
   readonly #writer: StepWriter;
   readonly #onWait: () => void;
   readonly #signal: AbortSignal | undefined;
+  readonly #startedAt = performance.now();
   #isDiskFull = false;
   /** Whether the steps from now on change pages all over the file. Those of most prunes free neighbours. */
   isScattered = false;
@@ -204,7 +210,9 @@ export class PacedSteps {
 
   get #pauses(): number {
     if (!this.#writer.isServing) return PAUSES.alone;
-    return this.isScattered ? PAUSES.besideScattered : PAUSES.beside;
+    const beside = this.isScattered ? PAUSES.besideScattered : PAUSES.beside;
+    const hours = Math.floor((performance.now() - this.#startedAt) / HOUR_MS);
+    return Math.max(PAUSES.alone, beside / (1 + hours));
   }
 
   #pause(ms: number): Promise<void> {

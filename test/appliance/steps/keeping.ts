@@ -73,7 +73,7 @@ export async function keeping(walk: Walk, venue: Venue): Promise<void> {
       '--json',
     );
     await box.must('sh', '-c', `echo COURTD_KEEP_POSITIONS=1s >> ${SETTINGS}`);
-    // It gives way: beside the two thousand events a second of busy cameras a slow machine takes minutes.
+    // It gives way: even beside calm cameras a slow machine takes three minutes.
     const saw = await venue.withoutLoss(
       EVENING,
       venue.load.around,

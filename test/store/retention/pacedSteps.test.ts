@@ -49,6 +49,16 @@ t.test(
   },
 );
 
+t.test('after each hour it gives way less, down to the pauses of one whom nobody waits for', async (t) => {
+  const { make: makeSteps, pauses, pass } = make(t);
+  const steps = makeSteps(() => {}, true);
+  for (const hours of [0, 1, 2, 96]) {
+    pass(hours * 3_600_000);
+    await steps.run(() => pass(10));
+  }
+  t.strictSame(pauses, [400, 200, 100, 20]);
+});
+
 t.test('a transaction ends when its time is over, and has one item at least', async (t) => {
   const { steps, pass } = make(t);
   const done: number[][] = [];
