@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -12,14 +10,7 @@ import { eventOf } from '../../src/fleet/log/chunk.ts';
 import { rebuildBox } from '../../src/fleet/rebuild/rebuildBox.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { readEpochs } from '../../src/store/layout/epochs.ts';
-import {
-  BIN,
-  type CommandResult,
-  cleanEnvironment,
-  courtd,
-  Daemon,
-  temporaryFolder,
-} from '../harness/daemon.ts';
+import { type CommandResult, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { ERASED_ANNA } from '../harness/erasure.ts';
 import { event } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
@@ -398,31 +389,3 @@ t.test('where there is a database, or what was left of one, nothing is touched',
   t.match(await rebuild(copy, '--data', left), { status: 1, stderr: /\(courtd\.db-wal\)/ });
   t.strictSame(fs.readdirSync(left), ['courtd.db-wal']);
 });
-
-for (const signal of ['SIGINT', 'SIGKILL'] as const) {
-  t.test(`a rebuild that is ended by ${signal} leaves nothing that looks like a box`, async (t) => {
-    const data = newData();
-    fs.mkdirSync(data);
-    const begun = Promise.withResolvers<void>();
-    const watcher = fs.watch(data, (_kind, name) => name?.endsWith('.partial') && begun.resolve());
-    const child = spawn('env', ['-u', 'NODE_OPTIONS', BIN, 'rebuild', '-', '--data', data], {
-      env: cleanEnvironment(),
-    });
-    const exit = once(child, 'exit');
-    child.stdin.on('error', () => {});
-    child.stdin.write(lines(1, 2_000).join(''));
-    await begun.promise;
-    watcher.close();
-    child.kill(signal);
-    t.strictSame(await exit, [null, signal]);
-    const names = fs.readdirSync(data).sort();
-    if (signal === 'SIGINT') t.strictSame(names, []);
-    else t.strictSame(names, [`.courtd.db.${child.pid}.partial`, 'courtd.lock']);
-    t.match(await courtd(['session', 'list', '--data', data]), {
-      status: 1,
-      stderr: /There is no courtd database/,
-    });
-    t.match(await rebuildFrom(lines(1, 20).join(''), data), { status: 0 });
-    t.strictSame(fs.readdirSync(data).sort(), ['courtd.db', 'courtd.lock']);
-  });
-}

@@ -2,7 +2,6 @@ import path from 'node:path';
 import pg from 'pg';
 import t, { type Test } from 'tap';
 import { REVISION_MAX } from '../../../src/base/limits.ts';
-import { connectTo } from '../../../src/fleet/nats/connect.ts';
 import { courtd, run } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
 import { NatsServers } from '../../harness/nats.ts';
@@ -25,8 +24,7 @@ interface Stored {
 async function headquarters(t: Test) {
   const [servers, database] = await Promise.all([NatsServers.start(t), startPostgres(t)]);
   t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
-  const nc = await connectTo({ url: servers.url, name: 'test' });
-  t.teardown(() => nc.close());
+  const nc = await servers.connect(t);
   const db = new pg.Client({ connectionString: database });
   await db.connect();
   t.teardown(() => db.end());

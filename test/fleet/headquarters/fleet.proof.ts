@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import readline from 'node:readline';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
-import { connectTo } from '../../../src/fleet/nats/connect.ts';
-import { BIN, type Cleanup, courtd, start } from '../../harness/daemon.ts';
+import { BIN, courtd, start } from '../../harness/daemon.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
-import { NatsServers } from '../../harness/nats.ts';
+import { bad, type CheckResult, NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { arrivalLine, chunkOf, SimulatedBox } from '../../harness/simulatedBox.ts';
 
@@ -14,35 +12,13 @@ runInProcess();
 
 const skip = await missingNats();
 
-interface Result {
-  readonly name: string;
-  readonly level: string;
-  readonly message: string;
-  readonly advice: string;
-}
-
-async function connected(t: Cleanup, servers: NatsServers): Promise<NatsConnection> {
-  const nc = await connectTo({ url: servers.url, name: 'test' });
-  t.teardown(() => nc.close());
-  return nc;
-}
-
-async function check(servers: NatsServers, ...more: string[]) {
-  const args = ['fleet', 'check', servers.url, '--monitor', servers.monitors, '--json', ...more];
-  const { status, stdout, stderr } = await courtd(args);
-  if (stdout === '') throw new Error(stderr);
-  return { status, results: JSON.parse(stdout) as Result[] };
-}
-
 async function reconnected(nc: NatsConnection): Promise<void> {
   for await (const { type } of nc.status()) if (type === 'reconnect') return;
 }
 
-const bad = (results: readonly Result[]) => results.filter(({ level }) => level !== 'ok');
-
 t.test('one server: init, check, tail and status', { skip }, async (t) => {
   const servers = await NatsServers.start(t);
-  const nc = await connected(t, servers);
+  const nc = await servers.connect(t);
   const { url } = servers;
 
   await t.test('without streams every command says what to do, and init makes them, once', async (t) => {
@@ -53,7 +29,7 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
       status: 1,
       stderr: /"courtd fleet init"/,
     });
-    t.match(bad((await check(servers)).results), [{ message: /no stream FLEET/, advice: /fleet init/ }]);
+    t.match(bad((await servers.check()).results), [{ message: /no stream FLEET/, advice: /fleet init/ }]);
     const made = await courtd(['fleet', 'init', url]);
     t.strictSame(made, {
       status: 0,
@@ -197,7 +173,7 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
   await t.test('check finds the chains whole, across an epoch that a restore has begun', async (t) => {
     a.begin('e2', 510);
     await a.ship(5);
-    const { status, results } = await check(servers);
+    const { status, results } = await servers.check();
     t.equal(status, 0);
     t.match(bad(results), [{ name: 'replicas', level: 'warn' }]);
     t.match(
@@ -226,7 +202,7 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
   await t.test('two machines that ship under one name are a warning', async (t) => {
     await new SimulatedBox(nc, 'venue-b', 'e2').ship(2);
     await b.ship(1);
-    const { status, results } = await check(servers);
+    const { status, results } = await servers.check();
     t.equal(status, 0);
     t.match(bad(results), [
       { name: 'replicas' },
@@ -241,7 +217,7 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
     const { last_seq: newest } = (await jsm.streams.info('FLEET')).state;
     // The stream's last message as well: its box has not sent it again yet.
     for (const at of [newest - 2, newest]) await jsm.streams.deleteMessage('FLEET', at);
-    const { status, results } = await check(servers);
+    const { status, results } = await servers.check();
     t.equal(status, 0);
     t.match(
       bad(results).filter(({ message }) => /venue-d/.test(message)),
@@ -268,7 +244,7 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
     const c = new SimulatedBox(nc, 'venue-c');
     await c.ship(10);
     await c.send({ ...chunkOf(20, 21, [arrivalLine(21)]), sha256: '0'.repeat(64) });
-    const { status, results } = await check(servers);
+    const { status, results } = await servers.check();
     t.equal(status, 1);
     t.match(
       results.filter(({ level }) => level === 'fail').map(({ message }) => message),
@@ -284,86 +260,6 @@ t.test('one server: init, check, tail and status', { skip }, async (t) => {
 });
 
 t.test(
-  'a server whose storage is full is named before it is full, and to the box that it refuses',
-  { skip },
-  async (t) => {
-    const servers = await NatsServers.start(t, {
-      configure: ({ name, folder, port, monitorPort }) => `
-      server_name: ${name}, listen: "127.0.0.1:${port}", http: "127.0.0.1:${monitorPort}"
-      jetstream { store_dir: "${folder}/store", sync_interval: always, max_file_store: 64KB }`,
-    });
-    t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
-    const box = new SimulatedBox(await connected(t, servers), 'venue-a');
-    const fill = async () => {
-      for (;;) await box.ship(20, { payload: { noise: randomBytes(2_000).toString('base64') } });
-    };
-    await t.rejects(fill(), { message: /insufficient/ });
-    const { status, results } = await check(servers);
-    t.equal(status, 0);
-    t.match(
-      results.find(({ name }) => name === 'limits'),
-      { level: 'warn', message: /^The storage of n1 is \d+ % full \(max_file_store 65536\)/ },
-    );
-  },
-);
-
-t.test('a log of which nothing can be deleted is used, and said to be one', { skip }, async (t) => {
-  const servers = await NatsServers.start(t);
-  const nc = await connected(t, servers);
-  const jsm = await jetstreamManager(nc);
-  t.equal((await courtd(['fleet', 'init', servers.url])).status, 0);
-  await jsm.streams.update('FLEET', { deny_delete: true });
-  t.match(await courtd(['fleet', 'init', servers.url]), {
-    status: 0,
-    stdout: /^FLEET: was there, 1 copy\n/,
-    stderr: /^courtd: FLEET was made by an earlier .*deny_delete.*another account/,
-  });
-  const box = new SimulatedBox(nc, 'venue-a');
-  await box.ship(3);
-  await t.rejects(jsm.streams.deleteMessage('FLEET', 1), /message delete not permitted/);
-  const { status, results } = await check(servers);
-  t.equal(status, 0);
-  t.match(
-    bad(results).map(({ name, level, message }) => `${name} ${level} ${message}`),
-    [/^replicas /, /^stream warn FLEET was made by an earlier/],
-  );
-});
-
-t.test('a stream of another shape is left as it is, and named with its differences', { skip }, async (t) => {
-  const servers = await NatsServers.start(t, { syncInterval: '"2m"' });
-  const nc = await connected(t, servers);
-  const jsm = await jetstreamManager(nc);
-  await jsm.streams.add({ name: 'FLEET', subjects: ['court.v1.*.*'], max_age: 3_600e9 });
-  const { status, stdout, stderr } = await courtd(['fleet', 'init', servers.url]);
-  t.strictSame([status, stdout], [1, '']);
-  t.match(
-    stderr,
-    /already a stream FLEET with other settings: .*max_age is 3600000000000 \(wanted: 0\).*not changed/,
-  );
-  await t.rejects(jsm.streams.info('FLEET_STATUS'), 'nothing is made');
-
-  t.test(
-    'and what loses events fails: a server that acknowledges before it syncs, and a log with an age',
-    async (t) => {
-      const { status, results } = await check(servers);
-      t.equal(status, 1);
-      t.match(
-        results.find(({ name }) => name === 'sync'),
-        {
-          level: 'fail',
-          message: /n1 acknowledges before it syncs: sync_interval/,
-          advice: /sync_interval: always/,
-        },
-      );
-      t.match(
-        results.find(({ name }) => name === 'stream'),
-        { level: 'fail', message: /loses what was acknowledged: .*max_age/ },
-      );
-    },
-  );
-});
-
-t.test(
   'three servers: init waits for their election, and the log outlives its leader',
   { skip },
   async (t) => {
@@ -374,10 +270,10 @@ t.test(
     while (/Nothing answers/.test(made.stderr)) made = await courtd(['fleet', 'init', first!]);
     t.match(made, { status: 0, stdout: 'FLEET: made, 3 copies\nFLEET_STATUS: made, 3 copies\n' });
     await servers.ready();
-    const nc = await connected(t, servers);
+    const nc = await servers.connect(t);
     const box = new SimulatedBox(nc, 'venue-a');
     const sent = [...(await box.ship(100)), ...(await box.ship(50))];
-    const { status, results } = await check(servers);
+    const { status, results } = await servers.check();
     t.strictSame([status, bad(results)], [0, []]);
 
     // A stream that was made on one server gets its copies once there are three.
@@ -416,7 +312,7 @@ t.test(
     await other!.stop();
     // A leader takes a while to see that nobody follows: until then it says what it knows, and the log cannot be read.
     const alone = ['fleet', 'check', `nats://127.0.0.1:${left!.port}`, '--monitor', left!.monitor, '--json'];
-    const found: Result[] = JSON.parse((await courtd(alone)).stdout);
+    const found: CheckResult[] = JSON.parse((await courtd(alone)).stdout);
     const failed = found.filter(({ level }) => level === 'fail');
     t.match(
       failed.map(({ message }) => message).join('\n'),
@@ -428,7 +324,7 @@ t.test(
 
 t.test('tail --order eot sorts all boxes; with --follow each box by itself', { skip }, async (t) => {
   const servers = await NatsServers.start(t);
-  const nc = await connected(t, servers);
+  const nc = await servers.connect(t);
   t.match(await courtd(['fleet', 'init', servers.url]), { status: 0 });
   const [a, b] = [new SimulatedBox(nc, 'venue-a'), new SimulatedBox(nc, 'venue-b')];
   // Received a millisecond after each other, by the clock of their box.

@@ -7,7 +7,6 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { makeStreams } from '../../../src/fleet/headquarters/init.ts';
 import { eventOf } from '../../../src/fleet/log/chunk.ts';
-import { connectTo } from '../../../src/fleet/nats/connect.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { BIN, cleanEnvironment, courtd, start, temporaryFolder } from '../../harness/daemon.ts';
@@ -90,8 +89,7 @@ function databaseWith(count: number): string {
 
 await using endings = new Endings();
 const servers = await NatsServers.start(endings, { servers: count, syncInterval: values.sync });
-const nc = await connectTo({ url: servers.url, name: 'measure' });
-endings.teardown(() => nc.close());
+const nc = await servers.connect(endings);
 await makeStreams(nc, count, () => {});
 const pids = servers.servers.map(({ pid }) => pid!);
 const cpu = () => pids.map(cpuOf).reduce((a, b) => a + b);
@@ -149,9 +147,9 @@ const total = boxes * events;
 waits.sort((a, b) => a - b);
 const { state } = await jsm.streams.info('FLEET');
 const checkedAt = performance.now();
-const check = await courtd(['fleet', 'check', servers.url, '--monitor', servers.monitors, '--json']);
+const { results } = await servers.check();
 const checkS = (performance.now() - checkedAt) / 1_000;
-const chain = JSON.parse(check.stdout).find(({ name }: { name: string }) => name === 'chain');
+const chain = results.find(({ name }) => name === 'chain')!;
 const statusAt = performance.now();
 await courtd(['fleet', 'status', servers.url, '--json']);
 const rows = {
