@@ -52,10 +52,11 @@ export async function upgradeDatabase(file: string, from: number, on: UpgradeEve
   removeLeftovers(path.dirname(file), (name) => name === path.basename(copy));
   refuseWithoutSpace(file);
   try {
-    await copyDatabase(file, copy, (soFar) => {
+    // Its last progress may be from before the last of it was written.
+    ({ bytes } = await copyDatabase(file, copy, (soFar) => {
       bytes = soFar;
       if (performance.now() - reportedAt > PROGRESS_LOG_MS) report();
-    });
+    }));
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     throw new OperatorError(
