@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../base/units.ts';
 import type { EndedPause } from '../store/sources/storedSources.ts';
 
 /** The upper bounds of the classes in which pauses are counted, in milliseconds. Pauses within the first need not be counted. */
@@ -37,7 +38,6 @@ export class Pauses {
   }
 }
 
-const HOUR_MS = 3_600_000;
 /** How far back long pauses are remembered. */
 const REMEMBERED_MS = 14 * 86_400_000;
 

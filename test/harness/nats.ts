@@ -173,6 +173,7 @@ export interface CheckResult {
   readonly advice: string;
 }
 
+/** @returns what is not well. */
 export const bad = (results: readonly CheckResult[]) => results.filter(({ level }) => level !== 'ok');
 
 export class NatsServers {

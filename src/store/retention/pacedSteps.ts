@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
+import { HOUR_MS } from '../../base/units.ts';
 import { fillReserve, releaseReserve } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
@@ -22,11 +23,6 @@ const PAUSE_MS = { least: 2, most: 1_000, busy: 5 } as const;
  * has changed (../erasure/DESIGN.md): reading changes nothing. Pages all over the file take it twice as long.
  */
 const PAUSES = { read: 2, alone: 2, beside: 40, besideScattered: 80 } as const;
-/**
- * After each hour the pauses beside requests are a smaller part of that: a half, a third, a quarter. In a venue that sends day and night
- * more falls due than such steps delete, and the disk would fill up.
- */
-const HOUR_MS = 3_600_000;
 /** Attempts at one step: on a locked database after a pause, on a full disk after freeing space. */
 const ATTEMPTS = { busy: 1_000, full: 4 } as const;
 /** Between two attempts on a full disk: a reader reads for a few milliseconds at a time. */
@@ -208,6 +204,10 @@ export class PacedSteps {
     }
   }
 
+  /**
+   * The pause, as a multiple of a step. Beside requests it is a half of it in the second hour, a third in the third: in a venue that
+   * sends day and night more falls due than the steps of the first hour delete, and the disk would fill up.
+   */
   get #pauses(): number {
     if (!this.#writer.isServing) return PAUSES.alone;
     const beside = this.isScattered ? PAUSES.besideScattered : PAUSES.beside;
