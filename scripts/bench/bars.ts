@@ -1,4 +1,4 @@
-import { ALONE, BATCHES, type Load, SINGLES } from './load.ts';
+import { BATCHES, type Load, SINGLES } from './load.ts';
 import { type Measured, median, type Sample } from './measure.ts';
 
 /** The bars: what courtd must reach compared with its peers. */
@@ -13,9 +13,6 @@ interface RatioBar {
 }
 
 const RATIOS: readonly RatioBar[] = [
-  { load: SINGLES, against: 'per-request', value: 'eventsPerS', least: 4 },
-  { load: BATCHES, against: 'per-request', value: 'eventsPerS', least: 1 },
-  { load: ALONE, against: 'per-request', value: 'eventsPerS', least: 0.95 },
   { load: SINGLES, against: 'fastify', value: 'eventsPerS', least: 5 },
   { load: BATCHES, against: 'fastify', value: 'eventsPerS', least: 2 },
   { load: SINGLES, against: 'influxdb', value: 'eventsPerS', least: 1.1 },
@@ -58,10 +55,6 @@ function judgeRatio({ load, value, least, most }: RatioBar, courtd: Measured, ot
 
 export function atMost(what: string, seen: number, most: number, unit = ''): Verdict {
   return { what, seen: formatted(seen, unit), bar: `<= ${formatted(most, unit)}`, isMet: seen <= most };
-}
-
-export function atLeast(what: string, seen: number, least: number): Verdict {
-  return { what, seen: seen.toFixed(2), bar: `>= ${least}`, isMet: seen >= least };
 }
 
 function formatted(value: number, unit: string): string {

@@ -13,10 +13,6 @@ export interface Contender {
   readonly checks?: string;
   /** @returns why it cannot take part on this machine; undefined where it can. */
   missing?(): string | undefined;
-  /** It syncs with system calls of its own, and not through the C library: Go does, without SQLite. */
-  readonly isWithoutLibc?: true;
-  /** Does to its directory what its manual says where it does not start. */
-  repair?(directory: string): void;
   /**
    * @param directory its own; empty, or as it left it.
    * @param under the program that starts its programs, with its arguments, such as `env LD_PRELOAD=...`.
@@ -32,8 +28,6 @@ export interface Running {
   readonly target: Target;
   /** @returns how many events it holds; absent where it stores nothing. */
   stored?(): Promise<number>;
-  /** @returns the ids of all events that it holds. */
-  ids?(): Promise<Set<string>>;
 }
 
 /** Where and how to send it events. */

@@ -1,21 +1,21 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import { say } from '../../src/cli/terminal/output.ts';
 import { judge } from './bars.ts';
 import type { Contender } from './contender.ts';
-import { courtd, perRequest } from './courtd.ts';
-import { directoryBytes } from './footprint.ts';
+import { courtd } from './courtd.ts';
+import { fastify } from './fastify.ts';
 import type { Ground } from './ground.ts';
 import { influxdb } from './influxdb.ts';
 import { BATCHES, LOADS, type Load } from './load.ts';
 import { Measured } from './measure.ts';
-import { fastify, nodeHttp } from './peers/nodePeers.ts';
 import { loadTables } from './report.ts';
 import type { Section } from './section.ts';
 import { COURTS, SESSION_EVENTS } from './traffic.ts';
 
-/** courtd against itself without group commit, and against what one would use instead. */
+/** courtd against what one would use instead. */
 
-export const CONTENDERS: readonly Contender[] = [courtd, perRequest, nodeHttp, fastify, influxdb];
+export const CONTENDERS: readonly Contender[] = [courtd, fastify, influxdb];
 const WARM_UP_S = 1;
 /** As in the middle of a day: each session is half full when measuring starts. An empty index would flatter those that have one. */
 const EVENTS_BEFORE = (COURTS * SESSION_EVENTS) / 2;
@@ -84,4 +84,12 @@ export async function measureAll(
 function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
   const at = by % items.length;
   return [...items.slice(at), ...items.slice(0, at)];
+}
+
+function directoryBytes(directory: string): number {
+  let bytes = 0;
+  for (const entry of fs.readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) bytes += fs.statSync(path.join(entry.parentPath, entry.name)).size;
+  }
+  return bytes;
 }

@@ -1,12 +1,10 @@
 import path from 'node:path';
 import { Child } from './child.ts';
 import type { Contender, Running, Target } from './contender.ts';
-import { heldInSQLite } from './peers/stored.ts';
 import { announcedPort } from './servers/announce.ts';
 import { COURT_EVENTS } from './traffic.ts';
 
 export const COURTD = path.join(import.meta.dirname, '../../bin/courtd');
-const PER_REQUEST = path.join(import.meta.dirname, 'servers/per-request.ts');
 
 /** courtd as shipped. All load comes from one address, so its rate limit is off. */
 export const courtd: Contender = {
@@ -16,14 +14,6 @@ export const courtd: Contender = {
   checks:
     "all that the vendor's guide says; keeps every digit and unknown field, notices a resend with different content",
   start: (directory, under) => start(directory, () => serve(directory, under)),
-};
-
-/** The same with its metrics in a file, as node_exporter reads it. */
-export const courtdWithMetrics: Contender = {
-  name: 'courtd-with-metrics',
-  title: 'courtd, watched',
-  start: (directory, under) =>
-    start(directory, () => serve(directory, under, ['--metrics-file', path.join(directory, 'courtd.prom')])),
 };
 
 /** @returns `courtd` with these arguments. */
@@ -40,13 +30,6 @@ export function serve(directory: string, under?: readonly string[], more: readon
   const where = ['--data', directory, '--host', '127.0.0.1', '--port', '0'];
   return new Child(COURTD, ['serve', ...where, '--rate-limit', '0', ...more], under);
 }
-
-/** The same without group commit. */
-export const perRequest: Contender = {
-  name: 'per-request',
-  title: 'courtd, a commit per request',
-  start: (directory) => start(directory, () => new Child(process.execPath, [PER_REQUEST, directory])),
-};
 
 /** @returns where to send events to a server that speaks the protocol. */
 export async function courtTarget(child: Child, token: string): Promise<Target> {
@@ -66,7 +49,6 @@ async function start(directory: string, run: () => Child): Promise<Running> {
     child,
     target: await courtTarget(child, token),
     stored: () => stored(directory),
-    ids: heldInSQLite(path.join(directory, 'courtd.db')).ids,
   };
 }
 

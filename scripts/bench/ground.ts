@@ -1,12 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { say } from '../../src/cli/terminal/output.ts';
 import { Child } from './child.ts';
 import type { Order, Outcome } from './clients/client.ts';
 import { runOwn } from './clients/own.ts';
 import { runWrk } from './clients/wrk.ts';
-import { matches } from './matches.ts';
-import { seed } from './seed.ts';
 
 export interface BenchOptions {
   /** Of one run. */
@@ -15,24 +12,13 @@ export interface BenchOptions {
   /** Contenders by name. */
   readonly only?: readonly string[];
   readonly client: 'wrk' | 'own';
-  /** Includes what takes long. */
-  readonly full: boolean;
   readonly venueSeconds: number;
-  /** Simulated power cuts of each peer. */
-  readonly powerCuts: number;
-  /** Files of events, one JSON object a line. */
-  readonly events?: readonly string[];
 }
-
-export const MILLION = 1_000_000;
-/** Its name, and that of its only session. */
-const MILLION_NAME = 'a-million';
 
 /** What the sections share: the options, the client, the disk, and the peak memory of courtd. */
 export class Ground {
   readonly options: BenchOptions;
   readonly directory: string;
-  #million: Promise<unknown> | undefined;
   #peakBytes = Number.NaN;
 
   constructor(options: BenchOptions, directory: string) {
@@ -49,24 +35,6 @@ export class Ground {
     const directory = path.join(this.directory, name);
     fs.rmSync(directory, { recursive: true, force: true });
     fs.mkdirSync(directory);
-    return directory;
-  }
-
-  /** @returns a data directory of the caller's own with one session of a million events. */
-  async million(name: string): Promise<{ readonly directory: string; readonly session: string }> {
-    this.#million ??= this.seeded(MILLION_NAME, MILLION, 1);
-    await this.#million;
-    const directory = path.join(this.directory, name);
-    fs.cpSync(path.join(this.directory, MILLION_NAME), directory, { recursive: true });
-    await this.settle();
-    return { directory, session: MILLION_NAME };
-  }
-
-  /** @returns a data directory with so many events in it. */
-  async seeded(name: string, events: number, sessions: number): Promise<string> {
-    say(`Storing ${events.toLocaleString('en')} events first.`);
-    const directory = this.empty(name);
-    await seed(directory, matches(name, events, sessions));
     return directory;
   }
 

@@ -13,14 +13,6 @@ const INTRODUCTION = `# Results of the benchmark
 
 \`npm run bench\` writes this file. Each section that it runs replaces the one below; the others stay as they were, each with the
 machine, the commit and the date of its own run. Compare values only within a section: everything in it ran on one machine.
-
-The section \`peers\` is made on Debian 12 by
-
-    npm ci && sudo npm run bench -- --peers
-
-which installs what it lacks with apt-get (Go, PostgreSQL, Redis, etcd, InfluxDB, wrk, strace, qemu: Debian starts some of them as
-services) and takes ten minutes with \`--rounds 1\`, three more for each further round. Nothing else may run beside it: bytes written
-are those of the whole disk, a sync at the end included. A peer that lacks something is left out, and the output says what.
 `;
 
 /** What a section ran on; taken before the first section, since the results themselves change the checkout. */
