@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { DataDirectory } from '../src/base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../src/base/limits.ts';
 import { becomeOwner } from '../src/base/processIdentity.ts';
-import { makeProgram, runProgram } from '../src/cli/program.ts';
+import { loadVerbs, makeProgram, runProgram } from '../src/cli/program.ts';
 import type { ServeOptions } from '../src/cli/serve/daemon.ts';
 import { serve } from '../src/cli/serve/serve.ts';
 import { lockDirectory } from '../src/store/directory/directoryLock.ts';
@@ -23,7 +23,7 @@ const LOCAL = '127.0.0.1';
 /** Addresses that mean all of this machine's, with one that a client can use. */
 const ANY: Readonly<Record<string, string>> = { '0.0.0.0': LOCAL, '::': '::1' };
 
-const program = makeProgram();
+const program = await loadVerbs(makeProgram(), ['serve']);
 const serveCommand = program.commands.find((command) => command.name() === 'serve');
 serveCommand?.action(async (_options, command) => {
   const isGiven = command.getOptionValueSource('host') !== 'default';

@@ -40,7 +40,7 @@ _courtd() {
   [[ -z $option ]] || return
 
   case "$words " in
-    ' ') commands='serve status alert token session event player export report backup restore rebuild prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support version' options='-V --version' ;;
+    ' ') commands='serve status alert token session event player export report backup restore rebuild prune tail import check metrics openapi rejections conflicts fleet ship simulate conformance support' options='-V --version' ;;
     ' serve '*)
       options='--host --port --venue --rate-limit --connections-per-address --body-limit --min-free --quiet --refused-bytes --log-level
         --tls-cert --tls-key --metrics-file'

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeProgram } from '../../src/cli/program.ts';
+import { loadVerbs, makeProgram } from '../../src/cli/program.ts';
 import type { Architecture } from './architecture.ts';
 import { copyrightOf } from './copyright.ts';
 import { installModules, takeModules } from './modules.ts';
@@ -9,6 +9,8 @@ import { COMPILER } from './needs.ts';
 import { type Release, ROOT } from './release.ts';
 import { sbomOf } from './sbom.ts';
 import { settingsOf } from './settings.ts';
+
+const SETTINGS = settingsOf(await loadVerbs(makeProgram()));
 
 /** Lays out the files of the package as they will be installed. `work` is a folder for intermediate files. */
 export function stage(folder: string, work: string, architecture: Architecture, release: Release): void {
@@ -32,7 +34,7 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   for (const file of examples()) {
     copy(path.join(ROOT, file), path.join(share, 'doc/courtd/examples', path.basename(file)));
   }
-  write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(makeProgram()));
+  write(path.join(folder, 'etc/courtd/courtd.env'), SETTINGS);
   write(path.join(share, 'doc/courtd/sbom.cdx.json'), sbomOf(folder, architecture, release));
 }
 

@@ -4,75 +4,93 @@ import { OperatorError, UsageError } from '../base/operatorError.ts';
 import { isActing } from '../base/processIdentity.ts';
 import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
-import { addAlert } from './alert/alertCommand.ts';
-import { addBackup } from './backup.ts';
-import { addCheck } from './check.ts';
-import { addConflicts } from './conflicts/conflictsCommand.ts';
-import { addConformance } from './conformance/conformanceCommand.ts';
-import { addEvent } from './event.ts';
-import { addExport } from './export/exportCommand.ts';
-import { addFleet } from './fleet/fleetCommand.ts';
-import { addImport } from './import/importCommand.ts';
-import { addMetrics } from './metrics.ts';
-import { addOpenapi } from './openapi.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
-import { addHelp, addVersion } from './options/helpCommand.ts';
 import { takeIdentity } from './options/identity.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
-import { addPlayer } from './player/playerCommand.ts';
-import { addPrune } from './prune/pruneCommand.ts';
-import { addRebuild } from './rebuild/rebuildCommand.ts';
-import { addRejections } from './rejections/rejectionsCommand.ts';
-import { addReport } from './report.ts';
-import { addRestore } from './restore/restoreCommand.ts';
-import { addServe } from './serve/serveCommand.ts';
-import { addSession } from './session/sessionCommand.ts';
-import { addShip } from './ship/shipCommand.ts';
-import { addSimulate } from './simulate/simulateCommand.ts';
-import { addStatus } from './status/statusCommand.ts';
-import { addSupport } from './support/supportCommand.ts';
-import { addTail } from './tail/tailCommand.ts';
 import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
-import { addToken } from './token/tokenCommand.ts';
 
-/**
- * Every verb, in the order of `--help`. A small one is a file; the folder of a larger one has its definition in `<verb>Command.ts`.
- * The definition is always loaded and so imports little, and the rest when the verb runs.
- */
-const VERBS = [
-  addServe,
-  addStatus,
-  addRejections,
-  addConflicts,
-  addToken,
-  addSession,
-  addEvent,
-  addTail,
-  addExport,
-  addReport,
-  addPlayer,
-  addImport,
-  addBackup,
-  addRestore,
-  addRebuild,
-  addPrune,
-  addShip,
-  addAlert,
-  addCheck,
-  addMetrics,
-  addSupport,
-  addOpenapi,
-  addFleet,
-  addSimulate,
-  addConformance,
-];
+/** The file of a verb: `define` adds its arguments, options and action. `loadAll` defines all other verbs, too. */
+interface VerbFile {
+  define(command: Command, loadAll: () => Promise<Command>): void | Promise<void>;
+}
+type Verb = readonly [summary: string, load: () => Promise<VerbFile>];
 
-/** @returns the program `courtd` with all its commands. */
+/** Every verb by its help group, in the order of `--help`. The file of a verb is loaded only if the verb is called. */
+const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
+  'Every day:': {
+    status: [
+      'show how the box is: problems, then every camera',
+      old(() => import('./status/statusCommand.ts')),
+    ],
+    tail: ['show events as they arrive', () => import('./verbs/tail.ts')],
+    session: ['list the sessions, or show one', old(() => import('./session/sessionCommand.ts'))],
+    event: ['show every revision of one event', old(() => import('./event.ts'))],
+    export: [
+      'export sessions as CSV, NDJSON, XLSX or Parquet',
+      old(() => import('./export/exportCommand.ts')),
+    ],
+    report: ['write a report of a session as one HTML page', old(() => import('./report.ts'))],
+  },
+  'Set up:': {
+    serve: ['run the daemon', old(() => import('./serve/serveCommand.ts'))],
+    token: ['make, list and revoke the tokens of the venue', () => import('./verbs/token.ts')],
+    check: ['find what is set up wrong', old(() => import('./check.ts'), true)],
+    backup: ['copy the database while the daemon runs', () => import('./verbs/backup.ts')],
+    restore: ['replace the database with a backup', () => import('./verbs/restore.ts')],
+    rebuild: ['make the database of a lost box from a copy of its log', () => import('./verbs/rebuild.ts')],
+    prune: ['delete old events', () => import('./verbs/prune.ts')],
+  },
+  'When something was rejected:': {
+    rejections: [
+      'show rejected requests, and get their events back',
+      old(() => import('./rejections/rejectionsCommand.ts')),
+    ],
+    conflicts: [
+      'show events that came again with other content',
+      old(() => import('./conflicts/conflictsCommand.ts')),
+    ],
+    import: ['store the events of files', old(() => import('./import/importCommand.ts'))],
+  },
+  'Players:': {
+    player: ['list, export or erase players', old(() => import('./player/playerCommand.ts'))],
+  },
+  'Elsewhere:': {
+    ship: ['send the events to headquarters', old(() => import('./ship/shipCommand.ts'))],
+    fleet: ['at headquarters: see every box', old(() => import('./fleet/fleetCommand.ts'))],
+    alert: ['report new problems to a webhook or a command', old(() => import('./alert/alertCommand.ts'))],
+    metrics: ['print the metrics as Prometheus text', old(() => import('./metrics.ts'))],
+    support: ['write one text file for the support', old(() => import('./support/supportCommand.ts'), true)],
+  },
+  'For camera vendors:': {
+    openapi: ['print the OpenAPI document', old(() => import('./openapi.ts'))],
+    simulate: ["simulate a venue's cameras", old(() => import('./simulate/simulateCommand.ts'))],
+    conformance: [
+      'test the cameras that are pointed at it',
+      old(() => import('./conformance/conformanceCommand.ts')),
+    ],
+  },
+};
+
+/** A verb that is not yet one file: its `addX` adds a command to a program. @param needsAll is true if it looks at the other verbs. */
+function old(load: () => Promise<object>, needsAll = false): Verb[1] {
+  return async () => {
+    const [add] = Object.values(await load());
+    return {
+      define: async (command, loadAll) => {
+        if (needsAll) await loadAll();
+        add(Object.create(command.parent, { command: { value: () => command } }));
+      },
+    };
+  };
+}
+
+const notLoaded = new WeakMap<Command, Verb[1]>();
+
+/** @returns the program `courtd` with the name and the summary of each verb; `loadVerbs` defines them. */
 export function makeProgram(): Command {
-  const version = courtdVersion();
   const program: Command = new Command('courtd')
     .description('The box in a sports venue that court cameras send their events to.')
-    .version(version)
+    .version(courtdVersion())
     .addOption(
       option('--data <dir>', 'the data directory')
         .default(new DataDirectory('/var/lib/courtd'))
@@ -83,48 +101,65 @@ export function makeProgram(): Command {
       // Not those of a verb between: `rejections show` has no --last.
       visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
     })
+    .configureOutput({
+      outputError: (text, write) =>
+        write(
+          visibleLines(
+            text
+              .replace(/^error/, 'courtd')
+              .replace(/([^.)])\n$/, '$1.\n')
+              // An id made of base64url begins with "-" once in 64 times.
+              .replace(
+                /^(.*unknown option '-[^-].*)\n$/,
+                '$1 A name that begins with "-" needs "--" before it.\n',
+              ),
+          ),
+        ),
+    })
+    .showHelpAfterError('"courtd --help" lists the commands.')
+    .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
     // To every command that writes a file, `-o -` is what it is without -o: standard output.
     .hook('preAction', (program, command) => {
       if (command.getOptionValue('output') === '-') command.setOptionValue('output', undefined);
       return takeIdentity(program, command);
     });
-  for (const addVerb of VERBS) addVerb(program);
-  addVersion(program, version);
-  addHelp(program);
-  tellFaults(program, program.name());
+  for (const [group, verbs] of Object.entries(VERBS)) {
+    for (const [name, [summary, load]] of Object.entries(verbs)) {
+      const command = program.command(name).helpGroup(group).summary(summary).description(summary);
+      notLoaded.set(command, load);
+    }
+  }
   return program;
 }
 
-/** What commander says of these has no advice. */
-const WITHOUT_ADVICE =
-  /^error: (missing required argument|unknown |too many arguments|required option|option '.*' argument missing)/;
+/** Loads the files of verbs. @param names of the verbs; all if undefined. */
+export async function loadVerbs(program: Command, names?: readonly string[]): Promise<Command> {
+  for (const command of program.commands) {
+    const load = notLoaded.get(command);
+    if (load === undefined || names?.includes(command.name()) === false) continue;
+    notLoaded.delete(command);
+    const { define } = await load();
+    await define(command, () => loadVerbs(program));
+    adviseHelp(command, `courtd ${command.name()}`);
+  }
+  return program;
+}
 
 /** @param name of the command, such as `courtd token rotate`. */
-function tellFaults(command: Command, name: string): void {
-  const toSentence = (text: string) => {
-    const sentence = text
-      .replace(
-        /^error: command-argument value ('.*') is invalid for argument '(.*?)'/s,
-        'error: argument <$2> $1 is invalid',
-      )
-      .replace(/^error/, 'courtd');
-    if (!WITHOUT_ADVICE.test(text) || text.includes('(Did you mean')) return sentence;
-    // An id made of base64url begins with "-" once in 64 times.
-    const isName = command.registeredArguments.length > 0 && /^error: unknown option '-[^-]/.test(text);
-    const advice = isName ? ' A name that begins with "-" goes behind "--", and options before it.' : '';
-    return `${sentence.replace(/\.?\n$/, '.')}${advice} "${name} --help" shows what it takes.\n`;
-  };
-  command.configureOutput({ outputError: (text, write) => write(visibleLines(toSentence(text))) });
-  for (const child of command.commands) tellFaults(child, `${name} ${child.name()}`);
+function adviseHelp(command: Command, name: string): void {
+  command.showHelpAfterError(`"${name} --help" shows what it takes.`);
+  for (const child of command.commands) adviseHelp(child, `${name} ${child.name()}`);
 }
 
 /** Runs one command and sets the exit status: 0, 1 (failed) or 2 (wrong usage). A stack trace is never printed. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<void> {
   endQuietlyOnBrokenPipe();
   dropEmptyVariables();
-  warnOfUnknownVariables(program);
+  warnOfUnknownVariables();
   try {
+    // Every argument that may be the verb, also that of `help`.
+    await loadVerbs(program, args);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
@@ -146,7 +181,7 @@ function report(error: unknown): number {
   const { code, message = error } = error as Partial<NodeJS.ErrnoException>;
   if (isActing() && /^(?:ERR_)?MODULE_NOT_FOUND$/.test(code ?? '')) {
     say(
-      `courtd: root works as the owner of the data directory, user ${process.geteuid?.()}, who cannot read this program: keep it where everyone may, such as /opt.`,
+      `courtd: root works as the owner of the data directory, user ${process.geteuid?.()}, who cannot read this program. Install it where everyone may read it, such as /opt.`,
     );
     return 1;
   }

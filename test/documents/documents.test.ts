@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import * as limits from '../../src/base/limits.ts';
-import { makeProgram } from '../../src/cli/program.ts';
+import { loadVerbs, makeProgram } from '../../src/cli/program.ts';
 import { PROBLEMS } from '../../src/protocol/errors.ts';
 import { JUDGES } from '../../src/vendor/conformance/judge.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -32,7 +32,7 @@ t.test("the vendor's guide lists every problem, with its status and whether to t
 });
 
 t.test("the operator's guide lists every setting of serve, with its variable and default", async (t) => {
-  const program = makeProgram();
+  const program = await loadVerbs(makeProgram(), ['serve']);
   const serve = program.commands.find((command) => command.name() === 'serve');
   const options = [...program.options, ...(serve?.options ?? [])].filter((option) => option.envVar);
   const settings = options.map((option) => [

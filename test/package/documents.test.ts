@@ -3,15 +3,16 @@ import path from 'node:path';
 import t, { type Test } from 'tap';
 import { type CommandEntry, commandsOf, defaultOf } from '../../scripts/package/commands.ts';
 import { settingsOf } from '../../scripts/package/settings.ts';
-import { knownVariables } from '../../src/cli/options/environmentVariables.ts';
-import { makeProgram } from '../../src/cli/program.ts';
+import { VARIABLES } from '../../src/cli/options/environmentVariables.ts';
+import { loadVerbs, makeProgram } from '../../src/cli/program.ts';
 import { run, temporaryFolder } from '../harness/daemon.ts';
 
 const PACKAGE = path.resolve(import.meta.dirname, '../../scripts/package');
 const MANUAL = path.join(PACKAGE, 'courtd.1');
 const COMPLETION = path.join(PACKAGE, 'courtd.bash');
 
-const commands = commandsOf(makeProgram());
+const program = await loadVerbs(makeProgram());
+const commands = commandsOf(program);
 /** Those that run: of a group that has options of its own, the group too. */
 const leaves = commands.filter(
   ({ path, children, options }) => children.length === 0 || (path.length > 0 && options.length > 0),
@@ -60,7 +61,7 @@ const usageLine = ({ path: names, arguments: args, options }: CommandEntry) => {
 t.test('the man page has the commands of the program, each with its arguments and options', async (t) => {
   t.ok(leaves.length > 5);
   const titles = sections.map(({ title }) => title).filter((title) => title.startsWith('courtd '));
-  t.strictSame(titles, leaves.map(usageLine));
+  t.strictSame(titles.toSorted(), leaves.map(usageLine).toSorted());
   for (const command of leaves) {
     const section = sections.find(({ title }) => title === usageLine(command));
     const terms = [
@@ -92,8 +93,7 @@ t.test(
         t.strictSame(found, { preset: defaultOf(option), choices, variable }, `${title}: ${option.flags}`);
       }
     }
-    const known = knownVariables(makeProgram());
-    for (const name of manual.match(/COURTD_\w+/g) ?? []) t.ok(known.includes(name), name);
+    for (const name of manual.match(/COURTD_\w+/g) ?? []) t.ok(VARIABLES.includes(name), name);
   },
 );
 
@@ -163,9 +163,9 @@ t.test('Tab offers files where one is named, also with a space in its name', asy
 });
 
 t.test('courtd.env has every variable of serve and of the timers, each commented out', async (t) => {
-  const settings = settingsOf(makeProgram());
+  const settings = settingsOf(program);
   for (const [name] of settings.matchAll(/COURTD_[A-Z_]+/g)) {
-    t.ok(knownVariables(makeProgram()).includes(name), `${name} is one that courtd knows`);
+    t.ok(VARIABLES.includes(name), `${name} is one that courtd knows`);
   }
   const lines = settings.split('\n');
   t.strictSame(

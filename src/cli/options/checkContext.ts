@@ -4,13 +4,13 @@ import { askStatus } from '../../control/controlClient.ts';
 import { shipFinding } from '../../fleet/feed/shipFinding.ts';
 import type { CheckContext } from '../../health/checks/box.ts';
 import { Progress } from '../terminal/output.ts';
-import { knownVariables, variableFault } from './environmentVariables.ts';
+import { VARIABLES, variableFault } from './environmentVariables.ts';
 
 /** @returns what the checks of a box need to be told. */
 export function checkContextOf(program: Command, data: DataDirectory): CheckContext {
   return {
     variables: {
-      isKnown: (name) => knownVariables(program).includes(name),
+      isKnown: (name) => VARIABLES.includes(name),
       faultOf: (name, value) => variableFault(program, name, value),
     },
     progress: new Progress(),

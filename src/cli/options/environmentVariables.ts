@@ -17,6 +17,14 @@ function periodOrOff(text: string): unknown {
   return /^0+[smhd]?$/.test(text) ? 0 : parseDuration(text);
 }
 
+/** The name of every variable that has an effect; a test holds it to the options, so that no start has to load them all. */
+export const VARIABLES: readonly string[] = [
+  ...Object.keys(UNIT_VARIABLES),
+  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY METRICS_FILE SHIP_HOLD SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED FLEET_CREDS FLEET_CA ALERT_URL ALERT_COMMAND PING_URL TOKEN'
+    .split(' ')
+    .map((name) => `COURTD_${name}`),
+];
+
 /** An empty variable counts as unset, as in an EnvironmentFile of systemd; commander would take it as a value. */
 export function dropEmptyVariables(): void {
   for (const name of Object.keys(process.env)) {
@@ -25,20 +33,19 @@ export function dropEmptyVariables(): void {
 }
 
 /** Reports a misspelt COURTD_ variable, which would otherwise have no effect and no message. */
-export function warnOfUnknownVariables(program: Command): void {
-  const known = knownVariables(program);
+export function warnOfUnknownVariables(): void {
   for (const name of Object.keys(process.env).sort()) {
-    if (!name.startsWith('COURTD_') || known.includes(name)) continue;
-    say(`courtd: the variable ${name} has no effect: "courtd serve --help" shows the settings.`);
+    if (!name.startsWith('COURTD_') || VARIABLES.includes(name)) continue;
+    say(`courtd: The variable ${name} has no effect. "courtd serve --help" shows the settings.`);
   }
 }
 
-/** @returns the name of every variable that has an effect. */
-export function knownVariables(program: Command): string[] {
-  return [...optionsOf(program).flatMap(({ envVar }) => envVar ?? []), ...Object.keys(UNIT_VARIABLES)];
+/** @returns the names of the variables that are options of the verbs that have been loaded. */
+export function optionVariables(program: Command): string[] {
+  return optionsOf(program).flatMap(({ envVar }) => envVar ?? []);
 }
 
-/** @returns what would be accepted as the value of a variable, where this one is not. */
+/** @param program with all its verbs loaded. @returns what would be accepted as the value of a variable, if this one is not. */
 export function variableFault(program: Command, name: string, value: string): string | undefined {
   const option = optionsOf(program).find(({ envVar }) => envVar === name);
   try {

@@ -27,10 +27,8 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
   // These have nothing to do with a data directory.
   conformance: 'caller',
   fleet: 'caller',
-  help: 'caller',
   openapi: 'caller',
   simulate: 'caller',
-  version: 'caller',
 };
 
 /** Decides who runs a command, before it begins. @throws {OperatorError} where the owner of its data directory is not known. */

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Command } from 'commander';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
@@ -8,13 +9,27 @@ import { ReplacedDatabase } from '../../store/backup/replacedDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/backup/restore.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { type Salvaged, salvage } from '../../store/salvage.ts';
+import { json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+
+export function define(command: Command): void {
+  command
+    .description('replace the database with a backup and keep the old one; the daemon must be stopped')
+    .argument('<file>', 'the backup; it is not changed', notEmpty)
+    .option(
+      '--salvage',
+      'then import what can still be read in the database that was replaced, and is not in the backup',
+    )
+    .addOption(json())
+    .addHelpText('after', '\nExample:\n  sudo courtd restore /mnt/usb/courtd-20260314T031500Z.db')
+    .action((file, _options, command) => restore(file, command.optsWithGlobals()));
+}
 
 interface RestoreOptions extends DataOption, JsonOption {
   readonly salvage?: boolean;
 }
 
-export async function restore(file: string, options: RestoreOptions): Promise<void> {
+async function restore(file: string, options: RestoreOptions): Promise<void> {
   // It becomes the owner of the data directory, who may not read beside the backup.
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const strays = strayRefusedCopies(file);

@@ -1,10 +1,40 @@
+import type { Command } from 'commander';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
 import { findCopy } from '../../fleet/copy/copyFiles.ts';
 import { type RebuiltBox, rebuildBox } from '../../fleet/rebuild/rebuildBox.ts';
 import { readUnpacked, UnreadableFile } from '../../session/import/fileBytes.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
+import { json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+
+const HELP = `
+The new database has every event of the log, under its seq and with its time of
+receipt; the tokens come with a copy. A log does not have what was counted or
+kept beside the events: duplicates, conflicts, refused requests, and when a
+token was last used. What a prune had deleted after it was copied is back until
+the next prune.
+
+Lines do not say what is missing between them: compare the last seq with what
+"courtd fleet status" says.
+
+Examples:
+  sudo courtd rebuild /media/copy/venue-7
+  courtd fleet tail nats://hq-1 --box venue-7 --after 0 | sudo courtd rebuild -`;
+
+export function define(command: Command): void {
+  command
+    .description('make the database of a lost box from the copy of its log, in a directory that has none')
+    .argument(
+      '<source...>',
+      'the copy of a box, or files of it; - is lines of "tail --json" or "fleet tail" on standard input',
+      (source: string, sources: string[] = []) => [...sources, notEmpty(source)],
+    )
+    .option('--allow-holes', 'go on where a part of the log is missing or damaged')
+    .addOption(json())
+    .addHelpText('after', HELP)
+    .action((sources, _options, command) => rebuild(sources, command.optsWithGlobals()));
+}
 
 interface RebuildOptions extends DataOption, JsonOption {
   readonly allowHoles?: boolean;
@@ -13,7 +43,7 @@ interface RebuildOptions extends DataOption, JsonOption {
 const STDIN = '-';
 
 /** `courtd rebuild SOURCE…` */
-export async function rebuild(sources: readonly string[], options: RebuildOptions): Promise<void> {
+async function rebuild(sources: readonly string[], options: RebuildOptions): Promise<void> {
   const { data, allowHoles = false, json } = options;
   if (sources.includes(STDIN) && sources.length > 1)
     throw new UsageError('Give "-" alone, or a copy, or files of one.');

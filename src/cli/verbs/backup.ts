@@ -1,15 +1,14 @@
 import path from 'node:path';
 import type { Command } from 'commander';
-import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../base/limits.ts';
-import { OperatorError } from '../base/operatorError.ts';
-import { bytesFor, counted, isoTime } from '../base/units.ts';
-import type { DataOption } from '../store/open/withDatabase.ts';
-import { integer, json, notEmpty } from './options/optionParsers.ts';
-import { type JsonOption, Progress, printJson, say } from './terminal/output.ts';
+import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { bytesFor, counted, isoTime } from '../../base/units.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { integer, json, notEmpty } from '../options/optionParsers.ts';
+import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
-export function addBackup(program: Command): void {
-  program
-    .command('backup')
+export function define(command: Command): void {
+  command
     .description('copy the database, as it is at one moment, while the daemon takes events')
     .argument(
       '<place>',
@@ -28,7 +27,7 @@ export function addBackup(program: Command): void {
       'after',
       '\nExamples:\n  sudo courtd backup /mnt/usb/\n  sudo courtd backup before-the-final.db',
     )
-    .action(async (place, _options, command) => backup(place, command.optsWithGlobals()));
+    .action((place, _options, command) => backup(place, command.optsWithGlobals()));
 }
 
 interface BackupOptions extends DataOption, JsonOption {
@@ -37,9 +36,9 @@ interface BackupOptions extends DataOption, JsonOption {
 }
 
 async function backup(place: string, { data, keep, withRefused, json }: BackupOptions): Promise<void> {
-  const { yieldToIngest } = await import('../base/yieldToIngest.ts');
+  const { yieldToIngest } = await import('../../base/yieldToIngest.ts');
   yieldToIngest();
-  const { makeBackup } = await import('../store/backup/makeBackup.ts');
+  const { makeBackup } = await import('../../store/backup/makeBackup.ts');
   const startedAt = performance.now();
   const progress = new Progress();
   const made = await makeBackup(data, place, { keep, withRefused }, (bytes) =>

@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { Argument, type Command, Option } from 'commander';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { TOKEN_GRACE_S } from '../../base/limits.ts';
 import { isoTime } from '../../base/units.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { type CameraAddresses, cameraAddresses } from '../../host/cameraAddresses.ts';
@@ -14,7 +16,37 @@ import {
   tokenEndMs,
   tokenState,
 } from '../../store/tokens/tokens.ts';
+import { integer, json, parseDuration } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
+
+export function define(command: Command): void {
+  command
+    .command('rotate')
+    .description(
+      'make a new token and print it, alone, on standard output; older tokens work until the grace ends',
+    )
+    .addOption(
+      new Option('--grace <time>', 'how long the older tokens keep working: 0, or a number with s, m, h or d')
+        .default(TOKEN_GRACE_S, '24h')
+        .argParser(parseDuration),
+    )
+    .addHelpText('after', '\nExamples:\n  sudo courtd token rotate\n  sudo courtd token rotate --grace 0')
+    .action((_options, command) => rotate(command.optsWithGlobals()));
+  command
+    .command('list')
+    .description('show the tokens: their state and last use, never the secret')
+    .addOption(json())
+    .addHelpText('after', '\nExample:\n  sudo courtd token list')
+    .action((_options, command) => list(command.optsWithGlobals()));
+  command
+    .command('revoke')
+    .description('end a token at once')
+    .addArgument(
+      new Argument('<id>', 'as "courtd token list" shows it').argParser(integer(1, Number.MAX_SAFE_INTEGER)),
+    )
+    .addHelpText('after', '\nExample:\n  sudo courtd token revoke 3')
+    .action((id, _options, command) => revoke(id, command.optsWithGlobals()));
+}
 
 interface RotateOptions extends DataOption {
   /** Seconds. */
@@ -22,7 +54,7 @@ interface RotateOptions extends DataOption {
 }
 
 /** `courtd token rotate`: prints the new token, alone, on standard output, and then where cameras may use it. */
-export async function rotate(options: RotateOptions): Promise<void> {
+async function rotate(options: RotateOptions): Promise<void> {
   const now = Date.now();
   const rotateIn = (db: Database) => {
     const rotation = rotateToken(db, options.grace, now);
@@ -66,7 +98,7 @@ function sayAddresses({ urls, isLocal, isTls, fingerprint }: CameraAddresses): v
   }
 }
 
-export async function list(options: DataOption & JsonOption): Promise<void> {
+async function list(options: DataOption & JsonOption): Promise<void> {
   const tokens = (await withDatabase(options, listTokens)).map((token) => describe(token, Date.now()));
   if (options.json) return printJson(tokens);
   if (tokens.length === 0) return say('There is no token yet: "courtd token rotate" makes one.');
@@ -74,7 +106,7 @@ export async function list(options: DataOption & JsonOption): Promise<void> {
   printTable(Object.keys(tokens[0]!), rows);
 }
 
-export async function revoke(id: number, options: DataOption): Promise<void> {
+async function revoke(id: number, options: DataOption): Promise<void> {
   const now = Date.now();
   const { before, left } = await withDatabase(options, (db) => ({
     before: revokeToken(db, id, now),

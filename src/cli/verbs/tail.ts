@@ -1,16 +1,56 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import type { EotWindow } from '../../protocol/eotWindow.ts';
 import { type Arrival, arrivalToJson, markLate } from '../../protocol/event.ts';
+import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ArrivalFilter } from '../../store/read/arrivalReader.ts';
-import { eotWindows, type OrderOptions } from '../options/orderOptions.ts';
+import { integer, json } from '../options/optionParsers.ts';
+import { addOrder, eotWindows, type OrderOptions, refuseMisorder } from '../options/orderOptions.ts';
 import { LineOutput } from '../terminal/lineOutput.ts';
 import { type JsonOption, say } from '../terminal/output.ts';
+
+const HELP = `
+Each event has a seq, its number in the order of arrival. Some numbers are
+missing: those of events that were received again.
+
+With --order eot and --follow, an event leaves when the window has passed since
+it arrived, and what happened before it leaves with it. One that comes behind
+what has left already leaves at once, marked as late.
+
+Examples:
+  courtd tail --follow --court court-2
+  courtd tail --follow --order eot --window 2s
+  courtd tail --json --follow --after 123456 >> events.ndjson`;
+
+export function define(command: Command): void {
+  command
+    .description(
+      'show events in the order in which they arrived, or happened: the newest 10, or every one after a seq',
+    )
+    .option('--follow', 'go on with those that come, until it is ended; also while the daemon restarts')
+    .option(
+      '--after <seq>',
+      'every event that came after this one; 0: all that are stored',
+      integer(0, Number.MAX_SAFE_INTEGER),
+    )
+    .option('--session <id>', 'only events of this session_id')
+    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .option('--court <id>', 'only events of this court_id')
+    .option('--source <name>', 'only events of this source');
+  addOrder(command)
+    .addOption(json())
+    .addHelpText('after', HELP)
+    .action(async (_options, command) => {
+      refuseMisorder(command);
+      await tail(command.optsWithGlobals());
+    });
+}
 
 interface TailOptions extends DataOption, JsonOption, ArrivalFilter, OrderOptions {
   /** A seq; absent: the newest NEWEST_SHOWN events. */
@@ -20,7 +60,7 @@ interface TailOptions extends DataOption, JsonOption, ArrivalFilter, OrderOption
 const NEWEST_SHOWN = 10;
 
 /** `courtd tail`: ends when it has given what was stored when it began, or never. */
-export async function tail(options: TailOptions): Promise<void> {
+async function tail(options: TailOptions): Promise<void> {
   if (options.follow) yieldToIngest();
   const { session, type, court, source } = options;
   const log = new ArrivalLog(options.data, { session, type, court, source });
