@@ -1,9 +1,8 @@
 import t from 'tap';
 import { missingNats } from '../../harness/natsProgram.ts';
-import { missingPostgres } from '../../harness/postgres.ts';
 import { killAtRandom } from './kills.ts';
 
-const skip = (await missingNats()) || missingPostgres();
+const skip = await missingNats();
 const SEED = Number(process.env.SHIP_SEED ?? Date.now() % 1e6);
 
 t.test(
@@ -19,7 +18,7 @@ t.test(
 );
 
 for (const servers of [1, 3] as const) {
-  const name = `box, server and consumer are killed at random, the line is bad: with ${servers} server(s) all is there, once, in order`;
+  const name = `box and server are killed at random, the line is bad: with ${servers} server(s) all is there, once, in order`;
   t.test(name, { skip }, async (t) => {
     const result = await killAtRandom(t, { kills: 6, servers, seed: SEED });
     t.comment(JSON.stringify({ seed: SEED, ...result }));
@@ -27,7 +26,5 @@ for (const servers of [1, 3] as const) {
     t.strictSame(result.gaps, []);
     t.equal(result.twice, 0);
     t.ok(result.isWhole, 'what headquarters has is what tail says');
-    t.equal(result.rows, result.events);
-    t.ok(result.areKeysEqual, 'the keys in PostgreSQL are those of the box');
   });
 }
