@@ -72,13 +72,10 @@ _courtd() {
     ' simulate '*) options='--url --token --courts --sport --rate --seed --for --clean --print' ;;
     ' conformance '*) options='--host --port --camera --restart -o --output' ;;
     ' check '*) options='--full --alert --acknowledge --json' ;;
-    ' fleet ') commands='init check status retire import tail' ;;
+    ' fleet ') commands='init status tail' ;;
     ' fleet init '*) options='--creds --ca' ;;
-    ' fleet check '*) options='--creds --ca --monitor --json' ;;
     ' fleet status '*) options='--creds --ca --json' ;;
-    ' fleet retire '*) options='--creds --ca --box' ;;
-    ' fleet import '*) options='--creds --ca --allow-holes --json' ;;
-    ' fleet tail '*) options='--creds --ca --box --after --follow --order --window --json' ;;
+    ' fleet tail '*) options='--creds --ca --box --after' ;;
     ' tail '*) options='--follow --after --session --type --court --source --order --window --json' ;;
     ' import '*) options='--dry-run --json' ;;
     ' player erase '*) options='--before --dry-run --yes --json' ;;
@@ -90,7 +87,7 @@ _courtd() {
 
   if [[ $current == -* ]]; then
     _courtd_words "$options --data --help"
-  elif [[ $words == ' backup' || $words == ' restore' || $words == ' rebuild'* || $words == ' import'* || $words == ' fleet import'* ]]; then
+  elif [[ $words == ' backup' || $words == ' restore' || $words == ' rebuild'* || $words == ' import'* ]]; then
     _courtd_files -f
   else
     _courtd_words "$commands"

@@ -9,7 +9,7 @@ export interface Finding {
   readonly advice: string;
 }
 
-/** As `courtd check --json` and `courtd fleet check --json` print it. */
+/** As `courtd check --json` prints it. */
 export interface CheckResult extends Finding {
   readonly name: string;
 }

@@ -3,8 +3,8 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { connectTo } from '../../src/fleet/nats/connect.ts';
-import { type Cleanup, courtd, start, temporaryFolder } from './daemon.ts';
+import { Connector } from '../../src/fleet/nats/connect.ts';
+import { type Cleanup, start, temporaryFolder } from './daemon.ts';
 import { natsProgram } from './natsProgram.ts';
 
 /** Real servers of NATS JetStream on loopback, one or a cluster of three, which can be killed, frozen and started again. */
@@ -165,16 +165,8 @@ export class NatsServer {
   }
 }
 
-/** A line of `fleet check --json`. */
-export interface CheckResult {
-  readonly name: string;
-  readonly level: 'ok' | 'warn' | 'fail';
-  readonly message: string;
-  readonly advice: string;
-}
-
-/** @returns what is not well. */
-export const bad = (results: readonly CheckResult[]) => results.filter(({ level }) => level !== 'ok');
+/** Servers are killed and started again. */
+const RECONNECT = { maxReconnectAttempts: -1, reconnectTimeWait: 500 };
 
 export class NatsServers {
   readonly servers: readonly NatsServer[];
@@ -210,28 +202,15 @@ export class NatsServers {
     return this.servers.map(({ port }) => `${this.#scheme}://127.0.0.1:${port}`).join(',');
   }
 
-  /** For `fleet check --monitor`. */
-  get monitors(): string {
-    return this.servers.map(({ monitor }) => monitor).join(',');
-  }
-
   async ready(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.ready()));
   }
 
   /** @returns a connection that is closed after the test. */
   async connect(t: Cleanup): Promise<NatsConnection> {
-    const nc = await connectTo({ url: this.url, name: 'test' });
+    const nc = await new Connector({ url: this.url }).connect('test', RECONNECT);
     t.teardown(() => nc.close());
     return nc;
-  }
-
-  /** Runs `fleet check`. */
-  async check(): Promise<{ status: number | null; results: CheckResult[] }> {
-    const args = ['fleet', 'check', this.url, '--monitor', this.monitors, '--json'];
-    const { status, stdout, stderr } = await courtd(args);
-    if (stdout === '') throw new Error(stderr);
-    return { status, results: JSON.parse(stdout) };
   }
 
   /** @returns the server that leads a stream; waits for an election that is under way. */

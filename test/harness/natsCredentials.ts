@@ -10,7 +10,7 @@ export interface Permissions {
 /** @returns what the fleet guide lets a box do. */
 export function permissionsOf(box: string): Permissions {
   return {
-    publish: [`court.v1.${box}.*`, `court-status.v1.${box}`, `$JS.API.DIRECT.GET.FLEET.court.v1.${box}.*`],
+    publish: [`court.v1.${box}.*`, `$KV.court-status.${box}`, `$JS.API.DIRECT.GET.FLEET.court.v1.${box}.*`],
     subscribe: [`_INBOX.${box}.>`],
   };
 }

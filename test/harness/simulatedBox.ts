@@ -92,8 +92,8 @@ export class SimulatedBox {
   }
 
   /** Publishes a status. */
-  async tell(status: Record<string, unknown>): Promise<void> {
-    const text = JSON.stringify({ box: this.box, epoch: this.epoch, ...status });
+  async tell(status: Record<string, unknown> | string): Promise<void> {
+    const text = typeof status === 'string' ? status : JSON.stringify(status);
     await jetstream(this.#nc).publish(statusSubjectOf(this.box), text, { timeout: ACK_MS });
   }
 }

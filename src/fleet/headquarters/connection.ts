@@ -1,53 +1,61 @@
-import { JetStreamApiError } from '@nats-io/jetstream';
-import { type NatsConnection, RequestError } from '@nats-io/transport-node';
-import { OperatorError } from '../../base/operatorError.ts';
-import { shownUrl } from '../nats/address.ts';
-import { connectionFault, connectTo } from '../nats/connect.ts';
-import { faultOf } from '../nats/fault.ts';
-import { refusalIn } from './retries.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { Connector, type Headquarters } from '../nats/connect.ts';
+import { faultOf, NatsFault, passes } from '../nats/faults.ts';
 
-export interface FleetOptions {
-  readonly creds?: string;
-  readonly ca?: string;
-}
+export type FleetOptions = Omit<Headquarters, 'url'>;
+
+/** Half a minute in which the servers may be started again. */
+const RECONNECT = { maxReconnectAttempts: 15, reconnectTimeWait: 1_000, reconnectJitter: 1_000 };
+/** How long to wait for an election, or for a third server to start. */
+const WAIT_MS = 60_000;
+const RETRY_MS = 500;
 
 /**
  * Connects to headquarters, runs `work` and closes the connection.
- * @throws {OperatorError} where the servers do not answer, or refuse: what happened and what to do.
+ * @throws {OperatorError} if the servers do not answer or refuse: what happened and what to do.
  */
 export async function withHeadquarters<Result>(
   url: string,
-  { creds, ca }: FleetOptions,
+  options: FleetOptions,
   work: (nc: NatsConnection) => Promise<Result>,
-  forever = false,
 ): Promise<Result> {
-  const nc = await connectTo({ url, creds, ca, name: 'courtd fleet', forever });
+  const connector = new Connector({ url, ...options });
+  const nc = await connector.connect('courtd fleet', RECONNECT);
   try {
     return await work(nc);
   } catch (error) {
-    // Where the connection has ended for good, that says more than what the work made of it.
+    // If the connection has ended for good, its reason says more than what became of the work.
     const end = nc.isClosed() ? await nc.closed() : undefined;
-    throw end ? new OperatorError(connectionFault(end, shownUrl(url))) : explained(error, url);
+    throw isOfNats(end ?? error) ? faultOf(end ?? error, connector.shown) : error;
   } finally {
     await nc.close();
   }
 }
 
-function explained(error: unknown, url: string): unknown {
-  const where = shownUrl(url);
-  const refusal = refusalIn(error);
-  if (refusal !== undefined) {
-    return new OperatorError(
-      `${where} does not let this user use ${refusal.subject}. Use the credentials of headquarters: a box may not read the fleet.`,
-    );
+/**
+ * Does work again for up to a minute: servers that elect a leader do not answer, or answer with an error.
+ * @param onWait is called once, if it has to wait.
+ */
+export async function untilReady<Result>(work: () => Promise<Result>, onWait = () => {}): Promise<Result> {
+  const end = performance.now() + WAIT_MS;
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!passes(error) || performance.now() > end) throw error;
+    }
+    if (tries === 0) onWait();
+    await sleep(RETRY_MS);
   }
-  if (error instanceof JetStreamApiError) {
-    return new OperatorError(`${where} refuses: ${error.message}. It may be electing a leader: try again.`);
-  }
-  if (error instanceof RequestError || ['unready', 'silent'].includes(faultOf(error).fault)) {
-    return new OperatorError(
-      `${where} does not answer for JetStream. Look whether it is enabled for this account, and whether more than half of the servers run.`,
-    );
-  }
-  return error;
+}
+
+/** Whether it is an error of NATS's library, and not one of ours or a bug. */
+function isOfNats(error: unknown): boolean {
+  if (error instanceof NatsFault) return true;
+  return (
+    error instanceof Error &&
+    /Error$/.test(error.name) &&
+    !/^(Type|Range|Syntax|Reference)?Error$/.test(error.name)
+  );
 }

@@ -1,44 +1,61 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { linesOf, seqOf } from '../log/chunk.ts';
-import { chunkHead, STREAM, sha256Of, sourceOf, subjectOf } from '../nats/fleetLog.ts';
+import { readData, seqOf } from '../log/chunk.ts';
+import { chunkHead, STREAM, sourceOf, subjectOf } from '../nats/fleetLog.ts';
 import { readStream } from './readStream.ts';
 
-/** Which events, of all that headquarters has. */
-interface EventSelection {
-  /** Absent: every box. */
-  readonly box?: string | undefined;
-  /** Only those with a larger seq of their box. */
-  readonly after: number;
-  /** Goes on with those that come. */
-  readonly follow: boolean;
-}
-
 /**
- * @yields the events of a chunk, in the order of its log: each as `courtd tail --json` prints it, with the box and the epoch that it
- * is of, and its line end.
- * @throws {OperatorError} where a chunk is damaged.
+ * Reads the log of each box, and verifies each chunk: its SHA-256, its count, and that it begins where the one before it ended.
+ * @param box absent: every box. @param after only events with a larger seq of their box.
+ * @yields the events of a chunk, in the order of the log: each as `courtd tail --json` prints it, with the box and the epoch in
+ * front, and its line end.
+ * @throws {OperatorError} at the first chunk that is damaged or does not follow the one before it.
  */
 export async function* readEvents(
   nc: NatsConnection,
-  { box, after, follow }: EventSelection,
+  box: string | undefined,
+  after: number,
 ): AsyncGenerator<string[]> {
+  const chains = new Chains();
   const filter = box && subjectOf(box, '*');
-  for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM, filter, follow })) {
+  for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM, filter })) {
+    const source = sourceOf(subject);
     const head = chunkHead(headers);
-    if (head === undefined || sha256Of(data) !== head.sha256) {
+    const { lines, fault } =
+      head === undefined
+        ? { lines: [], fault: 'it does not have the headers of a chunk' }
+        : readData(head, data);
+    if (head === undefined || fault !== '')
       throw new OperatorError(
-        `Message ${seq} of ${STREAM} (${subject}) is no chunk, or is damaged. "courtd fleet check" tells what is broken.`,
+        `Message ${seq} of ${STREAM} (box ${source.box}) is damaged: ${fault}. Restore the servers from a backup, or delete the message ("nats stream rmm ${STREAM} ${seq}") and read on with --after.`,
       );
-    }
-    if (head.last > after) yield eventLines(subject, data, after);
+    const end = chains.follow(source, head);
+    // Before --after nobody asked whether the log is whole.
+    if (end !== undefined && head.after > after)
+      throw new OperatorError(
+        `The log of box ${source.box} has a hole: it ends at seq ${end}, and message ${seq} of ${STREAM} continues after seq ${head.after}. If the message between was deleted, read on with --box ${source.box} --after ${head.after}.`,
+      );
+    const start = `{"box":${JSON.stringify(source.box)},"epoch":${JSON.stringify(source.epoch)},`;
+    const wanted = lines.filter((line) => seqOf(line) > after);
+    if (wanted.length > 0) yield wanted.map((line) => `${start}${line.slice(1)}`);
   }
 }
 
-function eventLines(subject: string, data: Uint8Array, after: number): string[] {
-  const { box, epoch } = sourceOf(subject);
-  const start = `{"box":${JSON.stringify(box)},"epoch":${JSON.stringify(epoch)},`;
-  return linesOf(data)
-    .filter((line) => seqOf(line) > after)
-    .map((line) => `${start}${line.slice(1)}`);
+/** Up to where the log of each box has been read. */
+class Chains {
+  /** By box and epoch; and by box the highest seq of all its epochs. */
+  readonly #ends = new Map<string, number>();
+
+  /** @returns the seq at which the log ended, if the chunk does not continue it; undefined: it does. */
+  follow(
+    { box, epoch }: { box: string; epoch: string },
+    { after, last }: { after: number; last: number },
+  ): number | undefined {
+    const key = `${box}.${epoch}`;
+    const [end, highest] = [this.#ends.get(key), this.#ends.get(box) ?? 0];
+    this.#ends.set(key, last).set(box, Math.max(highest, last));
+    if (end !== undefined) return after === end ? undefined : end;
+    // A new epoch begins behind what headquarters had, or, after a restore, behind what the backup had of that.
+    return after <= highest ? undefined : highest;
+  }
 }

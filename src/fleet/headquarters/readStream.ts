@@ -7,28 +7,25 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
+import { CODE, codeOf } from '../nats/faults.ts';
 import { STATUS_SUBJECTS, STREAM, SUBJECTS } from '../nats/fleetLog.ts';
-import { codeOf, NO_STREAM, Retries } from './retries.ts';
+import { untilReady } from './connection.ts';
 
 interface ReadStreamOptions {
   readonly stream: string;
   /** Only these subjects. */
   readonly filter?: string | undefined;
-  /** Only messages after this one, by its number in the stream. */
-  readonly after?: number;
   /** Only the last message of each subject. */
   readonly last?: boolean;
   /** Only headers, no data. */
   readonly headersOnly?: boolean;
-  /** Goes on with new messages, for ever. */
-  readonly follow?: boolean;
 }
 
 /** Messages in flight: a chunk is at most half a megabyte. */
 const AHEAD = 32;
 /** A pull that is not answered is renewed after twice this. */
 const HEARTBEAT_MS = 5_000;
-/** Gives up after this long without an answer, unless it follows. */
+/** Gives up after this long without an answer. */
 const STALLED_MS = 60_000;
 
 /**
@@ -37,33 +34,30 @@ const STALLED_MS = 60_000;
  * @throws {OperatorError} where there is no such stream, or its servers stop answering.
  */
 export async function* readStream(nc: NatsConnection, options: ReadStreamOptions): AsyncGenerator<JsMsg> {
-  const { stream, filter, after = 0, last = false, headersOnly = false, follow = false } = options;
-  const retries = new Retries();
-  const lastSeq = await retries.until(() => lastSeqOf(nc, stream, filter));
-  if (lastSeq <= after && !follow) return;
+  const { stream, filter, last = false, headersOnly = false } = options;
+  const lastSeq = await untilReady(() => lastSeqOf(nc, stream, filter));
+  if (lastSeq === 0) return;
   const wanted = {
     ...(filter === undefined ? {} : { filter_subjects: filter }),
-    ...(last
-      ? { deliver_policy: DeliverPolicy.LastPerSubject }
-      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: after + 1 }),
+    ...(last ? { deliver_policy: DeliverPolicy.LastPerSubject } : { deliver_policy: DeliverPolicy.All }),
     headers_only: headersOnly,
   };
-  const consumer = await retries.until(() => jetstream(nc).consumers.get(stream, wanted));
+  const consumer = await untilReady(() => jetstream(nc).consumers.get(stream, wanted));
   const messages = await consumer.consume({ max_messages: AHEAD, idle_heartbeat: HEARTBEAT_MS });
-  let seen = after;
+  let seen = 0;
   try {
-    for await (const message of unlessStalled(messages, follow)) {
+    for await (const message of unlessStalled(messages)) {
       yield message;
       seen = message.seq;
       // Not when nothing is pending: the server that reads may be behind the others, as after a start.
-      if (!follow && message.seq >= lastSeq) return;
+      if (message.seq >= lastSeq) return;
     }
   } finally {
     messages.stop();
     await consumer.delete().catch(() => false);
   }
   // What was the last message may have been deleted since.
-  if ((await retries.until(() => lastSeqOf(nc, stream, filter))) > seen) throw new OperatorError(LOST);
+  if ((await untilReady(() => lastSeqOf(nc, stream, filter))) > seen) throw new OperatorError(LOST);
 }
 
 const LOST =
@@ -77,15 +71,15 @@ async function lastSeqOf(nc: NatsConnection, stream: string, subjects: string | 
   try {
     return (await jsm.streams.getMessage(stream, { last_by_subj: filter }))?.seq ?? 0;
   } catch (error) {
-    if (codeOf(error) !== NO_STREAM) throw error;
-    throw new OperatorError(`There is no stream ${stream} here: "courtd fleet init" creates it.`);
+    if (codeOf(error) !== CODE.noStream) throw error;
+    throw new OperatorError(`The servers have no stream ${stream}. Create it with "courtd fleet init URL".`);
   }
 }
 
-async function* unlessStalled(messages: ConsumerMessages, follow: boolean): AsyncGenerator<JsMsg> {
+async function* unlessStalled(messages: ConsumerMessages): AsyncGenerator<JsMsg> {
   const iterator = messages[Symbol.asyncIterator]();
   for (;;) {
-    const timer = follow ? undefined : setTimeout(() => messages.stop(), STALLED_MS);
+    const timer = setTimeout(() => messages.stop(), STALLED_MS);
     const { done, value } = await iterator.next();
     clearTimeout(timer);
     if (done) return;

@@ -6,9 +6,12 @@ import { createHash } from 'node:crypto';
  */
 
 export const STREAM = 'FLEET';
-export const STATUS_STREAM = 'FLEET_STATUS';
+/** The bucket `court-status`. */
+export const STATUS_STREAM = 'KV_court-status';
 export const SUBJECTS = 'court.v1.*.*';
-export const STATUS_SUBJECTS = 'court-status.v1.*';
+export const STATUS_SUBJECTS = '$KV.court-status.>';
+/** Of a message, at most: the largest event that a box accepts, and its headers. */
+export const MESSAGE_BYTES = 9 * 1024 ** 2;
 
 export const AFTER = 'Courtd-After';
 export const LAST = 'Courtd-Last';
@@ -20,7 +23,7 @@ export function subjectOf(box: string, epoch: string): string {
 }
 
 export function statusSubjectOf(box: string): string {
-  return `court-status.v1.${box}`;
+  return `$KV.court-status.${box}`;
 }
 
 /** @returns whose chunk it is. */

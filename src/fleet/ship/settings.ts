@@ -1,8 +1,8 @@
 import { UsageError } from '../../base/operatorError.ts';
-import { SecretFile } from '../../base/secretFile.ts';
 import { directoryOf } from '../copy/copyFiles.ts';
 import { COPY_HAS_PLAYERS, type EventFeed, type Players } from '../feed/eventFeed.ts';
-import { parseServers, shownUrl } from '../nats/address.ts';
+import { shownUrl } from '../nats/address.ts';
+import { Connector } from '../nats/connect.ts';
 import type { ChunkSink } from './sink/sink.ts';
 
 /** Where to ship to, as the settings say it. */
@@ -37,20 +37,17 @@ export async function destinationOf({ url, box, creds, ca, players }: ShipSettin
   }
   const root = directoryOf(url);
   if (root !== undefined && players === 'pseudonym') throw new UsageError(COPY_HAS_PLAYERS);
-  const servers = root === undefined ? parseServers(url) : undefined;
+  const connector = root === undefined ? new Connector({ url, creds, ca }) : undefined;
   const shown = shownUrl(url);
-  const secret = new SecretFile(creds, 'the credentials');
-  const authority = new SecretFile(ca, 'the CA certificate');
   if (box === undefined) {
     throw new UsageError(
       'Set COURTD_SHIP_BOX (or --box) to the name of this box: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
     );
   }
-  if (servers === undefined) {
+  if (connector === undefined) {
     const { DirectorySink } = await import('./sink/directorySink.ts');
     return { box, url: shown, makeSink: (feed) => new DirectorySink({ root: root!, box, url: shown }, feed) };
   }
   const { NatsSink } = await import('./sink/natsSink.ts');
-  const target = { servers, box, name: shown, creds: secret, ca: authority };
-  return { box, url: shown, makeSink: (feed) => new NatsSink(target, feed) };
+  return { box, url: shown, makeSink: (feed) => new NatsSink({ connector, box }, feed) };
 }

@@ -1,5 +1,4 @@
 import { pause } from '../../base/pause.ts';
-import { courtdVersion } from '../../base/version.ts';
 import type { ShipState } from '../../health/shipStatus.ts';
 import {
   type EventFeed,
@@ -266,18 +265,9 @@ export class Shipper {
   async #statusMessage(): Promise<object> {
     await this.#feed.report(this.#report);
     const status = await this.#feed.status();
-    const { box, epoch, state, shipped_seq, error } = this.#report;
+    const { box, epoch, url, state, shipped_seq, last_ack_at, error } = this.#report;
     return {
-      box,
-      epoch,
-      version: courtdVersion(),
-      at: new Date().toISOString(),
-      state,
-      newest_seq: status?.ship?.newest_seq ?? null,
-      shipped_seq,
-      behind_events: status?.ship?.behind_events ?? null,
-      behind_s: status?.ship?.behind_s ?? null,
-      error,
+      ship: { ...status?.ship, box, epoch, url, state, shipped_seq, last_ack_at, error },
       problems: status?.problems ?? [],
     };
   }

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { makePair } from '../../harness/certificates.ts';
-import { BIN, courtd, start, temporaryFolder } from '../../harness/daemon.ts';
+import { courtd, temporaryFolder } from '../../harness/daemon.ts';
 import { blocks } from '../../harness/documents.ts';
 import { type NatsPlace, NatsServers } from '../../harness/nats.ts';
 import { permissionsOf } from '../../harness/natsCredentials.ts';
@@ -78,7 +76,7 @@ async function holdsTo(t: Test, nc: NatsConnection): Promise<void> {
   ]) {
     await t.rejects(nc.request(subject, '{}', PATIENT), FORBIDDEN, subject);
   }
-  for (const subject of ['court.>', 'court-status.>', '_INBOX.>', '_INBOX.venue-18.>', '>']) {
+  for (const subject of ['court.>', '$KV.>', '_INBOX.>', '_INBOX.venue-18.>', '>']) {
     const closed = await nc.subscribe(subject, { callback: () => {} }).closed;
     t.match(closed, { name: 'PermissionViolationError' }, subject);
   }
@@ -96,28 +94,8 @@ t.test("three servers of the guide's configuration keep what they acknowledge", 
   const url = as('hq', 'HQ-PASSWORD');
   t.match(await courtd(['fleet', 'init', url, '--ca', cert]), {
     status: 0,
-    stdout: 'FLEET: made, 3 copies\n',
+    stdout: /^FLEET: created, .*3\n/,
   });
-  const checked = await courtd([
-    'fleet',
-    'check',
-    url,
-    '--ca',
-    cert,
-    '--monitor',
-    servers.monitors,
-    '--json',
-  ]);
-  t.equal(checked.status, 0, checked.stderr);
-  t.strictSame(
-    JSON.parse(checked.stdout).filter(
-      ({ level, name }: { level: string; name: string }) =>
-        // The copies may be a moment behind yet.
-        level !== 'ok' && name !== 'replicas',
-    ),
-    [],
-  );
-
   await t.test('a box may do what it has to, and nothing else', async (t) => {
     const nc = await connect({
       servers: servers.servers.map(({ port }) => `localhost:${port}`),
@@ -139,33 +117,10 @@ t.test("three servers of the guide's configuration keep what they acknowledge", 
     'who is no user is refused, and a certificate of another name or authority, with a sentence',
     async (t) => {
       const told = async (...args: string[]) => (await courtd(['fleet', 'status', ...args])).stderr;
-      t.match(await told(as(BOX, 'wrong'), '--ca', cert), /refuses this user: its credentials/);
+      t.match(await told(as(BOX, 'wrong'), '--ca', cert), /rejects the user/);
       t.match(await told(url.replaceAll('127.0.0.1', 'localhost'), '--ca', cert), /is for another name/);
-      t.match(await told(url), /is not trusted here/);
+      t.match(await told(url), /not signed by an authority/);
       t.match(await told(url.replaceAll('tls:', 'http:')), /Give nats:/);
     },
   );
-});
-
-t.test('who follows the log and is refused, at once or later, is told so', { skip }, async (t) => {
-  const users = (password: string) => `authorization { users: [{ user: hq, password: ${password} }] }`;
-  const servers = await NatsServers.start(t, { config: users('first') });
-  const url = (password: string) => servers.url.replace('://', `://hq:${password}@`);
-  const refused = { status: 1, stderr: /refuses this user/ };
-  t.match(await courtd(['fleet', 'tail', url('second'), '--follow']), refused);
-
-  t.match(await courtd(['fleet', 'init', url('first')]), { status: 0 });
-  const { host: at } = new URL(servers.url);
-  const nc = await connect({ servers: at, user: 'hq', pass: 'first', reconnect: false });
-  await new SimulatedBox(nc, BOX).ship(1);
-  const follower = start(BIN, ['fleet', 'tail', url('first'), '--follow']);
-  t.teardown(() => follower.kill('SIGKILL'));
-  const stderr = text(follower.stderr);
-  const ended = once(follower, 'exit');
-  await once(follower.stdout, 'data');
-  const [server] = servers.servers;
-  const before = fs.readFileSync(server!.configuration, 'utf8');
-  fs.writeFileSync(server!.configuration, before.replace('first', 'second'));
-  await server!.reload();
-  t.match({ status: (await ended)[0], stderr: await stderr }, refused);
 });

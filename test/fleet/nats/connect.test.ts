@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import net, { type AddressInfo } from 'node:net';
 import t from 'tap';
 import { parseServers, shownUrl } from '../../../src/fleet/nats/address.ts';
-import { connectQuietly } from '../../../src/fleet/nats/connectQuietly.ts';
 
 t.test('a URL names one server or several of one cluster, with one user', async (t) => {
   t.strictSame(parseServers('nats://hq'), { servers: ['hq:4222'], hosts: ['hq'], isTls: false });
@@ -44,36 +41,4 @@ t.test('what is shown of a URL has no user and no password', async (t) => {
     t.notMatch(shownUrl(wrong), 'secret', wrong);
     t.throws(() => parseServers(wrong), { message: /^((?!secret).)*$/ }, wrong);
   }
-});
-
-t.test('what a server sends that is not NATS is not printed, and all else is', async (t) => {
-  const server = net.createServer((socket) => {
-    socket.on('error', () => {});
-    socket.write('INFO {"version":"2.15.1","headers":true,"max_payload":1048576}\r\n');
-    socket.once('data', () => socket.write('PONG\r\n'));
-  });
-  const connected = once(server, 'connection');
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const printed: unknown[] = [];
-  const { log } = console;
-  console.log = (...all) => printed.push(...all);
-  t.teardown(() => {
-    console.log = log;
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const nc = await connectQuietly({
-    servers: [`127.0.0.1:${port}`],
-    reconnect: false,
-    pingInterval: 10,
-    maxPingOut: 1,
-  });
-  const [socket] = await connected;
-  console.log('before');
-  socket.write('x'.repeat(1_000));
-  // It no longer reads what comes, so no ping is answered.
-  await nc.closed();
-  console.log('after');
-  t.strictSame(printed, ['before', 'after']);
-  socket.destroy();
 });

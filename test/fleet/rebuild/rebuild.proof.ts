@@ -149,5 +149,4 @@ t.test('from headquarters: the same box, whose log goes on there with nothing tw
   const messages = await hq.messages('venue-7');
   t.strictSame(messages.flatMap(({ lines }) => lines).join(''), (await box.lines()).join(''));
   t.strictSame(gapsOf(messages), [], 'the chain is whole');
-  t.match(await servers.check(), { status: 0 });
 });

@@ -25,7 +25,7 @@ const FLEET = {
   duplicate_window: 100_000_000,
 };
 const STATUS = {
-  subjects: ['court-status.v1.*'],
+  subjects: ['$KV.court-status.>'],
   retention: 'limits',
   storage: 'file',
   max_msgs_per_subject: 1,
@@ -53,7 +53,10 @@ export class Headquarters {
 
   /** Makes the streams. @param more settings of FLEET. */
   async init(more: Record<string, unknown> = {}, replicas = 1): Promise<void> {
-    for (const [name, config] of Object.entries({ FLEET: { ...FLEET, ...more }, FLEET_STATUS: STATUS })) {
+    for (const [name, config] of Object.entries({
+      FLEET: { ...FLEET, ...more },
+      'KV_court-status': STATUS,
+    })) {
       await this.api(`STREAM.CREATE.${name}`, { name, num_replicas: replicas, ...config });
     }
   }
@@ -106,7 +109,7 @@ export class Headquarters {
 
   /** @returns the last status message of a box; undefined where there is none. */
   async status(box: string): Promise<Record<string, unknown> | undefined> {
-    const answer = await this.#nc.request(`$JS.API.DIRECT.GET.FLEET_STATUS.court-status.v1.${box}`, '', {
+    const answer = await this.#nc.request(`$JS.API.DIRECT.GET.KV_court-status.$KV.court-status.${box}`, '', {
       timeout: 20_000,
     });
     return answer.headers?.code === 404 ? undefined : answer.json();

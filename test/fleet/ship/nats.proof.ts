@@ -59,9 +59,7 @@ t.test('what headquarters has is what tail says, in chunks, and once', { skip },
   t.match(await box.once(), { status: 0 });
   t.equal((await hq.messages('venue-7')).length, messages.length, 'and not again');
   t.match(await hq.status('venue-7'), {
-    box: 'venue-7',
-    state: 'current',
-    behind_events: 0,
+    ship: { box: 'venue-7', state: 'current', behind_events: 0 },
     problems: [{ code: 'daemon_stopped' }],
   });
   fs.rmSync(path.join(box.data, 'courtd.ship'));

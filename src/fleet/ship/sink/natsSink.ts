@@ -70,7 +70,7 @@ export class NatsSink implements ChunkSink {
     if (!(limit >= 2 * HEADER_BYTES)) {
       throw new SinkError(
         'waiting',
-        `Headquarters takes messages of ${limit} bytes at most, which no event fits: have it set "max_payload: 8MB". The box keeps its events.`,
+        `Headquarters takes messages of ${limit} bytes at most, which no event fits: have it set "max_payload: 9MB". The box keeps its events.`,
       );
     }
     if (data.length + HEADER_BYTES > limit) {
@@ -134,7 +134,7 @@ export class NatsSink implements ChunkSink {
       return await work(link);
     } catch (error) {
       if (isAnswer(error)) throw refused(error);
-      const failure = connectionError(error, this.#target.name);
+      const failure = connectionError(error, this.#target.connector.shown);
       // What does not answer may be a connection that nobody is at the other end of any more.
       if (failure.kind !== 'waiting') await this.close();
       throw failure;
@@ -186,7 +186,7 @@ function refusalOf(error: unknown, subject: string): SinkError {
   if (refusal === undefined) {
     return new SinkError(
       'waiting',
-      `What answers for ${subject} is not the stream ${STREAM}: run "courtd fleet check" at headquarters.`,
+      `What answers for ${subject} is not the stream ${STREAM}: create it with "courtd fleet init" at headquarters.`,
     );
   }
   const { code, message } = refusal;
@@ -202,7 +202,7 @@ function refusalOf(error: unknown, subject: string): SinkError {
     return new SinkError('poison', `headquarters does not take it: ${description}.`);
   return new SinkError(
     'waiting',
-    `Headquarters takes no events now: ${description}. The box keeps them; "courtd fleet check" at headquarters says what to do.`,
+    `Headquarters takes no events now: ${description}. The box keeps them and tries again.`,
   );
 }
 
