@@ -267,9 +267,9 @@ const CEILINGS = [
   { part: 'session', ceiling: 3_947, final: 2_400 },
   { part: 'fleet', ceiling: 4_061, final: 1_500 },
   { part: 'vendor', ceiling: 3_090, final: 1_400 },
-  { part: 'test', ceiling: 50_148, final: 26_000 },
-  { part: 'scripts', ceiling: 4_192, final: 3_000 },
-  { part: 'words', ceiling: 57_495, final: 25_000 },
+  { part: 'test', ceiling: 50_087, final: 26_000 },
+  { part: 'scripts', ceiling: 3_519, final: 3_000 },
+  { part: 'words', ceiling: 53_353, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

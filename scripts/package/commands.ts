@@ -2,6 +2,7 @@ import type { Argument, Command, Option } from 'commander';
 
 /** One command of the program, as its documents list it. */
 export interface CommandEntry {
+  readonly command: Command;
   /** The words after `courtd`: `['token', 'rotate']`; empty for the program itself. */
   readonly path: readonly string[];
   readonly arguments: readonly Argument[];
@@ -18,6 +19,7 @@ export function commandsOf(program: Command): CommandEntry[] {
     // `courtd help` prints what --help prints.
     const children = help.visibleCommands(command).filter((child) => child.name() !== 'help');
     const entry = {
+      command,
       path,
       arguments: help.visibleArguments(command),
       options: help.visibleOptions(command).filter((option) => option.long !== '--help'),

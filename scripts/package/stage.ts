@@ -3,14 +3,16 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { loadVerbs, makeProgram } from '../../src/cli/program.ts';
 import type { Architecture } from './architecture.ts';
+import { completionOf } from './completion.ts';
 import { copyrightOf } from './copyright.ts';
+import { manualOf } from './manual.ts';
 import { installModules, takeModules } from './modules.ts';
 import { COMPILER } from './needs.ts';
 import { type Release, ROOT } from './release.ts';
 import { sbomOf } from './sbom.ts';
 import { settingsOf } from './settings.ts';
 
-const SETTINGS = settingsOf(await loadVerbs(makeProgram()));
+const COURTD = await loadVerbs(makeProgram());
 
 /** Lays out the files of the package as they will be installed. `work` is a folder for intermediate files. */
 export function stage(folder: string, work: string, architecture: Architecture, release: Release): void {
@@ -25,8 +27,8 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   copy(path.join(import.meta.dirname, 'courtd'), path.join(folder, 'usr/bin/courtd'));
   strip(program, architecture);
   const share = path.join(folder, 'usr/share');
-  copy(path.join(import.meta.dirname, 'courtd.1'), path.join(share, 'man/man1/courtd.1'));
-  copy(path.join(import.meta.dirname, 'courtd.bash'), path.join(share, 'bash-completion/completions/courtd'));
+  write(path.join(share, 'man/man1/courtd.1'), manualOf(COURTD));
+  write(path.join(share, 'bash-completion/completions/courtd'), completionOf(COURTD));
   write(path.join(share, 'doc/courtd/copyright'), copyrightOf(installed));
   for (const document of documents()) {
     copy(path.join(ROOT, document), path.join(share, 'doc/courtd', document));
@@ -34,7 +36,7 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   for (const file of examples()) {
     copy(path.join(ROOT, file), path.join(share, 'doc/courtd/examples', path.basename(file)));
   }
-  write(path.join(folder, 'etc/courtd/courtd.env'), SETTINGS);
+  write(path.join(folder, 'etc/courtd/courtd.env'), settingsOf(COURTD));
   write(path.join(share, 'doc/courtd/sbom.cdx.json'), sbomOf(folder, architecture, release));
 }
 

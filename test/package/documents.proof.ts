@@ -1,9 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { run } from '../harness/daemon.ts';
+import { manualOf } from '../../scripts/package/manual.ts';
+import { loadVerbs, makeProgram } from '../../src/cli/program.ts';
+import { run, temporaryFolder } from '../harness/daemon.ts';
 
-const MANUAL = path.resolve(import.meta.dirname, '../../scripts/package/courtd.1');
+const MANUAL = path.join(temporaryFolder(t), 'courtd.1');
+fs.writeFileSync(MANUAL, manualOf(await loadVerbs(makeProgram())));
 
 /** Programs that check a man page, with their arguments. */
 const CHECKERS = {
