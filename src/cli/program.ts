@@ -62,12 +62,9 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     support: ['write one text file for the support', old(() => import('./support/supportCommand.ts'), true)],
   },
   'For camera vendors:': {
-    openapi: ['print the OpenAPI document', old(() => import('./openapi.ts'))],
+    openapi: ['print the OpenAPI document', () => import('./verbs/openapi.ts')],
     simulate: ["simulate a venue's cameras", old(() => import('./simulate/simulateCommand.ts'))],
-    conformance: [
-      'test the cameras that are pointed at it',
-      old(() => import('./conformance/conformanceCommand.ts')),
-    ],
+    conformance: ['test the camera that sends to it', () => import('./verbs/conformance.ts')],
   },
 };
 

@@ -4,49 +4,65 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { judge, type Verdict } from '../../src/vendor/conformance/judge.ts';
-import { startTestBox, type TestBox } from '../../src/vendor/conformance/testBox.ts';
+import { type Check, judge, type Verdict } from '../../src/vendor/conformance/judge.ts';
+import { TestBox } from '../../src/vendor/conformance/testBox.ts';
 import { BIN, cleanEnvironment, temporaryFolder } from '../harness/daemon.ts';
 import { block, VENDOR_GUIDE } from '../harness/documents.ts';
 import { missingPrograms } from '../harness/needs.ts';
 
-/** Who keeps to the vendor's guide earns the certificate: its own sample clients, and the simulated venue. All at the same time. */
+/** The sample clients of the vendor's guide and the simulated venue earn the certificate; a careless sample fails one check. All at the same time. */
 
 const LOOK_MS = 500;
 /** The certificate takes half a minute; a machine that is so slow shows nothing any more. */
 const GIVE_UP_MS = 600_000;
 
-/** What a camera would send: four bounces, and their confirmation, for ever. In the place of the one event of the sample. */
+/** What a camera would send: four bounces, for ever. In the place of the one event of the sample. */
 const DRIVERS = {
   python: `
 while True:
-    seen = [{
+    send([{
         "event_id": str(uuid.uuid4()), "session_id": "match-17", "venue_id": "venue-1", "court_id": "court-7",
         "eot": datetime.now(timezone.utc).isoformat(), "type": "BALL_BOUNCE", "confidence": 0.6,
         "source": "court-7-cam-1", "schema_version": "1.0", "payload": {"x_ft": random.random() * 20, "y_ft": i},
-    } for i in range(4)]
-    send(seen)
-    send([{**one, "revision": 1, "confidence": 0.95} for one in seen])
+    } for i in range(4)])
     time.sleep(0.1)
 `,
   js: `
 for (;;) {
-  const seen = [0, 1, 2, 3].map((i) => ({
+  await send([0, 1, 2, 3].map((i) => ({
     event_id: randomUUID(), session_id: 'match-17', venue_id: 'venue-1', court_id: 'court-7',
     eot: new Date().toISOString(), type: 'BALL_BOUNCE', confidence: 0.6, source: 'court-7-cam-1',
     schema_version: '1.0', payload: { x_ft: Math.random() * 20, y_ft: i },
-  }));
-  await send(seen);
-  await send(seen.map((one) => ({ ...one, revision: 1, confidence: 0.95 })));
+  })));
   await sleep(100);
 }
 `,
 } as const;
 const CALL = /^(?:print\(send|console\.log\(await send)\(/m;
 
-function sample(t: Test, language: keyof typeof DRIVERS, box: TestBox): ChildProcess {
+type Change = readonly [from: string, to: string];
+/** In the Node sample; each with the check that it fails. */
+const ANSWER = 'const answer = parse(text);';
+const CARELESS: Readonly<Record<string, readonly [Check['name'], Change]>> = {
+  'drops a batch after a 400': ['loses_nothing', [ANSWER, `${ANSWER} if (status === 400) return answer;`]],
+  'drops a batch after a 401': ['survives_401', [ANSWER, `${ANSWER} if (status === 401) return answer;`]],
+  'drops a batch without an answer': [
+    'loses_nothing',
+    [ANSWER, `${ANSWER} if (status === 0) return answer;`],
+  ],
+  'makes new ids for each try': [
+    'same_event_id',
+    ['post(body)', 'post(JSON.stringify(events.map((one) => ({ ...one, event_id: randomUUID() }))))'],
+  ],
+};
+
+function sample(t: Test, language: keyof typeof DRIVERS, box: Box, change: Change = ['', '']): ChildProcess {
   const code = block(VENDOR_GUIDE, language);
-  const own = code.slice(0, code.search(CALL)).replace('4000', `${box.port}`);
+  t.ok(code.includes(change[0]));
+  const own = code
+    .slice(0, code.search(CALL))
+    .replace('4000', `${box.port}`)
+    .replace(...change);
   const file = path.join(temporaryFolder(t), language === 'js' ? 'send.mjs' : 'send.py');
   fs.writeFileSync(file, own + DRIVERS[language]);
   const program = language === 'js' ? process.execPath : 'python3';
@@ -54,38 +70,47 @@ function sample(t: Test, language: keyof typeof DRIVERS, box: TestBox): ChildPro
   return spawn('env', ['-u', 'NODE_OPTIONS', program, file], { env, stdio: 'ignore' });
 }
 
-function venue(box: TestBox): ChildProcess {
+function venue(box: Box): ChildProcess {
   const args = ['simulate', '--clean', '--for', '2m', '--url', `http://127.0.0.1:${box.port}`];
   const env = cleanEnvironment({ COURTD_TOKEN: box.token });
   return spawn('env', ['-u', 'NODE_OPTIONS', BIN, ...args], { env, stdio: 'ignore' });
 }
 
-/** @returns the verdict, as soon as it is a certificate. */
-async function verdictOn(t: Test, start: (box: TestBox) => ChildProcess): Promise<Verdict> {
-  const box = await startTestBox('127.0.0.1', 0, () => {});
-  const client = start(box);
+interface Box {
+  readonly token: string;
+  readonly port: number;
+}
+
+/** @returns the verdict, as soon as it is decided: a certificate, or a failure. */
+async function verdictOn(t: Test, start: (box: Box) => ChildProcess): Promise<Verdict> {
+  const box = new TestBox(() => {});
+  const client = start({ token: box.token, port: await box.listen('127.0.0.1', 0) });
   const exited = once(client, 'exit');
   t.teardown(() => void client.kill('SIGKILL'));
   const until = performance.now() + GIVE_UP_MS;
-  let verdict = judge(box.recorder.recording);
-  while (!verdict.certificate && performance.now() < until && client.exitCode === null) {
+  let verdict = judge(box.recording);
+  const isOpen = () => !verdict.certificate && failedIn(verdict).length === 0;
+  while (isOpen() && performance.now() < until && client.exitCode === null) {
     await sleep(LOOK_MS);
-    verdict = judge(box.recorder.recording);
+    verdict = judge(box.recording);
   }
   client.kill('SIGKILL');
   await exited;
-  await box.close();
+  box.close();
   return verdict;
 }
 
+const failedIn = ({ checks }: Verdict) =>
+  checks.flatMap(({ name, verdict }) => (verdict === 'fail' ? [name] : []));
+
 const skip = missingPrograms({ python3: 'python3' }) ?? false;
 const CLIENTS = {
-  'the client in Python': (t: Test) => (box: TestBox) => sample(t, 'python', box),
-  'the client in Node': (t: Test) => (box: TestBox) => sample(t, 'js', box),
+  'the client in Python': (t: Test) => (box: Box) => sample(t, 'python', box),
+  'the client in Node': (t: Test) => (box: Box) => sample(t, 'js', box),
   'simulate --clean --for 2m': () => venue,
 };
 
-t.jobs = 3;
+t.jobs = 7;
 for (const [name, start] of Object.entries(CLIENTS)) {
   t.test(`${name} earns the certificate`, { skip: name.endsWith('Python') && skip }, async (t) => {
     const { certificate, checks } = await verdictOn(t, start(t));
@@ -94,5 +119,12 @@ for (const [name, start] of Object.entries(CLIENTS)) {
       [],
     );
     t.equal(certificate, true);
+  });
+}
+
+for (const [habit, [check, change]] of Object.entries(CARELESS)) {
+  t.test(`a client that ${habit} fails ${check} alone`, async (t) => {
+    const verdict = await verdictOn(t, (box) => sample(t, 'js', box, change));
+    t.strictSame(failedIn(verdict), [check]);
   });
 }

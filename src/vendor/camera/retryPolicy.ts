@@ -18,7 +18,7 @@ export type Decision =
   | { readonly kind: 'stored'; readonly duplicates: number }
   /** Send the same request again, after `Backoff.wait(retryAfterS)` seconds. */
   | { readonly kind: 'retry'; readonly retryAfterS: number | undefined; readonly why: string }
-  /** Send the events in smaller requests. */
+  /** Send the events in smaller requests: only one of them may be at fault. */
   | { readonly kind: 'split' }
   /** Drop the events at these positions of the request, and send the others: these will never be accepted. */
   | { readonly kind: 'drop'; readonly named: ReadonlySet<number>; readonly why: string }
@@ -40,10 +40,11 @@ export function decide({ status, retryAfter, body }: BoxAnswer, count: number): 
   if (status === 202 && Number(accepted) + Number(duplicates) === count)
     return { kind: 'stored', duplicates: Number(duplicates) };
   const why = `${status === 0 ? 'no answer' : status}${typeof error === 'string' ? `: ${error.slice(0, QUOTED_CHARS)}` : ''}`;
-  if (status === 413) return count > 1 ? { kind: 'split' } : { kind: 'giveUp', why };
-  if (retryable === false) {
+  if (status === 413 || retryable === false) {
     const named = namedIn(answer.invalid, count);
-    return named.size > 0 ? { kind: 'drop', named, why } : { kind: 'giveUp', why };
+    if (named.size > 0) return { kind: 'drop', named, why };
+    const isOfOneEvent = status === 413 || status === 400;
+    return isOfOneEvent && count > 1 ? { kind: 'split' } : { kind: 'giveUp', why };
   }
   const seconds = /^[0-9]{1,3}$/.test(retryAfter) ? Number(retryAfter) : undefined;
   return { kind: 'retry', retryAfterS: seconds ?? (status === 401 ? UNAUTHORIZED_WAIT_S : undefined), why };

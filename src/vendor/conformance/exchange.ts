@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import type { Fault } from '../../protocol/errors.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
 import type { InjectedFault } from './faultPlan.ts';
 
 /** What a run of `courtd conformance` records, and all that its judge sees. Times are milliseconds of the monotonic clock unless stated otherwise. */
@@ -8,8 +10,6 @@ export interface SentEvent {
   readonly key: string;
   /** Session and event_id. */
   readonly id: string;
-  /** As it was sent. */
-  readonly eventId: string;
   readonly revision: number;
   readonly source: string;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -21,45 +21,62 @@ export interface SentEvent {
   readonly odd: readonly string[];
 }
 
-/** One request, and what became of it. */
+/** One request with the right token, and what became of it. */
 export interface Exchange {
   /** From 1, in order of arrival. */
   readonly number: number;
-  readonly connection: number;
-  /** When its head arrived, and the same by the wall clock. */
+  /** When its head arrived. */
   readonly at: number;
-  readonly wallMs: number;
-  readonly isTokenInUrl: boolean;
-  /** It came before the answer to the one in front of it on its connection. */
-  readonly isPipelined: boolean;
-  /** When the body was whole, by the wall clock. */
-  bodyMs?: number;
-  /** Of the body; absent where it was not read to its end. */
-  digest?: string;
-  /** Its events, without those that really are invalid. */
+  /** When its body was whole, milliseconds since 1970. */
+  bodyMs: number;
+  /** Of the body; empty if it did not come whole. */
+  digest: string;
+  /** None if the box really rejects the request. */
   events: readonly SentEvent[];
-  /** Keys of events that a 400 named on purpose. */
-  named: readonly string[];
-  /** What the box itself found wrong with its events. */
+  /** What is really wrong with its events. */
   faults: readonly Fault[];
-  /** Why the box itself refused it, in a sentence. */
-  refusal?: string | undefined;
   fault?: InjectedFault;
-  /** Absent where there was no whole answer. */
+  /** Keys of the events that a 400 named on purpose. */
+  named: readonly string[];
+  /** Absent if there was no answer. */
   status?: number;
+  /** Seconds of Retry-After. */
   toldS?: number;
-  /** When the answer was made, or the connection was cut. */
+  /** When the answer was written, or the connection was cut. */
   answeredAt?: number;
 }
 
-export interface ConnectionRecord {
-  readonly number: number;
-  requests: number;
-  endedBy?: 'camera' | 'box';
+export interface Recording {
+  readonly exchanges: readonly Exchange[];
+  readonly endedAt: number;
 }
 
-export interface Recording {
-  readonly endedAt: number;
-  readonly exchanges: readonly Exchange[];
-  readonly connections: readonly ConnectionRecord[];
+const DIGEST_CHARS = 16;
+
+export function digestOf(data: string | Buffer): string {
+  return hash('sha1', data, 'base64url').slice(0, DIGEST_CHARS);
+}
+
+/** Contents are compared as JSON values: the order of members and the spelling of a number do not count. */
+export function sentEvent(event: CourtEvent): SentEvent {
+  const { eventId, sessionId, revision, source, eotNs, payload, extra, odd = [], ...others } = event;
+  const id = JSON.stringify([sessionId, eventId]);
+  const value = [payload, extra ?? '{}'].map((text) => JSON.parse(text, sorted));
+  const core = JSON.stringify([sessionId, revision, source, others, value]);
+  return {
+    key: digestOf(`${id}${revision}`),
+    id: digestOf(id),
+    revision,
+    // A copy: the strings of an event keep the whole body in memory.
+    source: Buffer.from(source).toString(),
+    eotMs: Number(eotNs / 1_000_000n),
+    content: digestOf(eventId + core),
+    core: digestOf(core),
+    odd,
+  };
+}
+
+function sorted(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,29 +1,28 @@
 /** Fault injection: which request gets which fault. Pure: the same requests get the same faults. */
 
-/** The order of the first round: faults that refuse an event for good come last. */
+/** The order of the first round: what rejects an event for good comes last. */
 export const INJECTED_FAULTS = [
-  /** 503 without Retry-After, three times for the same events: a camera that gets no Retry-After has to back off by itself. */
+  /** 503 without Retry-After, three times for the same events: a camera has to back off by itself. */
   'busy',
-  /** 503 with Retry-After. */
-  'busy_told',
   /** Stored, and then the connection ends without an answer. */
   'dropped',
-  /** Not stored; the connection is reset in the middle of the answer's body. */
-  'reset',
+  /** 401 with Retry-After, three times for the same events: the camera gets the new token later. */
+  'unauthorized',
+  /** 400 that names no event, three times if the batch does not get smaller: its parts are accepted. */
+  'unnamed',
+  /** 413, likewise. */
+  'too_large',
   /** 429 with Retry-After. */
   'rate_limited',
+  /** 503 with Retry-After. */
+  'busy_told',
   /** Stored, and answered late. */
   'slow',
-  /** 401 with Retry-After, three times for the same events: the token was changed, and the camera gets the new one later. */
-  'unauthorized',
-  /** 413 for a batch, three times if it does not get smaller: half of it would be taken. */
-  'too_large',
   /** 400 that names one event. */
   'invalid',
 ] as const;
 
-/** `restart`: 503 with Retry-After for whatever comes, while the camera is switched off and on again. */
-export type InjectedFault = (typeof INJECTED_FAULTS)[number] | 'restart';
+export type InjectedFault = (typeof INJECTED_FAULTS)[number];
 
 export interface Choice {
   readonly fault: InjectedFault;
@@ -31,7 +30,7 @@ export interface Choice {
   readonly named: readonly string[];
 }
 
-/** What identifies an event: its key, or its core where a camera gives it another event_id each time. */
+/** What identifies an event: its key, or its core if a camera gives it another event_id each time. */
 interface PlannedEvent {
   readonly key: string;
   readonly core: string;
@@ -40,38 +39,32 @@ interface PlannedEvent {
 /** Requests without a fault between two with one: few at first, so that each kind comes within fifty requests, resends included. */
 const QUIET_AT_FIRST = 2;
 const QUIET_LATER = 12;
-/** How often the same events are refused for the same reason before they are let through. */
-const TIMES: Partial<Record<InjectedFault, number>> = { busy: 3, unauthorized: 3, too_large: 3 };
+/** How often the same events are rejected for the same reason before they are let through. */
+const TIMES: Partial<Record<InjectedFault, number>> = { busy: 3, unauthorized: 3, unnamed: 3, too_large: 3 };
+/** Only a request of several events can get these, and only one of as many again. */
+const OF_BATCHES: readonly InjectedFault[] = ['unnamed', 'too_large'];
 
 export class FaultPlan {
   #deck: InjectedFault[] = [...INJECTED_FAULTS];
-  #isFirstRound = true;
+  #quietFor = QUIET_AT_FIRST;
   #quiet = 0;
   /**
-   * Events that were refused or got no answer, and have not been stored since: their next request has no new fault. Each by its
+   * Events that were rejected or got no answer, and have not been stored since: their next request has no new fault. Each by its
    * key and by its core, with the key that it had first.
    */
   readonly #retrying = new Map<string, string>();
-  /** By the first event of a request: how many more times it is refused, and for `too_large` with how many events. */
+  /** By the first event of a request: how many more times it is rejected, if it has at least so many events. */
   readonly #repeats = new Map<
     string,
     { readonly fault: InjectedFault; readonly least: number; left: number }
   >();
-  /** Events that are refused for good, whenever they come. */
+  /** Events that are rejected for good, whenever they come. */
   readonly #condemned = new Set<string>();
 
-  /** Whether each kind of fault has come; a camera that sends no batches gets no `too_large`. */
-  get isFirstRoundOver(): boolean {
-    return !this.#isFirstRound || this.#deck.every((fault) => fault === 'too_large');
-  }
-
-  /**
-   * @param events of a valid request. @param always the fault that every request gets now.
-   * @returns undefined where it is served as usual.
-   */
-  next(events: readonly PlannedEvent[], always?: InjectedFault): Choice | undefined {
+  /** @param events of a valid request. @returns undefined if it is served as usual. */
+  next(events: readonly PlannedEvent[]): Choice | undefined {
     const keys = events.map((event) => this.#firstKeyOf(event));
-    const fault = always ?? this.#goOn(keys) ?? this.#begin(keys);
+    const fault = this.#continued(keys) ?? this.#begun(keys);
     if (fault === undefined) return undefined;
     const named = events.filter(({ key }) => fault === 'invalid' && this.#condemned.has(key));
     for (const [i, event] of events.entries()) {
@@ -92,7 +85,7 @@ export class FaultPlan {
   }
 
   /** Continues a fault that began with an earlier request of these events. */
-  #goOn(keys: readonly string[]): InjectedFault | undefined {
+  #continued(keys: readonly string[]): InjectedFault | undefined {
     if (keys.some((key) => this.#condemned.has(key))) return 'invalid';
     const repeats = keys.flatMap((key) => this.#repeats.get(key) ?? []);
     const repeat = repeats.find(({ left, least }) => left > 0 && keys.length >= least);
@@ -100,19 +93,19 @@ export class FaultPlan {
     return repeat?.fault;
   }
 
-  #begin(keys: readonly string[]): InjectedFault | undefined {
+  #begun(keys: readonly string[]): InjectedFault | undefined {
     const [first] = keys;
     if (first === undefined || keys.some((key) => this.#retrying.has(key))) return undefined;
-    if (++this.#quiet <= (this.#isFirstRound ? QUIET_AT_FIRST : QUIET_LATER)) return undefined;
-    const at = this.#deck.findIndex((fault) => fault !== 'too_large' || keys.length > 1);
+    if (++this.#quiet <= this.#quietFor) return undefined;
+    const at = this.#deck.findIndex((fault) => keys.length > 1 || !OF_BATCHES.includes(fault));
     if (at < 0) return undefined;
     const fault = this.#deck.splice(at, 1)[0]!;
     this.#quiet = 0;
     if (this.#deck.length === 0) {
       this.#deck = [...INJECTED_FAULTS];
-      this.#isFirstRound = false;
+      this.#quietFor = QUIET_LATER;
     }
-    const least = fault === 'too_large' ? keys.length : 1;
+    const least = OF_BATCHES.includes(fault) ? keys.length : 1;
     this.#repeats.set(first, { fault, least, left: (TIMES[fault] ?? 1) - 1 });
     if (fault === 'invalid') this.#condemned.add(keys[keys.length >> 1]!);
     return fault;

@@ -1,106 +1,213 @@
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { DataDirectory } from '../../base/dataDirectory.ts';
-import { BODY_BYTES, CONNECTIONS_PER_ADDRESS, RATE_PER_S } from '../../base/limits.ts';
-import { makeLog } from '../../host/log.ts';
-import { AccessLog } from '../../http/accessLog.ts';
-import { RateLimit } from '../../http/admission/rateLimit.ts';
-import { CourtServer } from '../../http/server.ts';
-import { openDatabase } from '../../store/open/openDatabase.ts';
-import { explain } from '../../store/open/openErrors.ts';
-import { Store, type StoreEvents, UNLOGGED } from '../../store/store.ts';
-import { rotateToken } from '../../store/tokens/tokens.ts';
-import { Telemetry } from '../../telemetry/telemetry.ts';
-import { FaultInjector } from './faultInjector.ts';
-import { Recorder } from './recorder.ts';
-import { LOCAL, RecordingProxy } from './recordingProxy.ts';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { BODY_BYTES, TOKEN_BYTES, UNAUTHORIZED_RETRY_S } from '../../base/limits.ts';
+import { http } from '../../base/nodeHttp.ts';
+import { decodeBatch } from '../../protocol/decodeBatch.ts';
+import { Problem, retryLater } from '../../protocol/errors.ts';
+import { digestOf, type Exchange, type Recording, sentEvent } from './exchange.ts';
+import { FaultPlan } from './faultPlan.ts';
 
-/** The server that cameras know, with a temporary store, behind a proxy that records and injects faults. */
-export interface TestBox {
-  readonly token: string;
-  readonly port: number;
-  readonly recorder: Recorder;
-  /** Ends it; what it stored goes away. */
-  close(): Promise<void>;
-  /** What it stored goes away, where the process ends with it. */
-  remove(): void;
-}
+/** Events and requests that are recorded: some twenty minutes of a busy court. Later requests are served without faults. */
+const RECORDED_MAX = 200_000;
+/** Seconds of Retry-After: longer than the first wait of a camera that gets none. */
+const TOLD_S = { unauthorized: 3, rate_limited: 2, busy_told: 3 } as const;
+const SLOW_MS = 3_000;
+const ON_PURPOSE = 'courtd conformance does this on purpose';
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
-/**
- * @param tell says what an operator must know, in a sentence.
- * @param restartMs for how long events are refused while cameras are switched off and on again; absent where they are not.
- * @throws Node's error of listen(2), such as EADDRINUSE. @throws {OperatorError} where nothing can be stored.
- */
-export async function startTestBox(
-  host: string,
-  port: number,
-  tell: (sentence: string) => void,
-  restartMs?: number,
-): Promise<TestBox> {
-  const data = new DataDirectory(fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-conformance-')));
-  const remove = () => fs.rmSync(data.path, { recursive: true, force: true });
-  try {
-    const token = makeToken(data);
-    const store = await Store.open(data, storeEvents(tell));
-    const recorder = new Recorder(token);
-    const server = makeServer(store);
-    const daemon = await server.listen({ host: LOCAL, port: 0 });
-    const faults = new FaultInjector(restartMs === undefined ? undefined : { ms: restartMs, tell });
-    const proxy = new RecordingProxy(recorder, faults, daemon.port);
-    const close = async () => {
-      proxy.close();
-      await server.close();
-      await store.close();
-      remove();
+/** A box for the cameras that are tested: it validates as the daemon does, stores nothing, injects faults and records. */
+export class TestBox {
+  readonly token = randomBytes(TOKEN_BYTES).toString('base64url');
+  readonly #exchanges: Exchange[] = [];
+  readonly #plan = new FaultPlan();
+  /** The contents of what cameras know to be stored, by key. */
+  readonly #stored = new Map<string, string>();
+  readonly #server = http.createServer((req, res) => void this.#serve(req, res));
+  readonly #onRejected: (problem: Problem) => void;
+  #recorded = 0;
+
+  /** @param onRejected is called with each request that is rejected, and not on purpose. */
+  constructor(onRejected: (problem: Problem) => void) {
+    this.#onRejected = onRejected;
+  }
+
+  /** @returns the port. @throws Node's error of listen(2), such as EADDRINUSE. */
+  async listen(host: string, port: number): Promise<number> {
+    await once(this.#server.listen(port, host), 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  /** What has been recorded until now. */
+  get recording(): Recording {
+    const isFull = this.#recorded > RECORDED_MAX;
+    return {
+      exchanges: this.#exchanges,
+      endedAt: isFull ? this.#exchanges.at(-1)!.at : performance.now(),
     };
-    const bound = await proxy.listen(host, port).catch(async (error) => {
-      await close();
-      throw error;
-    });
-    return { token, port: bound, recorder, close, remove };
-  } catch (error) {
-    remove();
-    throw error;
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const exchange: Exchange = {
+      ...{ number: this.#exchanges.length + 1, at: performance.now(), bodyMs: 0, digest: '' },
+      ...{ events: [], faults: [], named: [] },
+    };
+    try {
+      requireToken(req, this.token);
+      if (this.#recorded <= RECORDED_MAX) this.#exchanges.push(exchange);
+      const body = await bodyOf(req);
+      Object.assign(exchange, { bodyMs: Date.now(), digest: digestOf(body) });
+      exchange.events = decodeBatch(body).map(sentEvent);
+      this.#recorded += 1 + exchange.events.length;
+      if (this.#recorded <= RECORDED_MAX) Object.assign(exchange, this.#plan.next(exchange.events));
+      this.#answer(res, exchange, body);
+    } catch (error) {
+      // Anything else is a connection that ended in the middle of its request.
+      if (!(error instanceof Problem)) return void req.destroy();
+      const { details, invalid } = error.members;
+      exchange.faults = details ?? invalid?.flatMap(({ issues }) => issues) ?? [];
+      this.#onRejected(error);
+      reject(res, exchange, error);
+    }
+  }
+
+  #answer(res: ServerResponse, exchange: Exchange, body: Buffer): void {
+    const { fault, events } = exchange;
+    const refusal = refusalOf(exchange, body);
+    if (refusal !== undefined) return reject(res, exchange, refusal);
+    const accepted = events.filter(({ key, content }) => {
+      const isNew = !this.#stored.has(key);
+      if (isNew) this.#stored.set(key, content);
+      return isNew;
+    }).length;
+    const conflicts = events.filter(({ key, content }) => this.#stored.get(key) !== content).length;
+    if (fault === 'dropped') {
+      exchange.answeredAt = performance.now();
+      return void res.destroy();
+    }
+    this.#plan.stored(events);
+    const send = () => {
+      const headers = {
+        'Content-Type': 'application/json',
+        ...(conflicts > 0 && { 'Courtd-Conflicts': conflicts }),
+      };
+      write(res, exchange, 202, headers, JSON.stringify({ accepted, duplicates: events.length - accepted }));
+    };
+    if (fault === 'slow') setTimeout(send, SLOW_MS).unref();
+    else send();
   }
 }
 
-function makeToken(data: DataDirectory): string {
-  const db = openDatabase(data, { create: true });
+/** @throws {Problem} 401 */
+function requireToken({ headers }: IncomingMessage, token: string): void {
+  if (/^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] === token) return;
+  throw unauthorized(
+    'The token is missing, or is not the one that courtd conformance has printed.',
+    UNAUTHORIZED_RETRY_S,
+  );
+}
+
+/** @returns the body, decompressed. @throws {Problem} for what the daemon does not accept either. */
+async function bodyOf(req: IncomingMessage): Promise<Buffer> {
+  const { url = '', method, headers } = req;
+  if (url.split('?', 1)[0] !== '/v1/events') throw new Problem('not_found', 'The only path is /v1/events.');
+  if (method !== 'POST')
+    throw new Problem('method_not_allowed', 'The only method is POST.', {}, { Allow: 'POST' });
+  if (!JSON_TYPE.test(headers['content-type'] ?? ''))
+    throw new Problem(
+      'unsupported_media_type',
+      'Content-Type must be application/json.',
+      {},
+      { Accept: 'application/json' },
+    );
+  const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
+  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
+  if (!isGzip && encoding !== '' && encoding !== 'identity')
+    throw new Problem(
+      'unsupported_encoding',
+      'Content-Encoding must be gzip, or absent.',
+      {},
+      { 'Accept-Encoding': 'gzip' },
+    );
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES) throw tooLarge(BODY_BYTES);
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks);
+  if (!isGzip) return body;
   try {
-    return rotateToken(db, 0, Date.now()).token;
-  } finally {
-    // Before the store opens it: two connections in one process would share SQLite's locks.
-    db.close();
+    return gunzipSync(body, { maxOutputLength: BODY_BYTES });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(BODY_BYTES);
+    throw new Problem('invalid_encoding', 'The body is not gzip, as its Content-Encoding says.');
   }
 }
 
-function makeServer(store: Store): CourtServer {
-  const { logger } = makeLog('silent');
-  const telemetry = new Telemetry();
-  return new CourtServer({
-    preconditions: { tokens: store.tokens, rate: new RateLimit(RATE_PER_S), bodyLimitBytes: BODY_BYTES },
-    rules: {},
-    log: logger,
-    accessLog: new AccessLog(logger, telemetry.refusals.byCode),
-    telemetry,
-    connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
-    append: (events) => store.append(events),
-  });
+/** @param body that is valid. @returns what the request is rejected with on purpose; undefined if it is accepted. */
+function refusalOf({ fault, events, named }: Exchange, body: Buffer): Problem | undefined {
+  switch (fault) {
+    case 'busy':
+      return new Problem('storage_busy', `The box is busy: ${ON_PURPOSE}.`);
+    case 'busy_told':
+      return retryLater('storage_busy', `The box is busy: ${ON_PURPOSE}.`, TOLD_S.busy_told);
+    case 'rate_limited':
+      return retryLater('rate_limited', `Too many requests: ${ON_PURPOSE}.`, TOLD_S.rate_limited);
+    case 'unauthorized':
+      return unauthorized(`The token is rejected for a while: ${ON_PURPOSE}.`, TOLD_S.unauthorized);
+    case 'too_large':
+      return tooLarge(body.length >> 1);
+    case 'unnamed':
+      return new Problem('invalid_json', `The body is not JSON, and no event can be named: ${ON_PURPOSE}.`);
+    case 'invalid':
+      return invalidEvent(
+        events.map(({ key }) => named.includes(key)),
+        JSON.parse(body.toString()),
+      );
+    default:
+      return undefined;
+  }
 }
 
-function storeEvents(tell: (sentence: string) => void): StoreEvents {
-  /** Nothing of value is stored: whatever fails for good ends it. */
-  const fail = (error: unknown) => {
-    const reason = explain(error, new DataDirectory(os.tmpdir()));
-    tell(`courtd: ${reason instanceof Error ? reason.message : reason}`);
-    process.exit(1);
-  };
-  return {
-    ...UNLOGGED,
-    full: () => tell('courtd: the disk is full: events are refused with 503 until there is room.'),
-    damaged: fail,
-    unexpected: fail,
-    fatal: fail,
-  };
+function unauthorized(sentence: string, seconds: number): Problem {
+  const challenge = 'Bearer realm="courtd", error="invalid_token"';
+  const headers = { 'WWW-Authenticate': challenge, 'Retry-After': `${seconds}`, Connection: 'close' };
+  return new Problem('unauthorized', sentence, {}, headers);
+}
+
+function tooLarge(limit_bytes: number): Problem {
+  const sentence = `The body is larger than ${limit_bytes} bytes: send fewer events in one request.`;
+  return new Problem('body_too_large', sentence, { limit_bytes });
+}
+
+/** As the daemon names the invalid events of a batch, or the faults of a single event. */
+function invalidEvent(isNamed: readonly boolean[], sent: unknown): Problem {
+  const issues = [{ path: 'payload', message: `is rejected: ${ON_PURPOSE}` }];
+  const sentence = `An event is invalid, so nothing of the request was stored: ${ON_PURPOSE}.`;
+  if (!Array.isArray(sent)) return new Problem('invalid_event', sentence, { details: issues });
+  const all = sent.map(({ event_id }, index) => ({ index, event_id, issues }));
+  const invalid = all.filter(({ index }) => isNamed[index] === true);
+  return new Problem('invalid_event', sentence, { invalid, invalid_total: invalid.length });
+}
+
+function reject(res: ServerResponse, exchange: Exchange, problem: Problem): void {
+  const { status, headers } = problem;
+  if (headers['Retry-After'] !== undefined) exchange.toldS = Number(headers['Retry-After']);
+  const type = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
+  write(res, exchange, status, { ...type, ...headers }, problem.body(`request-${exchange.number}`));
+}
+
+function write(res: ServerResponse, exchange: Exchange, status: number, headers: object, body: string): void {
+  // Before it is written, so that a camera that waits as long as Retry-After says is never too early.
+  Object.assign(exchange, { status, answeredAt: performance.now() });
+  res.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers }).end(body);
 }

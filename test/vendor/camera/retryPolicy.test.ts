@@ -35,8 +35,10 @@ t.test('what will never be taken is dropped, split or given up', (t) => {
   });
   const drop = decide(answered(400, invalid(0, 2)), 3);
   t.strictSame(drop.kind === 'drop' && [...drop.named], [0, 2]);
-  t.match(decide(answered(400, { retryable: false }), 3), { kind: 'giveUp' });
-  t.match(decide(answered(400, invalid(3, -1, 0.5, null)), 3), { kind: 'giveUp' });
+  t.match(decide(answered(400, { retryable: false }), 3), { kind: 'split' }, 'it names no event');
+  t.match(decide(answered(400, invalid(3, -1, 0.5, null)), 3), { kind: 'split' });
+  t.match(decide(answered(400, { retryable: false }), 1), { kind: 'giveUp' });
+  t.match(decide(answered(404, { retryable: false }), 3), { kind: 'giveUp' }, 'no event is at fault');
   t.match(decide(answered(413, { retryable: false }), 2), { kind: 'split' });
   t.match(decide(answered(413, '<html>'), 2), { kind: 'split' });
   t.match(decide(answered(413, { retryable: false }), 1), { kind: 'giveUp' });
