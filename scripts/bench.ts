@@ -1,73 +1,52 @@
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { Command, Option } from 'commander';
-import { counted } from '../src/base/units.ts';
 import { integer } from '../src/cli/options/optionParsers.ts';
 import { say } from '../src/cli/terminal/output.ts';
-import { atMost } from './bench/bars.ts';
 import { Child } from './bench/child.ts';
-import { hasWrk } from './bench/clients/wrk.ts';
-import { CONTENDERS, contest } from './bench/contest.ts';
-import { type BenchOptions, Ground } from './bench/ground.ts';
-import { show, type Table, verdictTable } from './bench/report.ts';
-import { type Circumstances, circumstances, RESULTS, writeResults } from './bench/results.ts';
-import type { Section } from './bench/section.ts';
-import { venue } from './bench/venue.ts';
+import { type Contender, contendersOf, type Running } from './bench/contenders.ts';
+import { LOADS, measured, type Sample, SECTIONS } from './bench/loads.ts';
+import { tableOf } from './bench/tables.ts';
 
-/** `npm run bench`: courtd compared with its peers and with the bars that it must meet. Every answer is durable. */
+/** `npm run bench`: courtd beside its peers, or beside another checkout. Prints one page of Markdown. */
 
-const SECTIONS: readonly Section[] = [contest, venue];
-const VENUE_SECONDS = { short: 10, full: 60 };
-const PEAK_MIB = 250;
-const MIB = 1024 ** 2;
+const ROOT = path.resolve(import.meta.dirname, '..');
 const TMPFS = 0x01021994;
-const IN_MEMORY = ' The data was in memory, where an fsync costs nothing: choose a disk with --dir.';
 
-interface Options extends Omit<BenchOptions, 'venueSeconds' | 'client'> {
-  readonly full: boolean;
-  readonly client?: BenchOptions['client'];
-  readonly section?: readonly string[];
-  readonly venueSeconds?: number;
+interface Options {
+  readonly section: readonly string[];
+  readonly against?: string;
+  readonly only?: readonly string[];
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly fill: number;
   readonly dir: string;
-  readonly results: string;
 }
 
-type Chosen = Options & Pick<BenchOptions, 'client'>;
-
 const program = new Command('npm run bench --')
-  .description('measures courtd beside its peers and its bars, and writes the results to a file')
-  .addOption(
-    new Option('--section <name...>', 'only these sections').choices(SECTIONS.map(({ name }) => name)),
+  .description(
+    'measures courtd beside its peers, every answer durable, and prints a page of Markdown. Publish only what was made on a clean ' +
+      'commit and a quiet machine',
   )
-  .option('--full', 'a whole minute of the venue', false)
-  .addOption(new Option('--seconds <number>', 'the length of one run').default(2).argParser(integer(1, 600)))
+  .addOption(new Option('--section <name...>', 'only these').choices(SECTIONS).default(SECTIONS))
+  .option('--against <directory>', 'another checkout: only its courtd runs beside this one')
+  .option('--only <name...>', 'only these contenders: courtd, against, fastify, go, influxdb')
   .addOption(
-    new Option('--rounds <number>', 'rounds of the contest; every contender runs in each')
-      .default(5)
-      .argParser(integer(1, 99)),
+    new Option('--rounds <number>', 'each contender runs once in each').default(5).argParser(integer(1, 99)),
   )
+  .addOption(new Option('--seconds <number>', 'the length of one run').default(5).argParser(integer(1, 600)))
   .addOption(
-    new Option('--only <name...>', 'only these contenders in the contest').choices([
-      ...new Set(CONTENDERS.map(({ name }) => name)),
-    ]),
-  )
-  .addOption(
-    new Option('--venue-seconds <number>', 'the length of the venue (default: 10, with --full 60)').argParser(
-      integer(1, 3_600),
-    ),
-  )
-  .addOption(
-    new Option('--client <name>', 'the program that sends (default: wrk where it is installed)').choices([
-      'wrk',
-      'own',
-    ]),
+    new Option('--fill <number>', 'events that each contender holds before the first round')
+      .default(400_000)
+      .argParser(integer(0, 100_000_000)),
   )
   .option(
     '--dir <directory>',
-    'the directory for temporary data',
-    path.resolve(import.meta.dirname, '../data'),
+    'a directory for temporary data, on the disk that is measured',
+    path.join(ROOT, 'data'),
   )
-  .option('--results <file>', 'the file to which the results are written', RESULTS)
   .parse();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
@@ -78,14 +57,24 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 await bench(program.opts<Options>());
 
-async function bench(given: Options): Promise<void> {
-  const options = { ...given, client: given.client ?? (hasWrk() ? 'wrk' : 'own') } as const;
+async function bench(options: Options): Promise<void> {
   fs.mkdirSync(options.dir, { recursive: true });
   const directory = fs.mkdtempSync(path.join(options.dir, 'bench-'));
+  const head = circumstances(options, directory);
   try {
-    const method = methodOf(options, directory);
-    say(`${method}\n`);
-    await runSections(options, directory, circumstances(method));
+    const all = await start(options, directory);
+    for (const { running } of all) await fill(running, options.fill);
+    const rounds = await runRounds(all, options);
+    for (const { running } of all) await running.finish();
+    const loads = LOADS.filter(({ section }) => options.section.includes(section));
+    const tables = loads.map((load) =>
+      tableOf(
+        load.title,
+        all.map(({ contender }) => contender.title),
+        rounds.get(load)!,
+      ),
+    );
+    process.stdout.write(`${[head, ...tables].join('\n\n')}\n`);
   } catch (error) {
     if (process.exitCode !== 130) throw error;
   } finally {
@@ -94,35 +83,71 @@ async function bench(given: Options): Promise<void> {
   }
 }
 
-/** @returns how the sections measure. */
-function methodOf({ client, rounds, seconds, only }: Chosen, directory: string): string {
-  const choices = [
-    ...(only === undefined ? [] : [` Only ${only.join(', ')}.`]),
-    ...(fs.statfsSync(directory).type === TMPFS ? [IN_MEMORY] : []),
-  ];
-  return `Medians of ${counted(rounds, 'round')} of ${seconds} s, one server at a time, ratios round by round; sent by ${client} from one address, so with --rate-limit 0.${choices.join('')}`;
+interface Started {
+  readonly contender: Contender;
+  readonly running: Running;
 }
 
-async function runSections(options: Chosen, directory: string, run: Circumstances): Promise<void> {
-  const { short, full } = VENUE_SECONDS;
-  const venueSeconds = options.venueSeconds ?? (options.full ? full : short);
-  const ground = new Ground({ ...options, venueSeconds }, directory);
-  const order = SECTIONS.map(({ name }) => name);
-  const asked = options.section ?? order;
-  for (const { name, run: runSection } of SECTIONS) {
-    if (!asked.includes(name)) continue;
-    say(`\n${name}:`);
-    const tables: Table[] = [];
-    const showAndKeep = (table: Table) => {
-      show(table);
-      tables.push(table);
-    };
-    const verdicts = await runSection(ground, showAndKeep);
-    const peak = ground.takePeak();
-    if (peak > 0) verdicts.push(atMost('Peak memory over these loads', peak / MIB, PEAK_MIB, 'MiB'));
-    process.stdout.write('\n');
-    if (verdicts.length > 0) showAndKeep(verdictTable(verdicts));
-    writeResults(options.results, order, name, run, tables);
-    say(`Written to ${options.results}.`);
+/** Starts the contenders that were asked for and can run here; each is stopped while another one is measured. */
+async function start({ against, only }: Options, directory: string): Promise<Started[]> {
+  const all: Started[] = [];
+  for (const contender of contendersOf(ROOT, against)) {
+    if (only?.includes(contender.name) === false) continue;
+    const lacks = contender.lacks?.();
+    if (lacks !== undefined) {
+      say(`${contender.title} is left out: ${lacks}.`);
+      continue;
+    }
+    const own = path.join(directory, contender.name);
+    fs.mkdirSync(own);
+    const running = await contender.start(own);
+    running.child.pause();
+    all.push({ contender, running });
   }
+  return all;
+}
+
+/** As in the middle of a day: an empty index would flatter those that have one. */
+async function fill(running: Running, events: number): Promise<void> {
+  while (running.events < events) await measured(running, LOADS[1]!, 2);
+}
+
+/** @returns for each load and contender one sample a round. */
+async function runRounds(all: readonly Started[], { section, rounds, seconds }: Options) {
+  const loads = LOADS.filter((load) => section.includes(load.section));
+  const samples = new Map(loads.map((load) => [load, all.map((): Sample[] => [])]));
+  for (let round = 0; round < rounds; round++) {
+    for (const load of loads) {
+      for (let i = 0; i < all.length; i++) {
+        // Rotated, so that no contender always runs after the same one.
+        const at = (i + round) % all.length;
+        samples.get(load)![at]!.push(await measured(all[at]!.running, load, seconds));
+      }
+    }
+    say(`Round ${round + 1} of ${rounds} is done.`);
+  }
+  return samples;
+}
+
+/** @returns what a reader must know to compare the numbers with others. */
+function circumstances({ rounds, seconds, fill, against }: Options, directory: string): string {
+  const gib = Math.round(os.totalmem() / 1024 ** 3);
+  const machine = `${os.availableParallelism()} x ${os.cpus()[0]?.model}, ${gib} GiB, ${os.type()} ${os.release()}, Node ${process.version}`;
+  const other = against === undefined ? '' : ` Beside it: ${against}, commit ${commitOf(against)}.`;
+  const memory =
+    fs.statfsSync(directory).type === TMPFS ? ' The data was in memory, where an fsync costs nothing.' : '';
+  return `# Benchmark of courtd
+
+${new Date().toISOString().slice(0, 10)}, commit ${commitOf(ROOT)}, ${machine}; load before the run ${os.loadavg()[0]!.toFixed(1)}.${other}${memory}
+
+Median, lowest and highest of ${rounds} rounds of ${seconds} s. One contender at a time, ${fill.toLocaleString('en')} events in each before;
+random event ids, requests of one session; one sending process on the same machine, from one address, so without the rate limit.
+"Bytes" are those that the process wrote, its log included and its answers not. "courtd is" is courtd's rate divided by the other's.`;
+}
+
+function commitOf(checkout: string): string {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', checkout, ...args], { encoding: 'utf8' }).trim();
+  const isClean = git('status', '--porcelain') === '';
+  return `${git('rev-parse', '--short', 'HEAD')}${isClean ? '' : ' with uncommitted changes'}`;
 }

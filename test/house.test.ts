@@ -268,8 +268,8 @@ const CEILINGS = [
   { part: 'fleet', ceiling: 4_061, final: 1_500 },
   { part: 'vendor', ceiling: 2_140, final: 1_400 },
   { part: 'test', ceiling: 49_415, final: 26_000 },
-  { part: 'scripts', ceiling: 3_519, final: 3_000 },
-  { part: 'words', ceiling: 53_084, final: 25_000 },
+  { part: 'scripts', ceiling: 2_759, final: 3_000 },
+  { part: 'words', ceiling: 52_701, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

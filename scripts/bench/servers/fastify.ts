@@ -2,7 +2,6 @@ import Database from 'better-sqlite3';
 import fastify from 'fastify';
 import { BATCH_EVENTS, BODY_BYTES } from '../../../src/base/limits.ts';
 import { EventSchema, type WireEvent } from '../../../src/protocol/eventSchema.ts';
-import { listenAndAnnounce } from './announce.ts';
 
 /**
  * What one would write instead of courtd in an afternoon, and durable all the same: Fastify, better-sqlite3, one plain
@@ -36,8 +35,8 @@ app.post<{ Body: WireEvent | WireEvent[] }>('/v1/events', { schema: { body } }, 
   const accepted = store(events, Date.now());
   return reply.code(202).send({ accepted, duplicates: events.length - accepted });
 });
-await app.ready();
-listenAndAnnounce(app.server);
+await app.listen({ port: 0, host: '127.0.0.1' });
+process.stdout.write(`${JSON.stringify({ port: app.addresses()[0]!.port })}\n`);
 process.once('SIGTERM', () => process.exit(0));
 
 function columns(event: WireEvent) {
