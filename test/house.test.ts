@@ -262,7 +262,7 @@ const CEILINGS = [
   { part: 'base protocol', ceiling: 3_467, final: 2_400 },
   { part: 'store', ceiling: 12_342, final: 5_300 },
   { part: 'http host', ceiling: 3_015, final: 1_850 },
-  { part: 'health telemetry control metrics', ceiling: 5_728, final: 2_500 },
+  { part: 'health telemetry control metrics', ceiling: 5_654, final: 2_500 },
   { part: 'cli', ceiling: 5_779, final: 3_500 },
   { part: 'session', ceiling: 3_947, final: 2_400 },
   { part: 'fleet', ceiling: 4_061, final: 1_500 },

@@ -1,7 +1,7 @@
 import { bytesFor, counted, isoTime, span } from '../base/units.ts';
 import { shellWord } from '../base/visibleText.ts';
 import type { WaitingEvents } from '../store/rejections/refusedBody.ts';
-import type { HandshakeFailure, HandshakeReport } from '../telemetry/handshakeBook.ts';
+import type { HandshakeReport } from '../telemetry/handshakeFailures.ts';
 import type { QuietVenue } from '../telemetry/sourceTable.ts';
 import type { RoomFacts } from './facts.ts';
 import { type Finding, fail, type LastingProblem, type StatusProblem, warn } from './finding.ts';
@@ -26,19 +26,9 @@ interface Disk {
 }
 
 const nameOf = ({ source, court_id }: Pick<Camera, 'source' | 'court_id'>) => `${source} on ${court_id}`;
-const lookAt = ({ client }: Camera) =>
+const lookAt = ({ client }: Pick<Camera, 'client'>) =>
   `Look at its power and its cable${client === null ? '' : `; is it there? "ping ${client}"`}.`;
 const REPLACE = 'Replace it, and reload courtd: "sudo systemctl reload courtd".';
-
-const TRUST =
-  'Have it trust the certificate, by the name or address that it connects to, and look at its clock. "sudo courtd check" looks at ours.';
-const HANDSHAKES: Record<HandshakeFailure, readonly [what: string, advice: string]> = {
-  plain_http: ['speaks plain HTTP', 'This box speaks TLS: give it the same address with "https://".'],
-  old_tls: ['speaks a version of TLS that is too old', 'TLS 1.2 or 1.3 is needed: look for newer firmware.'],
-  certificate: ['refuses the certificate of this box', TRUST],
-  disconnected: ['goes away in the middle of the TLS handshake: it may not trust the certificate', TRUST],
-  other: ['fails in the TLS handshake', '"journalctl -u courtd" has the reason: tell its vendor.'],
-};
 
 export const PROBLEM_TEXTS = {
   daemon_stopped: () =>
@@ -62,35 +52,32 @@ export const PROBLEM_TEXTS = {
       'There is no token: every request is refused.',
       'Make one with "sudo courtd token rotate", and give it to every camera.',
     ),
-  source_silent: (camera: Camera, quietS: number, isMissing: boolean) =>
+  source_silent: (from: string, client: string | null, quietS: number, isMissing: boolean) =>
     warn(
-      `${nameOf(camera)}: silent for ${span(quietS)}${isMissing ? ': neither events nor signs of life' : ' while its court plays'}.`,
-      lookAt(camera),
+      isMissing
+        ? `${from}: no events and no empty arrays for ${span(quietS)}.`
+        : `${from}: no events for ${span(quietS)}, while another source of its court sends.`,
+      lookAt({ client }),
     ),
   source_overdue: (camera: Camera, quietS: number) =>
     warn(
-      `${nameOf(camera)}: not heard for ${span(quietS)}, which is longer than it rests.`,
-      `${lookAt(camera)} Where it was taken away, courtd forgets it after 30 days.`,
+      `${nameOf(camera)}: no events for ${span(quietS)}, while other sources were heard on more than 7 days.`,
+      `${lookAt(camera)} If it was removed, courtd forgets it after 30 such days.`,
     ),
   quiet: ({ for_s, sources }: QuietVenue) =>
     warn(
       `Nothing has come from any camera for ${span(for_s)}: all ${sources} stopped at once.`,
       'Look at the switch, its power and its cable to this box. Where play has just ended, all is well.',
     ),
-  conflicts: (camera: Camera, other: Pick<Camera, 'source' | 'court_id'> | null, events: number) =>
-    other === null
-      ? warn(
-          `${nameOf(camera)} sent ${counted(events, 'event')} again with other content: the first version stays.`,
-          'Tell its vendor: a correction has a higher revision. "courtd conflicts" shows both versions.',
-        )
-      : warn(
-          `${nameOf(camera)} and ${nameOf(other)} use the same event_ids: ${counted(events, 'event')} of the former ${events === 1 ? 'is' : 'are'} not stored.`,
-          'Tell their vendor: an event_id is unique in its session, over all cameras. "courtd conflicts" shows both events.',
-        ),
-  new_source: (camera: Camera, isCourt: boolean, like: string | undefined) =>
+  conflicts: (camera: Camera, events: number) =>
     warn(
-      `${nameOf(camera)}: ${isCourt ? 'this court' : 'this source'} is new, after a week of the same ones.${like === undefined ? '' : ` Is it ${like}, misspelt?`}`,
-      'Where it was added, all is well: this is over after a day. Else correct its settings: its events are stored under that name.',
+      `${nameOf(camera)} sent ${counted(events, 'event')} again with other content. The first version stays.`,
+      'Run "courtd conflicts" to see both versions, and send them to the vendor of the camera: a correction needs a higher revision, and two cameras must not use the same event_id.',
+    ),
+  odd_time: (camera: Camera, events: number) =>
+    warn(
+      `${nameOf(camera)} sent ${counted(events, 'event')} whose eot is more than a day from the receipt; its other events are not.`,
+      'Give the camera a time server (NTP), so that its clock is right before it sends. If it sent what it had kept for days, nothing is wrong.',
     ),
   old_token: (id: number, endsInS: number, users: string) =>
     warn(
@@ -108,11 +95,11 @@ export const PROBLEM_TEXTS = {
       `${from}: ${times}. ${error}`.trimEnd(),
       `${advice} Each request: "courtd rejections".`,
     ),
-  tls_handshakes: (from: string, { reason, times, last_minute, ago_s }: HandshakeReport) => {
-    const [what, advice] = HANDSHAKES[reason];
-    const often = `${times === 1 ? 'once' : `${times} times`}, last ${span(ago_s)} ago`;
-    return warn(`${from} ${what}, ${last_minute > 1 ? `${last_minute} times a minute` : often}.`, advice);
-  },
+  tls_handshakes: (from: string, { times, reason, ago_s }: HandshakeReport) =>
+    warn(
+      `${from}: the TLS handshake failed ${times === 1 ? 'once' : `${times} times`}, last ${span(ago_s)} ago (${reason ?? 'the client disconnected'}).`,
+      'Give the camera an address that begins with "https://", and let it trust the certificate of this box. It needs TLS 1.2 or 1.3 and a right clock.',
+    ),
   refused_waiting: ({ sender, events, sinceMs }: WaitingEvents) =>
     warn(
       `${sender}: ${events === 1 ? '1 refused event waits' : `${events} refused events wait`} to be mended, since ${isoTime(sinceMs)}.`,
@@ -208,6 +195,7 @@ export function problem<Code extends keyof typeof PROBLEM_TEXTS>(
 
 /** Their first fact says whom they are about. */
 const ABOUT_A_TEXT: readonly (keyof typeof PROBLEM_TEXTS)[] = [
+  'source_silent',
   'token_refused',
   'refused',
   'tls_handshakes',

@@ -39,13 +39,13 @@ export const SOURCE_CODES = [
   'tls_handshakes',
   'conflicts',
   'clock_off',
-  'new_source',
+  'odd_time',
   'odd_payload',
   'old_token',
 ] as const satisfies readonly (keyof typeof PROBLEM_TEXTS)[];
 
 /** The problems that quiet hours hold back. */
-const HELD_BACK: readonly string[] = ['source_silent', 'source_overdue'];
+const HELD_BACK: readonly string[] = ['source_silent', 'source_overdue', 'quiet'];
 
 /** Whether somebody is to be told of it now. Else it is not over either: whoever was told before is not told that it is. */
 export function isToldNow(
@@ -71,19 +71,19 @@ export function sourceProblems({
   const inState = (wanted: SourceReport['state']) => sources.filter(({ state }) => state === wanted);
   return [
     ...(quiet_venue === null ? [] : [problem('quiet', quiet_venue)]),
-    ...inState('silent').map((source) =>
-      problem('source_silent', source, source.quiet_s ?? 0, source.is_missing),
-    ),
+    ...silentProblems(inState('silent')),
     ...inState('overdue').map((source) => problem('source_overdue', source, source.quiet_s ?? 0)),
     ...refusalProblems(refusals, sources),
     ...handshakes
-      .filter(({ reason, times }) => reason !== 'disconnected' || times >= THRESHOLDS.handshakes_given_up)
+      .filter(({ reason, times }) => reason !== null || times >= THRESHOLDS.handshakes_given_up)
       .map((failing) => problem('tls_handshakes', nameOf(failing.client, sources), failing)),
-    ...sources.flatMap((source) =>
-      source.in_conflict.map(({ other, events }) => problem('conflicts', source, other, events)),
-    ),
+    ...sources
+      .filter(({ in_conflict }) => in_conflict > 0)
+      .map((source) => problem('conflicts', source, source.in_conflict)),
     ...clockProblems(sources),
-    ...newSourceProblems(sources),
+    ...sources
+      .filter(({ odd_times }) => odd_times > 0)
+      .map((source) => problem('odd_time', source, source.odd_times)),
     ...sources
       .filter(({ odd_fields }) => odd_fields.length > 0)
       .map((source) => problem('odd_payload', source, source.odd_fields)),
@@ -113,30 +113,24 @@ function clockProblems(sources: readonly SourceReport[]): LastingProblem[] {
   return off.map((source, i) => problem('clock_off', source, offsets[i]!, areAlike ? alike : ''));
 }
 
-/** Where somebody sets up a whole venue, all is new; a name that appears among old ones alone may be misspelt. */
-function newSourceProblems(sources: readonly SourceReport[]): LastingProblem[] {
-  const { told_s, after_s } = THRESHOLDS.new_source;
-  const old = sources.filter(({ known_s }) => known_s !== null && known_s >= told_s);
-  const sinceS = Math.min(...old.map(({ known_s }) => known_s!));
-  return sources
-    .filter(({ known_s }) => known_s !== null && known_s < told_s && sinceS - known_s >= after_s)
-    .filter(() => old.length > 0)
-    .map((source) => {
-      const isCourtNew = old.every(({ court_id }) => court_id !== source.court_id);
-      const [name, names] = isCourtNew
-        ? [source.court_id, old.map(({ court_id }) => court_id)]
-        : [source.source, old.filter((one) => one.court_id === source.court_id).map((one) => one.source)];
-      const like = names.find((known) => spelling(known) === spelling(name));
-      return problem('new_source', source, isCourtNew, like);
-    });
-}
-
-/** What names have in common that are easily taken for each other: "Court-7", "court_07" and "court 7". */
-function spelling(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]/gu, '')
-    .replace(/(?<!\d)0+(?=\d)/g, '');
+/** One for a source whose court plays on without it, and one for an address of which nothing comes. */
+function silentProblems(silent: readonly SourceReport[]): LastingProblem[] {
+  const alone = silent.filter(({ missing_s }) => missing_s === null);
+  const missing = Map.groupBy(
+    silent.filter(({ missing_s }) => missing_s !== null),
+    ({ client }) => client ?? '',
+  );
+  return [
+    ...alone.map(({ source, court_id, client, quiet_s }) =>
+      problem('source_silent', `${source} on ${court_id}`, client, quiet_s ?? 0, false),
+    ),
+    ...[...missing].map(([client, [first, ...more]]) => {
+      const { source, court_id, missing_s } = first!;
+      const others = more.length === 0 ? '' : ` and ${more.length} more`;
+      const from = `${source} on ${court_id}${others} (${client})`;
+      return problem('source_silent', from, client, missing_s ?? 0, true);
+    }),
+  ];
 }
 
 /** One for each camera and code; where the camera could not be told, for its address, with the sources that are known there. */
@@ -149,7 +143,7 @@ function refusalProblems(
     const from = source === null ? nameOf(client, sources) : `${source} on ${court_id ?? '?'}`;
     const times = `refused ${requests === 1 ? 'once' : `${requests} times`}, last ${span(ago_s)} ago`;
     if (code === 'unauthorized') {
-      if (!is_over) found.push(problem('token_refused', from, times));
+      if (!is_over && requests >= THRESHOLDS.unauthorized) found.push(problem('token_refused', from, times));
       continue;
     }
     const advice = REFUSALS[code];

@@ -1,7 +1,7 @@
 import { SOURCES_KNOWN } from '../base/limits.ts';
 import { byName } from '../base/visibleText.ts';
 import type { RecentSource } from '../store/read/storeSummary.ts';
-import type { SourceFacts, SourceReport } from '../telemetry/source.ts';
+import type { SourceReport } from '../telemetry/source.ts';
 import type { RateReport } from '../telemetry/telemetry.ts';
 import type { DaemonStatus } from './daemonStatus.ts';
 import type { StoreFacts } from './facts.ts';
@@ -35,7 +35,7 @@ export interface Status {
   readonly sources: readonly StatusSource[];
 }
 
-type StatusSource = Omit<SourceReport, keyof SourceFacts>;
+type StatusSource = Omit<SourceReport, 'quiet_s' | 'missing_s' | 'odd_fields' | 'odd_times' | 'in_conflict'>;
 
 /** What the data directory says, whether a daemon runs or not. */
 export interface StoreView extends StoreFacts {
@@ -96,7 +96,7 @@ export function stateOf(problems: readonly StatusProblem[]): 'ok' | 'attention' 
 }
 
 function withoutFacts(report: SourceReport): StatusSource {
-  const { quiet_s, is_missing, known_s, last_hour, odd_fields, in_conflict, ...source } = report;
+  const { quiet_s, missing_s, odd_fields, odd_times, in_conflict, ...source } = report;
   return source;
 }
 
@@ -118,16 +118,14 @@ const UNHEARD: Omit<SourceReport, 'source' | 'court_id' | 'last_received_at'> = 
   state: 'unknown',
   events_last_minute: null,
   events_last_day: null,
-  by_type: {},
   clock_offset_s: null,
-  lateness_s: { p50: null, p95: null },
+  lateness_p95_s: null,
   duplicates: null,
   conflicts: null,
   refused_last_day: null,
   quiet_s: null,
-  is_missing: false,
-  known_s: null,
-  last_hour: [],
+  missing_s: null,
   odd_fields: [],
-  in_conflict: [],
+  odd_times: 0,
+  in_conflict: 0,
 };

@@ -36,10 +36,10 @@ export const THRESHOLDS = {
   refused_s: HOUR_S,
   /** Handshakes that a client of one address gave up without a reason, and none succeeded since: fewer may be a line that broke. */
   handshakes_given_up: 3,
+  /** Requests a day without a valid token: a camera tries again every 30 s, somebody who looks at the port does not. */
+  unauthorized: 3,
   /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
   rate_limited: 100,
-  /** Seconds that a source is said to be new, and for how long no other one was before it: a venue that is being set up is all new. */
-  new_source: { told_s: DAY_S, after_s: 7 * DAY_S },
   /** Seconds until an old token ends, from which it is said who still uses it: a day to give those cameras the new one. */
   old_token_s: DAY_S,
 } as const;

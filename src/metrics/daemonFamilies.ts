@@ -83,11 +83,7 @@ function requestFamilies({ telemetry }: MetricSources): MetricFamily[] {
         value,
       })),
     ),
-    counters(
-      'courtd_tls_handshake_failures_total',
-      'TLS handshakes that failed, by reason.',
-      Object.entries(telemetry.handshakes.byReason).map(([reason, value]) => ({ labels: { reason }, value })),
-    ),
+    counter('courtd_tls_handshake_failures_total', 'TLS handshakes that failed.', telemetry.handshakes.count),
     counters(
       'courtd_events_total',
       'Events of accepted requests, by type and result.',

@@ -190,7 +190,7 @@ export class Store {
 
   /** @returns what is stored of the sources; nothing where it cannot be read. */
   sources(): StoredSources {
-    return this.#unlessUnreadable(() => readSources(this.#db)) ?? { ranMs: 0, sources: [] };
+    return this.#unlessUnreadable(() => readSources(this.#db)) ?? { days: 0, sources: [] };
   }
 
   /** For what a start can do without: events matter more. */

@@ -1,4 +1,4 @@
-/** Events whose lateness is remembered: the quantiles are of these. */
+/** Events whose lateness is remembered: the quantile is of these. */
 const SAMPLES = 256;
 /** The clock offset is taken from the least lateness of this many minutes. */
 const MINUTES = 5;
@@ -56,11 +56,10 @@ export class Lateness {
     this.#least.fill(Number.POSITIVE_INFINITY);
   }
 
-  /** @returns undefined members where nothing is known. */
-  summary(at: number) {
+  /** The lateness that 95 of 100 events do not exceed, in milliseconds; undefined if there was no event. */
+  get p95Ms(): number | undefined {
     const sorted = this.#samples.slice(0, Math.min(this.#count, SAMPLES)).sort();
-    const quantile = (part: number) => sorted[Math.ceil(part * sorted.length) - 1];
-    return { clockOffsetMs: this.clockOffsetMs(at), p50Ms: quantile(0.5), p95Ms: quantile(0.95) };
+    return sorted[Math.ceil(0.95 * sorted.length) - 1];
   }
 
   /**

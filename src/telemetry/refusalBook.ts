@@ -1,5 +1,6 @@
 import { REJECTION_BODY_BYTES, REJECTIONS_BYTES, REJECTIONS_KEPT } from '../base/limits.ts';
 import { ownCopy } from '../base/ownMemory.ts';
+import { DAY_MS } from '../base/units.ts';
 import { type LogFields, type LoggedProblem, PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { Rejection, RejectionChanges } from '../store/rejections/storedRejections.ts';
 import { type Age, oldAmong } from '../store/retention/ageRule.ts';
@@ -86,10 +87,16 @@ export class RefusalBook {
   #gone: number[] = [];
   #isChanged = false;
 
-  /** @param before the rejections that the previous daemon stored, the oldest first. */
-  constructor(before: readonly Rejection[] = []) {
+  /** @param before the rejections that the previous daemon stored, the oldest first. @param nowMs @param now as in `add`. */
+  constructor(before: readonly Rejection[] = [], nowMs = 0, now = 0) {
     this.#turn = (before.at(-1)?.turn ?? 0) + 1;
-    for (const one of before) this.#keep(this.#kindOf(one), { ...one, isStored: true });
+    for (const one of before) {
+      const kind = this.#kindOf(one);
+      this.#keep(kind, { ...one, isStored: true });
+      const agoMs = Math.max(0, nowMs - one.atMs);
+      kind.lastAt = now - agoMs;
+      if (agoMs < DAY_MS) kind.day.add(kind.lastAt, ALL, 1);
+    }
   }
 
   /** @param nowMs by the box's clock. @param now of the monotonic clock, in milliseconds. */

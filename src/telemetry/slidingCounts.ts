@@ -28,13 +28,6 @@ export class SlidingCounts {
     return sum;
   }
 
-  /** @returns the count of each slot, the oldest first. */
-  series(at: number, kind: number): number[] {
-    const newest = this.#advance(at);
-    const slotAt = (i: number) => (newest + 1 + i) % this.#slots;
-    return Array.from({ length: this.#slots }, (_, i) => this.#counts[slotAt(i) * this.#kinds + kind]!);
-  }
-
   /** Clears the slots that have begun since the last call. @returns the index of the newest one. */
   #advance(at: number): number {
     const now = Math.floor(at / this.#slotMs);

@@ -1,4 +1,5 @@
 import { SOURCES_KNOWN } from '../base/limits.ts';
+import { DAY_MS } from '../base/units.ts';
 import { byName } from '../base/visibleText.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
@@ -7,13 +8,13 @@ import { Clients } from './client.ts';
 import type { RefusalReport, RefusedRequest } from './refusalBook.ts';
 import { Court, Source, type SourceGauges, type SourceReport } from './source.ts';
 
-/** How long a source is remembered after its last request: less where the table is full. */
-const FORGOTTEN_MS = { usually: 30 * 86_400_000, ifFull: 3_600_000 } as const;
+/** Days on which others were heard, after which a source is forgotten; and the milliseconds if the table is full. */
+const FORGOTTEN = { days: 30, ifFullMs: 3_600_000 } as const;
+/** How long a client is remembered. */
+const CLIENT_MS = 30 * DAY_MS;
 /** How often the table is searched for sources to forget. */
 const SWEEP_MS = { usually: 3_600_000, ifFull: 1_000 } as const;
 
-/** How often the running time is written where no event comes. */
-const KEPT_MS = 3_600_000;
 /** How long nothing may come from a venue where several courts stopped at once: within so long of each other, after an hour of play. */
 const QUIET = { ms: 300_000, togetherMs: 10_000, playMs: 3_600_000 } as const;
 
@@ -36,18 +37,22 @@ export class SourceTable {
   /** The source of the previous event: mostly that of the next one, too. */
   #last: Source | undefined;
   #gone: SourceChanges['gone'][number][] = [];
-  #keptAt: number;
+  /** On how many days any source was heard, and which of the wall clock's days is the last one. */
+  #days: number;
+  #day: number | undefined;
 
   /**
-   * @param before as it was stored. Whoever is expected may take his time from now on: what came while no daemon ran was not heard.
+   * @param before as it was stored. A client that is expected may take its time from `now` on: what came while no daemon ran was not heard.
+   * @param now of the monotonic clock. @param nowMs the same moment by the wall clock.
    */
-  constructor({ ranMs, sources }: StoredSources = { ranMs: 0, sources: [] }) {
-    this.#sweepAt = ranMs + SWEEP_MS.usually;
-    this.#keptAt = ranMs;
+  constructor({ days, sources }: StoredSources = { days: 0, sources: [] }, now = 0, nowMs = 0) {
+    this.#sweepAt = now + SWEEP_MS.usually;
+    this.#days = days;
     for (const stored of sources) {
-      const client = this.#clients.of(stored.client, ranMs);
+      const client = this.#clients.of(stored.client, now);
       if (stored.isExpected) client.isExpected = true;
-      this.#make(stored.name, stored.court, ranMs)?.restore(stored, client);
+      this.#make(stored.name, stored.court, now)?.restore(stored, client, nowMs - now);
+      if (stored.lastMs !== null) this.#day = Math.max(this.#day ?? 0, dayOf(stored.lastMs));
     }
   }
 
@@ -62,23 +67,32 @@ export class SourceTable {
     if (client.accepted(events.length === 0, now)) {
       for (const source of this.#all()) source.isChanged ||= source.client === client;
     }
+    if (events.length > 0 && dayOf(receivedMs) !== this.#day) {
+      this.#day = dayOf(receivedMs);
+      this.#days++;
+    }
     let begin = 0;
     for (let end = 1; end <= events.length; end++) {
       const first = events[begin]!;
       const next = events[end];
       if (next !== undefined && next.source === first.source && next.courtId === first.courtId) continue;
-      this.#of(first.source, first.courtId, now)?.stored(client, events, begin, end, receivedMs, now);
+      this.#of(first.source, first.courtId, now)?.stored(
+        client,
+        events,
+        begin,
+        end,
+        receivedMs,
+        now,
+        this.#days,
+      );
       begin = end;
     }
   }
 
   /** Corrects the counts for duplicates. */
   repeated({ all, inConflict }: Copies, now: number): void {
-    for (const { source, courtId, type } of all) this.#of(source, courtId, now)?.repeated(type, now);
-    for (const conflict of inConflict) {
-      const { source, courtId } = conflict.event;
-      this.#of(source, courtId, now)?.wasInConflict(conflict, now);
-    }
+    for (const { source, courtId } of all) this.#of(source, courtId, now)?.repeated(now);
+    for (const { event } of inConflict) this.#of(event.source, event.courtId, now)?.wasInConflict(now);
   }
 
   /** Whoever is refused is there; a camera that was refused is known, too. */
@@ -91,7 +105,7 @@ export class SourceTable {
     const source = this.#of(name, court_id, now);
     if (source === undefined) return;
     source.client ??= this.#clients.of(address, now);
-    source.seen(now);
+    source.seen(now, this.#days);
   }
 
   clockWasSet(): void {
@@ -121,12 +135,14 @@ export class SourceTable {
       const found = source === null ? nameless : this.#courts.get(court_id ?? '')?.sources.get(source);
       if (found !== undefined) refused.set(found, (refused.get(found) ?? 0) + requests);
     }
-    return sorted.map((source) => source.report(now, nowMs, refused.get(source) ?? 0));
+    return sorted.map((source) => source.report(now, nowMs, this.#days, refused.get(source) ?? 0));
   }
 
   /** @returns every source, the longest known first. */
   gauges(now: number): SourceGauges[] {
-    return [...this.#all()].sort((a, b) => a.knownAt - b.knownAt).map((source) => source.gauges(now));
+    return [...this.#all()]
+      .sort((a, b) => a.firstDay - b.firstDay)
+      .map((source) => source.gauges(now, this.#days));
   }
 
   /**
@@ -146,18 +162,17 @@ export class SourceTable {
   }
 
   /**
-   * Call it once a minute. Where nothing has changed but the time, it is written once an hour.
+   * Call it once a minute: gives what has changed to `write`.
    * @param write returns whether it is on disk: else it is tried again the next time.
+   * @param nowMs the same moment as `now`, by the wall clock.
    */
-  keep(now: number, write: (changes: SourceChanges) => boolean, isLast = false): void {
-    const changed = [...this.#all()].filter(({ isKept, isChanged }) => isKept && isChanged);
-    const hasChanged = changed.length + this.#gone.length > 0;
-    if (!hasChanged && !isLast && now - this.#keptAt < KEPT_MS) return;
-    const sources = changed.map((source) => source.toStore());
-    if (!write({ ranMs: Math.ceil(now), sources, gone: this.#gone })) return;
+  keep(now: number, nowMs: number, write: (changes: SourceChanges) => boolean): void {
+    const changed = [...this.#all()].filter(({ hasEvents, isChanged }) => hasEvents && isChanged);
+    if (changed.length + this.#gone.length === 0) return;
+    const sources = changed.map((source) => source.toStore(now, nowMs - now));
+    if (!write({ days: this.#days, sources, gone: this.#gone })) return;
     for (const source of changed) source.isChanged = false;
     this.#gone = [];
-    this.#keptAt = now;
   }
 
   *#all(): Generator<Source> {
@@ -177,7 +192,7 @@ export class SourceTable {
     if (this.#count >= SOURCES_KNOWN) return undefined;
     const court = this.#courts.get(courtName) ?? new Court(courtName);
     this.#courts.set(courtName, court);
-    const source = new Source(name, court, now);
+    const source = new Source(name, court, now, this.#days);
     court.sources.set(name, source);
     this.#count++;
     if (this.#count >= SOURCES_KNOWN) this.#sweepAt = now;
@@ -186,15 +201,16 @@ export class SourceTable {
 
   #sweep(now: number): void {
     const isFull = this.#count >= SOURCES_KNOWN;
-    const forgottenMs = isFull ? FORGOTTEN_MS.ifFull : FORGOTTEN_MS.usually;
-    for (const { name, court, seenAt, client } of this.#all()) {
-      if (now - Math.max(seenAt, client?.beatAt ?? 0) <= forgottenMs) continue;
+    for (const { name, court, seenAt, lastDay, client } of this.#all()) {
+      const isOld = this.#days - lastDay > FORGOTTEN.days;
+      const isUnheard = now - Math.max(seenAt, client?.beatAt ?? 0) > FORGOTTEN.ifFullMs;
+      if (!isOld && !(isFull && isUnheard)) continue;
       court.sources.delete(name);
       this.#gone.push({ court: court.name, name });
       if (court.sources.size === 0) this.#courts.delete(court.name);
       this.#count--;
     }
-    this.#clients.sweep(now, FORGOTTEN_MS.usually);
+    this.#clients.sweep(now, CLIENT_MS);
     this.#last = undefined;
     this.#sweepAt = now + (this.#count >= SOURCES_KNOWN ? SWEEP_MS.ifFull : SWEEP_MS.usually);
   }
@@ -205,4 +221,9 @@ function lastOf(sources: Iterable<Source>): number {
   let last = Number.NEGATIVE_INFINITY;
   for (const { moments, lastAt } of sources) if (moments > 0 && lastAt > last) last = lastAt;
   return last;
+}
+
+/** @param ms milliseconds since 1970-01-01T00:00:00Z. @returns the number of the day in UTC. */
+function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS);
 }

@@ -1,7 +1,9 @@
+import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
+import type { Rejection } from '../store/rejections/storedRejections.ts';
 import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { HandshakeBook, type HandshakeReport } from './handshakeBook.ts';
+import { HandshakeFailures, type HandshakeReport } from './handshakeFailures.ts';
 import { RefusalBook, type RefusalReport, type RefusedRequest } from './refusalBook.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import type { SourceGauges, SourceReport } from './source.ts';
@@ -10,6 +12,9 @@ import { Totals } from './totals.ts';
 
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
+
+/** For how long earlier daemons' counts count. */
+const RESTORED_MS = DAY_MS;
 
 /** What is counted of what was stored: in the last hour and day only events. */
 const [EVENTS, REQUESTS] = [0, 1] as const;
@@ -42,42 +47,40 @@ interface Moment {
 type Clock = () => Moment;
 const CLOCK: Clock = () => ({ monotonic: performance.now(), wall: Date.now() });
 
-const NOTHING: StoredSources = { ranMs: 0, sources: [] };
+const NOTHING: StoredSources = { days: 0, sources: [] };
 
 /**
- * What the daemon remembers of its traffic, in memory. The refused requests that are kept outlive the process, and of the sources
- * what tells that one is missing.
- *
- * Inside, the monotonic clock is that of all daemons together (StoredSource): a restart is no gap in it.
+ * What the daemon remembers of its traffic, in memory. The rejected requests outlive the process, and of the sources what tells
+ * that one is missing or faulty: a restart solves nothing.
  */
 export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
   readonly refusals: RefusalBook;
-  readonly handshakes = new HandshakeBook();
+  readonly handshakes = new HandshakeFailures();
   readonly #sources: SourceTable;
   readonly #minute = new SlidingCounts(2, 60, 1_000);
   readonly #hour = new SlidingCounts(1, 60, 60_000);
   readonly #day = new SlidingCounts(1, 48, 1_800_000);
   readonly #clock: Clock;
-  /** The running time at the process's zero. */
-  readonly #ranMs: number;
+  /** Added to the monotonic clock: what earlier daemons saw within a day has a time above zero, too. */
+  readonly #offsetMs: number;
   /** What the wall clock would say at the monotonic clock's zero. */
   #epochMs: number;
 
-  /** @param sources as they were stored. @param clock another one only in tests. */
-  constructor(refusals = new RefusalBook(), sources = NOTHING, clock = CLOCK) {
+  /** @param rejections @param sources as they were stored. @param clock another one only in tests. */
+  constructor(rejections: readonly Rejection[] = [], sources = NOTHING, clock = CLOCK) {
     const { monotonic, wall } = clock();
-    this.refusals = refusals;
-    this.#sources = new SourceTable(sources);
     this.#clock = clock;
-    this.#ranMs = sources.ranMs - monotonic;
+    this.#offsetMs = RESTORED_MS - monotonic;
     this.#epochMs = wall - monotonic;
+    this.refusals = new RefusalBook(rejections, wall, RESTORED_MS);
+    this.#sources = new SourceTable(sources, RESTORED_MS, wall);
   }
 
   /** Call it after the commit. @param received when the events were given to the store. */
   stored(client: string, events: readonly CourtEvent[], counts: Counts, received: Moment): void {
-    const at = received.monotonic + this.#ranMs;
+    const at = received.monotonic + this.#offsetMs;
     this.#watchClock(received);
     this.#minute.add(at, REQUESTS, 1);
     this.#minute.add(at, EVENTS, counts.accepted);
@@ -130,15 +133,16 @@ export class Telemetry {
     return this.#sources.gauges(this.#now().at);
   }
 
-  /** @param write returns whether it is on disk. @param isLast the daemon ends: even the running time alone is written. */
-  keepSources(write: (changes: SourceChanges) => boolean, isLast = false): void {
-    this.#sources.keep(this.#now().at, write, isLast);
+  /** @param write returns whether it is on disk. */
+  keepSources(write: (changes: SourceChanges) => boolean): void {
+    const { at, wall } = this.#now();
+    this.#sources.keep(at, wall, write);
   }
 
   #now(): { readonly at: number; readonly wall: number } {
     const now = this.#clock();
     this.#watchClock(now);
-    return { at: now.monotonic + this.#ranMs, wall: now.wall };
+    return { at: now.monotonic + this.#offsetMs, wall: now.wall };
   }
 
   #watchClock({ monotonic, wall }: Moment): void {

@@ -1,7 +1,6 @@
 import type { CourtEvent } from '../protocol/event.ts';
-import { EVENT_TYPES } from '../protocol/eventTypes.ts';
+import { EVENT_TYPES, type EventType } from '../protocol/eventTypes.ts';
 import type { Copies } from '../store/write/appender.ts';
-import { typeIndex } from './source.ts';
 
 /** The result for an event: stored, stored already, or stored already with different content. Each event counts once. */
 export const RESULTS = ['accepted', 'duplicate', 'conflict'] as const;
@@ -34,4 +33,8 @@ export class Totals {
       conflict[typeIndex(type)]!++;
     }
   }
+}
+
+function typeIndex(type: EventType): number {
+  return EVENT_TYPES.indexOf(type);
 }

@@ -1,7 +1,5 @@
 import t from 'tap';
-import { drawSources } from '../../src/cli/status/sources.ts';
-import { cut, lengthOf } from '../../src/cli/terminal/style.ts';
-import type { SourceReport } from '../../src/telemetry/source.ts';
+import { cut } from '../../src/cli/terminal/style.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -48,70 +46,6 @@ t.test('names in wide characters leave the columns where they are', async (t) =>
   t.equal(cut('コート一号', 9), 'コート一~');
   t.equal(cut('コート一号', 6), 'コー~');
 });
-
-t.test(
-  'on a narrow screen the columns stay that an alarm is about, and a name goes that repeats the other',
-  (t) => {
-    const source = (more: object) =>
-      ({
-        source: 'cam',
-        court_id: 'court-1',
-        client: '10.0.7.31',
-        state: 'sending',
-        last_received_at: new Date(0).toISOString(),
-        events_last_minute: 1_234,
-        events_last_day: 98_765,
-        clock_offset_s: 0,
-        lateness_s: { p50: 0.1, p95: 0.2 },
-        duplicates: 0,
-        conflicts: 0,
-        refused_last_day: 0,
-        last_hour: [],
-        in_conflict: [],
-        ...more,
-      }) as unknown as SourceReport;
-    const draw = (columns: number, sources: readonly SourceReport[]) =>
-      drawSources(sources, { columns, rows: 24, hasColor: false, ramp: ' .' }, 0);
-    const headings = (columns: number, ...sources: readonly SourceReport[]) => {
-      const lines = draw(columns, sources);
-      const wide = lines.filter((line) => lengthOf(line) > columns);
-      t.strictSame(wide, []);
-      return lines[0]!.split(/ {2,}/).join(' ');
-    };
-    const [first, second] = [source({}), source({ source: 'radar' })];
-    const far = source({ court_id: 'court-2' });
-    t.equal(headings(45, first, second), 'SOURCE STATE LAST /MIN CLOCK LATE95');
-    t.match(headings(80, first, second), /^COURT SOURCE STATE .* REFUSED /);
-    t.equal(headings(34, first, far), 'COURT STATE LAST /MIN');
-    t.equal(
-      headings(34, first, source({ source: 'radar', clock_offset_s: -252 })),
-      'SOURCE STATE LAST /MIN CLOCK',
-    );
-    t.equal(
-      headings(34, first, source({ court_id: 'court-2', refused_last_day: 3 })),
-      'COURT STATE LAST REFUSED',
-    );
-    t.match(
-      headings(45, first, source({ source: 'radar', in_conflict: [{}], conflicts: 100 })),
-      / CONFLICTS$/,
-    );
-    const long = ['court-1-cam', 'court-2-cam', 'court-2-radar'].map((name) =>
-      source({ source: name, court_id: name.slice(0, 7) }),
-    );
-    t.equal(headings(45, ...long), 'SOURCE STATE LAST /MIN CLOCK');
-    t.match(draw(45, [...long, far]), [
-      /^COURT /,
-      /^court-1 +~-cam /,
-      /^court-2 +~-cam /,
-      /^court-2 +~-radar /,
-    ]);
-    t.equal(
-      headings(34, ...['コート一号', 'コート二号', '준결승'].map((court_id) => source({ court_id }))),
-      'COURT STATE LAST /MIN',
-    );
-    t.end();
-  },
-);
 
 t.test('--watch without a terminal, or with --json, is told', async (t) => {
   const data = temporaryFolder(t);

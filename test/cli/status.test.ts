@@ -37,7 +37,9 @@ function ago(seconds: number): string {
   return new Date(Date.now() - seconds * 1_000).toISOString();
 }
 
-const codes = ({ problems }: Status) => problems.map(({ code }) => code);
+/** Whether rejected events wait is known within a second only. */
+const codes = ({ problems }: Status) =>
+  problems.map(({ code }) => code).filter((code) => code !== 'refused_waiting');
 
 t.test('a box whose cameras send is well: exit status 0', async (t) => {
   const daemon = await Daemon.start(t);
@@ -70,7 +72,6 @@ t.test('a box whose cameras send is well: exit status 0', async (t) => {
       state: 'sending',
       events_last_minute: 4,
       events_last_day: 4,
-      by_type: { BALL_BOUNCE: 3, BALL_HIT: 1 },
       duplicates: 3,
       conflicts: 0,
       refused_last_day: 0,
@@ -154,29 +155,33 @@ t.test('a first event, a test by hand and what was kept say nothing about a cloc
   );
 });
 
-t.test('two cameras with the same ids: both are named, and how many events are not stored', async (t) => {
-  const daemon = await Daemon.start(t);
-  const ids = Array.from({ length: 100 }, (_, i) => `${i}`);
-  for (const source of ['cam-1', 'cam-2']) {
-    const sent = ids.map((event_id) => event({ event_id, source, eot: ago(0) }));
-    t.equal((await daemon.post(sent)).status, 202);
-  }
-  await daemon.post(event({ event_id: '7', source: 'cam-1', confidence: 0.5, eot: ago(0) }));
-  const { exit, status } = await statusOf(t, daemon.data);
-  t.equal(exit, 1);
-  t.match(status.problems, [
-    { code: 'conflicts', message: 'cam-1 on court-1 sent 1 event again with other content' },
-    {
-      code: 'conflicts',
-      message:
-        'cam-2 on court-1 and cam-1 on court-1 use the same event_ids: 100 events of the former are not',
-    },
-  ]);
-});
+t.test(
+  'a restart solves nothing: conflicts, odd fields, odd times and refusals are still reported',
+  async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.post(event({ event_id: '7', eot: ago(0), type: 'BALL_SPEED', payload: { kmh: '91.5' } }));
+    await daemon.post(event({ event_id: '7', eot: ago(0), confidence: 0.5 }));
+    await daemon.post(event({ eot: '1970-01-01T00:00:12Z' }));
+    await daemon.post(event({ source: 'bad', confidence: 7 }));
+    const { status: before } = await statusOf(t, daemon.data);
+    t.strictSame(codes(before), ['refused', 'conflicts', 'odd_time', 'odd_payload']);
+    await daemon.stop();
+    await Daemon.run(t, daemon.data, daemon.token);
+    const { status: after } = await statusOf(t, daemon.data);
+    t.strictSame(codes(after), codes(before));
+    const [, camera] = [before, after].map(
+      ({ sources }) => sources.find(({ source }) => source === 'camera-1')!,
+    );
+    t.match(camera, { state: 'unknown', conflicts: 1, client: '127.0.0.1' });
+  },
+);
 
 t.test('a 202 of the same address ends what its refusals for want of a token had to say', async (t) => {
   const daemon = await Daemon.start(t);
-  await daemon.post(event(), { Authorization: 'Bearer old' });
+  const post = () => daemon.post(event(), { Authorization: 'Bearer old' });
+  for (let i = 0; i < 2; i++) await post();
+  t.strictSame(codes((await statusOf(t, daemon.data)).status), [], 'somebody has looked at the port');
+  await post();
   t.strictSame(codes((await statusOf(t, daemon.data)).status), ['token_refused']);
   await daemon.post([]);
   t.strictSame(codes((await statusOf(t, daemon.data)).status), []);
@@ -229,7 +234,7 @@ t.test('refusals: the message names the source, or the address and who is known 
     ['court-1', 'court-2', 'court-3'].map((court_id) => event({ source: 'good', court_id, eot: ago(0) })),
   );
   await daemon.post(event({ source: 'bad', confidence: 7 }));
-  await daemon.post(event(), { Authorization: 'Bearer wrong' });
+  for (let i = 0; i < 3; i++) await daemon.post(event(), { Authorization: 'Bearer wrong' });
   const { exit, status } = await statusOf(t, daemon.data);
   t.equal(exit, 1);
   t.strictSame(codes(status).sort(), ['refused', 'token_refused']);
@@ -244,7 +249,7 @@ t.test('refusals: the message names the source, or the address and who is known 
       events_last_day: null,
     },
   );
-  t.match(status.rates, { requests_last_minute: 3, refused_last_minute: 2 });
+  t.match(status.rates, { requests_last_minute: 5, refused_last_minute: 4 });
 
   await daemon.command('token', 'revoke', '1');
   const { exit: failed, status: without } = await statusOf(t, daemon.data);

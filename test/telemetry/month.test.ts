@@ -2,7 +2,6 @@ import t from 'tap';
 import { sourceProblems } from '../../src/health/sourceProblems.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { SourceChanges, StoredSource, StoredSources } from '../../src/store/sources/storedSources.ts';
-import { RefusalBook } from '../../src/telemetry/refusalBook.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 
 /**
@@ -21,11 +20,11 @@ const FOUND_WITHIN = 3.5 * MIN;
 
 /** What the daemons of a month have written to the database. */
 class Stored {
-  ranMs = 0;
+  days = 0;
   readonly #sources = new Map<string, StoredSource>();
 
-  write = ({ ranMs, sources, gone }: SourceChanges): boolean => {
-    this.ranMs = ranMs;
+  write = ({ days, sources, gone }: SourceChanges): boolean => {
+    this.days = days;
     for (const { court, name } of gone) this.#sources.delete(`${court} ${name}`);
     for (const source of sources)
       this.#sources.set(`${source.court} ${source.name}`, structuredClone(source));
@@ -33,7 +32,7 @@ class Stored {
   };
 
   read(): StoredSources {
-    return { ranMs: this.ranMs, sources: [...this.#sources.values()] };
+    return { days: this.days, sources: [...this.#sources.values()] };
   }
 }
 
@@ -48,7 +47,7 @@ class Venue {
 
   #boot(): Telemetry {
     const clock = () => ({ monotonic: this.now - this.#bootedAt, wall: BEGIN + this.now + this.offMs });
-    return new Telemetry(new RefusalBook(), this.stored.read(), clock);
+    return new Telemetry([], this.stored.read(), clock);
   }
 
   /** As after a power cut: what was written last is all there is. */

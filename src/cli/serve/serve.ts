@@ -23,7 +23,6 @@ import { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
 import { Store } from '../../store/store.ts';
-import { RefusalBook } from '../../telemetry/refusalBook.ts';
 import { RejectionWriter } from '../../telemetry/rejectionWriter.ts';
 import { SourceWriter } from '../../telemetry/sourceWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
@@ -71,7 +70,7 @@ async function start(frame: Frame): Promise<number> {
   const keeper = makeKeeper(frame);
   const store = await openStore(frame, watch, keeper);
   const disk = parts.adopt(new DiskSpaceMonitor(options.data, options.minFree, log.logger), stop);
-  const telemetry = new Telemetry(new RefusalBook(store.rejections()), store.sources());
+  const telemetry = new Telemetry(store.rejections(), store.sources());
   parts.adopt(new SourceWriter(telemetry, (changes) => store.writeSources(changes)), stop);
   server = makeServer(frame, store, keeper, telemetry, certificate);
   const daemon = { ...frame, certificate, watch, store, keeper, telemetry, server };

@@ -3,17 +3,15 @@ import { visible } from '../../base/visibleText.ts';
 import { isClockOff } from '../../health/sourceProblems.ts';
 import type { StatusReport } from '../../health/status.ts';
 import type { SourceReport } from '../../telemetry/source.ts';
-import { type Canvas, cut, fit, lengthOf, padded, type Style, sparkline, styled } from '../terminal/style.ts';
+import { type Canvas, cut, fit, lengthOf, padded, type Style, styled } from '../terminal/style.ts';
 
 const ZERO = '0.0s';
 /** The names that are needed have two fifths of the line at most. */
 const NAMES_PART = 0.4;
-const SPARK = { least: 10, most: 60 } as const;
 
 interface Column {
   readonly heading: string;
   readonly isNumber?: boolean;
-  /** Less than the last hour at a glance, which has its room first. */
   readonly isExtra?: boolean;
   text(source: SourceReport, nowMs: number): string;
   /** What tells it from others, where there is no room for the text. */
@@ -44,7 +42,7 @@ const COLUMNS: readonly Column[] = [
     text: ({ clock_offset_s }) => signed(clock_offset_s),
     style: ({ clock_offset_s }) => (isClockOff(clock_offset_s) ? 'warn' : undefined),
   },
-  { heading: 'LATE95', isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p95) },
+  { heading: 'LATE95', isNumber: true, text: ({ lateness_p95_s }) => seconds(lateness_p95_s) },
   {
     heading: 'REFUSED',
     isNumber: true,
@@ -53,14 +51,13 @@ const COLUMNS: readonly Column[] = [
   },
   { heading: 'CLIENT', isExtra: true, text: ({ client }) => client ?? '-' },
   { heading: '/DAY', isExtra: true, isNumber: true, text: (source) => count(source.events_last_day) },
-  { heading: 'LATE50', isExtra: true, isNumber: true, text: ({ lateness_s }) => seconds(lateness_s.p50) },
   { heading: 'DUPLICATES', isExtra: true, isNumber: true, text: (source) => count(source.duplicates) },
   {
     heading: 'CONFLICTS',
     isExtra: true,
     isNumber: true,
     text: (source) => count(source.conflicts),
-    style: ({ in_conflict }) => (in_conflict.length > 0 ? 'warn' : undefined),
+    style: ({ in_conflict }) => (in_conflict > 0 ? 'warn' : undefined),
   },
 ];
 
@@ -93,22 +90,18 @@ export function drawSources(sources: readonly SourceReport[], canvas: Canvas, no
   for (const column of byUrgency(names, hasAlarm)) {
     const cells = sources.map((source) => cellOf(column, source, nowMs, nameMost));
     const widest = Math.max(lengthOf(column.heading), ...cells.map(lengthOf));
-    const sparkRoom = column.isExtra && !hasAlarm(column) && canvas.ramp !== undefined ? SPARK.least + 2 : 0;
-    if (width + 2 + widest + sparkRoom > columns) continue;
+    if (width + 2 + widest > columns) continue;
     shown.push({ column, width: widest, cells });
     width += 2 + widest;
   }
   shown.sort((a, b) => COLUMNS.indexOf(a.column) - COLUMNS.indexOf(b.column));
-  const sparkWidth = Math.min(SPARK.most, columns - width - 2);
-  const hasSpark = canvas.ramp !== undefined && sparkWidth >= SPARK.least;
   const headings = shown.map(({ column, width }) => padded(column.heading, width, column.isNumber));
-  const title = [...headings, ...(hasSpark ? ['LAST HOUR'] : [])].join('  ').trimEnd();
+  const title = headings.join('  ').trimEnd();
   const lines = sources.map((source, i) => {
     const cells = shown.map(({ column, width, cells }) =>
       styled(padded(cells[i]!, width, column.isNumber), column.style?.(source), canvas),
     );
-    const spark = hasSpark ? [sparkline(source.last_hour, sparkWidth, canvas.ramp!)] : [];
-    return [...cells, ...spark].join('  ').trimEnd();
+    return cells.join('  ').trimEnd();
   });
   return [styled(title, 'bold', canvas), ...lines];
 }

@@ -8,28 +8,22 @@ export interface Canvas {
   /** Undefined where there may be as many lines as there are. */
   readonly rows: number | undefined;
   readonly hasColor: boolean;
-  /** How a sparkline is drawn: from nothing to the most. Undefined: not at all. */
-  readonly ramp: string | undefined;
 }
 
-const BLOCKS = ' ▁▂▃▄▅▆▇█';
-const ASCII = ' .:-=+*#@';
 /** A phone held upright, with large letters, has a few more. */
 const SMALLEST = 30;
 
 /** Of a pipe, or a file. */
-export const PLAIN: Canvas = { columns: undefined, rows: undefined, hasColor: false, ramp: undefined };
+export const PLAIN: Canvas = { columns: undefined, rows: undefined, hasColor: false };
 
 /** NO_COLOR of any content turns colours off (no-color.org). */
 export function canvasOf(stream: WriteStream): Canvas {
   if (!stream.isTTY) return PLAIN;
   const { env } = process;
-  const isUtf8 = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
   return {
     columns: Math.max(stream.columns || 80, SMALLEST),
     rows: stream.rows || 24,
     hasColor: !env.NO_COLOR && env.TERM !== 'dumb',
-    ramp: isUtf8 ? BLOCKS : ASCII,
   };
 }
 
@@ -49,18 +43,6 @@ export function visibleStyled(text: string, { hasColor }: Canvas): string {
   if (!hasColor) return visibleLines(text);
   const parts = text.split(OWN_CODES);
   return parts.map((part, i) => (i % 2 === 1 ? part : visibleLines(part))).join('');
-}
-
-/** @returns counts as one character each, as many as fit: neighbours share one, which shows the highest of them. */
-export function sparkline(counts: readonly number[], width: number, ramp: string): string {
-  const steps = [...ramp];
-  const most = Math.max(...counts, 1);
-  const cells = Math.min(width, counts.length);
-  return Array.from({ length: cells }, (_, i) => {
-    const [from, to] = [i, i + 1].map((at) => Math.floor((at * counts.length) / cells));
-    const highest = Math.max(...counts.slice(from, to));
-    return steps[Math.ceil((highest / most) * (steps.length - 1))];
-  }).join('');
 }
 
 /** @returns a text in lines of at most so many columns; a longer word is a line of its own. */

@@ -127,14 +127,14 @@ const LAYOUT = `
     name        TEXT    NOT NULL,
     client      TEXT    NOT NULL,           -- the address that it last sent from
     is_expected INTEGER NOT NULL,           -- 1: to be missed when neither events nor empty arrays come from there
-    known_at    INTEGER NOT NULL,           -- when it was first and last heard, in milliseconds of running_time
+    known_at    INTEGER NOT NULL,           -- the number of the day on which it was first and last heard
     heard_at    INTEGER NOT NULL,
-    pauses      TEXT    NOT NULL,           -- its long pauses, as a JSON array of [ended_at, milliseconds]
+    pauses      TEXT    NOT NULL,           -- what is remembered of it, as JSON
     PRIMARY KEY (court, name)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE running_time (               -- one row
-    ms INTEGER NOT NULL                     -- for how long daemons have run on this database
+    ms INTEGER NOT NULL                     -- on how many days any source was heard
   ) STRICT;
   INSERT INTO running_time VALUES (0);
 

@@ -2,28 +2,30 @@ import type { Database } from 'better-sqlite3';
 import { damage } from '../sqlite/errors.ts';
 
 /**
- * What outlives the daemon of a source, without which every start would forget who is missing. Times are in milliseconds of the
- * running time: for how long daemons have run on this database. So neither a box that is off at night nor a clock that is set
- * makes a camera late.
+ * What outlives the daemon of a source: without it, every start would forget which camera is missing and what was wrong with it.
+ * A day is one on which any source was heard, so days on which the venue is closed do not count.
  */
 export interface StoredSource {
   readonly court: string;
   readonly name: string;
   /** The address that it last sent from. */
   readonly client: string;
-  /** Whether that address is expected to go on, by its empty arrays. */
+  /** Whether that address is expected to continue, by its empty arrays. */
   readonly isExpected: boolean;
-  /** When it was first and last heard. */
-  readonly knownAt: number;
-  readonly heardAt: number;
-  readonly pauses: readonly EndedPause[];
+  /** The number of the day on which it was first and last heard. */
+  readonly firstDay: number;
+  readonly lastDay: number;
+  /** When its last event was received, in milliseconds since 1970-01-01T00:00:00Z; null if none was stored. */
+  readonly lastMs: number | null;
+  readonly faults: readonly StoredFault[];
 }
 
-/** A long pause: when it ended, and how long it was. */
-export type EndedPause = readonly [at: number, ms: number];
+/** A fault of the last hour: which, in how many events, and when the last one came (milliseconds since 1970-01-01T00:00:00Z). */
+export type StoredFault = readonly [fault: string, events: number, atMs: number];
 
 export interface StoredSources {
-  readonly ranMs: number;
+  /** How many days there were. */
+  readonly days: number;
   readonly sources: readonly StoredSource[];
 }
 
@@ -33,49 +35,56 @@ export interface SourceChanges extends StoredSources {
   readonly gone: readonly Pick<StoredSource, 'court' | 'name'>[];
 }
 
-type SourceRow = Omit<StoredSource, 'isExpected' | 'pauses'> & {
+interface SourceRow {
+  readonly court: string;
+  readonly name: string;
+  readonly client: string;
   readonly isExpected: number;
-  readonly pauses: string;
-};
+  readonly firstDay: number;
+  readonly lastDay: number;
+  /** JSON of `lastMs` and `faults`. */
+  readonly memory: string;
+}
 
 /** @throws {SqliteError} also for values that courtd never writes. */
 export function readSources(db: Database): StoredSources {
-  const ranMs = db.prepare<[], number>('SELECT ms FROM running_time').pluck().get();
+  const days = db.prepare<[], number>('SELECT ms FROM running_time').pluck().get()!;
   const rows = db
     .prepare<[], SourceRow>(`
-      SELECT court, name, client, is_expected AS isExpected, known_at AS knownAt, heard_at AS heardAt, pauses FROM source`)
+      SELECT court, name, client, is_expected AS isExpected, known_at AS firstDay, heard_at AS lastDay, pauses AS memory FROM source`)
     .all();
-  const isPast = (at: unknown) => Number.isSafeInteger(at) && (at as number) >= 0 && (at as number) <= ranMs!;
-  const sources = rows.map((row) => ({
+  const sources = rows.map(({ memory, ...row }) => ({
     ...row,
     isExpected: row.isExpected === 1,
-    pauses: endedIn(row.pauses),
+    ...memoryIn(memory),
   }));
-  const areRight = sources.every(({ knownAt, heardAt, pauses }) =>
-    [knownAt, heardAt, ...(pauses?.flat() ?? [undefined])].every(isPast),
-  );
-  if (!isPast(ranMs) || !areRight) throw damage('source');
-  return { ranMs: ranMs!, sources: sources as StoredSource[] };
+  const isDay = (day: number) => Number.isSafeInteger(day) && day >= 0 && day <= days;
+  if (!isDay(days) || !sources.every(({ firstDay, lastDay }) => isDay(firstDay) && isDay(lastDay)))
+    throw damage('source');
+  return { days, sources };
 }
 
-/** @returns undefined where it is no list of pairs. */
-function endedIn(text: string): EndedPause[] | undefined {
+function memoryIn(text: string): Pick<StoredSource, 'lastMs' | 'faults'> {
   try {
-    const pauses = JSON.parse(text);
-    return Array.isArray(pauses) && pauses.every((pair) => pair?.length === 2) ? pauses : undefined;
+    const { lastMs = null, faults = [] } = JSON.parse(text);
+    const isFault = ([fault, ...numbers]: unknown[]) =>
+      typeof fault === 'string' && numbers.length === 2 && numbers.every(Number.isSafeInteger);
+    if ((lastMs === null || Number.isSafeInteger(lastMs)) && faults.every(isFault)) return { lastMs, faults };
   } catch {
-    return undefined;
+    // It is no JSON, or of another shape.
   }
+  throw damage('source');
 }
 
 /** Call it inside a transaction. */
-export function writeSources(db: Database, { ranMs, sources, gone }: SourceChanges): void {
+export function writeSources(db: Database, { days, sources, gone }: SourceChanges): void {
   const remove = db.prepare<[string, string]>('DELETE FROM source WHERE court = ? AND name = ?');
   const put = db.prepare<[SourceRow]>(`
     INSERT OR REPLACE INTO source (court, name, client, is_expected, known_at, heard_at, pauses)
-    VALUES (@court, @name, @client, @isExpected, @knownAt, @heardAt, @pauses)`);
+    VALUES (@court, @name, @client, @isExpected, @firstDay, @lastDay, @memory)`);
   for (const { court, name } of gone) remove.run(court, name);
-  for (const { isExpected, pauses, ...source } of sources)
-    put.run({ ...source, isExpected: Number(isExpected), pauses: JSON.stringify(pauses) });
-  db.prepare('UPDATE running_time SET ms = ?').run(ranMs);
+  for (const { isExpected, lastMs, faults, ...source } of sources) {
+    put.run({ ...source, isExpected: Number(isExpected), memory: JSON.stringify({ lastMs, faults }) });
+  }
+  db.prepare('UPDATE running_time SET ms = ?').run(days);
 }

@@ -75,9 +75,9 @@ t.test('plain HTTP, an old version, a certificate that is refused: by address, a
   }
   const messages = await told(t);
   for (const expected of [
-    /^127\.0\.7\.21 speaks plain HTTP, once, last /,
-    /^127\.0\.7\.22 refuses the certificate of this box, once, /,
-    /^127\.0\.7\.23 speaks a version of TLS that is too old, once, /,
+    /^127\.0\.7\.21: .* once, .*HTTP_REQUEST/,
+    /^127\.0\.7\.22: .* once, .*UNKNOWN_CA/,
+    /^127\.0\.7\.23: .* once, .*UNSUPPORTED_PROTOCOL/,
   ]) {
     t.ok(
       messages.some((message) => expected.test(message)),
@@ -85,9 +85,7 @@ t.test('plain HTTP, an old version, a certificate that is refused: by address, a
     );
   }
   const { stdout } = await daemon.command('metrics');
-  for (const reason of ['plain_http', 'old_tls', 'certificate']) {
-    t.match(stdout, `courtd_tls_handshake_failures_total{reason="${reason}"} 1\n`);
-  }
+  t.match(stdout, 'courtd_tls_handshake_failures_total 3\n');
   t.match(stdout, 'courtd_source_problems{code="tls_handshakes"} 3\n');
 });
 
@@ -101,11 +99,8 @@ t.test('who goes away in the middle is told at the third time; who only tries th
   for (let i = 0; i < 2; i++) await leave('127.0.7.24', HELLO);
   t.equal((await told(t)).length, 3);
   await leave('127.0.7.24', HELLO);
-  t.match((await told(t)).at(-1), /^127\.0\.7\.24 goes away .*, 3 times a minute\.$/);
-  t.match(
-    (await daemon.command('metrics')).stdout,
-    'courtd_tls_handshake_failures_total{reason="disconnected"} 3\n',
-  );
+  t.match((await told(t)).at(-1), /^127\.0\.7\.24: .* 3 times, .*disconnected/);
+  t.match((await daemon.command('metrics')).stdout, 'courtd_tls_handshake_failures_total 6\n');
 });
 
 t.test('a handshake that succeeds ends what that address had to say, and no other', async (t) => {
@@ -113,5 +108,5 @@ t.test('a handshake that succeeds ends what that address had to say, and no othe
   t.equal((await daemon.post(event())).status, 202);
   const messages = await told(t);
   t.equal(messages.length, 3);
-  t.notMatch(messages.join('\n'), 'speaks plain HTTP');
+  t.notMatch(messages.join('\n'), '127.0.7.21');
 });

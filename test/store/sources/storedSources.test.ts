@@ -7,34 +7,35 @@ const camera: StoredSource = {
   name: 'cam-1',
   client: '10.0.7.21',
   isExpected: true,
-  knownAt: 5,
-  heardAt: 1_000,
-  pauses: [[900, 800]],
+  firstDay: 5,
+  lastDay: 1_000,
+  lastMs: 1_773_500_966_535,
+  faults: [['kmh as text', 3, 1_773_500_966_000]],
 };
-const other = { ...camera, name: 'cam-2', isExpected: false, pauses: [] };
+const other = { ...camera, name: 'cam-2', isExpected: false, lastMs: null, faults: [] };
 
 t.test('what is written is read again; what has gone is not', (t) => {
   const { db } = scratch(t);
-  t.strictSame(readSources(db), { ranMs: 0, sources: [] });
-  writeSources(db, { ranMs: 1_000, sources: [camera, other], gone: [] });
-  t.strictSame(readSources(db), { ranMs: 1_000, sources: [camera, other] });
-  const later = { ...camera, heardAt: 2_000 };
-  writeSources(db, { ranMs: 2_000, sources: [later], gone: [other] });
-  t.strictSame(readSources(db), { ranMs: 2_000, sources: [later] });
+  t.strictSame(readSources(db), { days: 0, sources: [] });
+  writeSources(db, { days: 1_000, sources: [camera, other], gone: [] });
+  t.strictSame(readSources(db), { days: 1_000, sources: [camera, other] });
+  const later = { ...camera, lastDay: 2_000 };
+  writeSources(db, { days: 2_000, sources: [later], gone: [other] });
+  t.strictSame(readSources(db), { days: 2_000, sources: [later] });
   t.end();
 });
 
 t.test('what courtd never writes is damage', (t) => {
   for (const [table, change] of [
     ['source', "pauses = '['"],
-    ['source', "pauses = '[[1]]'"],
-    ['source', "pauses = '[[1, -2]]'"],
+    ['source', `pauses = '{"faults":[["a",1]]}'`],
+    ['source', `pauses = '{"lastMs":"a"}'`],
     ['source', 'heard_at = 1001'],
     ['source', 'known_at = -1'],
     ['running_time', 'ms = -1'],
   ] as const) {
     const { db } = scratch(t);
-    writeSources(db, { ranMs: 1_000, sources: [camera], gone: [] });
+    writeSources(db, { days: 1_000, sources: [camera], gone: [] });
     db.exec(`UPDATE ${table} SET ${change}`);
     t.throws(() => readSources(db), { code: 'SQLITE_CORRUPT' }, change);
   }
