@@ -35,16 +35,11 @@ export interface SourceChanges extends StoredSources {
   readonly gone: readonly Pick<StoredSource, 'court' | 'name'>[];
 }
 
-interface SourceRow {
-  readonly court: string;
-  readonly name: string;
-  readonly client: string;
+type SourceRow = Omit<StoredSource, 'isExpected' | 'lastMs' | 'faults'> & {
   readonly isExpected: number;
-  readonly firstDay: number;
-  readonly lastDay: number;
   /** JSON of `lastMs` and `faults`. */
   readonly memory: string;
-}
+};
 
 /** @throws {SqliteError} also for values that courtd never writes. */
 export function readSources(db: Database): StoredSources {
@@ -65,14 +60,12 @@ export function readSources(db: Database): StoredSources {
 }
 
 function memoryIn(text: string): Pick<StoredSource, 'lastMs' | 'faults'> {
+  const isRight = (number: unknown) => number === null || Number.isSafeInteger(number);
   try {
     const { lastMs = null, faults = [] } = JSON.parse(text);
-    const isFault = ([fault, ...numbers]: unknown[]) =>
-      typeof fault === 'string' && numbers.length === 2 && numbers.every(Number.isSafeInteger);
-    if ((lastMs === null || Number.isSafeInteger(lastMs)) && faults.every(isFault)) return { lastMs, faults };
-  } catch {
-    // It is no JSON, or of another shape.
-  }
+    if ([lastMs, ...faults.flatMap(([, ...numbers]: StoredFault) => numbers)].every(isRight))
+      return { lastMs, faults };
+  } catch {}
   throw damage('source');
 }
 

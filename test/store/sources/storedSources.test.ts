@@ -28,7 +28,7 @@ t.test('what is written is read again; what has gone is not', (t) => {
 t.test('what courtd never writes is damage', (t) => {
   for (const [table, change] of [
     ['source', "pauses = '['"],
-    ['source', `pauses = '{"faults":[["a",1]]}'`],
+    ['source', `pauses = '{"faults":[["a",1.5]]}'`],
     ['source', `pauses = '{"lastMs":"a"}'`],
     ['source', 'heard_at = 1001'],
     ['source', 'known_at = -1'],
