@@ -24,14 +24,12 @@ export interface StoredSource {
 export type StoredFault = readonly [fault: string, events: number, atMs: number];
 
 export interface StoredSources {
-  /** How many days there were. */
   readonly days: number;
   readonly sources: readonly StoredSource[];
 }
 
-/** What has changed since the last write. */
+/** What has changed since the last write, and what was forgotten. */
 export interface SourceChanges extends StoredSources {
-  /** Those that were forgotten. */
   readonly gone: readonly Pick<StoredSource, 'court' | 'name'>[];
 }
 
