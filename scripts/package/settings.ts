@@ -10,10 +10,7 @@ const UNDER_SYSTEMD: Readonly<Record<string, readonly string[]>> = {
     'create there. The units may write to it only after "sudo systemctl edit" of courtd.service, courtd-backup.service and',
     'courtd-prune.service, each with the lines  [Service]  ReadWritePaths=DIR',
   ],
-  COURTD_METRICS_FILE: [
-    'For example /run/courtd/courtd.prom: the unit may write there, everybody may read there, and it is in memory.',
-    'courtd-node-exporter.conf in /usr/share/doc/courtd/examples has node_exporter serve it.',
-  ],
+  COURTD_RUN_DIR: ['Set by the units: /run/courtd, which is in memory and which everybody may read.'],
   COURTD_HOST: [PORT_NOTE],
   COURTD_PORT: [PORT_NOTE],
 };

@@ -61,10 +61,11 @@ export function publish(partial: string, file: string): void {
 }
 
 /** Writes a small file: all of it, or none. @throws {OperatorError} Then nothing else is left there. */
-export function writeAtomically(file: string, text: string): void {
+export function writeAtomically(file: string, text: string, isPublic = false): void {
   const partial = createPartial(file);
   try {
     explainWriteErrors(file, () => fs.writeFileSync(partial, text));
+    if (isPublic) explainWriteErrors(file, () => fs.chmodSync(partial, 0o644));
     publish(partial, file);
   } catch (error) {
     removePartial(partial);

@@ -207,11 +207,6 @@ export const TOKEN_GRACE_S = 86_400;
 /** Retry-After of a 401, in seconds: a camera that has been given the new token soon sends again. */
 export const UNAUTHORIZED_RETRY_S = 30;
 
-// The metrics.
-
-/** How often the metrics are written to their file. */
-export const METRICS_FILE_MS = 15_000;
-
 // Shutdown, and trying again.
 
 /** Milliseconds from SIGTERM until all connections are closed, whether their requests are answered or not. */

@@ -15,27 +15,19 @@ export function addCheck(program: Command): void {
     .command('check')
     .description('look whether the box is set up as it should be: each finding says what to do')
     .option('--full', 'read the whole database: its integrity, every event, every key, every count')
-    .option('--alert', 'send a test to whoever is told by "courtd alert", and say whether it was taken')
     .option('--acknowledge', 'what the log says now is solved: it is not told again, and what comes next is')
     .addOption(json())
     .addHelpText('after', HELP)
     .action(async (_options, command) => check(command.optsWithGlobals(), program));
 }
 
-interface CheckOptions extends BoxOptions, JsonOption {
-  readonly alert?: boolean;
-}
-
-async function check(options: CheckOptions, program: Command): Promise<void> {
+async function check(options: BoxOptions & JsonOption, program: Command): Promise<void> {
   const { inspectBox } = await import('../health/checks/box.ts');
   const { runChecks } = await import('../health/checks/allChecks.ts');
   const { checksText } = await import('./terminal/checksText.ts');
   const { checkContextOf } = await import('./options/checkContext.ts');
   const box = await inspectBox(options, checkContextOf(program, options.data));
   const results = await runChecks(box);
-  if (options.alert) {
-    results.push(await (await import('../health/alert/testAlert.ts')).testAlert(box.settings));
-  }
   if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
   if (options.json) printJson(results);
   else printText(checksText(results));

@@ -25,6 +25,11 @@ export interface LastingProblem extends StatusProblem {
   readonly about: string;
 }
 
+/** @returns the members that JSON output has. */
+export function asPrinted({ about: _about, ...problem }: LastingProblem): StatusProblem {
+  return problem;
+}
+
 export function ok(message: string): Finding {
   return { level: 'ok', message, advice: '' };
 }

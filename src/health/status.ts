@@ -5,7 +5,7 @@ import type { SourceReport } from '../telemetry/source.ts';
 import type { RateReport } from '../telemetry/telemetry.ts';
 import type { DaemonStatus } from './daemonStatus.ts';
 import type { StoreFacts } from './facts.ts';
-import type { StatusProblem } from './finding.ts';
+import { asPrinted, type StatusProblem } from './finding.ts';
 import { findProblems } from './problems.ts';
 import { type ShipStatus, type ShipView, shipStatusOf } from './shipStatus.ts';
 
@@ -72,7 +72,7 @@ export function makeReport(view: DaemonView, store: StoreView, nowMs: number): S
   const isRunning = daemon !== undefined || view.hangs !== undefined;
   const status: Status = {
     state: isRunning ? stateOf(problems) : 'stopped',
-    problems: problems.map(({ about: _about, ...problem }) => problem),
+    problems: problems.map(asPrinted),
     daemon: {
       running: isRunning,
       version: daemon?.version ?? null,

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../base/dataDirectory.ts';
+import { MIN_FREE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { isoTime } from '../base/units.ts';
 import { hasFailed } from '../host/systemdUnits.ts';
@@ -16,11 +17,16 @@ import { recentSources, summarizeStore } from '../store/read/storeSummary.ts';
 import { withRefused } from '../store/rejections/refusedBodies.ts';
 import { failureKind } from '../store/sqlite/errors.ts';
 import { listTokens, type TokenState, tokenState } from '../store/tokens/tokens.ts';
-import type { LastingProblem } from './finding.ts';
-import { backupProblems } from './problems.ts';
-import { problem } from './problemTexts.ts';
+import { isSoon } from './problemTexts.ts';
 import type { ShipView } from './shipStatus.ts';
 import type { StoreView } from './status.ts';
+
+/** What the daemon has at hand, and reads through its own connection. */
+interface DaemonSide {
+  readonly minFreeBytes: number;
+  readonly refused: StoreView['refused'];
+  look<Result>(read: (db: Database) => Result): Result;
+}
 
 /**
  * @param readShip how far shipping has got.
@@ -31,8 +37,10 @@ export async function readStoreView(
   data: DataDirectory,
   readShip: (db: Database) => Promise<ShipView | undefined>,
   before?: Partial<Pick<StoreView, 'recent' | 'room'>>,
+  daemon?: DaemonSide,
 ): Promise<StoreView> {
-  const units = await askForUnits(data);
+  // The sandbox of the daemon hides systemd.
+  const units = daemon ? { ...NO_FAILURES, minFreeBytes: daemon.minFreeBytes } : await askForUnits(data);
   const nowMs = Date.now();
   let isDamaged = false;
   const unlessDamaged = async <Result>(part: () => Result | Promise<Result>): Promise<Result | undefined> => {
@@ -50,15 +58,19 @@ export async function readStoreView(
     const states = tokens?.map((token) => tokenState(token, nowMs));
     const count = (wanted: TokenState) => states?.filter((state) => state === wanted).length ?? null;
     const recent = before?.recent ?? (await unlessDamaged(() => db && recentSources(db, nowMs))) ?? [];
-    const suggestion = before?.room
-      ? before.room.suggestion
-      : await unlessDamaged(() => db && suggestPrune(db, nowMs));
     const ship = await unlessDamaged(() => db && readShip(db));
-    const refused = (await withRefused(data, (all) => all.waiting()).catch(() => undefined)) ?? [];
+    const refused =
+      daemon?.refused ?? (await withRefused(data, (all) => all.waiting()).catch(() => undefined)) ?? [];
     const { growthBytesPerDay = 0 } = summary ?? {};
     const sizeOf = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     const bytes = sizeOf(data.file('database'));
     const free = freeBytes(data);
+    const days = growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null;
+    // A look at many pages, which the daemon takes only if somebody needs it.
+    const isTight = free < Math.max(units.minFreeBytes, MIN_FREE_BYTES) || isSoon(days);
+    const suggestion = before?.room
+      ? before.room.suggestion
+      : await unlessDamaged(() => (isTight && db ? suggestPrune(db, nowMs) : undefined));
     const backupMs = lastBackupMs(data);
     return {
       directory: data.path,
@@ -68,7 +80,7 @@ export async function readStoreView(
         bytes,
         wal_bytes: sizeOf(data.file('wal')),
         free_bytes: free,
-        days_left: growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null,
+        days_left: days,
         last_backup_at: isoTime(backupMs ?? null),
       },
       tokens: { active: count('active'), retiring: count('retiring') },
@@ -84,22 +96,11 @@ export async function readStoreView(
     };
   };
   // As `support` prints it, which also reads the journal and writes a file.
-  const view = await unlessDamaged(() => withDatabase({ data }, read));
+  const view = await unlessDamaged(() => (daemon ? daemon.look(read) : withDatabase({ data }, read)));
   return view ?? (await read());
 }
 
-/**
- * What the daemon cannot see from its sandbox: how the nightly services of this data directory ended.
- * @param lastBackupAt as the daemon has it.
- */
-export async function nightlyProblems(
-  data: DataDirectory,
-  lastBackupAt: string | null,
-): Promise<LastingProblem[]> {
-  const { hasBackupFailed, hasPruneFailed } = await askForUnits(data);
-  const facts = { store: { last_backup_at: lastBackupAt }, oldestMs: undefined, hasBackupFailed };
-  return [...(hasPruneFailed ? [problem('prune_failed')] : []), ...backupProblems(facts, Date.now())];
-}
+const NO_FAILURES = { hasBackupFailed: false, hasPruneFailed: false } as const;
 
 /** Where courtd.service serves this data directory: how its nightly services ended, and its settings. */
 async function askForUnits(

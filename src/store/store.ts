@@ -21,7 +21,6 @@ import {
 } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
-import { type Lag, readShipLag, type ShippedOf } from './read/shipLag.ts';
 import {
   type Rejection,
   type RejectionChanges,
@@ -70,9 +69,6 @@ interface StoreOptions extends GroupCommitOptions {
   /** How long to wait for another process to give up the directory, in milliseconds: a command that writes does so soon. */
   readonly waitMs?: number;
 }
-
-/** Up to this many seqs behind, events are counted one by one. It takes a few milliseconds, while requests wait. */
-const SHIP_SEQS_COUNTED = 10_000;
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
 export class Store {
@@ -260,9 +256,9 @@ export class Store {
     }
   }
 
-  /** How far shipping is behind. @throws SQLite's errors. */
-  shipLag(shippedOf: ShippedOf): Lag {
-    return readShipLag(this.#db, shippedOf, SHIP_SEQS_COUNTED);
+  /** Runs a read of a few pages, which requests wait for. @throws SQLite's errors. */
+  look<Result>(read: (db: Database) => Result): Result {
+    return read(this.#db);
   }
 
   /** @returns whether they are on disk. */

@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import net from 'node:net';
-import path from 'node:path';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -17,9 +16,7 @@ t.test('a port that is in use is told in a sentence with status 1', async (t) =>
   const { port } = other.address() as net.AddressInfo;
   const where = ['--host', '127.0.0.1', '--port', String(port)];
   const data = temporaryFolder(t);
-  const metrics = path.join(data, 'courtd.prom');
-  fs.writeFileSync(metrics, 'courtd_start_time_seconds 1\n');
-  const { status, stderr } = await courtd(['serve', ...where, '--data', data, '--metrics-file', metrics]);
+  const { status, stderr } = await courtd(['serve', ...where, '--data', data]);
   t.equal(status, 1);
   t.match(
     stderr,
@@ -27,10 +24,10 @@ t.test('a port that is in use is told in a sentence with status 1', async (t) =>
       `^courtd: Cannot listen on 127\\.0\\.0\\.1 port ${port}: another program is using it: .+ \\(process ${process.pid}\\)\\. Stop .*\\n$`,
     ),
   );
-  // What had been started by then has been stopped: the database is closed, and nobody takes old metrics for current.
+  // What had been started by then has been stopped: the database is closed.
   const left = fs.readdirSync(data);
   t.ok(left.includes('courtd.db'));
-  t.notMatch(left.join(' '), /-wal|\.prom/);
+  t.notMatch(left.join(' '), /-wal/);
 });
 
 t.test(

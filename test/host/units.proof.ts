@@ -10,7 +10,6 @@ const THRESHOLDS = {
   'courtd-backup.service': 5,
   'courtd-prune.service': 5,
   'courtd-feed.service': 5,
-  'courtd-control.service': 5,
   'courtd-ship.service': 11,
   'courtd-alert.service': 10,
 };
@@ -33,7 +32,7 @@ function units(t: Cleanup): string[] {
 
 t.test('systemd finds nothing to say against the units', analyzing, async (t) => {
   const files = units(t);
-  t.equal(files.length, 12);
+  t.equal(files.length, 10);
   const verified = await run('systemd-analyze', ['verify', '--man=no', ...files]);
   t.match(verified, { status: 0, stdout: '', stderr: '' });
 });

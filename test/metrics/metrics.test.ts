@@ -1,11 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { CHECKS } from '../../src/health/checks/allChecks.ts';
-import type { Box } from '../../src/health/checks/box.ts';
-import { runCheck } from '../../src/health/checks/check.ts';
 import { gauges, type MetricFamily } from '../../src/metrics/family.ts';
-import { MetricsFile } from '../../src/metrics/metricsFile.ts';
 import { render } from '../../src/metrics/render.ts';
 import { sourceFamilies } from '../../src/metrics/sources.ts';
 import type { SourceGauges } from '../../src/telemetry/source.ts';
@@ -21,14 +17,12 @@ serveAgain();
 
 /** One box for the file: a daemon that has been sent everything, and what it and its database then say. */
 const of = { session_id: 'a-session', court_id: 'court-1', source: 'cam-1' };
-const METRICS = 'courtd.prom';
 
 t.test('metrics of a box', async (t) => {
   const folder = temporaryFolder(t);
   const data = path.join(folder, 'data');
-  const file = path.join(folder, METRICS);
-  const daemon = await Daemon.start(t, ['--metrics-file', file], data);
-  t.ok(fs.existsSync(file), 'the file is there when it listens');
+  const file = path.join(folder, 'metrics.prom');
+  const daemon = await Daemon.start(t, ['--run-dir', folder], data);
   const first = event({ ...of, event_id: 'an-event', type: 'BALL_HIT', payload: {} });
   await daemon.post([first, event({ ...of, type: 'BALL_SPEED' })]);
   await daemon.post([first, event({ ...of, court_id: 'a "court"\\', type: 'BALL_HIT' })]);
@@ -98,31 +92,8 @@ t.test('metrics of a box', async (t) => {
   t.test('the file says the same, for everybody to read, and goes with the daemon', async (t) => {
     const names = (text: string) => [...parseMetrics(text).types.keys()];
     t.strictSame(names(fs.readFileSync(file, 'utf8')), names(stdout));
-    t.equal(fs.statSync(file).mode & 0o777, 0o644);
-    // A copy, which the daemon does not write anew meanwhile.
-    const copy = path.join(temporaryFolder(t), METRICS);
-    fs.copyFileSync(file, copy);
-    const box = { settings: { COURTD_METRICS_FILE: copy }, database: async () => ({ isServed: true }) };
-    const check = CHECKS.find(({ name }) => name === 'metrics')!;
-    const about = () => runCheck(check, box as unknown as Box);
-    t.match(await about(), { level: 'ok', message: copy });
-    fs.chmodSync(copy, 0o640);
-    t.match(await about(), { level: 'warn', message: 'Others cannot read' });
-    fs.utimesSync(copy, 1, 1);
-    t.match(await about(), { level: 'fail', message: 'was last written', advice: 'journalctl' });
     await daemon.stop();
-    fs.rmSync(copy);
     t.strictSame(fs.readdirSync(folder), ['data']);
-    t.match(await about(), { level: 'fail', message: 'is not there', advice: 'restart courtd' });
-    box.settings.COURTD_METRICS_FILE = path.join(folder, 'none', METRICS);
-    t.match(await about(), { level: 'fail', message: 'is not a directory' });
-    t.match(
-      await runCheck(check, { ...box, database: async () => ({ isServed: false }) } as unknown as Box),
-      {
-        level: 'ok',
-      },
-    );
-    t.match(await runCheck(check, { settings: {} } as Box), { level: 'ok', message: 'not set' });
   });
 
   t.test('while the daemon is down: what the database holds, and that it is', async (t) => {
@@ -220,34 +191,6 @@ t.test('what counts in classes is printed cumulatively, and a family without sam
     'courtd_x_seconds_sum 9',
     'courtd_x_seconds_count 6',
   ]);
-});
-
-t.test('a file that cannot be written is told once, and once that it can be again', async (t) => {
-  const folder = temporaryFolder(t);
-  const file = path.join(folder, 'away', METRICS);
-  const said: string[] = [];
-  // As under the unit.
-  const umask = process.umask(0o007);
-  t.teardown(() => process.umask(umask));
-  const keep = (_fields: object, message: string) => void said.push(message);
-  let text = 'courtd_up 1\n';
-  const written = new MetricsFile(file, async () => text, { info: keep, warn: keep } as never);
-  t.teardown(() => written.stop());
-  for (let i = 0; i < 3; i++) await written.write();
-  t.match(said, [/is not written/]);
-  fs.mkdirSync(path.dirname(file));
-  // What a daemon that was killed has left.
-  const left = path.join(path.dirname(file), `.${METRICS}.4194305.partial`);
-  fs.writeFileSync(left, '');
-  for (let i = 0; i < 2; i++) await written.write();
-  t.match(said, [/is not written/, /is written again/]);
-  t.notOk(fs.existsSync(left));
-  t.equal(fs.statSync(file).mode & 0o777, 0o644);
-  const before = fs.statSync(file).ino;
-  text = 'courtd_up 2\n';
-  await Promise.all([written.write(), written.write()]);
-  t.equal(fs.readFileSync(file, 'utf8'), text);
-  t.not(fs.statSync(file).ino, before, 'it is replaced, not written over');
 });
 
 t.test(

@@ -34,9 +34,9 @@ t.test(
 
 t.test('the metrics of a daemon, as promtool and node_exporter read them', programs, async (t) => {
   const folder = temporaryFolder(t);
-  const file = path.join(folder, 'courtd.prom');
+  const file = path.join(folder, 'metrics.prom');
   const data = path.join(folder, 'data');
-  const daemon = await Daemon.start(t, ['--metrics-file', file], data);
+  const daemon = await Daemon.start(t, ['--run-dir', folder], data);
   for (const court of ['court-1', 'a "court"\\', 'Platz 3 – Süd']) {
     t.equal((await daemon.post(event({ court_id: court }))).status, 202);
   }
@@ -54,7 +54,7 @@ t.test('the metrics of a daemon, as promtool and node_exporter read them', progr
     fs.mkdirSync(served);
     const example = fs.readFileSync(path.join(ROOT, 'systemd/examples/courtd-node-exporter.conf'), 'utf8');
     const [, link, target] = /^L\+ (\S+) - - - - (\S+)$/m.exec(example) ?? [];
-    t.equal(target, '/run/courtd/courtd.prom');
+    t.equal(target, '/run/courtd/metrics.prom');
     fs.symlinkSync(file, path.join(served, path.basename(link!)));
     const text = await scraped(t, served);
     t.match(text, /^node_textfile_scrape_error 0$/m);

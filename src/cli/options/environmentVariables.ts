@@ -3,12 +3,15 @@ import { BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { say } from '../terminal/output.ts';
 import { integer, parseDuration } from './optionParsers.ts';
 
-/** Variables without an option: the units of the timers and the package read them. */
+/** Variables without an option: the units of the timers, the package and `courtd alert` read them. */
 const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
+  COURTD_ALERT_COMMAND: String,
+  COURTD_ALERT_URL: String,
   COURTD_BACKUP_DIR: String,
   COURTD_BACKUP_KEEP: integer(1, BACKUPS_KEPT_MAX),
   COURTD_KEEP: periodOrOff,
   COURTD_KEEP_POSITIONS: periodOrOff,
+  COURTD_PING_URL: String,
   COURTD_PURGE_DATA: String,
 };
 
@@ -20,7 +23,7 @@ function periodOrOff(text: string): unknown {
 /** The name of every variable that has an effect; a test holds it to the options, so that no start has to load them all. */
 export const VARIABLES: readonly string[] = [
   ...Object.keys(UNIT_VARIABLES),
-  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY METRICS_FILE SHIP_HOLD SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED FLEET_CREDS FLEET_CA ALERT_URL ALERT_COMMAND PING_URL TOKEN'
+  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR SHIP_HOLD SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED FLEET_CREDS FLEET_CA TOKEN'
     .split(' ')
     .map((name) => `COURTD_${name}`),
 ];

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { boxNameFault } from '../../base/boxName.ts';
 import { NAME_CODE_POINTS } from '../../base/limits.ts';
@@ -64,14 +63,6 @@ export function notEmpty(text: string): string {
   throw new InvalidArgumentError('It must not be empty.');
 }
 
-/** The file is replaced every few seconds: so it is none that holds something else, and one that node_exporter reads. */
-export function parseMetricsFile(text: string): string {
-  if (path.isAbsolute(text) && text.endsWith('.prom')) return text;
-  throw new InvalidArgumentError(
-    'Give a whole path that ends in .prom, such as /run/courtd/courtd.prom: node_exporter reads no other names.',
-  );
-}
-
 export function parseQuietHours(text: string): QuietHours {
   const hours = quietHoursOf(text);
   if (hours !== undefined) return hours;
@@ -103,4 +94,8 @@ export function option(flags: string, description: string): Option {
 
 export function json(): Option {
   return new Option('--json', 'print JSON on standard output, for programs');
+}
+
+export function runDir(description: string): Option {
+  return option('--run-dir <dir>', description).argParser(notEmpty);
 }

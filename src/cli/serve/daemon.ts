@@ -5,15 +5,16 @@ import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
 import { eraseRoute, namingRoute } from '../../control/eraseRoute.ts';
-import { problemsRoute } from '../../control/problemsRoute.ts';
 import { pruneRoute } from '../../control/pruneRoute.ts';
 import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
 import { shipSettingsOf, viewShip } from '../../fleet/feed/readShipStatus.ts';
-import { reportProblems } from '../../health/alert/problemReport.ts';
 import type { DaemonStatus } from '../../health/daemonStatus.ts';
 import type { SourceFindings } from '../../health/facts.ts';
 import { problem } from '../../health/problemTexts.ts';
 import type { ShipView } from '../../health/shipStatus.ts';
+import { withoutQuotes } from '../../health/sourceProblems.ts';
+import { makeReport } from '../../health/status.ts';
+import { readStoreView } from '../../health/storeView.ts';
 import type { StoreWatch } from '../../health/storeWatch.ts';
 import type { Log } from '../../host/log.ts';
 import type { LogLevel } from '../../host/logLevels.ts';
@@ -22,11 +23,10 @@ import type { TlsCertificate } from '../../host/tlsCertificate.ts';
 import type { PacedRequest } from '../../http/connection/pacedRequest.ts';
 import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
-import type { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
-import { METRICS_PATH } from '../../metrics/family.ts';
+import { METRICS_PATH, type MetricFamily } from '../../metrics/family.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
-import type { ShippedOf } from '../../store/read/shipLag.ts';
+import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
 import type { Rejection } from '../../store/rejections/storedRejections.ts';
 import type { Store } from '../../store/store.ts';
@@ -55,8 +55,8 @@ export interface ServeOptions extends DataOption {
   /** PEM files for TLS: both or neither. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
-  /** Where the metrics are written; absent: nowhere. */
-  readonly metricsFile?: string;
+  /** Where `status.json` and `metrics.prom` are written; absent: nowhere. */
+  readonly runDir?: string;
   /** Names of the options that were set, as flags or environment variables. */
   readonly given?: readonly string[];
 }
@@ -80,30 +80,29 @@ export interface Daemon extends Frame {
   readonly server: CourtServer;
 }
 
+/** Up to this many seqs behind, events are counted one by one. It takes a few milliseconds, while requests wait. */
+const SHIP_SEQS_COUNTED = 10_000;
+
 /** @returns undefined where the database cannot be read now: events come first, and others say so. */
 export function shippingOf(store: Store, data: DataDirectory): Promise<ShipView | undefined> {
-  const readLag = (shippedOf: ShippedOf) => store.shipLag(shippedOf);
+  const readLag = (shippedOf: ShippedOf) => store.look((db) => readShipLag(db, shippedOf, SHIP_SEQS_COUNTED));
   return viewShip(data, readLag, shipSettingsOf(process.env)).catch(() => undefined);
 }
 
 /** What commands may ask over `control.sock`. */
-export function routesOf(daemon: Daemon, metrics: DaemonMetrics, address: AddressInfo) {
+export function routesOf(
+  daemon: Daemon,
+  metrics: () => Promise<MetricFamily[]>,
+  status: () => DaemonStatus,
+): ControlRoute[] {
   const { notifier, store, telemetry, server } = daemon;
-  const startedAt = new Date().toISOString();
   return [
     jsonRoute(STATUS_PATH, async () => {
       // `token rotate` asks this: whoever looks at `systemctl status` next sees that there is a token.
       await notifier.refresh({ status: () => statusLine(daemon) });
-      return daemonStatus(daemon, address, startedAt);
+      return status();
     }),
-    problemsRoute(async () =>
-      reportProblems(
-        daemon.options.data,
-        daemonStatus(daemon, address, startedAt),
-        await shippingOf(store, daemon.options.data),
-      ),
-    ),
-    jsonRoute(METRICS_PATH, () => metrics.look()),
+    jsonRoute(METRICS_PATH, metrics),
     ...rejectionRoutes(telemetry.refusals, daemon.keeper),
     {
       method: 'POST',
@@ -146,7 +145,29 @@ export function sourceFindings({ options, store, telemetry }: Daemon): SourceFin
   };
 }
 
-function daemonStatus(daemon: Daemon, { address, port }: AddressInfo, startedAt: string): DaemonStatus {
+/** @returns `status --json` as text, without what cameras sent but the names of sources and courts. */
+export async function publicStatus(
+  { options, store, keeper }: Daemon,
+  status: DaemonStatus,
+): Promise<string> {
+  const { data, minFree: minFreeBytes } = options;
+  const ship = await shippingOf(store, data);
+  const side = {
+    minFreeBytes,
+    refused: keeper.waiting,
+    look: store.look.bind(store),
+  };
+  // The daemon knows every source that it read back at its start.
+  const view = await readStoreView(data, async () => ship, { recent: [] }, side);
+  const report = makeReport({ daemon: withoutQuotes(status), hangs: undefined }, view, Date.now());
+  return `${JSON.stringify(report.status)}\n`;
+}
+
+export function daemonStatus(
+  daemon: Daemon,
+  { address, port }: AddressInfo,
+  startedAt: string,
+): DaemonStatus {
   const { options, version, certificate, watch } = daemon;
   return {
     version,

@@ -5,6 +5,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { ControlServer } from '../../control/controlServer.ts';
+import type { DaemonStatus } from '../../health/daemonStatus.ts';
 import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
 import { logProblem } from '../../health/logProblem.ts';
 import { certificateProblems } from '../../health/problems.ts';
@@ -19,7 +20,11 @@ import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
 import { PacedRequest } from '../../http/connection/pacedRequest.ts';
 import { CourtServer } from '../../http/server.ts';
-import { DaemonMetrics } from '../../metrics/daemonMetrics.ts';
+import { daemonFamilies } from '../../metrics/daemonFamilies.ts';
+import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
+import type { MetricFamily } from '../../metrics/family.ts';
+import { render } from '../../metrics/render.ts';
+import { RunFiles } from '../../metrics/runFiles.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
 import { Store } from '../../store/store.ts';
@@ -29,7 +34,9 @@ import { Telemetry } from '../../telemetry/telemetry.ts';
 import { becomeOwnerOf } from '../options/identity.ts';
 import {
   type Daemon,
+  daemonStatus,
   type Frame,
+  publicStatus,
   routesOf,
   type ServeOptions,
   shippingOf,
@@ -76,9 +83,11 @@ async function start(frame: Frame): Promise<number> {
   const daemon = { ...frame, certificate, watch, store, keeper, telemetry, server };
   const metrics = startMetrics(daemon);
   const address = await listen(daemon, socket);
+  const startedAt = new Date().toISOString();
+  const status = () => daemonStatus(daemon, address, startedAt);
   const control = new ControlServer(
     options.data,
-    routesOf(daemon, metrics, address),
+    routesOf(daemon, metrics, status),
     log.logger,
     PacedRequest,
   );
@@ -88,7 +97,7 @@ async function start(frame: Frame): Promise<number> {
   stopOnSignals(frame);
   // Before the log says so: whoever waits for that line may send a command at once.
   await control.listen();
-  await metrics.write();
+  await startRunFiles(daemon, metrics, status)?.write();
   logListening(daemon, address, socket);
   notifier.ready({ status: () => statusLine(daemon), check: () => store.answers() });
   await disk.check();
@@ -213,8 +222,23 @@ function makeServer(
   });
 }
 
-function startMetrics(daemon: Daemon) {
-  const { options, version, log, parts, certificate, watch, store, telemetry } = daemon;
+function startRunFiles(
+  daemon: Daemon,
+  metrics: () => Promise<MetricFamily[]>,
+  status: () => DaemonStatus,
+): RunFiles | undefined {
+  const { options, log, parts } = daemon;
+  if (options.runDir === undefined) return undefined;
+  const texts = {
+    'status.json': () => publicStatus(daemon, status()),
+    'metrics.prom': async () => render(await metrics()),
+  };
+  return parts.adopt(new RunFiles(options.runDir, texts, log.logger), stop);
+}
+
+/** @returns makes the metrics. */
+function startMetrics(daemon: Daemon): () => Promise<MetricFamily[]> {
+  const { options, version, parts, certificate, watch, store, telemetry } = daemon;
   const sources = {
     data: options.data,
     version,
@@ -226,8 +250,9 @@ function startMetrics(daemon: Daemon) {
     certificateEndMs: () => certificate && Date.parse(certificate.validity.expires_at),
     shipping: () => shippingOf(store, options.data),
     sourceFindings: () => sourceFindings(daemon),
+    loopDelay: parts.adopt(new EventLoopDelay(), stop),
   };
-  return parts.adopt(new DaemonMetrics(options.metricsFile, sources, log.logger), stop);
+  return () => daemonFamilies(sources);
 }
 
 async function listen(

@@ -15,10 +15,10 @@ import {
   integer,
   notEmpty,
   option,
-  parseMetricsFile,
   parseName,
   parseQuietHours,
   parseSize,
+  runDir,
   sizeBetween,
 } from '../options/optionParsers.ts';
 
@@ -70,12 +70,7 @@ export function addServe(program: Command): void {
       ),
     )
     .addOption(option('--tls-key <file>', "the certificate's private key, in PEM").argParser(notEmpty))
-    .addOption(
-      option(
-        '--metrics-file <file>',
-        'write the metrics to this file every 15 s, as Prometheus text; its name ends in .prom',
-      ).argParser(parseMetricsFile),
-    )
+    .addOption(runDir('write status.json and metrics.prom to this directory every 15 s'))
     .addHelpText(
       'after',
       '\nExamples:\n  courtd serve --data ./data --host 127.0.0.1 --port 4001\n  COURTD_DATA=./data COURTD_VENUE=venue-17 courtd serve',

@@ -7,8 +7,9 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { askProblems } from '../../control/problemsRoute.ts';
-import type { StatusProblem } from '../../health/finding.ts';
+import { askStatus } from '../../control/controlClient.ts';
+import { asPrinted, type StatusProblem } from '../../health/finding.ts';
+import { sourceProblems, withoutQuotes } from '../../health/sourceProblems.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import { readErasures } from '../../store/erasure/ledger.ts';
@@ -131,10 +132,9 @@ export class LocalFeed implements EventFeed {
     if (problems === undefined || ship === undefined) return undefined;
     // What a camera has sent stays on the box: it may name a player, whom headquarters is not to know.
     const isQuoting = ({ code }: StatusProblem) => code === 'refused';
-    if (!problems.some(isQuoting)) return { problems, ship };
-    const plain = await askProblems(this.#directory).catch(() => undefined);
-    const told = (plain?.problems ?? []).filter(isQuoting).map(({ about: _about, ...problem }) => problem);
-    return { problems: [...problems.filter((one) => !isQuoting(one)), ...told], ship };
+    const daemon = problems.some(isQuoting) ? await askStatus(this.#directory).catch(() => {}) : undefined;
+    const told = (daemon ? sourceProblems(withoutQuotes(daemon)) : []).filter(isQuoting);
+    return { problems: [...problems.filter((one) => !isQuoting(one)), ...told.map(asPrinted)], ship };
   }
 
   /** Writes what was reported last. */

@@ -8,7 +8,6 @@ import { configuration } from './configuration.ts';
 import { database } from './database.ts';
 import { disk } from './disk.ts';
 import { log } from './log.ts';
-import { metrics } from './metricsFile.ts';
 import { permissions } from './permissions.ts';
 import { port } from './port.ts';
 import { units } from './units.ts';
@@ -27,7 +26,6 @@ export const CHECKS: readonly Check[] = [
   backup,
   { name: 'ship', look: ({ settings, checkShipping }) => checkShipping(settings) },
   log,
-  metrics,
 ];
 
 /** Runs every check, one after another, whatever becomes of those before. */

@@ -6,7 +6,7 @@ import { REFUSED_QUEUE_BYTES, REFUSED_WRITE_MS } from '../../base/limits.ts';
 import { ownCopy } from '../../base/ownMemory.ts';
 import { pause } from '../../base/pause.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
-import type { RefusedBody } from './refusedBody.ts';
+import type { RefusedBody, WaitingEvents } from './refusedBody.ts';
 
 /** What the worker thread works with. */
 export interface RefusedSettings {
@@ -44,6 +44,7 @@ export interface Lost {
 /** From the worker thread: an answer to each request; besides, it looks after what is kept. */
 export interface WorkerMessage extends Lost {
   readonly isAnswer: boolean;
+  readonly waiting: readonly WaitingEvents[];
 }
 
 const NOTHING: Lost = { bodies: 0, events: 0 };
@@ -57,6 +58,8 @@ const TELL_MS = 60_000;
  * second. It begins with the first of them.
  */
 export class RefusedKeeper {
+  /** Events that wait to be mended, by who sent them. */
+  waiting: readonly WaitingEvents[] = [];
   readonly #settings: RefusedSettings;
   readonly #onLost: (lost: Lost) => void;
   #worker: Worker | undefined;
@@ -160,7 +163,8 @@ export class RefusedKeeper {
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     const worker = new Worker(workerFile('refusedWorker', import.meta.url), { workerData: this.#settings });
-    worker.on('message', ({ isAnswer, ...lost }: WorkerMessage) => {
+    worker.on('message', ({ isAnswer, waiting, ...lost }: WorkerMessage) => {
+      this.waiting = waiting;
       if (isAnswer) worker.emit('answer', lost);
       else this.#count(lost);
     });

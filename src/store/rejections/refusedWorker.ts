@@ -9,7 +9,7 @@ import { freeMemory } from '../../base/ownMemory.ts';
 import type { EventKey } from '../../protocol/bodyParts.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { RefusedBodies } from './refusedBodies.ts';
-import type { RefusedBody } from './refusedBody.ts';
+import type { RefusedBody, WaitingEvents } from './refusedBody.ts';
 import { identityOf, RefusedIndex } from './refusedIndex.ts';
 import type { KeepRequest, Lost, QueuedBody, RefusedSettings, WorkerMessage } from './refusedKeeper.ts';
 import { StoredLookup } from './storedLookup.ts';
@@ -56,7 +56,7 @@ function lookAfter(): void {
 
 function tell(notKept: NotKept, isAnswer: boolean): void {
   countLetGo();
-  parentPort!.postMessage({ ...untold, ...notKept, isAnswer } satisfies WorkerMessage);
+  parentPort!.postMessage({ ...untold, ...notKept, isAnswer, waiting: waitingNow() } satisfies WorkerMessage);
   untold = { events: 0 };
 }
 
@@ -149,18 +149,18 @@ function attempt<Result>(work: () => Result, failed: (failure: string) => Result
 
 /** Removes the files: to delete rows takes room that a full disk does not have. */
 function discard(): void {
-  countLetGo(countWaiting());
+  countLetGo(waitingNow().reduce((sum, { events }) => sum + events, 0));
   forget();
   for (const name of ['refusedWal', 'refusedShm', 'refused'] as const)
     fs.rmSync(directory.file(name), { force: true });
 }
 
-/** 0 where that cannot be read any more. */
-function countWaiting(): number {
+/** None if that cannot be read any more. */
+function waitingNow(): readonly WaitingEvents[] {
   try {
-    return refused?.waiting().reduce((sum, { events }) => sum + events, 0) ?? 0;
+    return refused?.waiting() ?? [];
   } catch {
-    return 0;
+    return [];
   }
 }
 

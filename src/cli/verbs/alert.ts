@@ -1,0 +1,71 @@
+import os from 'node:os';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { UsageError } from '../../base/operatorError.ts';
+import { pause } from '../../base/pause.ts';
+import { quietHoursOf } from '../../base/quietHours.ts';
+import { abortOnSignal } from '../../base/signals.ts';
+import { Alert } from '../../health/alert.ts';
+import { runDir } from '../options/optionParsers.ts';
+import { say } from '../terminal/output.ts';
+
+const HELP = `
+Set at least one of these:
+  COURTD_ALERT_URL      each message is posted there as JSON
+  COURTD_ALERT_COMMAND  /bin/sh runs it with each message on standard input
+  COURTD_PING_URL       is fetched every 5 min while the box is not failing
+
+Under systemd, courtd-alert.service runs it. Without systemd's STATE_DIRECTORY
+a restart sends all problems again.
+
+Example:
+  courtd alert --test --run-dir /run/courtd`;
+
+const LOOK_MS = 60_000;
+
+export function define(command: Command): void {
+  command
+    .description('send a message whenever the problems of this box change')
+    .addOption(runDir('the directory that the daemon writes status.json to'))
+    .option('--test', 'send one message without problems, and exit')
+    .addHelpText('after', HELP)
+    .action((options) => alert(options));
+}
+
+interface AlertOptions {
+  readonly runDir?: string;
+  readonly test?: boolean;
+}
+
+/** `courtd alert`: until a signal ends it. With `--test` the exit status is 1 if the message was not accepted. */
+async function alert({ runDir, test }: AlertOptions): Promise<void> {
+  const {
+    COURTD_ALERT_URL,
+    COURTD_ALERT_COMMAND,
+    COURTD_PING_URL,
+    COURTD_SHIP_BOX,
+    COURTD_QUIET,
+    STATE_DIRECTORY,
+  } = process.env;
+  if (runDir === undefined) {
+    throw new UsageError(
+      'The directory of status.json is not set. Set COURTD_RUN_DIR or --run-dir, for the daemon too.',
+    );
+  }
+  const watch = new Alert({
+    box: COURTD_SHIP_BOX ?? os.hostname(),
+    runDir,
+    url: COURTD_ALERT_URL,
+    command: COURTD_ALERT_COMMAND,
+    ping: COURTD_PING_URL,
+    quiet: quietHoursOf(COURTD_QUIET ?? ''),
+    stateFile: STATE_DIRECTORY && path.join(STATE_DIRECTORY, 'sent.json'),
+    log: (sentence) => say(`courtd: ${sentence}`),
+  });
+  if (test) {
+    process.exitCode = (await watch.send('ok', [], [])) ? 0 : 1;
+    return;
+  }
+  const ending = abortOnSignal();
+  for (; !ending.aborted; await pause(LOOK_MS, ending)) await watch.look(performance.now());
+}
