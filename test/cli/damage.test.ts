@@ -13,7 +13,7 @@ import { Committer, court, type StoppedBox, scratch, stoppedBox } from '../harne
 runInProcess();
 
 const PAGE_BYTES = 4096;
-const DAY = ['export', '--day', '2026-03-14', '--format', 'ndjson'];
+const MANY = ['export', '--since', '2000-01-01', '--format', 'ndjson'];
 
 /** A box of twenty events of session-1, the third of which is changed. */
 function damagedBox(t: Test, sql: string): StoppedBox {
@@ -109,7 +109,7 @@ t.test('what a prune has deleted is not missed', async (t) => {
 });
 
 t.test(
-  'a page of one session is damaged: what can be read is written, and the day goes on with the next',
+  'a page of one session is damaged: what can be read is written, and the export continues with the next',
   async (t) => {
     const { folder, db } = scratch(t);
     const writer = new Committer(db);
@@ -129,12 +129,13 @@ t.test(
       file.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES),
     );
     const day = path.join(temporaryFolder(t), 'day/');
-    const { status, stderr } = await commandInProcess([...DAY, '-o', day, '--data', folder], { TZ: 'UTC' });
+    const { status, stderr } = await commandInProcess([...MANY, '-o', day, '--data', folder], { TZ: 'UTC' });
     t.equal(status, 1);
     const [counts] =
       /Session "b" counts 200 events and has (\d+): (\d+) cannot be found/.exec(stderr)?.slice(1) ?? [];
     const written = (name: string) =>
-      fs.readFileSync(path.join(day, `${name}.ndjson`), 'utf8').split('\n').length - 1;
+      fs.readFileSync(path.join(day, fs.readdirSync(day)[0]!, `${name}.ndjson`), 'utf8').split('\n').length -
+      1;
     t.strictSame([written('a'), written('b'), written('c')], [200, Number(counts), 200]);
     t.ok(Number(counts) > 150);
   },
@@ -151,10 +152,11 @@ t.test('a session that cannot be read at all is named, and the others are writte
   other.exec("UPDATE session SET name = x'ff' WHERE name = 'b'");
   other.close();
   const day = path.join(temporaryFolder(t), 'day/');
-  const { status, stderr } = await commandInProcess([...DAY, '-o', day, '--data', folder], { TZ: 'UTC' });
+  const { status, stderr } = await commandInProcess([...MANY, '-o', day, '--data', folder], { TZ: 'UTC' });
   t.equal(status, 1);
-  t.match(stderr, 'Session number 2 has lost its name, and is not written.');
-  t.strictSame(fs.readdirSync(day).sort(), ['a.ndjson', 'c.ndjson']);
+  t.match(stderr, 'A session has lost its name');
+  const [folderOfDay = ''] = fs.readdirSync(day);
+  t.strictSame(fs.readdirSync(path.join(day, folderOfDay)).sort(), ['a.ndjson', 'c.ndjson']);
 });
 
 t.test('a backup of a damaged database is made and says so, and the older ones stay', async (t) => {

@@ -47,14 +47,6 @@ t.test('tail has the mark beside the event, NDJSON as its first member', async (
   t.notOk(Object.hasOwn(tail[0], 'erased'));
   const ndjson = ['export', 'session-1', '--format', 'ndjson'];
   t.strictSame(await lines(...ndjson), [kept, { erased: true, ...left }]);
-  const received = await lines(...ndjson, '--with-received');
-  t.strictSame(
-    received.map((line) => Object.keys(line)),
-    [
-      ['received_at', 'event'],
-      ['received_at', 'erased', 'event'],
-    ],
-  );
 });
 
 t.test('CSV, Parquet and the view events have a column for it', async (t) => {
@@ -83,13 +75,11 @@ t.test(
   async (t) => {
     const other = stoppedBox(t, 0);
     const ndjson = ['export', 'session-1', '--format', 'ndjson'];
-    for (const option of [[], ['--with-received']]) {
-      const file = path.join(temporaryFolder(t), 'out.ndjson');
-      fs.writeFileSync(file, await out(...ndjson, ...option));
-      const here = await courtd(['import', file, '--data', data]);
-      t.match(here, { status: 0, stderr: /2 events of 1 file: 0 accepted, 2 duplicates\./ });
-      t.match(await other.command('import', file), { status: 0 });
-    }
+    const file = path.join(temporaryFolder(t), 'out.ndjson');
+    fs.writeFileSync(file, await out(...ndjson));
+    const here = await courtd(['import', file, '--data', data]);
+    t.match(here, { status: 0, stderr: /2 events of 1 file: 0 accepted, 2 duplicates\./ });
+    t.match(await other.command('import', file), { status: 0 });
     const { stdout } = await other.command(...ndjson);
     t.strictSame(
       stdout

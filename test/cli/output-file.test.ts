@@ -26,7 +26,7 @@ t.test(
       for (const args of [
         ['export', 'session-1', '-o', existing],
         ['export', 'session-1', '--format', 'xlsx', '-o', file('s.xlsx')],
-        ['export', '--day', '2026-03-14', '-o', `${file('day')}/`],
+        ['export', '--since', '2000-01-01', '-o', `${file('day')}/`],
         ['report', 'session-1', '-o', file('s.html')],
         ['support', '-o', file('support.txt')],
       ]) {

@@ -250,10 +250,10 @@ t.test('export -o as root: no link of another user is followed', { skip }, async
   fs.lchownSync(above, THIRD, THIRD);
   for (const place of [
     ['-o', path.join(above, 'precious')],
-    ['--day', '2026-03-14', '-o', above],
-    ['--day', '2026-03-14', '-o', `${above}/new/`],
+    ['--since', '2000-01-01', '-o', above],
+    ['--since', '2000-01-01', '-o', `${above}/new/`],
   ]) {
-    const session = place.includes('--day') ? [] : ['s'];
+    const session = place.includes('--since') ? [] : ['s'];
     const { status, stderr } = await as('root', 'export', ...session, ...place, '--data', data);
     t.equal(status, 1, place.join(' '));
     t.match(stderr, /^courtd: \S+\/above is a symbolic link of another user: /);

@@ -37,7 +37,6 @@ const WRONG = [
   'export s --from 15:09:26Z',
   'export s --to 2026-02-30T00:00:00Z',
   'export s --from 2026-03-14T15:00:01Z --to 2026-03-14T15:00:00Z',
-  'export s --received-from 15:00:01 --received-to 15:00:00',
   'export s -o',
   'export s --describe',
   'export s --json',
@@ -85,12 +84,15 @@ const WRONG = [
   'export --day 2026-03-14 -o /tmp --from 14:00',
   'export --day 2026-02-30 -o /tmp',
   'export --day today -o /tmp',
-  'export --all',
-  'export --all -o /tmp/ match-17',
-  'export --all -o /tmp/ --day 2026-03-14',
-  'export --all -o /tmp/ --from 14:00',
-  'export --all -o /tmp/ --type BALL_HIT',
-  'export --all -o /tmp/ --court c',
+  'export --since 14:00',
+  'export --until 14:00 -o /tmp/',
+  'export --since 14:00 -o /tmp/ match-17',
+  'export --since 14:00 -o /tmp/ --day 2026-03-14',
+  'export --since 14:00:01 --until 14:00 -o /tmp/',
+  'export --since 14:00 -o /tmp/ --from 14:00',
+  'export --since 14:00 -o /tmp/ --type BALL_HIT',
+  'export --since 14:00 -o /tmp/ --court c',
+  'export --since 14:00 -o /tmp/ --current',
   'backup',
   'backup ',
   'backup /tmp --keep 0',
@@ -128,7 +130,7 @@ t.test('wrong usage names the fault, and the command that shows the help', async
   t.equal(await told('report'), `courtd: missing required argument 'session'${shows('courtd report')}`);
   t.equal(await told('token reset'), `courtd: unknown command 'reset'${shows('courtd token')}`);
   t.match(await told('--port 1 serve'), "unknown option '--port'.\n");
-  t.match(await told('export --all'), /^courtd: --all writes a file for each session/);
+  t.match(await told('export --day 2026-03-14'), /^courtd: name the directory/);
   t.match(await told('serve --prot 1'), '(Did you mean --port?)\n');
   t.match(await told('stats'), '(Did you mean status?)\n');
   t.match(await told('export -xY3'), '\'-xY3\'. A name that begins with "-" needs "--" before it.\n');

@@ -17,7 +17,6 @@ const FLIPS = Number(process.env.FLIPS ?? 500);
 const SEED = Number(process.env.SEED ?? 20_260_314);
 const PAGE_BYTES = 4096;
 const SESSIONS = ['match-1', 'match-2', 'match-3'];
-const DAY = '2026-03-14';
 /** A third of the flips hits these, small as they are. */
 const SMALL = ['key', 'session', 'origin', 'flushed', 'sqlite_schema', 'sqlite_sequence', 'pruned', 'epoch'];
 
@@ -99,13 +98,16 @@ const READINGS: readonly Reading[] = [
   },
   { name: 'tail', run: (data) => commandInProcess(['tail', '--json', '--after', '0', '--data', data]) },
   {
-    name: 'export --day',
+    name: 'export --since',
     run: async (data) => {
       const day = path.join(data, 'day/');
       fs.rmSync(day, { recursive: true, force: true });
       const options = ['--format', 'ndjson', '--data', data];
-      const result = await commandInProcess(['export', '--day', DAY, '-o', day, ...options], { TZ: 'UTC' });
-      const files = fs.existsSync(day) ? fs.readdirSync(day).sort() : [];
+      const result = await commandInProcess(['export', '--since', '2000-01-01', '-o', day, ...options]);
+      const names = fs.existsSync(day)
+        ? fs.readdirSync(day, { recursive: true, encoding: 'utf8' }).sort()
+        : [];
+      const files = names.filter((name) => name.endsWith('.ndjson'));
       const texts = files.map((name) => `${name}\n${fs.readFileSync(path.join(day, name), 'utf8')}`);
       return { ...result, stdout: texts.join('') };
     },

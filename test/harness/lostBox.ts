@@ -19,8 +19,8 @@ const SESSIONS = ['s-1', 'match "2"', 'сессия/3 \u{1F3BE}'];
 const TYPES = ['BALL_HIT', 'BALL_SPEED', 'PLAYER_POSITION', 'PLAYER_IDENTITY'];
 const QUERIES = [
   ...SESSIONS.flatMap((session) => [
-    ['export', session, '--with-received', '--format', 'ndjson'],
-    ['export', session, '--with-received'],
+    ['export', session, '--format', 'ndjson'],
+    ['export', session],
     ['export', session, '--current', '--format', 'ndjson'],
     ['report', session],
     ['export', session, '--format', 'parquet'],

@@ -1,14 +1,14 @@
 import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { isoTime } from '../../base/units.ts';
+import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
 import { BINARY_FORMATS } from '../../session/export/eventWriter.ts';
-import { type ExportOptions, withExportedDatabase, writeSession } from '../../session/export/writeSession.ts';
+import { type ExportOptions, writeSession } from '../../session/export/writeSession.ts';
+import { withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { readSession } from '../../store/read/sessionReader.ts';
-import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
-import { Progress, say, stdoutSink } from '../terminal/output.ts';
+import { summarizeSession } from '../../store/read/sessions.ts';
+import { type JsonOption, Progress, printJson, printTable, say, stdoutSink } from '../terminal/output.ts';
 
-/** The most courts, types or events that a message lists. */
+/** The most courts or types that a message lists. */
 const NAMES_LISTED = 10;
 
 /** `courtd export SESSION` */
@@ -17,47 +17,35 @@ export async function exportSession(
   { output, ...options }: ExportOptions & { readonly output?: string },
 ): Promise<void> {
   const { format } = options;
-  if (output === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format)) {
+  if (output === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format))
     throw new OperatorError(
-      `A terminal cannot show ${format}: name a file with -o, such as -o match.${format}.`,
+      `A terminal cannot show ${format}. Name a file with -o, such as -o match.${format}.`,
     );
-  }
   const damage = new Damage();
   const destination =
     output === undefined ? { open: stdoutSink } : { file: output, open: () => fileSink(output) };
   const events = await writeSession(name, options, damage, destination, new Progress());
   damage.assertNone();
-  if (events === 0) await sayNoMatch(name, options);
+  if (events !== 0) return;
+  // A court is easily misspelt, and a time given in the wrong time zone.
+  const session = await withDatabase(options, (db) => summarizeSession(db, name));
+  const { by_court, by_type, first_eot, last_eot } = session;
+  say(
+    `No event matched. Session ${JSON.stringify(name)} has the courts ${listed(by_court)}, the types ${listed(by_type)}, and events from ${first_eot} to ${last_eot}.`,
+  );
 }
 
-/** Lists what the session does have, since a court is easily misspelt and a time given in the wrong time zone. */
-async function sayNoMatch(name: string, options: ExportOptions): Promise<void> {
-  const { type, court, from, to, receivedFrom, receivedTo } = options;
-  const summary = await withExportedDatabase(options, (db) => summarizeSession(db, name));
-  const has: string[] = [];
-  if (court !== undefined) has.push(`the courts ${listed(Object.keys(summary.by_court))}`);
-  if (type !== undefined) has.push(`the types ${listed(Object.keys(summary.by_type))}`);
-  if ((from ?? to) !== undefined) has.push(`events from ${summary.first_eot} to ${summary.last_eot}`);
-  if ((receivedFrom ?? receivedTo) !== undefined) has.push(await receivedIn(name, options));
-  const instead = has.length === 0 ? '' : `: session ${JSON.stringify(name)} has ${has.join(', ')}`;
-  say(`No event matched${instead}.`);
-}
-
-/** @returns when the first and the last event of a session were received. */
-async function receivedIn(name: string, options: ExportOptions): Promise<string> {
-  let [first, last]: (number | null)[] = [];
-  await withExportedDatabase(options, (db) => {
-    for (const { events } of readSession(db, sessionId(db, name))) {
-      for (const { receivedMs } of events) {
-        first = Math.min(first ?? receivedMs, receivedMs);
-        last = Math.max(last ?? receivedMs, receivedMs);
-      }
-    }
-  });
-  return `events received from ${isoTime(first ?? null)} to ${isoTime(last ?? null)}`;
-}
-
-function listed(names: readonly string[]): string {
+function listed(counts: Readonly<Record<string, number>>): string {
+  const names = Object.keys(counts);
   const rest = names.length - NAMES_LISTED;
   return `${names.slice(0, NAMES_LISTED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** `courtd export --describe`: the data dictionary. Needs no database. */
+export function describe({ json }: JsonOption): void {
+  if (json === true) return printJson(dictionaryEntries());
+  printTable(
+    ['column', 'unit', 'from', 'meaning'],
+    DICTIONARY.map(({ name, unit, from, meaning }) => [name, unit ?? '', from, meaning]),
+  );
 }

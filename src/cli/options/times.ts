@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { NS_PER_MS } from '../../base/units.ts';
 import { EOT_SHAPE, eotFault, eotToNs } from '../../protocol/eot.ts';
-import type { Day } from '../../session/export/exportDay.ts';
 import { parsePeriod } from './optionParsers.ts';
 
 /** Times as people type them: local time, unless they have an offset. */
@@ -33,12 +32,18 @@ export function parseTimeOrAge(text: string): number {
   }
 }
 
+/** Nanoseconds since 1970-01-01T00:00:00Z; the first inclusive, the second exclusive. */
+export interface Day {
+  readonly fromNs: bigint;
+  readonly toNs: bigint;
+}
+
 /** @returns a day in local time, from its midnight to the next. */
 export function parseDay(text: string): Day {
   if (!DATE.test(text)) throw new InvalidArgumentError('Give a day, such as 2026-03-14.');
   const fromNs = localNs(`${text}T00:00`);
   const [year = 0, month = 0, day = 0] = text.split('-').map(Number);
-  return { name: text, fromNs, toNs: BigInt(new Date(year, month - 1, day + 1).getTime()) * NS_PER_MS };
+  return { fromNs, toNs: BigInt(new Date(year, month - 1, day + 1).getTime()) * NS_PER_MS };
 }
 
 /** Parses a time without an offset as UTC, which validates it, and then shifts it to the moment at which a local clock shows it. */

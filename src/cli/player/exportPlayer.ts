@@ -27,7 +27,7 @@ export async function exportPlayer(player: string, options: PlayerExportOptions)
     const seqs = sorter.sorted();
     if (seqs.length === 0) throw unknown(player, damage);
     const sink = output === undefined ? stdoutSink() : fileSink(output);
-    const writer = await openWriter('', { format: 'ndjson' }, sink);
+    const writer = await openWriter('', 'ndjson', sink);
     const progress = new Progress();
     let written = 0;
     for (const events of readPlayer(db, player, seqs, damage)) {

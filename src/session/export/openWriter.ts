@@ -1,31 +1,15 @@
 import type { Sink } from '../../base/sink.ts';
-import { isoTime } from '../../base/units.ts';
 import { eventToJson } from '../../protocol/event.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { CSV_COLUMNS, csvLine, eventRecord } from './csvWriter.ts';
 import type { EventWriter, Format } from './eventWriter.ts';
 
-interface WriterOptions {
-  readonly format: Format;
-  readonly withReceived?: boolean;
-}
-
 /** Begins the output: the writer may have written a header already. */
-export async function openWriter(
-  session: string,
-  { format, withReceived }: WriterOptions,
-  sink: Sink,
-): Promise<EventWriter> {
+export async function openWriter(session: string, format: Format, sink: Sink): Promise<EventWriter> {
   if (format === 'xlsx') return new (await import('./xlsxWriter.ts')).XlsxWriter(sink, session);
   if (format === 'parquet') return new (await import('./parquetWriter.ts')).ParquetWriter(sink);
-  if (format === 'csv') {
-    await sink.write(csvLine(CSV_COLUMNS));
-    return linesTo(sink, eventRecord);
-  }
-  return linesTo(sink, withReceived === true ? receivedLine : eventLine);
-}
-
-function linesTo(sink: Sink, toLine: (event: ReadEvent) => string): EventWriter {
+  if (format === 'csv') await sink.write(csvLine(CSV_COLUMNS));
+  const toLine = format === 'csv' ? eventRecord : eventLine;
   return {
     write: (events) => sink.write(events.map(toLine).join('')),
     end: async () => {},
@@ -35,13 +19,5 @@ function linesTo(sink: Sink, toLine: (event: ReadEvent) => string): EventWriter 
 /** The mark of an erased event is its first member, so that a line is an event as all the others; an import takes it off. */
 function eventLine(event: ReadEvent): string {
   const json = eventToJson(event);
-  return event.erased ? `{${ERASED}${json.slice(1)}\n` : `${json}\n`;
+  return event.erased ? `{"erased":true,${json.slice(1)}\n` : `${json}\n`;
 }
-
-/** Beside the event, not in it: the event may have fields of these names. */
-function receivedLine(event: ReadEvent): string {
-  const mark = event.erased ? ERASED : '';
-  return `{"received_at":"${isoTime(event.receivedMs)}",${mark}"event":${eventToJson(event)}}\n`;
-}
-
-const ERASED = '"erased":true,';

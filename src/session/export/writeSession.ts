@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import type { Sink } from '../../base/sink.ts';
-import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
+import { counted, isoTime } from '../../base/units.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
 import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
@@ -9,23 +9,20 @@ import { findSession, sessionId } from '../../store/read/sessions.ts';
 import type { Format } from './eventWriter.ts';
 import { openWriter } from './openWriter.ts';
 
-/** Which events are exported, and how. */
+/** Which events of a session are exported, and how. */
 export interface ExportOptions extends DataOption {
   readonly format: Format;
   readonly current?: boolean;
   readonly type?: string;
   readonly court?: string;
-  /** This and the next three: nanoseconds since the epoch. */
+  /** This and the next: nanoseconds since 1970-01-01T00:00:00Z. */
   readonly from?: bigint;
   readonly to?: bigint;
-  readonly receivedFrom?: bigint;
-  readonly receivedTo?: bigint;
-  readonly withReceived?: boolean;
 }
 
-/** Tells a person how an export gets on. */
+/** Reports to a person how far an export is. */
 export interface ExportTeller {
-  /** Shows how far it is, for as long as nothing else is said. Called often. */
+  /** Shows how far it is until something else is printed. Called often. */
   show(text: () => string): void;
   say(sentence: string): void;
 }
@@ -34,48 +31,40 @@ export interface ExportTeller {
 interface Destination {
   /** Its name; absent: standard output. */
   readonly file?: string;
-  /** Whether it is only opened when there is an event to write: otherwise at once. */
-  readonly unlessEmpty?: boolean;
+  /** Whether a prune may have deleted the session since it was found: then nothing is opened. */
+  readonly mayBeGone?: true;
   open(): Sink;
 }
 
 /**
- * Writes the events of one session that pass the filters, but for those that are damaged, and says so.
- * @param damage takes those.
- * @returns how many there were.
+ * Writes the events of one session that pass the filters and are not damaged, and prints how many there were.
+ * @param damage takes the damaged ones.
+ * @returns how many were written; undefined if the session is gone.
+ * @throws {OperatorError} if there is no such session, it cannot be read, or the output cannot be written.
  */
 export async function writeSession(
   name: string,
   options: ExportOptions,
   damage: Damage,
-  { file, unlessEmpty = false, open }: Destination,
+  { file, mayBeGone, open }: Destination,
   teller: ExportTeller,
-): Promise<number> {
+): Promise<number | undefined> {
   return withExportedDatabase(options, async (db) => {
-    const session = unlessEmpty ? findSession(db, name) : sessionId(db, name);
-    // A prune has deleted it since it was found.
-    if (session === undefined) return 0;
-    const begin = async () => {
-      const sink = open();
-      return { sink, writer: await openWriter(name, options, sink) };
-    };
-    let output = unlessEmpty ? undefined : await begin();
+    const session = mayBeGone ? findSession(db, name) : sessionId(db, name);
+    if (session === undefined) return undefined;
+    const sink = open();
+    const writer = await openWriter(name, options.format, sink);
     let [read, written] = [0, 0];
     let asOf: AsOf = { seq: 0, ms: 0 };
     const onBegin = (begun: AsOf) => {
       asOf = begun;
     };
     for (const { events, scanned } of readSession(db, session, { ...filterOf(options), damage, onBegin })) {
-      if (events.length > 0) {
-        output ??= await begin();
-        await output.writer.write(events);
-      }
+      if (events.length > 0) await writer.write(events);
       read += scanned;
       written += events.length;
       teller.show(() => `${read} events read, ${written} written`);
     }
-    if (output === undefined) return 0;
-    const { sink, writer } = output;
     await writer.end(asOf);
     sink.commit();
     const wrote = writer.wrote?.(written) ?? counted(written, 'event');
@@ -101,21 +90,7 @@ export function withExportedDatabase<Result>(
   return withDatabase(options, work);
 }
 
-function filterOf(options: ExportOptions): EventFilter {
-  const { type, court, from, to, receivedFrom, receivedTo, format } = options;
-  return {
-    type,
-    court,
-    fromNs: from,
-    toNs: to,
-    receivedFromMs: wholeMs(receivedFrom),
-    receivedToMs: wholeMs(receivedTo),
-    // A coach wants one row an event.
-    currentOnly: options.current === true || format === 'xlsx',
-  };
-}
-
-/** Rounds up, because times of receipt are whole milliseconds. */
-export function wholeMs(ns: bigint | undefined): number | undefined {
-  return ns === undefined ? undefined : Number(ns / NS_PER_MS) + (ns % NS_PER_MS > 0n ? 1 : 0);
+function filterOf({ type, court, from, to, current, format }: ExportOptions): EventFilter {
+  // A coach wants one row per event.
+  return { type, court, fromNs: from, toNs: to, currentOnly: current === true || format === 'xlsx' };
 }

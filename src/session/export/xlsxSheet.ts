@@ -17,7 +17,15 @@ const DIGITS_SHOWN = 15;
 const POWER_FROM = 1e11;
 
 /** Indexes of cellXfs in xlsxWorkbook.ts. */
-export const STYLES = { general: 0, time: 1, header: 2, text: 3, wrapped: 4, integer: 5 } as const;
+export const STYLES = {
+  general: 0,
+  time: 1,
+  header: 2,
+  text: 3,
+  wrapped: 4,
+  integer: 5,
+  boolean: 6,
+} as const;
 
 /** Day 0 of a workbook. Excel takes 1900 for a leap year, so its days are right from March 1900 on. */
 const DAY_0_MS = Date.UTC(1899, 11, 30);
@@ -113,7 +121,8 @@ function cell(place: string, value: CellValue, textStyle: number): string {
       return textCell(place, `${value}`, textStyle);
     return `<c r="${place}"${isLong ? ` s="${STYLES.integer}"` : ''}><v>${value}</v></c>`;
   }
-  if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`;
+  if (typeof value === 'boolean')
+    return `<c r="${place}" s="${STYLES.boolean}" t="b"><v>${value ? 1 : 0}</v></c>`;
   if (value.ms < FIRST_RIGHT_MS) return textCell(place, value.text, STYLES.text);
   return `<c r="${place}" s="${STYLES.time}"><v>${(value.ms - DAY_0_MS) / DAY_MS}</v></c>`;
 }

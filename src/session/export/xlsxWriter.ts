@@ -11,6 +11,7 @@ import {
 } from '../../protocol/eventTypes.ts';
 import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
 import type { AsOf, ReadEvent } from '../../store/read/sessionReader.ts';
+import { FLIGHT_MS } from '../analysis/rallies.ts';
 import { DICTIONARY, PLAYER_COLUMNS } from './columns.ts';
 import type { EventWriter } from './eventWriter.ts';
 import { SessionTotals } from './sessionTotals.ts';
@@ -35,7 +36,10 @@ function isText(name: string): boolean {
   return name in PAYLOAD && PAYLOAD[name as PayloadField].kind === 'string';
 }
 
-/** The types that have a row an event. */
+/** Courts whose last hit is remembered: a camera may send any name. */
+const COURTS_MAX = 1_000;
+
+/** The types that have one row per event. */
 const LISTED = EVENT_TYPES.filter((type) => TYPES[type].about === 'ball');
 
 /** Its first row names the session. */
@@ -50,6 +54,8 @@ export class XlsxWriter implements EventWriter {
   readonly #totals = new SessionTotals();
   readonly #lists: ReadonlyMap<EventType, EventList>;
   readonly #session: string;
+  /** By court: the last hit. */
+  readonly #hits = new Map<string, { readonly eotMs: number; readonly player: string | undefined }>();
 
   constructor(sink: Sink, session: string) {
     this.#sink = sink;
@@ -62,7 +68,12 @@ export class XlsxWriter implements EventWriter {
     for (const event of events) {
       const payload = payloadColumns(event.payload);
       this.#totals.add(event, payload);
-      this.#lists.get(event.type)?.add(event, payload);
+      const { type, courtId, eotMs } = event;
+      if (type === 'BALL_HIT' && (this.#hits.has(courtId) || this.#hits.size < COURTS_MAX))
+        this.#hits.set(courtId, { eotMs, player: payload.player_id });
+      const hit = this.#hits.get(courtId);
+      const player = hit !== undefined && eotMs - hit.eotMs <= FLIGHT_MS ? hit.player : undefined;
+      this.#lists.get(type)?.add(event, { ...payload, player_id: payload.player_id ?? player });
     }
   }
 
@@ -87,9 +98,14 @@ export class XlsxWriter implements EventWriter {
     sheet.row(['as_of seq', seq, 'the last one of the box', 'What arrived later is not in this workbook.']);
     sheet.row(['Revisions', 'the current one of each event']);
     sheet.row(['Times', 'UTC']);
+    sheet.row(['Bounces', `player_id as sent, or that of the last hit, up to ${FLIGHT_MS / 1_000} s before`]);
     sheet.row([]);
     sheet.header(['Column', 'Unit', 'From', 'Meaning']);
-    for (const { name, unit, from, meaning } of [...DICTIONARY, ...PLAYER_COLUMNS]) {
+    const names = new Set([...this.#lists.values()].flatMap(({ columns }) => columns));
+    for (const { name, unit, from, meaning } of [
+      ...DICTIONARY.filter(({ name }) => names.has(name)),
+      ...PLAYER_COLUMNS,
+    ]) {
       sheet.row([name, unit ?? '', from, meaning], STYLES.wrapped);
     }
     sheet.end({ canFilter: false });
@@ -108,14 +124,15 @@ class EventList {
   readonly title: string;
   /** Without that of names. */
   rows = 0;
+  readonly columns: readonly string[];
   readonly #fields: readonly PayloadField[];
   readonly #sheet: Sheet;
 
   constructor(workbook: Workbook, { title, fields }: TypeEntry) {
     this.title = title;
-    this.#fields = fields;
-    const names = ['eot', 'court_id', 'source', ...fields, 'confidence', 'revision', 'event_id'];
-    this.#sheet = workbook.addSheet(title, columns(...names));
+    this.#fields = title === TYPES.BALL_BOUNCE.title ? [...fields, 'player_id'] : fields;
+    this.columns = ['eot', 'court_id', 'source', ...this.#fields, 'confidence', 'revision', 'event_id'];
+    this.#sheet = workbook.addSheet(title, columns(...this.columns));
   }
 
   add(event: ReadEvent, payload: PayloadColumns): void {

@@ -26,10 +26,6 @@ export interface EventFilter {
   readonly fromNs?: bigint | undefined;
   /** Nanoseconds since 1970-01-01T00:00:00Z, exclusive. */
   readonly toNs?: bigint | undefined;
-  /** Time of receipt, milliseconds since 1970-01-01T00:00:00Z, inclusive. */
-  readonly receivedFromMs?: number | undefined;
-  /** Time of receipt, milliseconds since 1970-01-01T00:00:00Z, exclusive. */
-  readonly receivedToMs?: number | undefined;
   /** Only the highest revision of each event. */
   readonly currentOnly?: boolean | undefined;
 }
@@ -172,12 +168,10 @@ export class RowReader {
 type Draft = DecodedEvent & { readonly eotMs: number; current: boolean };
 
 function passes(event: Draft, filter: EventFilter): boolean {
-  const { type, court, fromNs, toNs, receivedFromMs, receivedToMs, currentOnly } = filter;
+  const { type, court, fromNs, toNs, currentOnly } = filter;
   if (type !== undefined && event.type !== type) return false;
   if (court !== undefined && event.courtId !== court) return false;
   if (fromNs !== undefined && nsOf(event.eotHigh, event.eotLow) < fromNs) return false;
   if (toNs !== undefined && nsOf(event.eotHigh, event.eotLow) >= toNs) return false;
-  if (receivedFromMs !== undefined && event.receivedMs < receivedFromMs) return false;
-  if (receivedToMs !== undefined && event.receivedMs >= receivedToMs) return false;
   return event.current || currentOnly !== true;
 }

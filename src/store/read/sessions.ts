@@ -92,31 +92,6 @@ export function* listSessions(
   }
 }
 
-/** A session of which an event may be in a range of time. */
-interface SessionNear {
-  readonly id: number;
-  readonly name: string;
-  /** Whether its first or its last event is in the range. Otherwise only its events tell. */
-  readonly isSure: boolean;
-}
-
-/**
- * @param range nanoseconds since 1970-01-01T00:00:00Z; the end is exclusive.
- * @returns the sessions that may have an event in it, the newest first.
- */
-export function sessionsNear(db: Database, range: { fromNs: bigint; toNs: bigint }): SessionNear[] {
-  const isIn = (ns: string) => `${ns} >= @fromNs AND ${ns} < @toNs`;
-  const rows = db.prepare<[object], { id: number; name: string; isSure: number }>(`
-    SELECT s.id, s.name, ${HAS_BOUNDS} AND (${isIn('first_ns')} OR ${isIn('last_ns')}) AS isSure FROM session s
-     WHERE ${HAS_EVENTS} AND (NOT ${HAS_BOUNDS} OR (first_ns < @toNs AND last_ns >= @fromNs)) ORDER BY s.id DESC`);
-  return rows.all(range).map(({ isSure, ...session }) => ({ ...session, isSure: isSure === 1 }));
-}
-
-/** @returns whether every session is listed and found by its name: a damaged page may hide some of them. */
-export function areSessionsListed(db: Database): boolean {
-  return unlessDamaged(() => db.pragma('integrity_check(session)', { simple: true }), undefined) === 'ok';
-}
-
 type LineRow = SessionLine & { readonly id: number; readonly hasBounds: number };
 
 function lineStatement(db: Database, where: string): Statement<[object], LineRow> {

@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileSink, makeDirectory } from '../../base/fileSink.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { operatorErrors } from '../../base/sink.ts';
+import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { readSession } from '../../store/read/sessionReader.ts';
+import { findSession, listSessions } from '../../store/read/sessions.ts';
+import { failureKind } from '../../store/sqlite/errors.ts';
+import { type ExportOptions, type ExportTeller, withExportedDatabase, writeSession } from './writeSession.ts';
+
+/** An event that is being received may be stored a little later: the next export begins so much before this one. */
+const OVERLAP_MS = 60_000;
+
+interface ManyOptions extends ExportOptions {
+  /** When events were received: nanoseconds since 1970-01-01T00:00:00Z, inclusive. */
+  readonly since: bigint;
+  /** The same, exclusive. */
+  readonly until: bigint | undefined;
+  /** A directory; one whose name ends in / is created if there is none. */
+  readonly output: string;
+}
+
+/**
+ * Writes each session that received an event in that time, whole, to `day=YYYY-MM-DD/SESSION.FORMAT`, where the day is the UTC day on
+ * which its first event was received. After a session that cannot be read it continues with the next one.
+ * @throws {OperatorError} if a file cannot be written, and at the end if something could not be read.
+ */
+export async function exportMany(options: ManyOptions, teller: ExportTeller): Promise<void> {
+  const { output, format } = options;
+  assertDirectory(output);
+  const damage = new Damage();
+  const begunMs = Date.now();
+  let [sessions, events] = [0, 0];
+  for (const name of await namesOf(options, damage)) {
+    try {
+      const day = await dayOf(name, options);
+      if (day === undefined) continue;
+      const folder = path.join(output, `day=${day}`);
+      const file = path.join(folder, `${fileNameOf(name)}.${format}`);
+      const open = () => {
+        for (const place of [output, folder])
+          if (!operatorErrors(place, () => fs.existsSync(place))) makeDirectory(place);
+        return fileSink(file);
+      };
+      const destination = { file, mayBeGone: true, open } as const;
+      events += (await writeSession(name, options, damage, destination, teller)) ?? 0;
+      sessions++;
+    } catch (error) {
+      const isRead =
+        error instanceof OperatorError && ['damaged', 'fatal'].includes(failureKind(error.cause));
+      if (!isRead) throw error;
+      damage.other(`Session ${JSON.stringify(name)} cannot be read, and is not written.`);
+    }
+  }
+  const next = isoTime(begunMs - OVERLAP_MS).replace(/\.\d+/, '');
+  const wrote = `${counted(sessions, 'session')} with ${counted(events, 'event')} written to ${output}.`;
+  teller.say(
+    sessions === 0
+      ? 'No session received an event in that time. Nothing was written.'
+      : `${wrote} The next export continues with --since ${next}.`,
+  );
+  damage.assertNone();
+}
+
+/** @returns every session_id. @param damage takes those that cannot be read any more. */
+function namesOf(options: ManyOptions, damage: Damage): Promise<string[]> {
+  return withExportedDatabase(options, (db) => {
+    const names = [...listSessions(db)].flatMap((lines) => lines.map(({ session_id }) => session_id));
+    if (names.some((name) => typeof name !== 'string'))
+      damage.other('A session has lost its name, and is not written.');
+    return names.filter((name) => typeof name === 'string');
+  });
+}
+
+/**
+ * Reads the whole session: there is no index of times of receipt, and after a jump of the clock they are in any order.
+ * @returns the UTC day on which its first event was received; undefined if none was received in the time that is exported.
+ */
+function dayOf(name: string, options: ManyOptions): Promise<string | undefined> {
+  const { since, until } = options;
+  return withExportedDatabase(options, (db) => {
+    const id = findSession(db, name);
+    if (id === undefined) return undefined;
+    let isChosen = false;
+    let first = { seq: Number.POSITIVE_INFINITY, receivedMs: 0 };
+    for (const { events } of readSession(db, id, { damage: new Damage() })) {
+      for (const event of events) {
+        if (event.seq < first.seq) first = event;
+        const ns = BigInt(event.receivedMs) * NS_PER_MS;
+        isChosen ||= ns >= since && (until === undefined || ns < until);
+      }
+    }
+    return isChosen ? isoTime(first.receivedMs).slice(0, 10) : undefined;
+  });
+}
+
+/** @throws {OperatorError} if there is no directory, and none may be created: only one that ends in / may. */
+function assertDirectory(place: string): void {
+  const stat = operatorErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
+  if (stat?.isDirectory() || (stat === undefined && place.endsWith('/'))) return;
+  throw new OperatorError(
+    stat === undefined
+      ? `There is no directory ${place}. End its name in / and -o creates it.`
+      : `${place} is not a directory. Name one with -o DIR/.`,
+  );
+}
+
+/** The longest file name without its extension, in bytes: file systems allow 255, some that encrypt allow 143. */
+const NAME_BYTES = 100;
+/** Hex digits of SHA-256 that make a shortened name unique. */
+const HASH_DIGITS = 16;
+
+/**
+ * @returns a file name that depends on the session_id alone and is another one for each, on every file system: lower-case letters of
+ * ASCII, digits, `_`, `.` and `-` stay, everything else is percent-encoded, so that decodeURIComponent gives the session_id. A name
+ * that would be too long ends in `~` and a hash.
+ */
+export function fileNameOf(session: string): string {
+  const percent = (character: string) =>
+    Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&');
+  const name = session.replace(/^[.-]|[^a-z0-9_.-]/gu, percent);
+  if (name.length <= NAME_BYTES) return name;
+  const start = name.slice(0, NAME_BYTES - HASH_DIGITS - 1).replace(/%[0-9A-F]?$/, '');
+  return `${start}~${hash('sha256', session).slice(0, HASH_DIGITS)}`;
+}
