@@ -63,7 +63,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   },
   'For camera vendors:': {
     openapi: ['print the OpenAPI document', () => import('./verbs/openapi.ts')],
-    simulate: ["simulate a venue's cameras", old(() => import('./simulate/simulateCommand.ts'))],
+    simulate: ["simulate a venue's cameras", () => import('./verbs/simulate.ts')],
     conformance: ['test the camera that sends to it', () => import('./verbs/conformance.ts')],
   },
 };

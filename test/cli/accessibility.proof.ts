@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { launch, open, NEEDS_BROWSER as skip } from '../harness/browser.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { matchLines } from '../harness/match.ts';
 
 /** WCAG 2.1, levels A and AA, as axe-core names them. */
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
@@ -38,17 +39,15 @@ async function audit(page: Page): Promise<Found> {
 /** @returns the report of a simulated match. */
 async function report(folder: string): Promise<string> {
   const [data, events, file] = ['data', 'match.ndjson', 'report.html'].map((name) => path.join(folder, name));
-  const simulated = await courtd(['simulate', '--print', '8000', '--courts', '1', '--sport', 'tennis']);
   // A player whom no camera knows.
-  fs.writeFileSync(events!, simulated.stdout.replaceAll(/"player_id":"player-b",("shot_type":"lob")/g, '$1'));
+  fs.writeFileSync(
+    events!,
+    matchLines(8_000).replaceAll(/"player_id":"player-b",("shot_type":"lob")/g, '$1'),
+  );
   await courtd(['token', 'rotate', '--data', data!]);
   await courtd(['import', events!, '--data', data!]);
   const [session] = JSON.parse((await courtd(['session', 'list', '--json', '--data', data!])).stdout);
-  const { status, stderr } = await courtd([
-    'report',
-    session.session_id,
-    ...['--court-lines', 'tennis', '-o', file!, '--data', data!],
-  ]);
+  const { status, stderr } = await courtd(['report', session.session_id, ...['-o', file!, '--data', data!]]);
   if (status !== 0) throw new Error(stderr);
   return file!;
 }

@@ -52,7 +52,10 @@ const CARELESS: Readonly<Record<string, readonly [Check['name'], Change]>> = {
   ],
   'makes new ids for each try': [
     'same_event_id',
-    ['post(body)', 'post(JSON.stringify(events.map((one) => ({ ...one, event_id: randomUUID() }))))'],
+    [
+      'await post(body)',
+      'await post(JSON.stringify(events.map((one) => ({ ...one, event_id: randomUUID() }))))',
+    ],
   ],
 };
 

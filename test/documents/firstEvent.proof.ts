@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { cleanEnvironment, Daemon, run } from '../harness/daemon.ts';
-import { answerShown, block, blocks, ROOT, textOf, VENDOR_GUIDE } from '../harness/documents.ts';
+import { answerShown, block, blocks, textOf, VENDOR_GUIDE } from '../harness/documents.ts';
 import { missingPrograms } from '../harness/needs.ts';
 
 /** The vendor's guide, followed with the programs that it uses. */
@@ -47,14 +47,4 @@ t.test('the sample clients run as they are written', { skip }, async (t) => {
   };
   t.equal(await said('python3', block(VENDOR_GUIDE, 'python')), "{'accepted': 1, 'duplicates': 0}\n");
   t.equal(await said(process.execPath, block(VENDOR_GUIDE, 'js')), '{ accepted: 1, duplicates: 0 }\n');
-});
-
-t.test('the sample events are sent as the guide says', { skip }, async (t) => {
-  const daemon = await Daemon.start(t);
-  const [line = ''] = /^ {4}bin\/courtd simulate --print .*$/m.exec(textOf(VENDOR_GUIDE)) ?? [];
-  const post = block(VENDOR_GUIDE, 'sh')
-    .replace(/^TOKEN=.*$/m, `TOKEN=${daemon.token}`)
-    .replace('4000', `${daemon.port}`);
-  const { stdout } = await run('sh', ['-ec', `${post}\n${line}`], { cwd: ROOT });
-  t.equal(stdout, '{"accepted":100,"duplicates":0}');
 });

@@ -17,8 +17,6 @@ interface SenderOptions {
   readonly repeats?: () => boolean;
   /** How often to say so while there is nothing to send, in milliseconds; infinite: never. */
   readonly aliveEveryMs?: number;
-  /** Called with how many milliseconds it took until a request was answered with `202`. */
-  readonly onStored?: (ms: number) => void;
   /** Called with what is wrong, once until it changes or something is stored. */
   readonly onProblem?: (problem: string) => void;
 }
@@ -93,12 +91,10 @@ export class Sender {
     const backoff = new Backoff(this.#options.random);
     while (!this.#abort.signal.aborted) {
       this.counts.requests++;
-      const sentAt = performance.now();
       const decision = decide(await this.#connection.post(body, this.#abort.signal), texts.length);
       switch (decision.kind) {
         case 'stored':
           this.#problem = '';
-          this.#options.onStored?.(performance.now() - sentAt);
           this.counts.accepted += texts.length - decision.duplicates;
           this.counts.duplicates += decision.duplicates;
           if (this.#options.repeats?.() === true) break;

@@ -1,8 +1,8 @@
+import { COURTS } from '../../protocol/courtLines.ts';
 import type { EventType } from '../../protocol/eventTypes.ts';
 import type { Random } from './random.ts';
-import { type Shot, type Sport, type SportName, sportOf } from './sports.ts';
 
-/** A match of two players, as its cameras see it: the same for the same seed, however its time is cut into steps. */
+/** A match of pickleball of two players, as its cameras see it: the same for the same seed, however its time is cut into steps. */
 
 /** Which of a court's cameras detects it: the ball, its speed, the players. */
 export type View = 'ball' | 'radar' | 'players';
@@ -20,10 +20,38 @@ export interface Detection {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Events a second of one court, on average: two players at 10 Hz, and the ball. */
-export const EVENTS_PER_S = 22;
 const STEP_S = 0.1;
 const SWINGS = ['forehand', 'backhand'] as const;
+const { width: WIDTH, length: LENGTH } = COURTS.pickleball!;
+/** Where the net is, as y. */
+const NET = LENGTH / 2;
+/** Where players wait: feet from the net. */
+const HOME = 8;
+const KMH = { least: 20, most: 90 } as const;
+
+/** How a stroke usually goes. */
+interface Shot {
+  readonly name: string;
+  /** How far behind the net it lands, and the standard deviation of that, in feet. */
+  readonly depth: number;
+  readonly spread: number;
+  /** As it leaves the paddle. */
+  readonly kmh: number;
+}
+
+const SERVE: Shot = { name: 'serve', depth: 17.5, spread: 2, kmh: 58 };
+const RETURN: Shot = { name: 'return', depth: 17.5, spread: 2.2, kmh: 50 };
+const DINK: Shot = { name: 'dink', depth: 4.2, spread: 1.4, kmh: 25 };
+const DROP: Shot = { name: 'drop', depth: 5, spread: 1.8, kmh: 34 };
+const DRIVE: Shot = { name: 'drive', depth: 15.5, spread: 3, kmh: 66 };
+const VOLLEY: Shot = { name: 'volley', depth: 12, spread: 3.5, kmh: 52 };
+const LOB: Shot = { name: 'lob', depth: 18, spread: 2.2, kmh: 38 };
+const SMASH: Shot = { name: 'smash', depth: 15, spread: 3.4, kmh: 78 };
+/** Each as often as it is played. */
+const RALLY = [DINK, DINK, DINK, DINK, DROP, DROP, DRIVE, DRIVE, VOLLEY, VOLLEY, LOB, SMASH];
+/** The first strokes of a rally have to bounce, and this share of the others does; a ball that nobody reaches always does. */
+const MUST_BOUNCE = 2;
+const BOUNCE_SHARE = 0.5;
 /** The share of strokes that the other player does not reach. */
 const WINNER_SHARE = 0.14;
 /** Feet that a player runs in a step, and by how much a camera is wrong about it. */
@@ -48,24 +76,17 @@ interface Place {
 
 export class SimulatedCourt {
   readonly #random: Random;
-  readonly #sport: Sport;
-  /** Where the net is, as y. */
-  readonly #net: number;
   /** Of the player below the net and of the other: where they are, and where they run to. */
-  readonly #players: readonly [Place, Place];
-  readonly #targets: [Place, Place];
+  readonly #players: readonly [Place, Place] = [waiting(0, NET), waiting(1, HOME)];
+  readonly #targets: [Place, Place] = [{ ...this.#players[0] }, { ...this.#players[1] }];
   #pending: Detection[] = [];
   #step = 0;
   #nextHitS = 0.5;
   #stroke = 0;
   #striker = 0;
 
-  constructor(random: Random, sport: SportName) {
+  constructor(random: Random) {
     this.#random = random;
-    this.#sport = sportOf(sport);
-    this.#net = this.#sport.court.length / 2;
-    this.#players = [this.#waiting(0, this.#net), this.#waiting(1, this.#sport.home)];
-    this.#targets = [{ ...this.#players[0] }, { ...this.#players[1] }];
     for (const player_id of PLAYERS)
       this.#see({
         view: 'players',
@@ -90,27 +111,13 @@ export class SimulatedCourt {
     for (const [i, player_id] of PLAYERS.entries()) {
       const { x, y } = this.#move(i);
       const payload = { player_id, x_ft: feet(x), y_ft: feet(y) };
-      this.#see({
-        view: 'players',
-        atS,
-        type: 'PLAYER_POSITION',
-        confidence: this.#confidence(0.85),
-        payload,
-      });
+      const confidence = this.#confidence(0.85);
+      this.#see({ view: 'players', atS, type: 'PLAYER_POSITION', confidence, payload });
     }
     if (atS >= this.#nextHitS) this.#hit(atS);
   }
 
-  /** @returns the middle of a player's half, so far from the net. */
-  #waiting(player: number, depth: number): Place {
-    return { x: this.#sport.court.width / 2, y: this.#behindNet(player, depth) };
-  }
-
-  #behindNet(player: number, depth: number): number {
-    return player === 0 ? this.#net - depth : this.#net + depth;
-  }
-
-  /** A step towards where he runs to. @returns where the camera sees him. */
+  /** A step towards where they run to. @returns where the camera sees them. */
   #move(player: number): Place {
     const [at, to] = [this.#players[player]!, this.#targets[player]!];
     const way = Math.hypot(to.x - at.x, to.y - at.y);
@@ -130,8 +137,7 @@ export class SimulatedCourt {
       { view: 'ball', atS, type: 'BALL_HIT', confidence: this.#confidence(0.5), payload: hit },
       hit,
     );
-    const { least, most } = this.#sport.kmh;
-    const kmh = Math.min(Math.max(about(random, shot.kmh, shot.kmh / 9), least), most);
+    const kmh = Math.min(Math.max(about(random, shot.kmh, shot.kmh / 9), KMH.least), KMH.most);
     this.#see({
       view: 'radar',
       atS: atS + 0.02,
@@ -144,8 +150,7 @@ export class SimulatedCourt {
     const ftPerS = kmh * FT_PER_S_OF_KMH * MEAN_SPEED_SHARE;
     const landsS = atS + Math.max(0.3, Math.hypot(landing.x - from.x, landing.y - from.y) / ftPerS);
     const isOver = !this.#isIn(landing) || random.chance(WINNER_SHARE);
-    const { mustBounce, bounceShare } = this.#sport;
-    const bounces = isOver || this.#stroke < mustBounce || random.chance(bounceShare);
+    const bounces = isOver || this.#stroke < MUST_BOUNCE || random.chance(BOUNCE_SHARE);
     if (bounces) this.#bounce(landsS, landing);
     this.#run(landing, isOver);
     this.#stroke = isOver ? 0 : this.#stroke + 1;
@@ -153,37 +158,33 @@ export class SimulatedCourt {
   }
 
   #shot(): Shot {
-    const { serve, return: answer, rally } = this.#sport;
-    if (this.#stroke < 2) return this.#stroke === 0 ? serve : answer;
-    return this.#random.pick(rally.flatMap((shot) => Array.from({ length: shot.weight }, () => shot)));
+    if (this.#stroke === 0) return SERVE;
+    return this.#stroke === 1 ? RETURN : this.#random.pick(RALLY);
   }
 
   /** To the left or the right of the middle, as deep as such shots are. */
   #landing({ depth, spread }: Shot): Place {
-    const { court, alley } = this.#sport;
-    const [random, width] = [this.#random, court.width - 2 * alley];
-    const x = alley + width * about(random, random.chance(0.5) ? 0.27 : 0.73, 0.16);
-    return { x, y: this.#behindNet(1 - this.#striker, about(random, depth, spread)) };
+    const random = this.#random;
+    const x = WIDTH * about(random, random.chance(0.5) ? 0.27 : 0.73, 0.16);
+    return { x, y: behindNet(1 - this.#striker, about(random, depth, spread)) };
   }
 
   #isIn({ x, y }: Place): boolean {
-    const { court, alley } = this.#sport;
-    const isBehindNet = this.#striker === 0 ? y > this.#net : y < this.#net;
-    return isBehindNet && x >= alley && x <= court.width - alley && y >= 0 && y <= court.length;
+    const isBehindNet = this.#striker === 0 ? y > NET : y < NET;
+    return isBehindNet && x >= 0 && x <= WIDTH && y >= 0 && y <= LENGTH;
   }
 
   /** The other player runs to the ball, the striker back; or both to where the next rally begins, which its winner serves. */
   #run(landing: Place, isOver: boolean): void {
     const [striker, other] = [this.#striker, 1 - this.#striker];
-    const { home } = this.#sport;
     if (isOver) {
       if (!this.#isIn(landing)) this.#striker = other;
-      this.#targets[this.#striker] = this.#waiting(this.#striker, this.#net);
-      this.#targets[1 - this.#striker] = this.#waiting(1 - this.#striker, home + 6);
+      this.#targets[this.#striker] = waiting(this.#striker, NET);
+      this.#targets[1 - this.#striker] = waiting(1 - this.#striker, HOME + 6);
       return;
     }
     this.#targets[other] = { ...landing };
-    this.#targets[striker] = this.#waiting(striker, home);
+    this.#targets[striker] = waiting(striker, HOME);
     this.#striker = other;
   }
 
@@ -218,6 +219,15 @@ export class SimulatedCourt {
   #confidence(least: number): number {
     return Math.round((least + this.#random.next() * (0.99 - least)) * 1000) / 1000;
   }
+}
+
+/** @returns the middle of a player's half, so far from the net. */
+function waiting(player: number, depth: number): Place {
+  return { x: WIDTH / 2, y: behindNet(player, depth) };
+}
+
+function behindNet(player: number, depth: number): number {
+  return player === 0 ? NET - depth : NET + depth;
 }
 
 /** @returns a number that is normally distributed, nearly, and at most 3.4 standard deviations from the mean. */

@@ -1,8 +1,7 @@
 import { type Detection, SimulatedCourt, type View } from './court.ts';
 import { Random } from './random.ts';
-import type { SportName } from './sports.ts';
 
-type CameraFault = 'wrong clock' | 'falls silent' | 'forgets revision' | 'odd fields';
+type CameraFault = 'wrong clock' | 'falls silent';
 
 export interface SimulatedCamera {
   readonly source: string;
@@ -21,7 +20,6 @@ const NAMES: Readonly<Record<View, string>> = { ball: 'cam-1', radar: 'radar', p
 
 interface VenueOptions {
   readonly courts: number;
-  readonly sport: SportName;
   readonly seed: number;
   readonly clean: boolean;
   /** Distinguishes this run from others with the same seed. */
@@ -42,12 +40,9 @@ export class Venue {
   readonly #options: VenueOptions;
 
   constructor(options: VenueOptions) {
-    const { courts, seed, sport } = options;
+    const { courts, seed } = options;
     this.#options = options;
-    this.#courts = Array.from(
-      { length: courts },
-      (_, i) => new SimulatedCourt(new Random(seed * 1_000 + i), sport),
-    );
+    this.#courts = Array.from({ length: courts }, (_, i) => new SimulatedCourt(new Random(seed * 1_000 + i)));
     this.cameras = this.#courts.flatMap((_, i) =>
       VIEWS.map((view) => ({
         source: `court-${i + 1}-${NAMES[view]}`,
@@ -74,21 +69,19 @@ export class Venue {
     return `sim-${this.#options.seed}-${this.#options.run}-court-${court + 1}`;
   }
 
-  /** Each fault once in the venue, on another court where there is one; odd fields only where there is a second court. */
+  /** Each fault once in the venue, on another court if there is one. */
   #faultOf(court: number, view: View): CameraFault | undefined {
     const { clean, courts } = this.#options;
     if (clean) return undefined;
-    if (view === 'radar' && court > 0) return court === courts - 1 ? 'odd fields' : undefined;
-    if (view === 'radar') return 'wrong clock';
-    if (view === 'players') return court === Math.min(1, courts - 1) ? 'falls silent' : undefined;
-    return court === Math.min(2, courts - 1) ? 'forgets revision' : undefined;
+    if (view === 'radar' && court === 0) return 'wrong clock';
+    return view === 'players' && court === Math.min(1, courts - 1) ? 'falls silent' : undefined;
   }
 }
 
 /**
  * @param eotMs when it happened, by a correct clock.
  * @param elapsedS since the cameras began to send.
- * @returns the event as JSON text; undefined where this camera no longer sends.
+ * @returns the event as JSON text; undefined if this camera no longer sends.
  */
 export function eventText(
   { camera, detection, sessionId }: Sending,
@@ -96,7 +89,6 @@ export function eventText(
   elapsedS: number,
 ): string | undefined {
   const { fault, courtId, source } = camera;
-  const { payload } = detection;
   if (fault === 'falls silent' && elapsedS > SILENT_AFTER_S) return undefined;
   const clockMs = fault === 'wrong clock' ? eotMs - CLOCK_BEHIND_S * 1000 : eotMs;
   return JSON.stringify({
@@ -109,8 +101,7 @@ export function eventText(
     confidence: detection.confidence,
     source,
     schema_version: '1.0',
-    revision: fault === 'forgets revision' ? 0 : detection.revision,
-    payload:
-      fault === 'odd fields' && payload.kmh !== undefined ? { ...payload, kmh: `${payload.kmh}` } : payload,
+    revision: detection.revision,
+    payload: detection.payload,
   });
 }

@@ -1,0 +1,84 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PORT } from '../../base/limits.ts';
+import { OperatorError, UsageError } from '../../base/operatorError.ts';
+import { abortOnSignal } from '../../base/signals.ts';
+import { counted } from '../../base/units.ts';
+import { type RunCounts, type RunOptions, runVenue } from '../../vendor/simulate/run.ts';
+import { integer, notEmpty, option, parseDuration } from '../options/optionParsers.ts';
+import { Progress, printText } from '../terminal/output.ts';
+
+/** The longest delay of a timer in Node. */
+const LENGTH_MAX_S = 24 * 86_400;
+
+const HELP = `
+Each court has three cameras, which see a match of pickleball: one for
+positions, 10 a second; one for hits and bounces, which it confirms a moment
+later; one for speeds. Some events come twice, late or out of order. One camera
+has a wrong clock and one falls silent after 45 s; --clean leaves these out.
+
+Every user of this machine can see a token on the command line (ps), and not
+one in COURTD_TOKEN.
+
+Examples:
+  COURTD_TOKEN=$(sudo courtd token rotate) courtd simulate
+  COURTD_TOKEN=... courtd simulate --url http://10.0.0.5:4000 --for 10m`;
+
+interface SimulateOptions extends Omit<RunOptions, 'token' | 'clean'> {
+  readonly token?: string;
+  readonly clean?: boolean;
+  /** Seconds; without it, until a signal. */
+  readonly for?: number;
+}
+
+export function define(command: Command): void {
+  command
+    .description("simulate a venue's cameras, to try out a box before any camera is mounted")
+    .addOption(
+      new Option('--url <url>', 'the box')
+        .default(new URL(`http://127.0.0.1:${PORT}`), `http://127.0.0.1:${PORT}`)
+        .argParser(parseBox),
+    )
+    .addOption(option('--token <token>', "the box's token").argParser(notEmpty))
+    .option('--courts <n>', 'courts, each with three cameras', integer(1, 100), 2)
+    .option('--seed <n>', 'the same seed makes the same matches, ids included', integer(0, 1_000_000), 1)
+    .option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C', parseLength)
+    .option('--clean', 'leave out the cameras that misbehave')
+    .addHelpText('after', HELP)
+    .action((options) => simulate(options));
+}
+
+function parseBox(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '')
+    return url;
+  throw new InvalidArgumentError('Give the address of a box, such as http://10.0.0.5:4000.');
+}
+
+function parseLength(text: string): number {
+  const seconds = /^\d+[smhd]$/.test(text) ? parseDuration(text) : 0;
+  if (seconds > 0 && seconds <= LENGTH_MAX_S) return seconds;
+  throw new InvalidArgumentError('Give a whole number with s, m, h or d, from 1s to 24d.');
+}
+
+/** A venue's cameras, until they are ended. @throws {OperatorError} if no event was stored. */
+async function simulate({ token, clean = false, ...options }: SimulateOptions): Promise<void> {
+  if (token === undefined) throw new UsageError('There is no token. Set the variable COURTD_TOKEN.');
+  const ended = abortOnSignal(options.for && options.for * 1000);
+  const progress = new Progress();
+  const { counts, session } = await runVenue({ ...options, token, clean }, ended, {
+    sent: (counts) => progress.show(() => sentence(counts())),
+    problem: (source, problem) => progress.say(`courtd: ${source}: ${problem}`),
+  });
+  progress.clear();
+  printText(`${sentence(counts)}; the first court is session ${session}\n`);
+  if (counts.accepted + counts.duplicates === 0)
+    throw new OperatorError(`No event was stored at ${options.url.origin}. Check the address and the token.`);
+}
+
+function sentence({ requests, accepted, duplicates, refused, overflowed, waiting }: RunCounts): string {
+  const lost = overflowed > 0 ? `, ${overflowed} lost because a buffer was full` : '';
+  return (
+    `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +
+    `${refused} rejected, ${waiting} not delivered${lost}`
+  );
+}
