@@ -267,9 +267,9 @@ const CEILINGS = [
   { part: 'session', ceiling: 3_759, final: 2_400 },
   { part: 'fleet', ceiling: 4_061, final: 1_500 },
   { part: 'vendor', ceiling: 1_953, final: 1_400 },
-  { part: 'test', ceiling: 48_468, final: 26_000 },
+  { part: 'test', ceiling: 48_427, final: 26_000 },
   { part: 'scripts', ceiling: 2_651, final: 3_000 },
-  { part: 'words', ceiling: 51_214, final: 25_000 },
+  { part: 'words', ceiling: 51_194, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

@@ -90,3 +90,14 @@ t.test(
     );
   },
 );
+
+t.test('an erased event that does not match its checksum is left out, and named', async (t) => {
+  const { folder, db } = scratch(t);
+  new Committer(db).append(...court(kept, gone));
+  db.exec("UPDATE event SET payload = '{}', erased = 1 WHERE event_id = 'gone'");
+  db.close();
+  const { status, stdout, stderr } = await courtd(['export', 'session-1', '--data', folder]);
+  t.equal(status, 1);
+  t.notMatch(stdout, 'gone');
+  t.match(stderr, 'event "gone"');
+});

@@ -125,61 +125,6 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: 'names-remembered',
-    near: ['prune', 'revision'],
-    what: 'the writer remembers the ids of names that a prune has deleted',
-    changes: [{ file: 'store/retention/prune.ts', from: 'this.#writer.forgetNames();', to: '' }],
-  },
-  {
-    name: 'prune-younger',
-    what: 'a prune deletes what is a second younger',
-    changes: [
-      {
-        file: 'store/retention/ageRule.ts',
-        from: 'effectiveMs < age.beforeMs',
-        to: 'effectiveMs < age.beforeMs + 1000',
-      },
-    ],
-  },
-  {
-    name: 'prune-counts',
-    what: 'a prune does not say in the session how many events it has deleted',
-    changes: [
-      {
-        file: 'store/retention/prune.ts',
-        from: 'events = events - ?, dangling',
-        to: 'events = events - 0 * ?, dangling',
-      },
-    ],
-  },
-  {
-    name: 'keys-before-events',
-    what: 'the key of an event goes before the event',
-    changes: [
-      {
-        file: 'store/retention/prune.ts',
-        from: "    const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');",
-        to: `    const keys = this.#db.prepare<[number]>('DELETE FROM key WHERE seq = ?');
-    const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
-    await this.#steps.runAll([...new ExpiredEvents(this.#db, selection).batches()].flat(), STEP_ROWS, (some) => {
-      for (const { seq } of some) keys.run(seq);
-      return () => {};
-    });`,
-      },
-    ],
-  },
-  {
-    name: 'revoked-by-clock',
-    what: 'a token that was revoked is valid again after a restart',
-    changes: [
-      {
-        file: 'store/tokens/tokenVerifier.ts',
-        from: 'FROM token WHERE revoked_ms IS NULL',
-        to: 'FROM token',
-      },
-    ],
-  },
-  {
     name: 'half-a-request',
     what: 'the events of a request are committed one by one',
     changes: [
@@ -209,22 +154,6 @@ export const PLANTS: readonly Plant[] = [
         to: '[...found]',
       },
     ],
-  },
-  {
-    name: 'prune-past-the-cursor',
-    what: 'a prune deletes what headquarters does not have yet',
-    changes: [
-      {
-        file: 'store/retention/expiredEvents.ts',
-        from: 'return hold !== undefined && row.seq > hold.afterSeq',
-        to: 'return hold !== undefined && row.seq > hold.afterSeq + 3',
-      },
-    ],
-  },
-  {
-    name: 'restore-keeps-epoch',
-    what: 'a restored database goes on with the log of the backup',
-    changes: [{ file: 'store/backup/restore.ts', from: '    beginEpoch(db);', to: '' }],
   },
   {
     name: 'restore-keeps-wal',
@@ -268,24 +197,6 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: 'erasure-restored',
-    what: 'a restore brings back whom an erasure has taken out',
-    changes: [
-      { file: 'store/backup/restore.ts', from: 'hasContent(target) ? keptOf(target) : NOBODY', to: 'NOBODY' },
-    ],
-  },
-  {
-    name: 'ledger-unread',
-    what: 'the writer does not know who was erased until the next start',
-    changes: [
-      {
-        file: 'store/erasure/erase.ts',
-        from: '    writer.readErasures();\n    const all',
-        to: '    const all',
-      },
-    ],
-  },
-  {
     name: 'upgrade-in-parts',
     near: ['upgrade', 'killAtCall'],
     what: 'the steps of a migration are committed one by one',
@@ -294,18 +205,6 @@ export const PLANTS: readonly Plant[] = [
         file: 'store/upgrade/migrateWorker.ts',
         from: 'db.transaction(() => migrate(db)).immediate();',
         to: 'migrate(db);',
-      },
-    ],
-  },
-  {
-    name: 'checksum-unread',
-    near: ['flip', 'request'],
-    what: 'readers do not verify the checksum of an event',
-    changes: [
-      {
-        file: 'store/read/arrivalRow.ts',
-        from: 'if (isIntact(event, origin.checksum, row[11])) return event;',
-        to: 'if (isIntact.length > 0) return event;',
       },
     ],
   },
