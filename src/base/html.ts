@@ -64,7 +64,7 @@ const NUMBER_CLASS = new Html(' class="number"');
 /** Columns that fit on a phone; there, a wider table shows its cells below each other. */
 const NARROW_COLUMNS = 4;
 const WIDE_CLASS = new Html(' class="wide"');
-const NUMERIC = /^(?:[-−+]?\d[\d,.]*(?:\s?(?:%|s|min|h|d|ft|m)(?: \d\d (?:s|min)| of [\d,]+)?)?|–)$/;
+const NUMERIC = /^(?:[-−+]?\d[\d,.]*(?:\s?(?:%|s|min|h|d|ft|m)(?: \d\d (?:s|min))?)?(?: of [\d,]+)?|–)$/;
 
 /** @returns a number as people read it: 12,345.6. */
 export function number(value: number, digits = 0): string {

@@ -29,7 +29,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
       'export sessions as CSV, NDJSON, XLSX or Parquet',
       old(() => import('./export/exportCommand.ts')),
     ],
-    report: ['write a report of a session as one HTML page', old(() => import('./report.ts'))],
+    report: ['write a report of a session as one HTML page', () => import('./verbs/report.ts')],
   },
   'Set up:': {
     serve: ['run the daemon', old(() => import('./serve/serveCommand.ts'))],

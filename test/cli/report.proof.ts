@@ -20,7 +20,7 @@ const SHOTS = [
   'W'.repeat(256),
   'a b'.repeat(80),
 ];
-const WIDTHS = [360, 1440];
+const WIDTHS = [360, 1000, 1440];
 /** What the page may take, so that it can be sent and opened. */
 const PAGE_BYTES = 3_000_000;
 
@@ -28,7 +28,7 @@ const PAGE_BYTES = 3_000_000;
 function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): string {
   const random = new Random(7);
   const read = reader();
-  const tally = new SessionTally({ lines });
+  const tally = new SessionTally(lines);
   let eotMs = Date.UTC(2026, 2, 14, 15);
   const add = (type: EventType, payload: object, more: object = {}) =>
     tally.add(read({ type, eotMs, receivedMs: eotMs + random.integer(50, 3_000), ...more }, payload));
@@ -57,13 +57,13 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
     duplicates: 3,
     conflicts: 1,
   };
-  return pageOf({ line, lines, tally, ...tally.frames.found() });
+  return pageOf({ line, tally, oddTimes: 3 });
 }
 
 /** @returns the report of 1,500 shots of one speed, as a ball machine makes them, each of which lands. */
 function reportOfBallMachine(): string {
   const read = reader();
-  const tally = new SessionTally({ lines: 'pickleball' });
+  const tally = new SessionTally('pickleball');
   for (let shot = 0; shot < 1_500; shot++) {
     const eotMs = Date.UTC(2026, 2, 14, 15) + shot * 2_000;
     tally.add(read({ type: 'BALL_HIT', eotMs }, { shot_type: 'drive' }));
@@ -79,7 +79,7 @@ function reportOfBallMachine(): string {
     duplicates: 0,
     conflicts: 0,
   };
-  return pageOf({ line, lines: 'pickleball', tally, ...tally.frames.found() });
+  return pageOf({ line, tally, oddTimes: 0 });
 }
 
 /** @returns what stands out of the window, and texts that stand out of their figure. */

@@ -13,27 +13,16 @@ export interface Payload {
 /** UTF-16 code units that are kept of a name in a payload, which may be as long as a body. */
 export const NAME_CHARS = 256;
 
-/** @returns undefined where the text is damaged in the database. */
-export function payloadOf(json: string): Payload | undefined {
-  try {
-    const { x_ft, y_ft, is_in, kmh, player_id, shot_type } = payloadColumns(json);
-    return {
-      x: numberOf(x_ft),
-      y: numberOf(y_ft),
-      isIn: is_in,
-      kmh: numberOf(kmh),
-      playerId: nameOf(player_id),
-      shotType: nameOf(shot_type),
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-function numberOf(value: number | undefined): number | undefined {
-  return Number.isFinite(value) ? value : undefined;
-}
-
-function nameOf(value: string | undefined): string | undefined {
-  return value?.slice(0, NAME_CHARS) || undefined;
+export function payloadOf(json: string): Payload {
+  const { x_ft, y_ft, is_in, kmh, player_id, shot_type } = payloadColumns(json);
+  const finite = (value: number | undefined) => (Number.isFinite(value) ? value : undefined);
+  const name = (value: string | undefined) => value?.slice(0, NAME_CHARS) || undefined;
+  return {
+    x: finite(x_ft),
+    y: finite(y_ft),
+    isIn: is_in,
+    kmh: finite(kmh),
+    playerId: name(player_id),
+    shotType: name(shot_type),
+  };
 }

@@ -11,17 +11,16 @@ const BELOW_PX = 36;
 
 interface ChartOptions {
   readonly height: number;
-  /** Room around the marks, in pixels. */
-  readonly left: number;
-  readonly right?: number;
-  readonly top?: number;
+  /** The value at the top; at the bottom is 0. */
+  readonly most: number;
   /** The values at the left and the right. */
   readonly x: Range;
-  /** The values at the bottom and the top. */
-  readonly y: Range;
+  /** Room around the marks, in pixels. */
+  readonly right?: number;
+  readonly top?: number;
 }
 
-/** A chart with two axes; what is added later is in front. */
+/** A chart of bars with two axes; what is added later is in front. */
 export class Chart {
   readonly #height: number;
   /** What the axes enclose. */
@@ -29,11 +28,13 @@ export class Chart {
   readonly #in: Drawing;
   readonly #marks: Html[] = [];
 
-  constructor({ height, left, right = 20, top = 24, x, y }: ChartOptions) {
+  constructor({ height, most, x, right = 20, top = 24 }: ChartOptions) {
+    // Counts of four digits and more need more room.
+    const left = Math.max(36, 12 + 7 * number(most).length);
     const area = { left, right: WIDTH - right, top, bottom: height - BELOW_PX };
     this.#height = height;
     this.#area = area;
-    this.#in = new Drawing(linear(x, [area.left, area.right]), linear(y, [area.bottom, area.top]));
+    this.#in = new Drawing(linear(x, [left, area.right]), linear([0, most], [area.bottom, top]));
   }
 
   axisX(at: readonly number[], label: string): this {
@@ -47,36 +48,25 @@ export class Chart {
   }
 
   axisY(at: readonly number[]): this {
-    const look = { ...CENTRED, 'text-anchor': 'end' };
+    const look = { dy: '.32em', 'text-anchor': 'end' };
     for (const value of at)
       this.#text(this.#area.left - LABEL_GAP_PX, this.#in.y(value), plain(at)(value), look);
     return this;
   }
 
-  /** @param inset pixels that a bar is narrower by, on either side. */
-  bars(bars: readonly Line[], look: SvgAttributes, inset = 0): this {
-    this.#marks.push(
-      mark(
-        'g',
-        look,
-        bars.map((bar) => this.#in.rect(bar, {}, [inset, 0])),
-      ),
-    );
-    return this;
-  }
-
-  /** Draws the axis that bars stand on. */
-  floor(): this {
+  /** Draws bars and the axis that they stand on. */
+  bars(bars: readonly Line[]): this {
     const { left, right, bottom } = this.#area;
+    const marks = bars.map((bar) => this.#in.rect(bar, {}, [0.5, 0]));
+    this.#marks.push(mark('g', { fill: 'var(--in)' }, marks));
     return this.#line({ x1: left, y1: bottom, x2: right, y2: bottom });
   }
 
   /** Marks a value with a dashed line and its name above the chart. @param up pixels from the chart to the name's top. */
-  rule(value: number, name: string, up: number, anchor: 'start' | 'middle'): this {
+  rule(value: number, name: string, up: number): this {
     const [x, { top, bottom }] = [this.#in.x(value), this.#area];
     this.#line({ x1: x, y1: top, x2: x, y2: bottom }, { 'stroke-dasharray': '4 3' });
-    const look = { ...BELOW, 'text-anchor': anchor };
-    return this.#text(anchor === 'start' ? x + 3 : x, top - up, name, look);
+    return this.#text(x + 3, top - up, name, { ...BELOW, 'text-anchor': 'start' });
   }
 
   /** @param name for screen readers. */
@@ -96,9 +86,8 @@ export class Chart {
   }
 }
 
-/** Where a text is: below its place, or with its middle there. */
+/** A text is below its place. */
 const BELOW = { dy: '.71em' };
-const CENTRED = { dy: '.32em' };
 
 /** @returns how tick values are written: with as many digits as their step has. */
 function plain(at: readonly number[]): (value: number) => string {

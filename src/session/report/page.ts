@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { count, Html, html, localDay, zoneSentence } from '../../base/html.ts';
 import { courtdVersion } from '../../base/version.ts';
-import type { Content } from './pageParts.ts';
-import { namesOf, sectionsOf } from './sections.ts';
+import { type Content, namesOf, sectionsOf } from './sections.ts';
 import { STYLE } from './style.ts';
 
 /** Nothing is loaded and nothing runs: the page may be opened from a USB stick, and its content was sent by cameras. */
@@ -11,7 +10,7 @@ const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'b
 /** @returns the report as one HTML document that needs no other file. */
 export function pageOf(content: Content): string {
   const { line, tally } = content;
-  const days = new Set([tally.firstMs ?? 0, tally.lastMs ?? 0].map(localDay));
+  const days = new Set([tally.firstMs, tally.lastMs].map(localDay));
   const title = `${namesOf(tally.courts)} · ${[...days].join(' to ')}`;
   const sections = sectionsOf(content).map(
     ({ id, heading, body }) =>

@@ -1,46 +1,50 @@
 import type { Database } from 'better-sqlite3';
+import { DAY_MS, NS_PER_MS } from '../../base/units.ts';
+import type { CourtName } from '../../protocol/courtLines.ts';
+import { eotToNs } from '../../protocol/eot.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { readSession } from '../../store/read/sessionReader.ts';
+import { type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { sessionLine } from '../../store/read/sessions.ts';
-import { wrongClocks } from '../analysis/clocks.ts';
-import { SessionTally, type TallyOptions } from '../analysis/sessionTally.ts';
+import { SessionTally } from '../analysis/sessionTally.ts';
 import { pageOf } from './page.ts';
 
 /**
- * Reads a session once, or twice where clocks are wrong.
+ * Reads a session once, or twice if its events are more than a day apart.
  * @param id of a session with events.
- * @param read is told how many events have been read.
- * @param damage takes what is damaged, and left out: see readSession.
+ * @param damage takes the damaged events, which are left out.
+ * @param onRead called with how many events have been read.
  * @returns the page.
  */
 export function reportOf(
   db: Database,
   id: number,
-  options: Pick<TallyOptions, 'lines' | 'yFrom'>,
-  damage?: Damage,
-  read?: (events: number) => void,
+  lines: CourtName,
+  damage: Damage,
+  onRead: (events: number) => void = () => {},
 ): string {
-  const asSent = tallyOf(db, id, options, damage, read);
-  const clockOffsets = wrongClocks(asSent.sources.entries());
-  // What is damaged has been told by now.
-  const tally =
-    clockOffsets.size === 0 ? asSent : tallyOf(db, id, { ...options, clockOffsets }, new Damage(), read);
   const line = sessionLine(db, id);
-  return pageOf({ line, lines: options.lines, tally, ...tally.frames.found() });
-}
-
-function tallyOf(
-  db: Database,
-  id: number,
-  options: TallyOptions,
-  damage?: Damage,
-  read?: (events: number) => void,
-): SessionTally {
-  const tally = new SessionTally(options);
-  for (const { events } of readSession(db, id, { damage, clockOffsets: options.clockOffsets })) {
+  const { range, all } = rangeOf(db, id, line.first_eot, line.last_eot);
+  const tally = new SessionTally(lines);
+  for (const { events } of readSession(db, id, { ...range, damage })) {
     for (const event of events) tally.add(event);
-    read?.(tally.events);
+    onRead(tally.events);
   }
   tally.end();
-  return tally;
+  return pageOf({ line, tally, oddTimes: Math.max(0, (all ?? tally.events) - tally.events) });
+}
+
+/** A camera without a clock battery says 1970 until NTP answers. @returns a day on both sides of the median eot, and how many events there are in all. */
+function rangeOf(
+  db: Database,
+  id: number,
+  ...[first, last]: (string | null)[]
+): { range: EventFilter; all?: number } {
+  const [firstNs, lastNs] = [first, last].map((eot) => eotToNs(eot ?? ''));
+  const dayNs = BigInt(DAY_MS) * NS_PER_MS;
+  if (firstNs === undefined || lastNs === undefined || lastNs - firstNs <= dayNs) return { range: {} };
+  const times: number[] = [];
+  for (const { events } of readSession(db, id, { damage: new Damage() }))
+    for (const { eotMs } of events) times.push(eotMs);
+  const medianNs = BigInt(times[Math.floor(times.length / 2)] ?? 0) * NS_PER_MS;
+  return { range: { fromNs: medianNs - dayNs, toNs: medianNs + dayNs + 1n }, all: times.length };
 }

@@ -24,8 +24,8 @@ h1 { margin: 0; font-size: 1.75rem; overflow-wrap: anywhere; }
 h2 { margin: 0 0 .75rem; font-size: 1.25rem; overflow-wrap: anywhere; }
 h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
-header p, .note, .nothing, summary { color: var(--quiet); }
-.note, summary { font-size: .875rem; }
+header p, .note, .nothing { color: var(--quiet); }
+.note { font-size: .875rem; }
 main { display: grid; grid-template-columns: minmax(0, 1fr); }
 section { margin-top: 1.75rem; padding-top: 1.25rem; border-top: 1px solid var(--rule); min-width: 0; }
 dl, dd, figure { margin: 0; }
@@ -39,14 +39,13 @@ dt { color: var(--quiet); font-size: .875rem; }
 .facts dd { overflow-wrap: anywhere; max-width: 46rem; }
 .pair, .maps, .strokes, .charts { display: grid; gap: 1.25rem 1rem; align-items: start; }
 .pair { grid-template-columns: minmax(0, 1fr); }
-.maps { grid-template-columns: repeat(auto-fit, minmax(min(12rem, 100%), 20rem)); }
+.maps { grid-template-columns: repeat(2, minmax(0, 19rem)); }
 .strokes { grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
 .pair, .maps, .strokes { margin-bottom: 1rem; }
 .charts { grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); }
 svg { display: block; width: 100%; height: auto; overflow: visible; font-size: 11px; fill: currentColor; text-anchor: middle; }
 .maps svg, .strokes svg { border: 1px solid var(--rule); border-radius: .375rem; overflow: hidden; }
-.charts svg { max-width: 32rem; }
-#rallies .charts svg { max-width: 24rem; }
+.charts svg { max-width: 27rem; }
 svg text { white-space: pre; }
 figcaption { margin-top: .375rem; color: var(--quiet); font-size: .8125rem; line-height: 1.35; overflow-wrap: anywhere; }
 figcaption b { display: block; color: var(--ink); font-size: .9375rem; font-weight: 600; }
@@ -63,9 +62,8 @@ tbody th { font-weight: 600; }
 th, td:not(.number) { white-space: normal; overflow-wrap: anywhere; }
 .number { text-align: right; }
 thead .number { padding-left: .75rem; }
-@media screen and (min-width: 62rem) {
-  .pair { grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }
-  #rallies .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+@media (min-width: 48rem) {
+  .pair { grid-template-columns: minmax(18rem, 2fr) minmax(0, 3fr); column-gap: 2rem; }
 }
 @media screen and (max-width: 40rem) {
   #method .facts div { grid-template-columns: 1fr; gap: 0; padding: .5rem 0; }
@@ -75,8 +73,6 @@ thead .number { padding-left: .75rem; }
   .wide th, .wide td, .wide .number { padding: .0625rem 0; text-align: left; }
   .wide td::before { content: attr(data-heading) ": "; color: var(--quiet); }
 }
-details { margin-top: .75rem; }
-summary { cursor: pointer; overflow-wrap: anywhere; }
 :focus-visible { outline: 2px solid var(--in); outline-offset: 2px; }
 footer { margin-top: 2.5rem; color: var(--quiet); font-size: .8125rem; }
 @media print {
@@ -86,18 +82,14 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .8125rem; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2, h3, .legend { break-after: avoid; }
   figure, tr, .tiles, .facts div { break-inside: avoid; }
-  details:not([open]) { display: none; }
   section[id^="player-"], #method { break-before: page; margin: 0; padding: 0; border: 0; }
   .strokes { margin: 0; }
   .maps svg, .strokes svg { width: auto; max-width: 100%; max-height: 62mm; }
   .strokes svg { max-height: 38mm; }
-  .pair .charts svg { font-size: 15px; }
   .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  #rallies .pair { grid-template-columns: 1fr; }
-  #rallies .charts svg { font-size: 11px; }
   .strokes { grid-template-columns: repeat(6, 1fr); }
   .maps, .charts { grid-template-columns: repeat(2, 1fr); }
-  #rate .charts { grid-template-columns: repeat(3, 1fr); }
+  .pair .charts { grid-template-columns: 1fr; }
   .scroll { overflow: visible; }
   table { font-size: 8.5pt; }
   th, td { padding-block: .125rem; white-space: normal; overflow-wrap: break-word; }

@@ -1,8 +1,7 @@
 import t from 'tap';
-import { COURTS } from '../../../src/protocol/courtLines.ts';
+import type { CourtName } from '../../../src/protocol/courtLines.ts';
 import type { EventType } from '../../../src/protocol/eventTypes.ts';
-import { halfFrame, linesOf, netOf, type YFrom } from '../../../src/session/analysis/mapFrame.ts';
-import { SessionTally, type TallyOptions } from '../../../src/session/analysis/sessionTally.ts';
+import { SessionTally } from '../../../src/session/analysis/sessionTally.ts';
 import { reader } from '../../harness/readEvents.ts';
 
 const read = reader();
@@ -12,11 +11,8 @@ const hit = (eotMs: number, shot_type: string, more: object = {}) =>
   read({ type: 'BALL_HIT', eotMs, ...more }, { shot_type });
 const speed = (kmh: unknown, more: object = {}) => read({ type: 'BALL_SPEED', ...more }, { kmh });
 
-function tallyOf(
-  events: readonly ReturnType<typeof read>[],
-  options: Partial<TallyOptions> = {},
-): SessionTally {
-  const tally = new SessionTally({ lines: 'badminton', ...options });
+function tallyOf(events: readonly ReturnType<typeof read>[], lines: CourtName = 'badminton'): SessionTally {
+  const tally = new SessionTally(lines);
   for (const event of events) tally.add(event);
   tally.end();
   return tally;
@@ -26,7 +22,7 @@ function tallyOf(
 const landings = (tally: SessionTally) =>
   strokes(tally)
     .filter(([, { landings }]) => landings.total > 0)
-    .map(([shot, { landings }]) => [shot, landings.points?.map(({ x }) => x)]);
+    .map(([shot, { landings }]) => [shot, landings.points.map(({ x }) => x)]);
 const strokes = (tally: SessionTally) => tally.players.of(undefined).strokes.entries();
 const ids = (tally: SessionTally) => tally.players.entries().map(([id]) => id);
 
@@ -74,7 +70,7 @@ t.test('a landing and a speed are of the player that they name, or of the hit th
       bounce(20_500, 4, 1),
       speed(40, { eotMs: 24_001 }),
     ],
-    { lines: 'tennis' },
+    'tennis',
   );
   const told = tally.players
     .entries()
@@ -83,7 +79,7 @@ t.test('a landing and a speed are of the player that they name, or of the hit th
       ...player.strokes
         .entries()
         .map(([shot, { hits, landings }]) => `${shot}: ${hits} hits, ${landings.total} landings`),
-      player.speeds(false).quantile(0.5),
+      player.speeds.quantile(0.5),
     ]);
   t.strictSame(told, [
     ['Ann', 'serve: 1 hits, 1 landings', 100],
@@ -91,34 +87,6 @@ t.test('a landing and a speed are of the player that they name, or of the hit th
     ['Cleo', 'no shot type: 0 hits, 2 landings', 60],
     ['no player_id', 'lob: 1 hits, 1 landings', 'no shot type: 0 hits, 0 landings', 40],
   ]);
-  t.end();
-});
-
-t.test(
-  'a speed of the time of a hit is of the flight that the hit ends, unless first hits have one, too',
-  (t) => {
-    const medians = (tally: SessionTally) =>
-      ['Ann', 'Ben'].map((id) => tally.players.of(id).speeds(tally.rallies.areSpeedsAtHits).quantile(0.5));
-    const rally = [by('Ann', 1_000), by('Ben', 2_000), speed(80, { eotMs: 2_000 }), by('Ann', 3_000)];
-    const atEnd = tallyOf([...rally, speed(60, { eotMs: 3_000 })]);
-    t.strictSame([atEnd.rallies.areSpeedsAtHits, ...medians(atEnd)], [false, 80, 60]);
-    const atHit = tallyOf([speed(70, { eotMs: 1_000 }), ...rally, speed(90, { eotMs: 3_000 })]);
-    t.strictSame([atHit.rallies.areSpeedsAtHits, ...medians(atHit)], [true, 80, 80]);
-    t.end();
-  },
-);
-
-t.test('speeds a moment before a hit are counted, since they may be of that hit', (t) => {
-  const before = (...atMs: number[]) =>
-    tallyOf([
-      by('Ann', 1_000),
-      ...atMs.map((eotMs) => speed(50, { eotMs })),
-      read({ type: 'BALL_SPEED', eotMs: 1_995 }, { kmh: 50, player_id: 'Ann' }),
-      by('Ben', 2_000),
-      by('Ann', 3_000),
-    ]).rallies.speedsBeforeHits;
-  t.strictSame([before(1_949), before(1_950), before(1_999)], [0, 1, 1]);
-  t.equal(before(1_000), 0, 'of the time of a hit');
   t.end();
 });
 
@@ -143,8 +111,9 @@ t.test(
       lengths: tally.rallyLengths.entries(),
       ended: ['Ann', 'Ben'].map((id) => tally.players.of(id).ended),
       longest: tally.longestRally?.startMs,
+      won: ['Ann', 'Ben'].map((id) => tally.players.of(id).won),
     });
-    t.match(told(tallyOf(events, { lines: 'tennis' })), {
+    t.match(told(tallyOf(events, 'tennis')), {
       lengths: [
         [1, 2],
         [2, 3],
@@ -154,6 +123,8 @@ t.test(
         { in: 1, out: 1, 'not seen': 1 },
       ],
       longest: 1_000,
+      // Ben's shot that was out, and the one of theirs that nobody reached.
+      won: [1, 1],
     });
     t.match(told(tallyOf(events)).ended, [
       { in: 1, out: 0, 'not seen': 2 },
@@ -162,19 +133,6 @@ t.test(
     t.end();
   },
 );
-
-t.test('the way of a player is counted from place to place, and not over a gap, a jump or a tremble', (t) => {
-  const at = (eotMs: number, x_ft: number) =>
-    read({ type: 'PLAYER_POSITION', eotMs }, { player_id: 'Ann', x_ft, y_ft: 5 });
-  const ran = (...events: ReturnType<typeof read>[]) => tallyOf(events).players.of('Ann').run.ft;
-  t.equal(ran(at(0, 0), at(500, 6), at(1_000, 0)), 12);
-  t.equal(ran(at(0, 0), at(5_001, 6), at(5_500, 8)), 2, 'a gap');
-  t.equal(tallyOf([at(0, 0), at(5_001, 6), at(5_500, 8)]).players.of('Ann').run.seenMs, 499);
-  t.equal(ran(at(0, 0), at(100, 30), at(200, 33)), 3, 'a jump');
-  t.equal(ran(...Array.from({ length: 600 }, (_, i) => at(i * 100, i % 2))), 0, 'a tremble');
-  t.equal(ran(...Array.from({ length: 31 }, (_, i) => at(i * 100, i))), 30, 'slow, and all of it');
-  t.end();
-});
 
 t.test('an event of a type that is not known is counted, and drawn as no bounce', (t) => {
   const type = 'NET_FAULT' as EventType;
@@ -192,7 +150,7 @@ t.test(
       speed(999, { current: false }),
       ...[-1, 1_000.1, '50', undefined].map((kmh) => speed(kmh)),
     ]);
-    const speeds = tally.players.of(undefined).speeds(false);
+    const speeds = tally.players.of(undefined).speeds;
     t.equal(speeds.quantile(0.5), 25);
     t.ok(Math.abs(speeds.quantile(0.95)! - 38.5) < 1e-9, `${speeds.quantile(0.95)}`);
     t.strictSame([speeds.total, tally.speedsLeftOut], [4, 4]);
@@ -200,52 +158,6 @@ t.test(
     t.end();
   },
 );
-
-t.test('y counts from the base line or the net, as positions tell, unless it is given', (t) => {
-  const frameOf = (from: number, to: number, more: Partial<TallyOptions> = {}, count = 30) => {
-    const positions = Array.from({ length: count }, (_, i) => bounce(i, 10, from + (i * (to - from)) / 29));
-    return tallyOf(positions, more).frames.found().frame;
-  };
-  const net = { isHalf: true, yFrom: 'net', y1: -2, y2: 27 };
-  const base = { isHalf: true, yFrom: 'base', y1: -5, y2: 24 };
-  const whole = { isHalf: false, yFrom: 'base', y1: -5, y2: 49 };
-  t.match(frameOf(0, 23), net, 'out behind the base line');
-  t.match(frameOf(-1, 21), base, 'the same, turned round');
-  t.match(frameOf(1, 21), net, 'where nothing tells');
-  t.match(frameOf(0, 43), whole);
-  t.match(frameOf(-1, 21, {}, 5), whole, 'too few to tell');
-  t.match(frameOf(0, 23, { yFrom: 'base' }), base);
-  t.match(frameOf(-1, 21, { yFrom: 'net' }), net);
-  t.match(frameOf(-1, 21, { yFrom: 'net' }, 5), net);
-  t.match(frameOf(0, 43, { yFrom: 'net' }), net);
-  t.match(frameOf(0, 43, { yFrom: 'base' }), whole);
-  t.match(frameOf(0, 23, { lines: 'none' }), { isHalf: false, x1: 5, y1: -5, y2: 25 });
-  t.end();
-});
-
-t.test('half a court has the lines of its half, whichever end y counts from', (t) => {
-  const ys = (yFrom: YFrom) =>
-    linesOf(halfFrame(COURTS.pickleball!, yFrom)).map(({ y1, y2 }) => [y1, y2].sort((a, b) => a - b));
-  t.strictSame(ys('base'), [
-    [0, 0],
-    [0, 22],
-    [0, 22],
-    [15, 15],
-    [0, 15],
-  ]);
-  t.strictSame(ys('net'), [
-    [22, 22],
-    [0, 22],
-    [0, 22],
-    [7, 7],
-    [7, 22],
-  ]);
-  t.strictSame(
-    [netOf(halfFrame(COURTS.pickleball!, 'base')), netOf(halfFrame(COURTS.pickleball!, 'net'))],
-    [22, 0],
-  );
-  t.end();
-});
 
 t.test('a field of another type counts as in the columns of an export', (t) => {
   const at = (x_ft: unknown, player_id: unknown, is_in?: unknown) =>
@@ -266,38 +178,6 @@ t.test('a field of another type counts as in the columns of an export', (t) => {
   );
   t.equal(tally.positionsLeftOut, 2);
   t.match(strokes(tally), [['8', { landings: { counts: { in: 0, out: 0, 'not judged': 1 } } }]]);
-  t.end();
-});
-
-t.test('confidence is compared only where an event was revised', (t) => {
-  const revised = (current: boolean, revision: number, confidence: number) =>
-    hit(1, 'lob', { current, revision, confidence });
-  const { revised: byType } = tallyOf([
-    revised(false, 0, 0.4),
-    revised(false, 1, 0.7),
-    revised(true, 2, 0.9),
-    revised(true, 0, 0.1),
-  ]);
-  const { before, after } = byType.get('BALL_HIT')!;
-  t.strictSame([before.total, before.quantile(0.5), after.total, after.quantile(0.5)], [1, 0.4, 1, 0.9]);
-  t.end();
-});
-
-t.test('a session of days takes longer steps, and no more of them; its longest pauses are kept', (t) => {
-  const hits = 3_000;
-  const { timeline, pauses } = tallyOf([
-    ...Array.from({ length: hits }, (_, i) => hit(i * 180_000 * (i === hits - 1 ? 2 : 1), 'lob')),
-    hit((hits - 1) * 360_000 + 179_999, 'lob'),
-  ]);
-  t.ok(timeline.steps.length <= 720, `${timeline.steps.length} steps`);
-  t.equal(timeline.stepMs, 16 * 60_000);
-  t.equal(
-    timeline.steps.reduce((sum, { counts }) => sum + counts.get('BALL_HIT')!, 0),
-    hits + 1,
-  );
-  t.equal(pauses.total, hits - 1, 'shorter ones are between rallies and games');
-  t.equal(pauses.longest().at(-1)?.toMs, (hits - 1) * 360_000);
-  t.equal(pauses.longest().length, 10);
   t.end();
 });
 
@@ -335,26 +215,44 @@ t.test('names without end take bounded memory, and every event is counted', (t) 
     ['no player_id', 0],
   ]);
   t.strictSame(tally.courts.entries(), [['court-1', null]]);
-  t.equal(tally.sources.entries().length, 101);
   t.end();
 });
 
-t.test('a landing whose event is at revision 0 is preliminary, whatever its source sends else', (t) => {
-  const { preliminary } = tallyOf([
-    hit(1_000, 'smash'),
-    bounce(1_400, 1, 1, { eventId: 'left', revision: 0 }),
-    bounce(2_000, 2, 1, { eventId: 'corrected', revision: 0, current: false }),
-    bounce(2_000, 3, 1, { eventId: 'corrected', revision: 4 }),
-    read({ type: 'BALL_BOUNCE', eotMs: 9_000, eventId: 'no place', revision: 0 }, {}),
-  ]);
-  t.match(preliminary, {
-    total: 2,
-    listed: [
-      { eventId: 'left', shotType: 'smash', x: 1, verdict: 'in' },
-      { eventId: 'no place', x: undefined, verdict: 'not judged' },
-    ],
-  });
-  for (let i = 0; i < 200; i++) preliminary.add(preliminary.listed[0]!);
-  t.strictSame([preliminary.total, preliminary.listed.length], [202, 100]);
+t.test(
+  'a rally that ended with a service out is won by the only other player, and in doubles by nobody',
+  (t) => {
+    const out = read({ type: 'BALL_BOUNCE', eotMs: 1_500 }, { is_in: false });
+    const named = (player_id: string) => read({ type: 'PLAYER_IDENTITY' }, { player_id });
+    const won = (...names: string[]) => {
+      const tally = tallyOf([...names.map(named), by('Ann', 1_000), out], 'tennis');
+      return tally.players.entries().map(([, { won }]) => won);
+    };
+    t.strictSame(won('Ann', 'Ben'), [0, 1]);
+    t.strictSame(won('Ann', 'Ben', 'Cleo', 'Dan'), [0, 0, 0, 0]);
+    t.end();
+  },
+);
+
+t.test('a map without court lines holds every place that can be one', (t) => {
+  const tally = tallyOf([bounce(1, 6, 0), bounce(2, 6, 23), bounce(3, 1e300, 5)], 'none');
+  t.strictSame(tally.frame, { x1: 5, y1: -5, x2: 25, y2: 25 });
+  t.match(tallyOf([]).frame, { x1: -5, y1: -5, x2: 25, y2: 49 });
+  t.end();
+});
+
+t.test('a map draws the first thousand landings and counts all', (t) => {
+  const { landings } = tallyOf(Array.from({ length: 1_500 }, (_, i) => bounce(i * 5_000, 1, 1))).players.of();
+  t.strictSame([landings.points.length, landings.placed, landings.counts.in], [1_000, 1_500, 1_500]);
+  t.end();
+});
+
+t.test('a session of days takes longer steps, and no more of them', (t) => {
+  const { timeline } = tallyOf(Array.from({ length: 3_000 }, (_, i) => hit(i * 180_000, 'lob')));
+  t.ok(timeline.counts.length <= 720, `${timeline.counts.length} steps`);
+  t.equal(timeline.stepMs, 16 * 60_000);
+  t.equal(
+    timeline.counts.reduce((sum, count) => sum + count, 0),
+    3_000,
+  );
   t.end();
 });
