@@ -20,8 +20,6 @@ const FILES = {
   reserve: 'courtd.reserve',
   /** When the box was last backed up (lastBackup.ts). */
   backupNote: 'courtd.backup',
-  /** What of the log somebody has taken note of (checks/log.ts). */
-  logNote: 'courtd.acknowledged',
   /** How far shipping was (shipNote.ts). */
   shipNote: 'courtd.ship',
   /** Bodies of refused requests (refusedBodies.ts), with what SQLite makes beside it. */

@@ -2,9 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { http } from './nodeHttp.ts';
 
-/** What the `User-Agent` of `courtd check` is: from this machine, it is no camera's. */
-export const CHECK_AGENT = 'courtd-check';
-
 /** A whole answer to an HTTP request. */
 export interface HttpAnswer {
   readonly status: number;

@@ -34,7 +34,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   'Set up:': {
     serve: ['run the daemon', old(() => import('./serve/serveCommand.ts'))],
     token: ['make, list and revoke the tokens of the venue', () => import('./verbs/token.ts')],
-    check: ['find what is set up wrong', old(() => import('./check.ts'), true)],
+    check: ['find what is set up wrong', () => import('./verbs/check.ts')],
     backup: ['copy the database while the daemon runs', () => import('./verbs/backup.ts')],
     restore: ['replace the database with a backup', () => import('./verbs/restore.ts')],
     rebuild: ['make the database of a lost box from a copy of its log', () => import('./verbs/rebuild.ts')],

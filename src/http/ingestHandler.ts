@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { CHECK_AGENT } from '../base/httpAnswer.ts';
 import { BODY_QUEUE_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
 import { freeBuffer, freeMemory } from '../base/ownMemory.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
@@ -114,8 +113,8 @@ export class IngestHandler {
     const known = { ...redactFields({ ...camera }, token), ...told.logFields };
     const refused = { id, client, problem: told, camera: known, body, token };
     this.#context.accessLog.rejected(info, refused);
-    // An import tells whoever runs it, who still has the file; and `courtd check` is no camera.
-    if (connection.isLocal || (req !== undefined && isOwnCheck(req))) return;
+    // An import tells whoever runs it, who still has the file.
+    if (connection.isLocal) return;
     const receivedMs = this.#context.telemetry.refused(refused);
     if (body !== undefined && isForContent(problem))
       this.#context.keepRefused?.({ ...refused, body, receivedMs });
@@ -241,10 +240,6 @@ function mustClose(connection: Connection, { code }: Problem): boolean {
 function freeBody(body: Buffer): void {
   if (body.length > SMALL_BODY_BYTES) freeMemory(body.buffer);
   else freeBuffer(body);
-}
-
-function isOwnCheck({ headers, socket }: IncomingMessage): boolean {
-  return headers['user-agent'] === CHECK_AGENT && socket.remoteAddress === socket.localAddress;
 }
 
 /** HTTP/1.0 has no 100 (RFC 9110, 10.1.1). */

@@ -6,21 +6,21 @@ import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
-import { askDaemon } from '../../control/controlClient.ts';
+import { askDaemon, askStatus } from '../../control/controlClient.ts';
 import { REJECTIONS_PATH, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
-import { runChecks } from '../../health/checks/allChecks.ts';
-import { type Box, type BoxOptions, inspectBox } from '../../health/checks/box.ts';
+import { type Box, boxOf, runChecks } from '../../health/checks.ts';
 import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { SERVICE } from '../../host/unitSettings.ts';
-import { withDatabase } from '../../store/open/withDatabase.ts';
+import { lacksDatabase } from '../../store/directory/newDatabase.ts';
+import { noDatabase } from '../../store/open/openErrors.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { readRejections } from '../../store/rejections/storedRejections.ts';
-import { tokenState } from '../../store/tokens/tokens.ts';
-import { checkContextOf } from '../options/checkContext.ts';
 import { plainStatus } from '../status/views.ts';
 import { exitWhenPrinted, say, stdoutSink } from '../terminal/output.ts';
+import { variablesOf } from '../verbs/check.ts';
 
-interface SupportOptions extends BoxOptions {
+interface SupportOptions extends DataOption {
   readonly output?: string;
 }
 
@@ -31,14 +31,16 @@ const LOG_LINES = 500;
  * token is taken out of all that is left.
  */
 export async function support(options: SupportOptions, program: Command): Promise<void> {
-  const box = await inspectBox(options, checkContextOf(program, options.data));
+  const { data } = options;
+  if (lacksDatabase(data)) throw noDatabase(data);
+  const daemon = await askStatus(data).catch(() => undefined);
+  const box = await boxOf(data, variablesOf(program), daemon);
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
     ['versions', versions(program)],
     ['settings', settings(box)],
     ['check', await checks(box)],
     ['status', await plainStatus(box.data).catch(reasonOf)],
     ['rejections', await rejections(box).catch(reasonOf)],
-    ['counts', await counts(box)],
     ['files', files(box)],
     ['log', await log()],
   ];
@@ -103,20 +105,6 @@ async function rejections({ data }: Box): Promise<string[]> {
 function reasonOf(error: unknown): string[] {
   if (!(error instanceof OperatorError)) throw error;
   return [error.message];
-}
-
-async function counts(box: Box): Promise<string[]> {
-  const look = await box.database().catch(() => undefined);
-  if (look === undefined) return ['The database cannot be read: see the check.'];
-  const states = look.tokens.map((token) => tokenState(token, Date.now()));
-  const of = (state: string) => `${states.filter((one) => one === state).length} ${state}`;
-  return [
-    `daemon ${look.isServed ? 'runs' : 'does not run'}`,
-    `events ${look.events}`,
-    `sessions ${look.sessions}`,
-    `newest event received at ${isoTime(look.newestMs) ?? '-'}`,
-    `tokens ${['active', 'retiring', 'expired', 'revoked'].map(of).join(', ')}`,
-  ];
 }
 
 /** Names, sizes and rights of what is courtd's own. */

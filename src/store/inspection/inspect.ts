@@ -6,17 +6,14 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
 import type { Consistency, OnProgress } from './consistency.ts';
-import type { QuickLook } from './quickLook.ts';
 
-export type { Consistency, QuickLook };
+export type { Consistency };
 
 /**
- * - quick: what takes no time to find out.
  * - integrity: SQLite's own check of every page, in one read transaction: the number of faults, 100 at most.
  * - consistency: whether events, keys and counters agree.
  */
 export interface Inspections {
-  readonly quick: QuickLook;
   readonly integrity: number;
   readonly consistency: Consistency;
 }

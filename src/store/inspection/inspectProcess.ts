@@ -6,7 +6,6 @@ import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { withDatabase } from '../open/withDatabase.ts';
 import { checkConsistency, type OnProgress } from './consistency.ts';
 import type { Inspections, InspectMessage } from './inspect.ts';
-import { quickLook } from './quickLook.ts';
 
 /** The process of inspect.ts. */
 
@@ -15,7 +14,6 @@ const TELL_MS = 200;
 type Work = { readonly [Name in keyof Inspections]: (db: Database, told: OnProgress) => unknown };
 
 const WORK: Work = {
-  quick: quickLook,
   integrity: checkIntegrity,
   consistency: checkConsistency,
 };

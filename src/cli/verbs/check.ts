@@ -1,0 +1,76 @@
+import type { Command } from 'commander';
+import { cleanUpOnExit } from '../../base/signals.ts';
+import { counted } from '../../base/units.ts';
+import { visible } from '../../base/visibleText.ts';
+import { askStatus } from '../../control/controlClient.ts';
+import { boxOf, runChecks, type Variables } from '../../health/checks.ts';
+import type { CheckResult } from '../../health/finding.ts';
+import { checkDatabase } from '../../health/fullCheck.ts';
+import { lacksDatabase } from '../../store/directory/newDatabase.ts';
+import { noDatabase } from '../../store/open/openErrors.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { VARIABLES, variableFault } from '../options/environmentVariables.ts';
+import { json } from '../options/optionParsers.ts';
+import { exitWhenPrinted, type JsonOption, Progress, printJson, printText } from '../terminal/output.ts';
+import { canvasOf, styled, wrap } from '../terminal/style.ts';
+
+const HELP = `
+It finds what "courtd status" cannot see: the settings, the time server, the
+backup timer and its directory, whether the port answers from here, and how
+long a sync of the disk takes. The exit status is 1 if a check fails.
+
+Example:
+  sudo courtd check`;
+
+export function define(command: Command, loadAll: () => Promise<Command>): void {
+  command
+    .description('find what is set up wrong, with what to do')
+    .option('--full', 'read the whole database as well: its integrity, every event, every key, every count')
+    .addOption(json())
+    .addHelpText('after', HELP)
+    .action(async (_options, command) => check(command.optsWithGlobals(), await loadAll()));
+}
+
+/** @param program with all its verbs. @returns what is known of the variables. */
+export function variablesOf(program: Command): Variables {
+  return {
+    isKnown: (name) => VARIABLES.includes(name),
+    faultOf: (name, value) => variableFault(program, name, value),
+  };
+}
+
+interface CheckOptions extends DataOption, JsonOption {
+  readonly full?: boolean;
+}
+
+/** @throws {OperatorError} if there is no database. */
+async function check({ data, full, json }: CheckOptions, program: Command): Promise<void> {
+  if (lacksDatabase(data)) throw noDatabase(data);
+  const ending = new AbortController();
+  cleanUpOnExit(() => ending.abort());
+  const daemon = await askStatus(data).catch(() => undefined);
+  const results = await runChecks(await boxOf(data, variablesOf(program), daemon));
+  if (full) results.push(await checkDatabase(data, new Progress(), ending.signal));
+  if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
+  if (json) printJson(results);
+  else printText(textOf(results));
+  exitWhenPrinted();
+}
+
+const STYLES = { ok: 'good', warn: 'warn', fail: 'fail' } as const;
+
+/** @returns a line per check, as wide as the terminal, with its advice below. */
+function textOf(results: readonly CheckResult[]): string {
+  const canvas = canvasOf(process.stdout);
+  const wrapped = (text: string, indent: string) =>
+    wrap(visible(text), (canvas.columns ?? Number.POSITIVE_INFINITY) - indent.length).map(
+      (line) => `${indent}${line}\n`,
+    );
+  const lines = results.flatMap(({ name, level, message, advice }) => [
+    `${styled(level, STYLES[level], canvas)}${wrapped(`${name}: ${message}`, '      ').join('').slice(level.length)}`,
+    ...(advice === '' ? [] : wrapped(advice, '        ')),
+  ]);
+  const count = (wanted: CheckResult['level']) => results.filter(({ level }) => level === wanted).length;
+  const sum = `${counted(results.length, 'check')}: ${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${counted(count('fail'), 'failure')}.`;
+  return [...lines, ...wrapped(sum, '')].join('');
+}

@@ -1,0 +1,239 @@
+import { once } from 'node:events';
+import { constants, rmSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import net from 'node:net';
+import type { DataDirectory } from '../base/dataDirectory.ts';
+import { OperatorError } from '../base/operatorError.ts';
+import { asCaller } from '../base/processIdentity.ts';
+import { cleanUpOnExit } from '../base/signals.ts';
+import { type DaemonListening, listening } from '../host/listening.ts';
+import { portHolder } from '../host/portHolder.ts';
+import { showUnits } from '../host/systemdUnits.ts';
+import { askTool } from '../host/systemTool.ts';
+import { filesOf, SERVICE, type Service, serviceOf } from '../host/unitSettings.ts';
+import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
+
+/** `courtd check`: what only a look can find. It repeats nothing that `courtd status` reports. */
+
+/** What the variables mean is known to the command line. */
+export interface Variables {
+  isKnown(name: string): boolean;
+  /** @returns what would be accepted, if the value is not. */
+  faultOf(name: string, value: string): string | undefined;
+}
+
+export interface Box extends Pick<Service, 'unit' | 'settings'> {
+  readonly data: DataDirectory;
+  readonly variables: Variables;
+  /** Where the settings come from, for a sentence. */
+  readonly settingsFrom: string;
+  /** Undefined if no daemon answers. */
+  readonly daemon: DaemonListening | undefined;
+}
+
+type Look = (box: Box) => Finding | Promise<Finding>;
+
+const LOOK_MS = 30_000;
+const KNOCK_MS = 5_000;
+/** A slow disk is measured with fewer syncs. */
+const SYNCS = { most: 9, ms: 3_000 } as const;
+/** Disks of a box take 0.1 to 15 ms, tired SD cards 40 and more. */
+const SLOW_SYNC_MS = 40;
+/** What SQLite writes a page of its log with. */
+const SYNC_BYTES = 4_096;
+
+const LOOKS: Readonly<Record<string, Look>> = { settings, clock, timer, backup, port, sync };
+
+/** @param daemon what it reports of itself. */
+export async function boxOf(
+  data: DataDirectory,
+  variables: Variables,
+  daemon?: DaemonListening,
+): Promise<Box> {
+  const { unit, settings } = await serviceOf(data);
+  const settingsFrom = unit ? filesOf(unit).join(', ') || SERVICE : "this command's environment";
+  return { data, variables, unit, settings, settingsFrom, daemon };
+}
+
+/** Runs every look, one after another, whatever becomes of those before. */
+export async function runChecks(box: Box): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const [name, look] of Object.entries(LOOKS))
+    results.push({ name, ...(await attempt(() => look(box))) });
+  return results;
+}
+
+/** @param mostMs a disk that hangs is not waited for any longer. @returns a failure as a finding. */
+export async function attempt(look: () => Finding | Promise<Finding>, mostMs = LOOK_MS): Promise<Finding> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Finding>((resolve) => {
+    const hangs = fail(
+      `It took longer than ${mostMs / 1_000} s.`,
+      'Look for a disk that hangs: "sudo dmesg".',
+    );
+    timer = setTimeout(() => resolve(hangs), mostMs);
+  });
+  try {
+    return await Promise.race([look(), late]);
+  } catch (error) {
+    const { message, code = '' } = error as NodeJS.ErrnoException;
+    if (!(error instanceof OperatorError) && code === '') throw error;
+    const isClosed = ['EACCES', 'EPERM'].includes(code);
+    return fail(message, isClosed ? 'Use sudo.' : 'Solve that, and run "courtd check" again.');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @returns what is wrong as one finding, the worst first; `otherwise` if nothing is. */
+export function together(faults: readonly (Finding | undefined)[], otherwise: Finding): Finding {
+  const all = faults.filter((fault) => fault !== undefined);
+  const bad = [
+    ...all.filter(({ level }) => level === 'fail'),
+    ...all.filter(({ level }) => level !== 'fail'),
+  ];
+  if (bad[0] === undefined) return otherwise;
+  const join = (texts: readonly string[]) => [...new Set(texts)].join(' ');
+  return {
+    level: bad[0].level,
+    message: join(bad.map(({ message }) => message)),
+    advice: join(bad.map(({ advice }) => advice)),
+  };
+}
+
+function settings({ variables, settings, settingsFrom, unit }: Box): Finding {
+  const restart = 'then "sudo systemctl restart courtd"';
+  const names = Object.keys(settings).sort();
+  const faults = names.map((name) => {
+    const wrong = variables.faultOf(name, settings[name]!);
+    if (!variables.isKnown(name)) {
+      const advice = `Remove or correct ${name}; "courtd serve --help" shows the settings.`;
+      return warn(`The variable ${name} has no effect (${settingsFrom}).`, advice);
+    }
+    if (wrong !== undefined) {
+      return fail(`${name} has a wrong value (${settingsFrom}).`, `${wrong} Correct it, ${restart}.`);
+    }
+    if (unit === undefined || !['COURTD_HOST', 'COURTD_PORT'].includes(name)) return undefined;
+    const advice = `Remove ${name}, and move the port with "sudo systemctl edit courtd.socket".`;
+    return warn(`${name} is not used: under systemd courtd.socket holds the port.`, advice);
+  });
+  const isHalf = 'COURTD_TLS_CERT' in settings !== 'COURTD_TLS_KEY' in settings;
+  const half = fail(
+    'Only one of COURTD_TLS_CERT and COURTD_TLS_KEY is set, so courtd does not start.',
+    `Set both or neither, ${restart}.`,
+  );
+  const known = names.length === 0 ? 'every setting has its default' : `set: ${names.join(', ')}`;
+  return together(
+    [...faults, isHalf ? half : undefined],
+    ok(`The settings are valid (${settingsFrom}; ${known}).`),
+  );
+}
+
+async function clock(): Promise<Finding> {
+  const { status, stdout } = await askTool('timedatectl', 'show', '--property=NTPSynchronized');
+  if (status !== 0) {
+    const advice = 'Compare "date" with a clock that is right.';
+    return warn('timedatectl does not answer, so nothing is known of a time server.', advice);
+  }
+  if (/^NTPSynchronized=yes$/m.test(stdout)) return ok('The clock follows a time server.');
+  return warn(
+    'The clock follows no time server, so it drifts.',
+    '"sudo apt install chrony", and name a time server of the venue if there is no internet; /usr/share/doc/courtd/examples/chrony-courtd.conf has cameras follow the box.',
+  );
+}
+
+async function timer({ unit }: Box): Promise<Finding> {
+  if (unit === undefined) {
+    return warn(
+      'courtd.service does not serve this data directory, so no timer makes backups.',
+      'Run "courtd backup DIR" every night.',
+    );
+  }
+  const name = 'courtd-backup.timer';
+  const { ActiveState, UnitFileState } =
+    (await showUnits([name], ['ActiveState', 'UnitFileState']))?.[0] ?? {};
+  if (ActiveState === 'active' && UnitFileState === 'enabled') return ok(`${name} is active.`);
+  return warn(
+    `${name} is ${ActiveState ?? 'not installed'} and ${UnitFileState || 'not enabled'}.`,
+    `"sudo systemctl enable --now ${name}".`,
+  );
+}
+
+async function backup({ settings: { COURTD_BACKUP_DIR: place }, data }: Box): Promise<Finding> {
+  if (place === undefined) {
+    const advice = 'Set it in /etc/courtd/courtd.env to a directory on another disk.';
+    return warn('No nightly backup is made: COURTD_BACKUP_DIR is not set.', advice);
+  }
+  const [there, own] = await Promise.all(
+    [place, data.path].map((name) => asCaller(() => fs.stat(name)).catch(() => undefined)),
+  );
+  if (there?.isDirectory() !== true) {
+    return fail(
+      `There is no directory ${place} for backups (COURTD_BACKUP_DIR).`,
+      'Mount its disk, or create it.',
+    );
+  }
+  if (there.dev !== own?.dev) return ok(`Backups go to ${place}, on another disk than the events.`);
+  return warn(
+    `Backups go to ${place}, on the disk of the events: if it fails, both are lost.`,
+    'Set COURTD_BACKUP_DIR to a directory on another disk.',
+  );
+}
+
+/** Connects and ends without a request, which the daemon would count as one that it rejected. */
+async function port(box: Box): Promise<Finding> {
+  const { host, port, isTls } = await listening(box, box.daemon);
+  const to = host === '' || host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const place = `${net.isIPv6(to) ? `[${to}]` : to}:${port}`;
+  if (box.daemon === undefined) {
+    const holder = asCaller(() => portHolder(port));
+    // systemd itself has it if all is well.
+    if (holder === undefined || /\(process 1\)/.test(holder)) {
+      return warn(`${place} was not tried, because no daemon answers.`, '"courtd status" shows why.');
+    }
+    return fail(`${place} is taken by ${holder}.`, 'End that program, and start courtd.');
+  }
+  const socket = net.connect({ host: to, port, timeout: KNOCK_MS });
+  socket.once('timeout', () => socket.destroy(new Error(`no answer within ${KNOCK_MS / 1_000} s`)));
+  try {
+    await once(socket, 'connect');
+    await once(socket.resume().end(), 'close');
+  } catch (error) {
+    const advice = 'Look at "systemctl status courtd.socket courtd", and at the firewall of this machine.';
+    return fail(`${place} does not answer from here: ${(error as Error).message}.`, advice);
+  }
+  if (isTls) return ok(`${place} answers from here, over TLS.`);
+  return warn(
+    `${place} answers from here, without TLS: everybody on this network can read the token.`,
+    'Set COURTD_TLS_CERT and COURTD_TLS_KEY, or keep other devices out of the network of the cameras.',
+  );
+}
+
+async function sync({ data }: Box): Promise<Finding> {
+  const ms = await medianSyncMs(data.at(`.courtd-check.${process.pid}`));
+  const rate = Math.max(1, Math.round(1_000 / ms));
+  const text = `A sync of this disk takes ${ms.toFixed(ms < 10 ? 1 : 0)} ms: at most about ${rate} commits per second.`;
+  if (ms < SLOW_SYNC_MS) return ok(text);
+  return warn(text, 'It is a worn SD card or a slow stick, and cameras wait for it: use an SSD.');
+}
+
+async function medianSyncMs(file: string): Promise<number> {
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+  const handle = await fs.open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o660);
+  const calledOff = cleanUpOnExit(() => rmSync(file, { force: true }));
+  try {
+    const times: number[] = [];
+    const until = performance.now() + SYNCS.ms;
+    while (times.length < SYNCS.most && (times.length === 0 || performance.now() < until)) {
+      await handle.write(Buffer.alloc(SYNC_BYTES, times.length));
+      const startedAt = performance.now();
+      await handle.datasync();
+      times.push(performance.now() - startedAt);
+    }
+    return times.sort((a, b) => a - b)[times.length >> 1]!;
+  } finally {
+    calledOff();
+    await handle.close();
+    await fs.rm(file, { force: true });
+  }
+}
