@@ -3,9 +3,9 @@ import { PORT } from '../../base/limits.ts';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { abortOnSignal } from '../../base/signals.ts';
 import { counted } from '../../base/units.ts';
-import { type RunCounts, type RunOptions, runVenue } from '../../vendor/simulate/run.ts';
+import { type RunOptions, runVenue } from '../../vendor/simulate/run.ts';
 import { integer, notEmpty, option, parseDuration } from '../options/optionParsers.ts';
-import { Progress, printText } from '../terminal/output.ts';
+import { printText, say } from '../terminal/output.ts';
 
 /** The longest delay of a timer in Node. */
 const LENGTH_MAX_S = 24 * 86_400;
@@ -64,21 +64,15 @@ function parseLength(text: string): number {
 async function simulate({ token, clean = false, ...options }: SimulateOptions): Promise<void> {
   if (token === undefined) throw new UsageError('There is no token. Set the variable COURTD_TOKEN.');
   const ended = abortOnSignal(options.for && options.for * 1000);
-  const progress = new Progress();
-  const { counts, session } = await runVenue({ ...options, token, clean }, ended, {
-    sent: (counts) => progress.show(() => sentence(counts())),
-    problem: (source, problem) => progress.say(`courtd: ${source}: ${problem}`),
-  });
-  progress.clear();
-  printText(`${sentence(counts)}; the first court is session ${session}\n`);
-  if (counts.accepted + counts.duplicates === 0)
-    throw new OperatorError(`No event was stored at ${options.url.origin}. Check the address and the token.`);
-}
-
-function sentence({ requests, accepted, duplicates, refused, overflowed, waiting }: RunCounts): string {
-  const lost = overflowed > 0 ? `, ${overflowed} lost because a buffer was full` : '';
-  return (
-    `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +
-    `${refused} rejected, ${waiting} not delivered${lost}`
+  const { counts, session } = await runVenue({ ...options, token, clean }, ended, (source, problem) =>
+    say(`courtd: ${source}: ${problem}`),
   );
+  const { requests, accepted, duplicates, refused, overflowed, waiting } = counts;
+  const lost = overflowed > 0 ? `, ${overflowed} lost because a buffer was full` : '';
+  printText(
+    `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +
+      `${refused} rejected, ${waiting} not delivered${lost}; the first court is session ${session}\n`,
+  );
+  if (accepted + duplicates === 0)
+    throw new OperatorError(`No event was stored at ${options.url.origin}. Check the address and the token.`);
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { BODY_BYTES, TOKEN_BYTES, UNAUTHORIZED_RETRY_S } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
+import { acceptedResponse, problemResponse } from '../../http/response.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem, retryLater } from '../../protocol/errors.ts';
 import { digestOf, type Exchange, type Recording, sentEvent } from './exchange.ts';
@@ -93,13 +94,8 @@ export class TestBox {
       return void res.destroy();
     }
     this.#plan.stored(events);
-    const send = () => {
-      const headers = {
-        'Content-Type': 'application/json',
-        ...(conflicts > 0 && { 'Courtd-Conflicts': conflicts }),
-      };
-      write(res, exchange, 202, headers, JSON.stringify({ accepted, duplicates: events.length - accepted }));
-    };
+    const counts = { accepted, duplicates: events.length - accepted, conflicts };
+    const send = () => write(res, exchange, acceptedResponse(counts));
     if (fault === 'slow') setTimeout(send, SLOW_MS).unref();
     else send();
   }
@@ -147,9 +143,8 @@ async function bodyOf(req: IncomingMessage): Promise<Buffer> {
   if (!isGzip) return body;
   try {
     return gunzipSync(body, { maxOutputLength: BODY_BYTES });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(BODY_BYTES);
-    throw new Problem('invalid_encoding', 'The body is not gzip, as its Content-Encoding says.');
+  } catch {
+    throw new Problem('invalid_encoding', `The body is not gzip, or is larger than ${BODY_BYTES} bytes.`);
   }
 }
 
@@ -200,14 +195,14 @@ function invalidEvent(isNamed: readonly boolean[], sent: unknown): Problem {
 }
 
 function reject(res: ServerResponse, exchange: Exchange, problem: Problem): void {
-  const { status, headers } = problem;
-  if (headers['Retry-After'] !== undefined) exchange.toldS = Number(headers['Retry-After']);
-  const type = { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' };
-  write(res, exchange, status, { ...type, ...headers }, problem.body(`request-${exchange.number}`));
+  write(res, exchange, problemResponse(problem, `request-${exchange.number}`));
 }
 
-function write(res: ServerResponse, exchange: Exchange, status: number, headers: object, body: string): void {
+function write(res: ServerResponse, exchange: Exchange, response: ReturnType<typeof problemResponse>): void {
+  const { status, headers, body } = response;
+  const told = headers['Retry-After'];
+  if (told !== undefined) exchange.toldS = Number(told);
   // Before it is written, so that a camera that waits as long as Retry-After says is never too early.
   Object.assign(exchange, { status, answeredAt: performance.now() });
-  res.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers }).end(body);
+  res.writeHead(status, headers).end(body);
 }

@@ -27,39 +27,29 @@ export interface RunCounts extends SenderCounts {
   waiting: number;
 }
 
-interface RunListener {
-  /** Called with each event that a camera sends. */
-  sent(counts: () => RunCounts): void;
-  /** @param problem what a camera reports, which quotes no token. */
-  problem(source: string, problem: string): void;
-}
-
 /**
  * Has the cameras of a venue send what they see, until `ended`, and then what they still have.
- * @param ended by `time`, or a signal.
+ * @param ended by `time`, or a signal. @param onProblem is called with what a camera reports, which quotes no token.
  * @returns the counts, and the session of the first court.
  */
 export async function runVenue(
   options: RunOptions,
   ended: AbortSignal,
-  listener: RunListener,
+  onProblem: (source: string, problem: string) => void,
 ): Promise<{ readonly counts: RunCounts; readonly session: string }> {
   const run = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const venue = new Venue({ ...options, run });
   const random = new Random(options.seed);
   const senders = new Map(
-    venue.cameras.map((camera) => [camera, makeSender(camera, options, random, listener)]),
+    venue.cameras.map((camera) => [camera, makeSender(camera, options, random, onProblem)]),
   );
-  const counts = () => totalOf([...senders.values()]);
   const running = Promise.all([...senders.values()].map((sender) => sender.run()));
-  await play(venue, ended, (camera, text) => {
-    senders.get(camera)!.offer(text);
-    listener.sent(counts);
-  });
-  const drainMs = DRAIN_MS[ended.reason !== 'time' || counts().accepted === 0 ? 'short' : 'long'];
+  await play(venue, ended, (camera, text) => senders.get(camera)!.offer(text));
+  const isDrained = ended.reason === 'time' && totalOf([...senders.values()]).accepted > 0;
+  const drainMs = DRAIN_MS[isDrained ? 'long' : 'short'];
   for (const sender of senders.values()) sender.end(drainMs);
   await running;
-  return { counts: counts(), session: venue.sessionOf(0) };
+  return { counts: totalOf([...senders.values()]), session: venue.sessionOf(0) };
 }
 
 async function play(
@@ -85,7 +75,7 @@ function makeSender(
   { source, fault }: SimulatedCamera,
   { url, token }: RunOptions,
   random: Random,
-  listener: RunListener,
+  onProblem: (source: string, problem: string) => void,
 ): Sender {
   return new Sender(new BoxConnection(url, token), {
     random: Math.random,
@@ -93,7 +83,7 @@ function makeSender(
     repeats: () => random.chance(REPEATED_SHARE),
     onProblem: (problem) =>
       // A server that is not courtd may quote the token that it was sent.
-      listener.problem(source, token === '' ? problem : problem.replaceAll(token, '(token removed)')),
+      onProblem(source, problem.replaceAll(token, '(token removed)')),
   });
 }
 
