@@ -41,10 +41,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     prune: ['delete old events', () => import('./verbs/prune.ts')],
   },
   'When something was rejected:': {
-    rejections: [
-      'show rejected requests, and get their events back',
-      old(() => import('./rejections/rejectionsCommand.ts')),
-    ],
+    rejections: ['show rejected requests, and get their events back', () => import('./verbs/rejections.ts')],
     conflicts: [
       'show events that came again with other content',
       old(() => import('./conflicts/conflictsCommand.ts')),
@@ -52,7 +49,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     import: ['store the events of files', old(() => import('./import/importCommand.ts'))],
   },
   'Players:': {
-    player: ['list, export or erase players', old(() => import('./player/playerCommand.ts'))],
+    player: ['list, export or erase players', () => import('./verbs/player.ts')],
   },
   'Elsewhere:': {
     ship: ['send the events to headquarters', old(() => import('./ship/shipCommand.ts'))],

@@ -1,9 +1,5 @@
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import readline from 'node:readline';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { type HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
-import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { DaemonStatus } from '../health/daemonStatus.ts';
 import { checkSocketFile } from './controlSocket.ts';
@@ -12,7 +8,7 @@ import { checkSocketFile } from './controlSocket.ts';
 export const STATUS_PATH = '/v1/status';
 
 /** How long the daemon may take to answer: one that waits for its disk answers nothing. */
-const ANSWER_MS = 5_000;
+export const ANSWER_MS = 5_000;
 /** Whoever may write to the directory may answer in the daemon's place. All rejections, the largest answer, are at most 6 MB. */
 const LIMITS = { waits: 2, chars: 16 * 1024 ** 2 } as const;
 
@@ -73,7 +69,7 @@ const NEWEST_MEMBERS = [
 ] as const satisfies readonly (keyof DaemonStatus)[];
 
 /** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
-function explainFailure(error: unknown, directory: DataDirectory, answerMs = ANSWER_MS): false {
+export function explainFailure(error: unknown, directory: DataDirectory, answerMs = ANSWER_MS): false {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof OperatorError) throw error;
   if (NOBODY.includes(code)) return false;
@@ -95,47 +91,6 @@ export function unknownAnswer(directory: DataDirectory, status: number | undefin
   return new OperatorError(
     `The daemon of ${directory} does not know this (${status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
   );
-}
-
-/**
- * Asks the daemon for work that takes a while, and that ends with this process. Once the daemon has begun to answer it is waited for,
- * however long it is silent.
- * @param onLine gets each line of its answer, as a value.
- * @returns whether the answer is whole, was cut short, or nobody is there to give one.
- * @throws {OperatorError} as `askDaemon`.
- */
-export async function followDaemon<Line>(
-  directory: DataDirectory,
-  path: string,
-  body: unknown,
-  onLine: (line: Line) => void,
-): Promise<'whole' | 'cut' | 'nobody'> {
-  const socketPath = directory.file('controlSocket');
-  checkSocketFile(socketPath);
-  const text = JSON.stringify(body);
-  const headers = { 'Content-Length': Buffer.byteLength(text) };
-  const request = http.request({ socketPath, path, method: 'POST', agent: false, headers });
-  request.setTimeout(ANSWER_MS, () => request.destroy(new DaemonHangs(directory)));
-  request.end(text);
-  let response: IncomingMessage;
-  try {
-    [response] = (await once(request, 'response')) as [IncomingMessage];
-  } catch (error) {
-    explainFailure(error, directory);
-    return 'nobody';
-  }
-  if (response.statusCode !== 200) throw unknownAnswer(directory, response.statusCode);
-  // It is at work. Beside other programs a sync may take it longer than ANSWER_MS, and to give up would end that work; systemd's
-  // watchdog ends a daemon that hangs, and with it this answer.
-  request.setTimeout(0);
-  // The answer says that it is cut short.
-  request.on('error', () => {});
-  try {
-    for await (const line of readline.createInterface({ input: response })) onLine(JSON.parse(line));
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-  }
-  return response.complete ? 'whole' : 'cut';
 }
 
 /** It is there, and does not answer. */

@@ -1,11 +1,7 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { REJECTIONS_KEPT } from '../base/limits.ts';
-import type { RefusedKeeper } from '../store/rejections/refusedKeeper.ts';
 import type { Rejection } from '../store/rejections/storedRejections.ts';
-import type { Age } from '../store/retention/ageRule.ts';
-import type { RefusalBook } from '../telemetry/refusalBook.ts';
 import { askDaemon } from './controlClient.ts';
-import { answerJson, bodyOf, type ControlRoute, jsonRoute } from './controlServer.ts';
+import { answerJson, type ControlRoute } from './controlServer.ts';
 
 /** A refused request, as `courtd rejections --json` prints it. */
 export interface RejectionReport {
@@ -45,54 +41,23 @@ export function wholeOf(rejection: Rejection): WholeRejection {
   };
 }
 
-export const REJECTIONS_PATH = '/v1/rejections';
-export const REJECTION_PATH = '/v1/rejections/show';
-export const DROP_REJECTIONS_PATH = '/v1/rejections/drop';
 const FLUSH_REFUSED_PATH = '/v1/rejections/flush';
-const AGE_BYTES = 1_024;
 /** How long it may take to write what waits in memory, beside a busy disk. */
 const FLUSH_MS = 30_000;
 
-/** Has the daemon put on disk what was refused within the last second. @throws {OperatorError} where it runs and does not do that. */
+/** Has a daemon that runs put on disk what was refused just now. @throws {OperatorError} if it runs and does not do that. */
 export async function flushRefused(data: DataDirectory): Promise<void> {
   await askDaemon(data, FLUSH_REFUSED_PATH, FLUSH_MS, 'POST');
 }
 
-/**
- * `GET /v1/rejections?last=N`, the newest first; `GET /v1/rejections/show?id=ID`: null where there is none;
- * `POST /v1/rejections/flush`: answers when the bodies that were refused so far are on disk; `POST /v1/rejections/drop` with an age:
- * takes them off the list.
- */
-export function rejectionRoutes(
-  rejections: Pick<RefusalBook, 'newest' | 'find' | 'forget'>,
-  bodies: Pick<RefusedKeeper, 'flushed'>,
-): ControlRoute[] {
-  return [
-    {
-      method: 'POST',
-      path: FLUSH_REFUSED_PATH,
-      answer: async (_req, res) => {
-        await bodies.flushed();
-        answerJson(res, {});
-      },
+/** `POST /v1/rejections/flush`: answers when what was refused so far is on disk. */
+export function flushRoute(flush: () => Promise<void>): ControlRoute {
+  return {
+    method: 'POST',
+    path: FLUSH_REFUSED_PATH,
+    answer: async (_req, res) => {
+      await flush();
+      answerJson(res, {});
     },
-    {
-      method: 'POST',
-      path: DROP_REJECTIONS_PATH,
-      answer: async (req, res) => {
-        const body = await bodyOf(req, AGE_BYTES);
-        if (body === undefined) return;
-        const age: Age = JSON.parse(body);
-        await bodies.flushed();
-        answerJson(res, { dropped: rejections.forget(age) });
-      },
-    },
-    jsonRoute(REJECTIONS_PATH, (query) =>
-      rejections.newest(Number(query.get('last') ?? REJECTIONS_KEPT)).map(reportOf),
-    ),
-    jsonRoute(REJECTION_PATH, (query) => {
-      const found = rejections.find(query.get('id') ?? '');
-      return found === undefined ? null : wholeOf(found);
-    }),
-  ];
+  };
 }

@@ -1,93 +1,71 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import readline from 'node:readline';
 import type { DataDirectory } from '../base/dataDirectory.ts';
+import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { openStoppedStore } from '../store/stoppedStore.ts';
-import type { Store } from '../store/store.ts';
-import { followDaemon } from './controlClient.ts';
-import type { WorkLine } from './workRoute.ts';
+import { ANSWER_MS, askStatus, DaemonHangs, explainFailure, unknownAnswer } from './controlClient.ts';
+import { checkSocketFile } from './controlSocket.ts';
+import type { WorkLine } from './workRoutes.ts';
 
-/** For how long a command keeps a daemon from starting, once it has got further, and how long it then waits for one. */
-const ALONE_MS = 15_000;
-const GIVE_WAY_MS = 500;
-/** How often, one after another, it may get no further, because the daemon ends or another command writes. */
-const TRIES = 60;
-
-/** Work of the writer, as a command has it done. */
-interface Work<Doing extends string, Result> {
-  /** Of the daemon's route (workRoute.ts), and what it is asked with. */
-  readonly path: string;
-  readonly request: unknown;
-  /** As in `courtd prune`. */
-  readonly command: string;
-  readonly on: (doing: Doing, count: number) => void;
-  /** Is told how far the daemon was, where it did not come to the end. */
-  readonly cut: () => void;
-  /** Does it in this process. */
-  alone(store: Store, signal: AbortSignal): Promise<Result>;
-  /** Grows as long as it gets further. */
-  progress(): number;
-  /** Is told why the disk has failed: then the process ends. */
-  failed(why: string): void;
+/** @throws {OperatorError} if no daemon runs: only the daemon writes. */
+export async function assertDaemonRuns(data: DataDirectory): Promise<void> {
+  if ((await askStatus(data)) === undefined) throw notRunning(data);
 }
 
-/**
- * The daemon does it, where it runs; else this process, behind the daemon's lock, which it gives up every now and then: a daemon
- * that starts meanwhile goes on with it.
- * @throws {OperatorError} where it cannot be done: what has been done stays done.
- */
-export async function workAnyhow<Doing extends string, Result>(
-  data: DataDirectory,
-  work: Work<Doing, Result>,
-): Promise<Result> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    const before = work.progress();
-    const result = (await workByDaemon(data, work)) ?? (await workAlone(data, work));
-    if (result !== undefined) return result.done;
-    if (work.progress() > before) tries = 0;
-    await sleep(GIVE_WAY_MS);
-  }
-  throw new OperatorError(
-    `Another command writes to ${data}, or the daemon does not stay up: look at its log ("journalctl -u courtd"), and run "courtd ${work.command}" again.`,
+function notRunning(data: DataDirectory): OperatorError {
+  return new OperatorError(
+    `The daemon of ${data} does not run, and only the daemon changes events. Start it ("sudo systemctl start courtd"), and repeat the command.`,
   );
 }
 
-/** @returns undefined where that is not done. */
-async function workByDaemon<Doing extends string, Result>(
+/**
+ * Has the daemon do work that takes a while and that ends with this process. Once it has begun to answer it is waited for, however
+ * long it is silent.
+ * @param path of its route (workRoutes.ts), and `request` is what it is asked with.
+ * @param on is called with how far it is.
+ * @throws {OperatorError} if no daemon runs, or if it cannot do that: what it has done stays done.
+ */
+export async function haveDone<Doing extends string, Result>(
   data: DataDirectory,
-  { path, request, on, cut }: Work<Doing, Result>,
-): Promise<{ done: Result } | undefined> {
-  let result: { done: Result } | undefined;
-  const answer = await followDaemon<WorkLine<Doing, Result>>(data, path, request, (line) => {
-    if ('failed' in line) throw new OperatorError(line.failed);
-    if ('done' in line) result = line;
-    else on(line.doing, line.count);
-  });
-  if (result === undefined) cut();
-  if (answer === 'whole' && result === undefined)
-    throw new OperatorError('The daemon did not finish: see its log, and run this again.');
-  return result;
+  path: string,
+  request: object,
+  on: (doing: Doing, count: number) => void,
+): Promise<Result> {
+  const response = await begin(data, path, JSON.stringify(request));
+  try {
+    for await (const text of readline.createInterface({ input: response })) {
+      const line: WorkLine<Doing, Result> = JSON.parse(text);
+      if ('failed' in line) throw new OperatorError(line.failed);
+      if ('done' in line) return line.done;
+      on(line.doing, line.count);
+    }
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+  }
+  throw new OperatorError(
+    `The daemon of ${data} ended before the work was done. See "journalctl -u courtd", and repeat the command: it continues.`,
+  );
 }
 
-/** @returns undefined where that is not done: a daemon may have come first, or be waiting. */
-async function workAlone<Doing extends string, Result>(
-  data: DataDirectory,
-  work: Work<Doing, Result>,
-): Promise<{ done: Result } | undefined> {
-  const store = await openStoppedStore(data, work.failed);
-  if (store === undefined) return undefined;
-  const begun = { at: performance.now(), progress: work.progress() };
-  const isOver = new AbortController();
-  // Each try begins by writing the keys that are in memory only: where that alone takes so long, none would ever get further.
-  const timer = setInterval(() => {
-    if (performance.now() - begun.at >= ALONE_MS && work.progress() > begun.progress) isOver.abort();
-  }, GIVE_WAY_MS);
+async function begin(data: DataDirectory, path: string, body: string): Promise<IncomingMessage> {
+  const socketPath = data.file('controlSocket');
+  checkSocketFile(socketPath);
+  const headers = { 'Content-Length': Buffer.byteLength(body) };
+  const request = http.request({ socketPath, path, method: 'POST', agent: false, headers });
+  request.setTimeout(ANSWER_MS, () => request.destroy(new DaemonHangs(data)));
+  request.end(body);
+  let response: IncomingMessage;
   try {
-    return { done: await work.alone(store, isOver.signal) };
+    [response] = (await once(request, 'response')) as [IncomingMessage];
   } catch (error) {
-    if (!isOver.signal.aborted) throw error;
-    return undefined;
-  } finally {
-    clearInterval(timer);
-    await store.close();
+    explainFailure(error, data);
+    throw notRunning(data);
   }
+  if (response.statusCode !== 200) throw unknownAnswer(data, response.statusCode);
+  // It is at work. A sync may take it longer than ANSWER_MS; systemd's watchdog ends a daemon that hangs, and with it this answer.
+  request.setTimeout(0);
+  // The answer says that it is cut short.
+  request.on('error', () => {});
+  return response;
 }

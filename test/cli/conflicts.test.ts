@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
 import { sideBySide } from '../../src/cli/terminal/sideBySide.ts';
-import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { besideDaemon, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -63,7 +63,7 @@ t.test('a conflict whose copy an erasure took is told as that, and not as an old
   const sent = event({ session_id: 'a', type: 'BALL_HIT', payload: { player_id: 'anna-17' } });
   new Committer(db).append(...court(sent, { ...sent, confidence: 0.5 }));
   db.close();
-  t.match(await courtd(['player', 'erase', 'anna-17', '--yes', '--data', data]), { status: 0 });
+  t.match(await besideDaemon(t, data, 'player', 'erase', 'anna-17', '--yes'), { status: 0 });
   const { stderr } = await courtd(['conflicts', '--data', data]);
   t.equal(
     stderr,

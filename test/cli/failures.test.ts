@@ -13,7 +13,6 @@ tryDirectoryFaults(t, 3);
 tryPipes(t, (backup) => [
   ['courtd.db', ['restore', backup]],
   ['courtd.db-journal', ['session', 'list']],
-  ['courtd.clock', ['prune', '--yes', '--older-than', '1d']],
 ]);
 
 t.test('an empty file is set up by what makes a database', async (t) => {

@@ -184,26 +184,23 @@ t.test(
   },
 );
 
-t.test(
-  'killed in the middle, again and again, by the daemon or without one: the next one ends it',
-  async (t) => {
-    const random = new Random(3);
-    const { daemon: first } = await box(t, 20_000);
-    const { data, token } = first;
-    const before = await lines(data);
-    let daemon: Daemon | undefined = first;
-    for (let round = 0; round < 4; round++) {
-      const command = start(BIN, ['player', 'erase', ANNA, '--yes', '--data', data]);
-      const ended = new Promise((resolve) => command.once('close', resolve));
-      // From before it has begun until after it has ended.
-      await sleep(random.integer(100, 900));
-      if (round % 3 !== 1) command.kill('SIGKILL');
-      await daemon?.stop('SIGKILL');
-      if (round % 3 === 1) command.kill('SIGKILL');
-      await ended;
-      daemon = round % 2 === 0 ? undefined : await Daemon.run(t, data, token, ['--rate-limit', '0']);
-    }
-    await erase(data, ANNA);
-    t.strictSame(await wrong(data, before, [ANNA]), []);
-  },
-);
+t.test('killed in the middle, again and again: the next one ends it', async (t) => {
+  const random = new Random(3);
+  const { daemon: first } = await box(t, 20_000);
+  const { data, token } = first;
+  const before = await lines(data);
+  let daemon = first;
+  for (let round = 0; round < 4; round++) {
+    const command = start(BIN, ['player', 'erase', ANNA, '--yes', '--data', data]);
+    const ended = new Promise((resolve) => command.once('close', resolve));
+    // From before it has begun until after it has ended.
+    await sleep(random.integer(100, 900));
+    if (round % 3 !== 1) command.kill('SIGKILL');
+    await daemon.stop('SIGKILL');
+    if (round % 3 === 1) command.kill('SIGKILL');
+    await ended;
+    daemon = await Daemon.run(t, data, token, ['--rate-limit', '0']);
+  }
+  await erase(data, ANNA);
+  t.strictSame(await wrong(data, before, [ANNA]), []);
+});

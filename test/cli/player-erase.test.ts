@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import t from 'tap';
-import { BIN, cleanEnvironment, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
-import { ANNA, BEA, DONE, eraseAnna, filesWith, NAME, rally } from '../harness/erasedPlayer.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { ANNA, BEA, eraseAnna, filesWith, NAME, rally } from '../harness/erasedPlayer.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -23,7 +21,7 @@ t.test('of a player who is erased no byte is left, and of the others nothing is 
   const before = await daemon.exported('match-1');
   t.match(await eraseAnna(daemon, '--dry-run'), { dry_run: true, events: 10, emptied: 4, sessions: 2 });
   t.same(await daemon.exported('match-1'), before, 'a dry run changes nothing');
-  t.match(await eraseAnna(daemon), { events: 10, emptied: 4, renamed: 6, sessions: 2, ...DONE });
+  t.match(await eraseAnna(daemon), { events: 10, emptied: 4, renamed: 6, sessions: 2 });
   for (const text of [ANNA, NAME]) t.same(filesWith(daemon.data, text), []);
   const after = (await daemon.exported('match-1')).map((line) => JSON.parse(line));
   const payloads = after.map(({ payload }) => payload);
@@ -94,19 +92,6 @@ t.test('with --before what happened later stays', async (t) => {
   t.same(lines.slice(7).filter((line) => line.includes(ANNA)).length, 5);
 });
 
-t.test('with --before the receipt says first that this box still has him, and how much of him', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post([...rally('match-1', 10), ...rally('match-2', 40), ...rally('match-3', 50)]);
-  const early = await daemon.command('player', 'erase', ANNA, '--before', '2026-03-14T14:30Z', '--yes');
-  t.match(early.stdout, /still holds him:\n {2}this box: 10 events from 2026-03-14T14:30:00.000Z on/);
-  t.match(await eraseAnna(daemon, '--before', '2026-03-14T14:45Z', '--dry-run'), {
-    events: 5,
-    copies: [{ what: 'this_box', where: 'this box', until: null, todo: /^5 events from .*14:45/ }],
-    last_copy_gone: null,
-  });
-  t.match(await eraseAnna(daemon), { events: 10, copies: [], ...DONE });
-});
-
 t.test('--before a time that has not come is wrong usage: he would go on being erased', async (t) => {
   const daemon = await Daemon.start(t);
   await daemon.post(rally('match-1'));
@@ -118,37 +103,9 @@ t.test('--before a time that has not come is wrong usage: he would go on being e
     '2090-01-01T00:00Z',
     '--yes',
   );
-  t.match({ status, stderr }, { status: 2, stderr: /2090-01-01T00:00:00.000Z has not come yet/ });
+  t.match({ status, stderr }, { status: 2, stderr: /2090-01-01T00:00:00.000Z is in the future/ });
   t.equal(filesWith(daemon.data, ANNA).length > 0, true);
 });
-
-t.test(
-  'his own events are told from those that only hold his id; question and receipt say what stays',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    const sent = rally('match-1');
-    await daemon.post([...sent, ...rally('match-2', 40)]);
-    await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
-    t.equal((await daemon.command('backup', path.join(temporaryFolder(t), 'b.db'))).status, 0);
-    t.match(JSON.parse((await daemon.command('player', 'show', ANNA, '--json')).stdout), { events: 6 });
-    t.match(await eraseAnna(daemon, '--dry-run'), { events: 10, own_events: 6 });
-    const command = (...args: string[]) => daemon.command('player', 'erase', ANNA, ...args);
-    const early = ['--before', '2026-03-14T14:30Z'];
-    const question =
-      'courtd: 5 events of 1 session (3 of his own; 2 of others that hold his id in another field), as far as they happened before 2026-03-14T14:30:00.000Z, would lose the player "p-anna-kowalska"; 0 conflicts, 1 rejection and 1 refused request that name him or cannot be read would go; 2 places would still hold him ("--dry-run" names them); and that cannot be undone: nothing was erased.';
-    t.equal((await command(...early)).stderr.split(' If that')[0], question);
-    const { stdout } = await command('--yes');
-    t.match(
-      stdout,
-      /was taken out of 10 events of 2 sessions: 6 of his own, and 4 of others that hold his id/,
-    );
-    t.match(
-      stdout,
-      /\n {2}4 positions and identities lost all that they said; their time, court and camera stay\.\n/,
-    );
-    t.match(stdout, /\n {2}In 6 events a random name stands in his place, another one in each session\.\n/);
-  },
-);
 
 t.test('conflict copies, rejections and refused bodies that name him go, the others stay', async (t) => {
   const daemon = await Daemon.start(t);
@@ -158,7 +115,7 @@ t.test('conflict copies, rejections and refused bodies that name him go, the oth
   await daemon.post({ ...sent[6], confidence: 0.25 });
   await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
   await daemon.post([{ ...sent[6], event_id: 'bad-too', eot: 'never' }]);
-  t.match(await eraseAnna(daemon), { conflict_copies: 1, rejections: 1, refused_bodies: 1, ...DONE });
+  t.match(await eraseAnna(daemon), { conflict_copies: 1, rejections: 1, refused_bodies: 1 });
   t.same(filesWith(daemon.data, ANNA), []);
   const rejections = JSON.parse((await daemon.command('rejections', '--json')).stdout);
   t.equal(rejections.length, 1);
@@ -175,7 +132,7 @@ t.test(
   async (t) => {
     const daemon = await Daemon.start(t);
     for (const at of [1, 2]) await daemon.post([...rally(`match-${at}`), ...positions(400, BEA)]);
-    t.match(await eraseAnna(daemon), DONE);
+    t.match(await eraseAnna(daemon), { sessions: 2 });
     for (const text of [ANNA, NAME]) t.same(filesWith(daemon.data, text), []);
     t.match((await daemon.command('check')).stdout, /ok/i);
   },
@@ -189,9 +146,9 @@ t.test('a dry run counts what an erasure then takes out', async (t) => {
   await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
   // Nobody can say whom it names.
   await daemon.post(Buffer.from('{"event_id":"caf\xe9"}', 'latin1'));
-  const { dry_run: _, at: _dry, last_copy_gone: _later, ...dry } = await eraseAnna(daemon, '--dry-run');
+  const { dry_run: _, at: _dry, ...dry } = await eraseAnna(daemon, '--dry-run');
   t.match(dry, { events: 5, conflict_copies: 1, rejections: 2, refused_bodies: 2 });
-  const { dry_run: __, at: _real, last_copy_gone: _latest, ...real } = await eraseAnna(daemon);
+  const { dry_run: __, at: _real, ...real } = await eraseAnna(daemon);
   t.same(dry, real);
   const listed = (await daemon.command('player', 'list')).stdout;
   t.match(listed, BEA);
@@ -208,7 +165,7 @@ t.test('what was refused because it is no JSON goes, too, wherever it names him'
     '[{"payload": {"player_id":"p-bea',
   ])
     await daemon.post(body);
-  t.match(await eraseAnna(daemon), { rejections: 3, refused_bodies: 3, ...DONE });
+  t.match(await eraseAnna(daemon), { rejections: 3, refused_bodies: 3 });
   t.equal(await daemon.stop(), 0);
   t.same(filesWith(daemon.data, ANNA), []);
 });
@@ -229,13 +186,11 @@ t.test(
       );
     await daemon.post(rally('match-1'));
     t.match(await eraseAnna(daemon), {
-      named_sessions: 120,
-      named_sources: 1,
       mentioned_events: 120,
-      ...DONE,
     });
     const { stdout } = await daemon.command('player', 'erase', ANNA, '--yes');
-    t.match(stdout, /His id is also a part of 120 events .*, and of the name of 120 sessions/);
+    t.match(stdout, /120 events with the id inside a longer text stay/);
+    t.match(stdout, 'was erased before');
   },
 );
 
@@ -254,48 +209,11 @@ t.test(
     for (const id of ids) {
       const { status, stdout, stderr } = await daemon.command('player', 'erase', id, '--yes', '--json');
       t.equal(status, 0, stderr + stdout);
-      t.match(JSON.parse(stdout), { events: 30, emptied: 30, ...DONE });
+      t.match(JSON.parse(stdout), { events: 30, emptied: 30 });
     }
     const left = (await daemon.exported('session-1')).map((line) => JSON.parse(line).payload.player_id);
     t.equal(left.filter((id) => id === 77).length, 200);
     t.equal(left.filter((id) => id === BEA).length, 150);
-  },
-);
-
-t.test('without a daemon the command erases by itself; called again it finds nothing more', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(rally('match-1'));
-  t.equal(await daemon.stop(), 0);
-  t.match(await eraseAnna(daemon), { events: 5, ...DONE });
-  t.same(filesWith(daemon.data, ANNA), []);
-  t.match(await eraseAnna(daemon), { events: 0, ...DONE });
-});
-
-t.test(
-  'who interrupts it is told that it goes on; of whom nothing is left, that he was erased before',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    await daemon.post(rally('match-1'));
-    const reader = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
-    t.teardown(() => reader.close());
-    const reading = reader.prepare('SELECT seq FROM event').iterate();
-    reading.next();
-    const args = ['player', 'erase', ANNA, '--yes', '--data', daemon.data];
-    const child = start(BIN, args, { env: cleanEnvironment() });
-    let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      stderr += text;
-      if (stderr.includes('Waiting for another program')) child.kill('SIGINT');
-    });
-    const [status, signal] = await once(child, 'close');
-    t.strictSame([status, signal], [null, 'SIGINT']);
-    t.match(stderr, /\nInterrupted: call it again and it goes on\.\n$/);
-    t.match((await daemon.command('status')).stdout, /The erasure of a player that was asked for on/);
-    reading.return?.();
-    t.match((await daemon.command(...args.slice(0, 4))).stdout, /had been ended in the middle/);
-    const again = await daemon.command(...args.slice(0, 4));
-    t.match(again.stdout, /The player "p-anna-kowalska" was erased before; nothing was found of him\./);
-    t.notMatch(again.stdout, '0 events');
   },
 );
 
@@ -304,11 +222,11 @@ t.test('who is named nowhere is not erased, and nobody is without a yes', async 
   await daemon.post(rally('match-1'));
   t.match(await daemon.command('player', 'erase', 'p-nobody', '--yes'), {
     status: 1,
-    stderr: /No event names the player "p-nobody": "courtd player list" shows who is there\./,
+    stderr: /No event names the player "p-nobody"/,
   });
   t.match(await daemon.command('player', 'erase', ANNA), {
     status: 1,
-    stderr: /5 events of 1 session .* would lose the player .* nothing was erased\. .* --yes\./,
+    stderr: /5 events of 1 session would lose the player .* nothing was erased\. .* --yes\./,
   });
   t.equal(filesWith(daemon.data, ANNA).length > 0, true);
 });

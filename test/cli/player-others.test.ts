@@ -27,7 +27,7 @@ t.test('a player whose id is the word for a stroke takes no stroke of others wit
     hit('p-bea', { shot_type: 'smash', swing_type: 'smash' }),
   );
   await daemon.post([hit('smash', { shot_type: 'smash' }), ...smashes]);
-  t.match(await erase(daemon, 'smash'), { events: 1, renamed: 1, remaining_pages: 0, remaining_files: [] });
+  t.match(await erase(daemon, 'smash'), { events: 1, renamed: 1 });
   const [his, ...others] = await payloadsOf(daemon);
   t.match(his, { player_id: /^erased-/, shot_type: 'smash' });
   t.strictSame(
@@ -70,7 +70,7 @@ t.test('nobody has an empty id', async (t) => {
   );
   const { status, stderr } = await daemon.command('player', 'erase', '', '--yes');
   t.equal(status, 2);
-  t.match(stderr, /argument <player> '' is invalid/);
+  t.match(stderr, /'' is invalid for argument 'player'/);
 });
 
 t.test(
@@ -91,9 +91,6 @@ t.test(
     t.match(await erase(daemon, 'anna'), {
       events: 1,
       mentioned_events: 2,
-      named_sessions: 1,
-      named_sources: 1,
-      remaining_pages: 0,
     });
   },
 );

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { Cameras } from '../harness/cameras.ts';
-import { BIN, type CommandResult, courtd, Daemon, run, start } from '../harness/daemon.ts';
+import { BIN, type CommandResult, Daemon, run, start } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { Committer, court, reseal, scratch } from '../harness/scratchStore.ts';
+import { reseal } from '../harness/scratchStore.ts';
 
 runInProcess();
 
@@ -109,19 +109,14 @@ t.test(
   },
 );
 
-t.test('--type: only those, and works without a daemon', async (t) => {
+t.test('--type: only those', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   await post(daemon, 1_500, { session_id: 's', type: 'PLAYER_POSITION' });
   await post(daemon, 100, { session_id: 's', type: 'BALL_HIT' });
   age(daemon, 8);
   await post(daemon, 10, { session_id: 's', type: 'PLAYER_POSITION' });
-  await daemon.stop();
   const positions = ['--older-than', '7d', '--type', 'PLAYER_POSITION'];
-  const size = () => fs.statSync(path.join(daemon.data, 'courtd.db')).size;
-  const before = size();
-  const { bytes, ...told } = await pruned(daemon, ...positions);
-  t.strictSame(told, { events: 1_500, sessions: 1 });
-  t.equal(before - size(), bytes, 'as many bytes as it says');
+  t.match(await pruned(daemon, ...positions), { events: 1_500, sessions: 1 });
   const { stdout } = await daemon.command('session', 'show', 's', '--json');
   t.strictSame(JSON.parse(stdout).by_type, { BALL_HIT: 100, PLAYER_POSITION: 10 });
   t.strictSame(await pruned(daemon, ...positions), { events: 0, sessions: 0, bytes: 0 });
@@ -322,31 +317,6 @@ t.test('a daemon that waits for its disk for a while is waited for', async (t) =
   t.strictSame(await exit, [0, null], stderr());
   t.strictSame(await listed(daemon), {});
 });
-
-t.test(
-  'without a daemon a long prune gives way to one that starts, which goes on with it, and all is counted once',
-  async (t) => {
-    const { folder, db } = scratch(t);
-    const committer = new Committer(db, () => Date.now() - 100 * DAY_MS);
-    // Longer than the time for which the command keeps the store to itself.
-    const old = 900_000;
-    for (let at = 0; at < old; at += 2_000)
-      committer.append(...court(...events(2_000, { session_id: 'old' })));
-    new Committer(db).append(...court(...events(10, { session_id: 'kept' })));
-    db.close();
-    const { child, exit, stdout, stderr } = startPrune(t, folder, '--json');
-    const look = counter(folder);
-    await look.begun(child);
-    const { stdout: token } = await courtd(['token', 'rotate', '--data', folder]);
-    const daemon = await Daemon.run(t, folder, token.trim());
-    t.ok(look.left() > 10, 'it has not come to its end');
-    look.close();
-    t.equal((await daemon.post(event({ session_id: 'kept' }))).status, 202);
-    t.strictSame(await exit, [0, null], stderr());
-    t.match(JSON.parse(stdout()), { events: old });
-    t.strictSame(await listed(daemon), { kept: 11 });
-  },
-);
 
 t.test('tokens stay, whatever their age', async (t) => {
   const daemon = await Daemon.start(t);

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { reportOf } from '../../src/session/report/report.ts';
 import { Damage } from '../../src/store/read/damage.ts';
 import { sessionId } from '../../src/store/read/sessions.ts';
-import { courtd } from '../harness/daemon.ts';
+import { besideDaemon, courtd } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -88,7 +88,7 @@ t.test('a session of which a player was erased says so, and what is missing for 
   db.close();
   const report = async () => (await courtd(['report', 's', '--data', data])).stdout;
   t.notMatch(await report(), /erased/);
-  t.match(await courtd(['player', 'erase', 'anna-17', '--yes', '--data', data]), { status: 0 });
+  t.match(await besideDaemon(t, data, 'player', 'erase', 'anna-17', '--yes'), { status: 0 });
   const page = await report();
   t.match(page, /<dt>Erased<\/dt><dd>[^<]*“erased-…”[^<]*5 positions/);
   t.match(page, /<dt>Left out<\/dt><dd>1 position without x_ft or y_ft\.</);

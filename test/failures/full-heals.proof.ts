@@ -5,7 +5,6 @@ import t from 'tap';
 import { RESERVE_BYTES } from '../../src/base/limits.ts';
 import { Cameras, fillWithEvents, storedIds } from '../harness/cameras.ts';
 import { BIN, Daemon, start } from '../harness/daemon.ts';
-import { events } from '../harness/events.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** A disk that is full of courtd's own events: a prune makes room. */
@@ -79,17 +78,3 @@ for (const cut of ['before it deletes', 'while it deletes', 'with the daemon, wh
     await cameras.stop();
   });
 }
-
-t.test('without a daemon a full disk is pruned, too', mounting, async (t) => {
-  const disk = await SmallDisk.mount(t, 24);
-  const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
-  await fillWithEvents(daemon);
-  await daemon.stop();
-  await sleep(1_000);
-  const { status, stdout, stderr } = await daemon.command(...prune);
-  t.equal(status, 0, stderr);
-  t.ok(JSON.parse(stdout).events > 10_000, stdout);
-  const again = await Daemon.run(t, disk.data, daemon.token, ['--rate-limit', '0', '--min-free', '0']);
-  t.equal((await again.post(events(500))).status, 202);
-  await untilReserved(disk.data);
-});

@@ -50,5 +50,3 @@ export async function eraseAnna(daemon: Daemon, ...more: string[]): Promise<Reco
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
 }
-
-export const DONE = { remaining_pages: 0, remaining_files: [] };

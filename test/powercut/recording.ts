@@ -75,16 +75,7 @@ export async function record(
     token,
     requests: options.requests,
   });
-  // A prune that finds no daemon deletes by itself, behind the lock: systemd starts courtd again, too.
-  const serve = async (): Promise<Daemon> => {
-    for (;;) {
-      try {
-        return await Daemon.run(untilExit, data, token, SERVE);
-      } catch (error) {
-        if (!/Another "courtd/.test(`${error}`)) throw error;
-      }
-    }
-  };
+  const serve = () => Daemon.run(untilExit, data, token, SERVE);
   const restart = async (daemon: Daemon) => {
     history.moments.push(log.length());
     await daemon.stop('SIGKILL');

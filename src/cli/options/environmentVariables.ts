@@ -13,6 +13,7 @@ const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
   COURTD_KEEP_POSITIONS: periodOrOff,
   COURTD_PING_URL: String,
   COURTD_PURGE_DATA: String,
+  COURTD_SHIP_HOLD: parseDuration,
 };
 
 /** As the unit takes it: 0 is off, with or without a unit of time. */
@@ -23,7 +24,7 @@ function periodOrOff(text: string): unknown {
 /** The name of every variable that has an effect; a test holds it to the options, so that no start has to load them all. */
 export const VARIABLES: readonly string[] = [
   ...Object.keys(UNIT_VARIABLES),
-  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR SHIP_HOLD SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED FLEET_CREDS FLEET_CA TOKEN'
+  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED FLEET_CREDS FLEET_CA TOKEN'
     .split(' ')
     .map((name) => `COURTD_${name}`),
 ];

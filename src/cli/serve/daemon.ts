@@ -4,9 +4,8 @@ import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
-import { eraseRoute, namingRoute } from '../../control/eraseRoute.ts';
-import { pruneRoute } from '../../control/pruneRoute.ts';
-import { rejectionRoutes } from '../../control/rejectionRoutes.ts';
+import { flushRoute } from '../../control/rejectionRoutes.ts';
+import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
 import { shipSettingsOf, viewShip } from '../../fleet/feed/readShipStatus.ts';
 import type { DaemonStatus } from '../../health/daemonStatus.ts';
 import type { SourceFindings } from '../../health/facts.ts';
@@ -103,7 +102,11 @@ export function routesOf(
       return status();
     }),
     jsonRoute(METRICS_PATH, metrics),
-    ...rejectionRoutes(telemetry.refusals, daemon.keeper),
+    flushRoute(() => flushRefusals(daemon)),
+    dropRoute(async (age) => {
+      await flushRefusals(daemon);
+      return telemetry.refusals.forget(age);
+    }),
     {
       method: 'POST',
       path: EVENTS_PATH,
@@ -120,12 +123,13 @@ export function routesOf(
       const rejections = refusals.forgetAll(rejectionsOf(refusals, mayName(naming(request.player))));
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
-    namingRoute((player) => {
-      const names = naming(player);
-      const going = rejectionsOf(telemetry.refusals, mayName(names));
-      return { rejections: going.length, namedRejections: going.filter(isNamedBy(names)).length };
-    }),
   ];
+}
+
+/** Puts on disk what was refused up to now. */
+async function flushRefusals({ keeper, store, telemetry }: Daemon): Promise<void> {
+  await keeper.flushed();
+  telemetry.refusals.flush((changes) => store.writeRejections(changes), Number.POSITIVE_INFINITY);
 }
 
 function rejectionsOf(refusals: RefusalBook, names: Naming): Rejection[] {

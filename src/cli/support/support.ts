@@ -2,12 +2,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import type { Command } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
-import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
-import { askDaemon, askStatus } from '../../control/controlClient.ts';
-import { REJECTIONS_PATH, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
+import { askStatus } from '../../control/controlClient.ts';
+import { flushRefused, reportOf } from '../../control/rejectionRoutes.ts';
 import { type Box, boxOf, runChecks } from '../../health/checks.ts';
 import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
@@ -93,9 +92,9 @@ async function checks(box: Box): Promise<string[]> {
 
 /** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
+  await flushRefused(data);
   const stored = await withDatabase({ data }, (db) => readRejections(db).reverse());
-  const asked = await askDaemon<RejectionReport[]>(data, `${REJECTIONS_PATH}?last=${REJECTIONS_KEPT}`);
-  const lines = (asked ?? stored.map(reportOf)).map(({ at, id, status, code, client, ...more }) => {
+  const lines = stored.map(reportOf).map(({ at, id, status, code, client, ...more }) => {
     const { source, court_id, events } = more;
     return `${at} ${id} ${status} ${code} ${client}, ${source ?? '-'} on ${court_id ?? '-'}, events ${events ?? '-'}`;
   });

@@ -135,21 +135,13 @@ export class Progress {
   }
 }
 
-/**
- * @param waiting is said once, each time that the work begins to wait for another program that reads.
- * @param texts of what else is being done, by how far it is.
- * @returns what tells how work of the writer gets on (control/workClient.ts).
- */
-export function workTeller<Doing extends string>(
-  progress: Progress,
-  waiting: string,
-  texts: Readonly<Record<Exclude<Doing, 'reader'>, (count: number) => string>>,
-): (doing: Doing, count: number) => void {
-  let isWaiting = false;
+/** @returns what shows how far the daemon is with its work, and says once that it waits for a program that reads. */
+export function workTeller(progress: Progress): (doing: string, count: number) => void {
+  let hasSaid = false;
   return (doing, count) => {
-    if (doing === 'reader' && !isWaiting) say(waiting);
-    isWaiting = doing === 'reader';
-    if (!isWaiting) progress.show(() => texts[doing as Exclude<Doing, 'reader'>](count));
+    if (doing !== 'reader') return progress.show(() => `${doing}: ${count}`);
+    if (!hasSaid) progress.say('Waiting for another program that reads the database.');
+    hasSaid = true;
   };
 }
 

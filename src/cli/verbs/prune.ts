@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { type Command, Option } from 'commander';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { OperatorError } from '../../base/operatorError.ts';
+import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
-import { pruneAnyhow } from '../../control/pruneClient.ts';
+import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
+import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { readOwnShipView } from '../../fleet/feed/readShipStatus.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
@@ -11,19 +12,19 @@ import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts'
 import { withRefused } from '../../store/rejections/refusedBodies.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
-import { countExpired, type Pruned, type PruneProgress } from '../../store/retention/prune.ts';
-import { json, option, parseDuration, parsePeriod } from '../options/optionParsers.ts';
+import { countExpired, type Pruned } from '../../store/retention/prune.ts';
+import { json, parseDuration } from '../options/optionParsers.ts';
+import { parseTimeOrAge } from '../options/times.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, say, workTeller } from '../terminal/output.ts';
 
-const SHIP_HOLD_S = 30 * 86_400;
+/** How long events that have not been shipped yet are kept, unless COURTD_SHIP_HOLD says otherwise. */
+const SHIP_HOLD = '30d';
 
 const HELP = `
-With the events go conflict copies, as old as the copy; rejections and their
-bodies, as old as the refusal; and old databases, as old as the restore that
-replaced them (courtd.db.replaced-*) or the copy that an upgrade made
-(courtd.db.layout-*).
-With --type only conflict copies of that type: the others hold every type.
+Conflict copies, rejected requests and replaced databases of that age go, too;
+with --type only conflict copies of that type. A revision takes the lower ones
+with it. Events that have not been shipped yet stay for COURTD_SHIP_HOLD.
 
 Examples:
   courtd prune --older-than 90d --dry-run
@@ -31,44 +32,36 @@ Examples:
 
 export function define(command: Command): void {
   command
-    .description(
-      'delete events by time of receipt, while the daemon takes events, and give the space back to the file system; deleting a revision also deletes the lower ones that it replaced; what else holds events of that age goes with them',
-    )
+    .description('delete events by time of receipt; the daemon does it while it takes events')
     .addOption(
-      new Option('--older-than <time>', 'events received longer ago than this: a number with s, m, h or d')
+      new Option(
+        '--older-than <time>',
+        'events received before this time, or longer ago than an age such as 90d',
+      )
         .makeOptionMandatory()
-        .argParser(parsePeriod),
+        .argParser(parseTimeOrAge),
     )
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
-    .addOption(
-      option('--ship-hold <time>', 'how long to keep events that have not been shipped yet')
-        .default(SHIP_HOLD_S, '30d')
-        .argParser(parseDuration),
-    )
     .option('--dry-run', 'only report what would be deleted')
-    .option(
-      '--yes',
-      'delete more than half of all events without asking, as the nightly unit does; refused for a day after the clock has jumped',
-    )
+    .option('--yes', 'delete more than half of all events without asking')
     .addOption(json())
     .addHelpText('after', HELP)
     .action((_options, command) => prune(command.optsWithGlobals()));
 }
 
 interface PruneOptions extends DataOption, JsonOption {
-  /** Seconds. */
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly olderThan: number;
   readonly type?: string;
   readonly dryRun?: boolean;
   /** Deletes without asking, as the nightly unit does. */
   readonly yes?: boolean;
-  /** Seconds for which events that have not been shipped yet are kept. */
-  readonly shipHold: number;
 }
 
 async function prune(options: PruneOptions): Promise<void> {
   const nowMs = Date.now();
-  const beforeMs = nowMs - options.olderThan * 1000;
+  const beforeMs = options.olderThan;
+  if (!options.dryRun) await assertDaemonRuns(options.data);
   const type = options.type === undefined ? {} : { type: options.type };
   const { which, counted: dry } = await withDatabase(options, async (db) => {
     const which = { beforeMs, nowMs, ...type, ...(await holdOf(db, options, nowMs)) };
@@ -100,8 +93,7 @@ async function prune(options: PruneOptions): Promise<void> {
   const when = `received before ${isoTime(beforeMs)}`;
   if (held > 0) {
     say(
-      `${counted(held, 'event')} of that age stay, because they have not been shipped yet: for ${options.shipHold / 86_400} days at ` +
-        'most (COURTD_SHIP_HOLD). "courtd ship status" says how far shipping is.',
+      `${counted(held, 'event')} of that age stay for now, because they have not been shipped yet (COURTD_SHIP_HOLD). "courtd status" shows how far shipping is.`,
     );
   }
   const more = recordsText(records, bodies);
@@ -142,29 +134,31 @@ function countDatabases({ databases }: OldRecords): number {
 /** Keeps events until they are shipped, where events are shipped from here at all. */
 async function holdOf(
   db: Database,
-  { data, shipHold }: PruneOptions,
+  { data }: PruneOptions,
   nowMs: number,
 ): Promise<Pick<PruneSelection, 'hold'>> {
   const { isSetUp, shipped_seq } = await readOwnShipView(data, db);
-  return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - shipHold * 1_000 } } : {};
+  const hold = holdS();
+  return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - hold * 1_000 } } : {};
 }
 
-/** Asks the daemon to delete, or does it. */
+/** @returns seconds. @throws {UsageError} */
+function holdS(): number {
+  const { COURTD_SHIP_HOLD: text = SHIP_HOLD } = process.env;
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    throw new UsageError(`COURTD_SHIP_HOLD=${text} is no time. ${(error as Error).message}`);
+  }
+}
+
+/** Has the daemon delete, and shows how far it is. */
 async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Pruned> {
   const progress = new Progress();
-  const on: PruneProgress = workTeller(progress, WAITING, PROGRESS);
-  const failed = (why: string) => say(`courtd: ${why} Prune again when that is fixed.`);
-  return await pruneAnyhow(which, data, on, failed).finally(() => progress.clear());
+  return await haveDone<string, Pruned>(data, PRUNE_PATH, which, workTeller(progress)).finally(() =>
+    progress.clear(),
+  );
 }
-
-const WAITING =
-  'Waiting for another program to finish reading the database. You may interrupt this prune; the next one resumes it.';
-
-const PROGRESS = {
-  events: (done: number) => `${done} events deleted`,
-  keys: (done: number) => `${done} keys deleted`,
-  pages: (done: number) => `${bytesFor(done)} given back`,
-} as const;
 
 /** With --yes nobody checks the clock, and one that is ahead would make every event look old. @throws {OperatorError} */
 function refuseJumpedClock(data: DataDirectory, nowMs: number): void {

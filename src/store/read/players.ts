@@ -68,12 +68,6 @@ interface PlayerLine extends Counted {
   readonly sessions: number;
 }
 
-/** A session of a player. */
-interface PlayedSession extends Counted {
-  readonly session_id: string;
-  readonly by_type: Readonly<Record<string, number>>;
-}
-
 type Instant = Pick<DecodedEvent, 'eot' | 'eotHigh' | 'eotLow'>;
 
 interface Tally {
@@ -150,17 +144,6 @@ export class PlayerCounts {
       batch = [];
     }
     if (batch.length > 0) yield batch;
-  }
-
-  /** @returns the sessions of the one player that was counted, the one with his latest event first. */
-  sessions(): PlayedSession[] {
-    this.#flush();
-    const lines = this.#db.prepare<[], Omit<PlayedSession, 'by_type'> & { readonly by_type: string }>(`
-      SELECT session_id, events, ${edgesOf('player_id', 'session_id')}, by_type
-        FROM (SELECT player_id, session_id, sum(events) AS events, max(last_ns) AS last_ns, json_group_object(type, events) AS by_type
-                FROM temp.named GROUP BY player_id, session_id) AS g
-       ORDER BY last_ns DESC, session_id`);
-    return lines.all().map(({ by_type, ...session }) => ({ ...session, by_type: JSON.parse(by_type) }));
   }
 
   #flush(): void {

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import { isTime } from '../layout/valueFault.ts';
-import { type Age, oldAmong } from '../retention/ageRule.ts';
 import { damage } from '../sqlite/errors.ts';
 
 /** A refused request, as it is kept. */
@@ -46,17 +45,6 @@ export function readRejections(db: Database): Rejection[] {
   // The next turns are counted from here.
   if (all.some(({ turn, atMs }) => !Number.isSafeInteger(turn) || !isTime(atMs))) throw damage('rejection');
   return all;
-}
-
-/** Deletes those of that age, while no daemon runs. @returns how many. */
-export function dropRejections(db: Database, age: Age): number {
-  return db
-    .transaction(() => {
-      const gone = oldAmong(readRejections(db), ({ atMs }) => atMs, age).map(({ turn }) => turn);
-      writeRejections(db, { added: [], gone });
-      return gone.length;
-    })
-    .immediate();
 }
 
 /** Call it inside a transaction. */

@@ -1,0 +1,130 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import type { Database } from 'better-sqlite3';
+import type { Command } from 'commander';
+import { fileSink } from '../../base/fileSink.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
+import { visible } from '../../base/visibleText.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { openWriter } from '../../session/export/openWriter.ts';
+import { writtenSentence } from '../../session/export/writeSession.ts';
+import { isErasedName } from '../../store/erasure/redactor.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { EotSorter } from '../../store/read/eotOrder.ts';
+import { type NamedEvent, PlayerCounts, readNamed, readPlayer } from '../../store/read/players.ts';
+import { json, notEmpty } from '../options/optionParsers.ts';
+import { parseTime, TIMES_HELP } from '../options/times.ts';
+import { printList } from '../terminal/listOutput.ts';
+import { type JsonOption, Progress, say, stdoutSink } from '../terminal/output.ts';
+import { cut } from '../terminal/style.ts';
+import { erase } from './playerErase.ts';
+
+export function define(command: Command): void {
+  command.description('list, export or erase the players that events name in payload.player_id');
+  command
+    .command('list')
+    .description('show every player, the one with the latest event first')
+    .addOption(json())
+    .addHelpText('after', '\nExample:\n  courtd player list')
+    .action((_options, command) => list(command.optsWithGlobals()));
+  command
+    .command('export')
+    .description('export all events that name a player, of all sessions, as NDJSON in order of eot')
+    .argument('<player>', 'the player_id')
+    .option('-o, --output <file>', 'the file to write, which appears when it is complete', notEmpty)
+    .addHelpText('after', '\nExample:\n  courtd player export player-7 -o player-7.ndjson')
+    .action((player, _options, command) => exportPlayer(player, command.optsWithGlobals()));
+  command
+    .command('erase')
+    .description('take a player out of every event, and print a receipt')
+    .argument('<player>', 'the player_id', notEmpty)
+    .option('--before <time>', 'only out of events that happened before it', parseTime)
+    .option('--dry-run', 'only report what would be erased')
+    .option('--yes', 'erase without asking')
+    .addOption(json())
+    .addHelpText('after', `\n${TIMES_HELP}\n\nExample:\n  sudo courtd player erase player-17 --dry-run`)
+    .action((player, _options, command) => erase(player, command.optsWithGlobals()));
+}
+
+async function list({ json: isJson = false, ...options }: DataOption & JsonOption): Promise<void> {
+  const damage = new Damage();
+  const isEmpty = await withDatabase(options, async (db) => {
+    const counts = new PlayerCounts(db);
+    // The name that an erasure has put in the place of a player is no player.
+    const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
+    await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));
+    return printList(isJson ? counts.players() : shown(counts.players()), isJson);
+  });
+  if (isEmpty && !isJson) say('No stored event names a player.');
+  damage.assertNone();
+}
+
+/** Of a table; an id may be as long as a body. */
+const ID_COLUMNS = 40;
+
+function* shown<Line extends { readonly player_id: string }>(
+  batches: Iterable<readonly Line[]>,
+): Generator<Line[]> {
+  for (const batch of batches)
+    yield batch.map((line) => ({ ...line, player_id: cut(visible(line.player_id), ID_COLUMNS) }));
+}
+
+/** Finds the events of a player in the order of arrival, sorts them by eot, and reads them again in that order. */
+async function exportPlayer(
+  player: string,
+  { output, ...options }: DataOption & { readonly output?: string },
+): Promise<void> {
+  const damage = new Damage();
+  await withDatabase(options, async (db) => {
+    const ms = Date.now();
+    const sorter = new EotSorter();
+    const lastSeq = await eachNamed(db, damage, (events) => {
+      const own = events.filter((event) => event.player === player);
+      sorter.add(own.map(({ seq, eotHigh, eotLow }) => [seq, eotHigh, eotLow]));
+    });
+    const seqs = sorter.sorted();
+    if (seqs.length === 0) {
+      // What was left out may have named this player.
+      damage.assertNone();
+      throw new OperatorError(
+        `No event names a player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
+      );
+    }
+    const sink = output === undefined ? stdoutSink() : fileSink(output);
+    const writer = await openWriter('', 'ndjson', sink);
+    const progress = new Progress();
+    let written = 0;
+    for (const events of readPlayer(db, player, seqs, damage)) {
+      await writer.write(events);
+      written += events.length;
+      progress.show(() => `${written} of ${seqs.length} events written`);
+    }
+    progress.clear();
+    sink.commit();
+    say(writtenSentence(counted(written, 'event'), { seq: lastSeq, ms }, sink, output));
+  });
+  damage.assertNone();
+}
+
+/** Reads all events beside ingest, shows how far it is, and lets signals through. @returns the seq up to which they were read. */
+async function eachNamed(
+  db: Database,
+  damage: Damage,
+  take: (events: readonly NamedEvent[]) => void,
+): Promise<number> {
+  yieldToIngest();
+  // By default the heap may grow far before V8 collects garbage.
+  setFlagsFromString('--heap-growing-percent=50');
+  const progress = new Progress();
+  let last = 0;
+  for (const { events, upTo, lastSeq } of readNamed(db, damage)) {
+    take(events);
+    last = lastSeq;
+    progress.show(() => `${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
+    await setImmediate();
+  }
+  progress.clear();
+  return last;
+}

@@ -1,0 +1,172 @@
+import fs from 'node:fs';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { OperatorError, UsageError } from '../../base/operatorError.ts';
+import { asCaller } from '../../base/processIdentity.ts';
+import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { flushRefused } from '../../control/rejectionRoutes.ts';
+import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
+import { ERASE_PATH, type EraseBody } from '../../control/workRoutes.ts';
+import { placeOf, readNote } from '../../fleet/feed/shipNote.ts';
+import { shownUrl } from '../../fleet/nats/address.ts';
+import { serviceOf } from '../../host/unitSettings.ts';
+import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
+import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
+import type { Erased } from '../../store/erasure/erase.ts';
+import { findPlayer } from '../../store/erasure/foundPlayer.ts';
+import { previousFiles } from '../../store/open/previousDatabases.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { withRefused } from '../../store/rejections/refusedBodies.ts';
+import { confirmed } from '../terminal/confirm.ts';
+import { type JsonOption, Progress, printJson, printText, workTeller } from '../terminal/output.ts';
+
+interface EraseOptions extends DataOption, JsonOption {
+  /** Only events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; absent: all. */
+  readonly before?: bigint;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** `courtd player erase P`. */
+export async function erase(player: string, options: EraseOptions): Promise<void> {
+  yieldToIngest();
+  const { data, before, dryRun = false } = options;
+  if (before !== undefined && before > BigInt(Date.now()) * NS_PER_MS)
+    throw new UsageError(`--before ${isoOf(before)} is in the future. Give a time that has passed.`);
+  if (!dryRun) await assertDaemonRuns(data);
+  await flushRefused(data);
+  const progress = new Progress();
+  const told = (events: number) => progress.show(() => `${events} events read`);
+  const found = await withDatabase(options, (db) => findPlayer(db, player, before, told)).finally(() =>
+    progress.clear(),
+  );
+  const names = naming(player);
+  const refused = async (by: Naming, isDry: boolean) =>
+    (await withRefused(data, (bodies) => bodies.erase(by, isDry))) ?? 0;
+  const isKnown = found.hasPseudonym || found.wasErased;
+  const named = found.emptied + found.renamed + found.conflictCopies + found.namedRejections;
+  if (named === 0 && !isKnown && (await refused(names, true)) === 0)
+    throw new OperatorError(
+      `No event names the player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
+    );
+  const receipt = { player, before, wasErased: found.wasErased, mentioned: found.mentioned };
+  const places = await placesOf(data);
+  if (dryRun)
+    return print(
+      { ...receipt, dryRun, erased: found, bodies: await refused(mayName(names), true), places },
+      options,
+    );
+  if (!options.yes) {
+    const what = `${counted(found.emptied + found.renamed, 'event')} of ${counted(found.sessions, 'session')} would lose the player ${JSON.stringify(player)}, which cannot be undone`;
+    await confirmed(what, 'Erase this player?', 'nothing was erased');
+  }
+  const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
+  const erased = await haveDone<string, Erased>(data, ERASE_PATH, request, workTeller(progress)).finally(() =>
+    progress.clear(),
+  );
+  // Nobody can say whom a damaged one names.
+  for (const file of data.damagedRefused()) fs.rmSync(file, { force: true });
+  await flushRefused(data);
+  print({ ...receipt, dryRun, erased, bodies: await refused(mayName(names), false), places }, options);
+}
+
+/** Nanoseconds since 1970-01-01T00:00:00Z, to the millisecond. */
+function isoOf(ns: bigint): string {
+  return new Date(Number(ns / NS_PER_MS)).toISOString();
+}
+
+interface Place {
+  readonly kind: 'backup' | 'copy' | 'headquarters';
+  readonly place: string;
+}
+
+/** @returns where a player may still be named, as far as this box knows. */
+async function placesOf(data: DataDirectory): Promise<Place[]> {
+  const { settings } = await serviceOf(data);
+  const { COURTD_BACKUP_DIR: folder, COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = settings;
+  const nightly = folder === undefined ? [] : namesIn(folder).filter((name) => BACKUP_NAME.test(name));
+  const backups = new Set([
+    ...nightly.map((name) => `${folder}/${name}`),
+    ...[...backupPlaces(data).keys()].filter((place) => place !== folder),
+    ...previousFiles(data).map(({ name }) => data.at(name)),
+  ]);
+  const lastMs = lastBackupMs(data);
+  if (backups.size === 0 && lastMs !== undefined) backups.add(`a backup of ${isoTime(lastMs)}`);
+  const note = readNote(data);
+  const shipped = new Set(note?.named_to);
+  if (url !== undefined && settings.COURTD_SHIP_PLAYERS !== 'pseudonym')
+    shipped.add(placeOf(shownUrl(url), box ?? note?.box));
+  return [
+    ...[...backups].map((place) => ({ kind: 'backup' as const, place })),
+    ...[...shipped].map((place) => ({
+      kind: place.startsWith('file:') ? ('copy' as const) : ('headquarters' as const),
+      place,
+    })),
+  ];
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return asCaller(() => fs.readdirSync(folder)).sort();
+  } catch {
+    return [];
+  }
+}
+
+interface Receipt {
+  readonly player: string;
+  readonly before: bigint | undefined;
+  readonly dryRun: boolean;
+  /** Of a dry run, what would be erased. */
+  readonly erased: Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'>;
+  /** Bodies of rejected requests. */
+  readonly bodies: number;
+  readonly wasErased: boolean;
+  /** Events in which the id is a part of a longer text. */
+  readonly mentioned: number;
+  readonly places: readonly Place[];
+}
+
+/** Prints the receipt, to be given to the player. */
+function print(receipt: Receipt, { json: isJson }: JsonOption): void {
+  const { player, before, dryRun, erased, bodies, wasErased, mentioned, places } = receipt;
+  const { emptied, renamed, sessions, conflictCopies, rejections } = erased;
+  const at = new Date().toISOString();
+  if (isJson)
+    return printJson({
+      player_id: player,
+      before: before === undefined ? null : isoOf(before),
+      dry_run: dryRun,
+      at,
+      events: emptied + renamed,
+      emptied,
+      renamed,
+      sessions,
+      conflict_copies: conflictCopies,
+      rejections,
+      refused_bodies: bodies,
+      was_erased: wasErased,
+      mentioned_events: mentioned,
+      places,
+    });
+  const when = before === undefined ? '' : `, as far as they happened before ${isoOf(before)}`;
+  const [is, are] = dryRun ? ['would be', 'would be'] : ['was', 'were'];
+  const sentences = [
+    dryRun ? 'Dry run: nothing was changed.' : `Erased at ${at}.`,
+    `The player ${JSON.stringify(player)} ${is} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${when}.`,
+    `The content of ${counted(emptied, 'position or identity', 'positions and identities')} ${are} deleted; time, court and camera stay.`,
+    `In ${counted(renamed, 'event')} the id ${are} replaced by a random name, a different one in each session.`,
+    `${counted(conflictCopies, 'conflict copy', 'conflict copies')}, ${counted(rejections, 'rejection')} and ${counted(bodies, 'rejected body', 'rejected bodies')} that name this player or cannot be read ${are} deleted.`,
+    ...(wasErased ? ['This player was erased before; what that erasure did is not counted here.'] : []),
+    ...(mentioned > 0
+      ? [`${counted(mentioned, 'event')} with the id inside a longer text stay as they are.`]
+      : []),
+    'Unused space of the database may hold old bytes until it is used again; a backup made from now on has none of them.',
+    'Events of this player that are restored, imported or sent late are erased on arrival.',
+    places.length === 0
+      ? 'This box knows of no other place that names this player.'
+      : 'These places may still name this player; delete or erase there, too:',
+    ...places.map(({ kind, place }) => `  ${kind}: ${place}`),
+  ];
+  printText(`${sentences.join('\n')}\n`);
+}

@@ -1,0 +1,105 @@
+import { membersOf } from '../base/json.ts';
+import { OperatorError } from '../base/operatorError.ts';
+import type { Erased, EraseProgress, ErasureRequest } from '../store/erasure/erase.ts';
+import type { Age } from '../store/retention/ageRule.ts';
+import type { PruneSelection } from '../store/retention/expiredEvents.ts';
+import type { Pruned, PruneProgress } from '../store/retention/prune.ts';
+import { answerJson, bodyOf, type ControlRoute } from './controlServer.ts';
+
+export const PRUNE_PATH = '/v1/prune';
+export const ERASE_PATH = '/v1/player/erase';
+export const DROP_PATH = '/v1/rejections/drop';
+
+/** What an erasure is asked for with: its day is by the clock of the daemon, and nanoseconds are digits. */
+export interface EraseBody {
+  readonly player: string;
+  readonly before?: string;
+}
+
+/** How often the answer says how far it is. */
+const PROGRESS_MS = 500;
+/** An argument of a command has at most 128 KiB, and JSON takes six characters for one. */
+const BODY_BYTES = 1024 ** 2;
+
+/** A line of the answer; the last one has `done` or `failed`. */
+export type WorkLine<Doing extends string, Result> =
+  | { readonly doing: Doing; readonly count: number }
+  | { readonly done: Result }
+  /** Why it does not continue, in sentences. */
+  | { readonly failed: string };
+
+/** Ends at the next step after its client has gone. */
+type Work<Request, Progress, Result> = (
+  request: Request,
+  on: Progress,
+  signal: AbortSignal,
+) => Promise<Result>;
+
+/** `POST /v1/prune`. */
+export function pruneRoute(prune: Work<PruneSelection, PruneProgress, Pruned>): ControlRoute {
+  return workRoute(PRUNE_PATH, prune, ({ beforeMs, type, hold }: Partial<PruneSelection>) => {
+    if (typeof beforeMs !== 'number') return undefined;
+    return {
+      beforeMs,
+      nowMs: Date.now(),
+      ...(type !== undefined && { type }),
+      ...(hold !== undefined && { hold }),
+    };
+  });
+}
+
+/** `POST /v1/player/erase`. */
+export function eraseRoute(erase: Work<ErasureRequest, EraseProgress, Erased>): ControlRoute {
+  return workRoute(ERASE_PATH, erase, ({ player, before }: Partial<EraseBody>) => {
+    if (typeof player !== 'string' || player === '') return undefined;
+    const beforeNs = before === undefined ? undefined : BigInt(before);
+    return { player, beforeNs, nowMs: Date.now() };
+  });
+}
+
+/** `POST /v1/rejections/drop`. @param drop returns how many. */
+export function dropRoute(drop: (age: Age) => Promise<number>): ControlRoute {
+  return workRoute(DROP_PATH, drop, ({ beforeMs, nowMs }: Partial<Age>) =>
+    beforeMs === undefined || nowMs === undefined ? undefined : { beforeMs, nowMs },
+  );
+}
+
+/**
+ * `POST path`: work of the writer that takes a while. Answers with lines of JSON meanwhile.
+ * @param requestOf reads the members of the body; undefined if it is no request.
+ */
+function workRoute<Body extends object, Request, Doing extends string, Result>(
+  path: string,
+  work: Work<Request, (doing: Doing, count: number) => void, Result>,
+  requestOf: (body: Partial<Body>) => Request | undefined,
+): ControlRoute {
+  return {
+    method: 'POST',
+    path,
+    answer: async (req, res) => {
+      const body = await bodyOf(req, BODY_BYTES);
+      if (body === undefined) return;
+      const request = requestOf(membersOf(body) as Partial<Body>);
+      if (request === undefined) return answerJson(res, { error: `This is no request for ${path}.` }, 400);
+      const gone = new AbortController();
+      res.once('close', () => gone.abort());
+      const write = (line: WorkLine<Doing, Result> | object) => res.write(`${JSON.stringify(line)}\n`);
+      let progress: object = { doing: 'events', count: 0 };
+      res.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).flushHeaders();
+      const timer = setInterval(() => write(progress), PROGRESS_MS);
+      try {
+        const on = (doing: Doing, count: number) => {
+          progress = { doing, count };
+        };
+        write({ done: await work(request, on, gone.signal) });
+      } catch (error) {
+        if (gone.signal.aborted) return;
+        if (!(error instanceof OperatorError)) throw error;
+        write({ failed: error.message });
+      } finally {
+        clearInterval(timer);
+      }
+      res.end();
+    },
+  };
+}
