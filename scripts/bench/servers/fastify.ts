@@ -1,11 +1,11 @@
+import type { AddressInfo } from 'node:net';
 import Database from 'better-sqlite3';
 import fastify from 'fastify';
 import { BATCH_EVENTS, BODY_BYTES } from '../../../src/base/limits.ts';
 import { EventSchema, type WireEvent } from '../../../src/protocol/eventSchema.ts';
 
 /**
- * What one would write instead of courtd in an afternoon, and durable all the same: Fastify, better-sqlite3, one plain
- * table, a commit for each request. argv: the database file, the token.
+ * What one writes in an afternoon: Fastify, one plain table, a durable commit for each request. argv: the database file, the token.
  */
 const [file, token] = process.argv.slice(2) as [string, string];
 const db = new Database(file);
@@ -36,7 +36,7 @@ app.post<{ Body: WireEvent | WireEvent[] }>('/v1/events', { schema: { body } }, 
   return reply.code(202).send({ accepted, duplicates: events.length - accepted });
 });
 await app.listen({ port: 0, host: '127.0.0.1' });
-process.stdout.write(`${JSON.stringify({ port: app.addresses()[0]!.port })}\n`);
+process.stdout.write(`${JSON.stringify({ port: (app.server.address() as AddressInfo).port })}\n`);
 process.once('SIGTERM', () => process.exit(0));
 
 function columns(event: WireEvent) {
