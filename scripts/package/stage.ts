@@ -75,7 +75,7 @@ function copy(from: string, to: string): void {
 function examples(): string[] {
   const folder = 'systemd/examples';
   const own = fs.readdirSync(path.join(ROOT, folder)).map((name) => path.join(folder, name));
-  return [...own, 'systemd/courtd.rules.yml', 'systemd/grafana/courtd.json'];
+  return [...own, 'systemd/courtd.rules.yml'];
 }
 
 /** What cameras' vendors and operators read, where the links between them lead. */

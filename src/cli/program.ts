@@ -55,7 +55,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     ship: ['send the events to headquarters', old(() => import('./ship/shipCommand.ts'))],
     fleet: ['at headquarters: see every box', old(() => import('./fleet/fleetCommand.ts'))],
     alert: ['report new problems to a webhook or a command', () => import('./verbs/alert.ts')],
-    metrics: ['print the metrics as Prometheus text', old(() => import('./metrics.ts'))],
+    metrics: ['print the metrics as Prometheus text', () => import('./verbs/metrics.ts')],
     support: ['write one text file for the support', old(() => import('./support/supportCommand.ts'), true)],
   },
   'For camera vendors:': {

@@ -7,8 +7,8 @@ import { every } from '../base/pause.ts';
 
 const EVERY_MS = 15_000;
 
-/** Makes the text of each file, by its name. */
-type Texts = Readonly<Record<string, () => Promise<string>>>;
+/** The text of each file, by its name. */
+type Texts = Readonly<Record<string, string>>;
 
 /**
  * Writes files for other users to the runtime directory every EVERY_MS, each aside and renamed, and removes them when the daemon
@@ -16,16 +16,18 @@ type Texts = Readonly<Record<string, () => Promise<string>>>;
  */
 export class RunFiles {
   readonly #directory: string;
-  readonly #texts: Texts;
+  readonly #names: readonly string[];
+  readonly #make: () => Promise<Texts>;
   readonly #log: Logger;
   readonly #stopTimer = every(EVERY_MS, () => void this.write());
   #writing: Promise<void> | undefined;
   #isFailing = false;
   #isStopped = false;
 
-  constructor(directory: string, texts: Texts, log: Logger) {
+  constructor(directory: string, names: readonly string[], make: () => Promise<Texts>, log: Logger) {
     this.#directory = directory;
-    this.#texts = texts;
+    this.#names = names;
+    this.#make = make;
     this.#log = log;
   }
 
@@ -41,18 +43,16 @@ export class RunFiles {
     this.#isStopped = true;
     this.#stopTimer();
     await this.#writing;
-    for (const name of Object.keys(this.#texts)) fs.rmSync(path.join(this.#directory, name), { force: true });
+    for (const name of this.#names) fs.rmSync(path.join(this.#directory, name), { force: true });
   }
 
   async #write(): Promise<void> {
     try {
-      for (const [name, make] of Object.entries(this.#texts)) {
-        const text = await make();
-        if (this.#isStopped) return;
-        writeAtomically(path.join(this.#directory, name), text, true);
-      }
+      const texts = await this.#make();
+      if (this.#isStopped) return;
+      for (const name of this.#names) writeAtomically(path.join(this.#directory, name), texts[name]!, true);
       if (this.#isFailing) this.#log.info('the files of the runtime directory are written again');
-      else removeLeftovers(this.#directory, (name) => name in this.#texts);
+      else removeLeftovers(this.#directory, (name) => this.#names.includes(name));
       this.#isFailing = false;
     } catch (error) {
       if (this.#isFailing) return;

@@ -1,5 +1,3 @@
-import { tableBelow } from './documents.ts';
-
 /** Prometheus text, read again: plainly, for what courtd prints. */
 
 export interface Metrics {
@@ -40,13 +38,4 @@ export function parseMetrics(text: string): Metrics {
     labels.set(current, of);
   }
   return { series, types, labels };
-}
-
-/** @returns what systemd/METRICS.md says of each metric. */
-export function documented(): { name: string; type: string; labels: string[] }[] {
-  return tableBelow('systemd/METRICS.md', '## Each metric').map(([name = '', type = '', labels = '']) => ({
-    name: name.replaceAll('`', ''),
-    type,
-    labels: labels.match(/\w+/g) ?? [],
-  }));
 }

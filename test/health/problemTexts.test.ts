@@ -1,5 +1,3 @@
-import fs from 'node:fs';
-import path from 'node:path';
 import t from 'tap';
 import { isQuiet, quietHoursOf } from '../../src/base/quietHours.ts';
 import type { BoxFacts } from '../../src/health/facts.ts';
@@ -10,9 +8,9 @@ import { THRESHOLDS } from '../../src/health/thresholds.ts';
 import type { HandshakeReport } from '../../src/telemetry/handshakeFailures.ts';
 import type { RefusalReport } from '../../src/telemetry/refusalBook.ts';
 import type { SourceReport } from '../../src/telemetry/source.ts';
-import { ROOT, tableBelow } from '../harness/documents.ts';
+import { tableBelow } from '../harness/documents.ts';
 
-/** What is wrong with a box is decided once, and documents and alert rules say the same. */
+/** What is wrong with a box is decided once, and the documents agree. */
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const GIB = 1024 ** 3;
@@ -291,40 +289,6 @@ t.test('the table of systemd/STATUS.md has every code, with its level', (t) => {
   t.match(find(box(refused({ code: 'internal_error' }))), [{ code: 'refused', level: 'fail' }]);
   found.set('refused', "warn; fail for a bug of courtd's");
   t.strictSame([...told].sort(), [...found].sort());
-  t.end();
-});
-
-const ALERTS: Readonly<Record<string, string>> = {
-  source_silent:
-    'courtd_source_silent == 1 unless on (instance) courtd_quiet_now == 1 or courtd_source_silent == 1 and ' +
-    'on (instance, court_id, source) ALERTS{alertname="CourtdCameraSilent",alertstate="firing"}',
-  tls_handshakes: 'courtd_source_problems{code="tls_handshakes"} > 0',
-  quiet: 'courtd_source_problems{code=~"quiet|new_source|old_token"} > 0',
-  clock_off: `abs(courtd_source_clock_offset_seconds) > ${THRESHOLDS.clock_s}`,
-  no_token: 'courtd_token_valid == 0',
-  disk_full: 'courtd_disk_full == 1',
-  disk_low: 'courtd_disk_free_bytes < courtd_disk_min_free_bytes',
-  disk_filling: `predict_linear(courtd_disk_free_bytes[1d], ${THRESHOLDS.filling_days} * ${DAY_S}) < 0`,
-  log_held: `courtd_wal_bytes > ${THRESHOLDS.log_bytes.held / 2 ** 20} * 2 ^ 20`,
-  database_damaged: 'increase(courtd_damage_reports_total[1h]) > 0',
-  no_backup: `time() - courtd_last_backup_timestamp_seconds > ${THRESHOLDS.backup_s / DAY_S} * ${DAY_S}`,
-  certificate_expires: `courtd_certificate_expiry_timestamp_seconds - time() < ${THRESHOLDS.certificate_days} * ${DAY_S}`,
-  ship_behind: `courtd_ship_behind_seconds > ${THRESHOLDS.ship_behind_s / HOUR_S} * ${HOUR_S}`,
-  rate_limited: `sum by (instance) (increase(courtd_requests_total{code="rate_limited"}[1d])) > ${THRESHOLDS.rate_limited}`,
-};
-
-t.test('the alert rules have the thresholds of status', (t) => {
-  const text = fs.readFileSync(path.join(ROOT, 'systemd/courtd.rules.yml'), 'utf8');
-  const exprs = [...text.matchAll(/^ {8}expr: (.*)$/gm)].map(([, expr]) => expr!);
-  for (const [code, expr] of Object.entries(ALERTS)) t.ok(exprs.includes(expr), `${code}: ${expr}`);
-  const never = new RegExp(`alert: CourtdNeverBackedUp\\n.*\\n +for: ${THRESHOLDS.backup_s / DAY_S}d\\n`);
-  t.match(text, never);
-  t.end();
-});
-
-t.test('the dashboard turns red where status warns', (t) => {
-  const text = fs.readFileSync(path.join(ROOT, 'systemd/grafana/courtd.json'), 'utf8');
-  for (const value of [THRESHOLDS.backup_s, THRESHOLDS.free_bytes]) t.match(text, `"value": ${value}`);
   t.end();
 });
 

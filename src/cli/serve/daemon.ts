@@ -12,7 +12,7 @@ import type { SourceFindings } from '../../health/facts.ts';
 import { problem } from '../../health/problemTexts.ts';
 import type { ShipView } from '../../health/shipStatus.ts';
 import { withoutQuotes } from '../../health/sourceProblems.ts';
-import { makeReport } from '../../health/status.ts';
+import { makeReport, type Status } from '../../health/status.ts';
 import { readStoreView } from '../../health/storeView.ts';
 import type { StoreWatch } from '../../health/storeWatch.ts';
 import type { Log } from '../../host/log.ts';
@@ -22,7 +22,7 @@ import type { TlsCertificate } from '../../host/tlsCertificate.ts';
 import type { PacedRequest } from '../../http/connection/pacedRequest.ts';
 import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
-import { METRICS_PATH, type MetricFamily } from '../../metrics/family.ts';
+import { METRICS_PATH } from '../../metrics/metrics.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
@@ -91,7 +91,7 @@ export function shippingOf(store: Store, data: DataDirectory): Promise<ShipView 
 /** What commands may ask over `control.sock`. */
 export function routesOf(
   daemon: Daemon,
-  metrics: () => Promise<MetricFamily[]>,
+  metrics: () => Promise<string>,
   status: () => DaemonStatus,
 ): ControlRoute[] {
   const { notifier, store, telemetry, server } = daemon;
@@ -141,7 +141,7 @@ function isNamedBy(names: Naming): (rejection: Rejection) => boolean {
     names(`${error} ${body ?? ''}`, body !== null && body.length < (bodyBytes ?? 0));
 }
 
-export function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {
+function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {
   return {
     ...telemetry.report(),
     old_tokens: store.tokens.old,
@@ -149,11 +149,11 @@ export function sourceFindings({ options, store, telemetry }: Daemon): SourceFin
   };
 }
 
-/** @returns `status --json` as text, without what cameras sent but the names of sources and courts. */
+/** @returns what `status --json` prints, without what cameras sent but the names of sources and courts. */
 export async function publicStatus(
   { options, store, keeper }: Daemon,
   status: DaemonStatus,
-): Promise<string> {
+): Promise<Status> {
   const { data, minFree: minFreeBytes } = options;
   const ship = await shippingOf(store, data);
   const side = {
@@ -163,8 +163,7 @@ export async function publicStatus(
   };
   // The daemon knows every source that it read back at its start.
   const view = await readStoreView(data, async () => ship, { recent: [] }, side);
-  const report = makeReport({ daemon: withoutQuotes(status), hangs: undefined }, view, Date.now());
-  return `${JSON.stringify(report.status)}\n`;
+  return makeReport({ daemon: withoutQuotes(status), hangs: undefined }, view, Date.now()).status;
 }
 
 export function daemonStatus(

@@ -5,11 +5,11 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { ControlServer } from '../../control/controlServer.ts';
-import type { DaemonStatus } from '../../health/daemonStatus.ts';
 import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
 import { logProblem } from '../../health/logProblem.ts';
 import { certificateProblems } from '../../health/problems.ts';
 import { problem } from '../../health/problemTexts.ts';
+import type { Status } from '../../health/status.ts';
 import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { makeLog } from '../../host/log.ts';
@@ -20,10 +20,8 @@ import { AccessLog } from '../../http/accessLog.ts';
 import { RateLimit } from '../../http/admission/rateLimit.ts';
 import { PacedRequest } from '../../http/connection/pacedRequest.ts';
 import { CourtServer } from '../../http/server.ts';
-import { daemonFamilies } from '../../metrics/daemonFamilies.ts';
 import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
-import type { MetricFamily } from '../../metrics/family.ts';
-import { render } from '../../metrics/render.ts';
+import { metricsText } from '../../metrics/metrics.ts';
 import { RunFiles } from '../../metrics/runFiles.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
@@ -39,8 +37,6 @@ import {
   publicStatus,
   routesOf,
   type ServeOptions,
-  shippingOf,
-  sourceFindings,
   statusLine,
 } from './daemon.ts';
 
@@ -87,7 +83,7 @@ async function start(frame: Frame): Promise<number> {
   const status = () => daemonStatus(daemon, address, startedAt);
   const control = new ControlServer(
     options.data,
-    routesOf(daemon, metrics, status),
+    routesOf(daemon, async () => metrics(await publicStatus(daemon, status())), status),
     log.logger,
     PacedRequest,
   );
@@ -97,7 +93,14 @@ async function start(frame: Frame): Promise<number> {
   stopOnSignals(frame);
   // Before the log says so: whoever waits for that line may send a command at once.
   await control.listen();
-  await startRunFiles(daemon, metrics, status)?.write();
+  if (options.runDir !== undefined) {
+    const texts = async () => {
+      const report = await publicStatus(daemon, status());
+      return { 'status.json': `${JSON.stringify(report)}\n`, 'metrics.prom': metrics(report) };
+    };
+    const files = new RunFiles(options.runDir, ['status.json', 'metrics.prom'], texts, log.logger);
+    await parts.adopt(files, stop).write();
+  }
   logListening(daemon, address, socket);
   notifier.ready({ status: () => statusLine(daemon), check: () => store.answers() });
   await disk.check();
@@ -222,37 +225,13 @@ function makeServer(
   });
 }
 
-function startRunFiles(
-  daemon: Daemon,
-  metrics: () => Promise<MetricFamily[]>,
-  status: () => DaemonStatus,
-): RunFiles | undefined {
-  const { options, log, parts } = daemon;
-  if (options.runDir === undefined) return undefined;
-  const texts = {
-    'status.json': () => publicStatus(daemon, status()),
-    'metrics.prom': async () => render(await metrics()),
-  };
-  return parts.adopt(new RunFiles(options.runDir, texts, log.logger), stop);
-}
-
 /** @returns makes the metrics. */
-function startMetrics(daemon: Daemon): () => Promise<MetricFamily[]> {
-  const { options, version, parts, certificate, watch, store, telemetry } = daemon;
-  const sources = {
-    data: options.data,
-    version,
-    store,
-    telemetry,
-    isFull: () => watch.isFull,
-    minFreeBytes: options.minFree,
-    damageReports: () => watch.damageReports,
-    certificateEndMs: () => certificate && Date.parse(certificate.validity.expires_at),
-    shipping: () => shippingOf(store, options.data),
-    sourceFindings: () => sourceFindings(daemon),
-    loopDelay: parts.adopt(new EventLoopDelay(), stop),
+function startMetrics({ parts, certificate, store, telemetry }: Daemon): (status: Status) => string {
+  const loopDelay = parts.adopt(new EventLoopDelay(), stop);
+  return (status) => {
+    const certificateEndMs = certificate && Date.parse(certificate.validity.expires_at);
+    return metricsText({ store, telemetry, loopDelay, certificateEndMs }, status);
   };
-  return () => daemonFamilies(sources);
 }
 
 async function listen(

@@ -190,7 +190,7 @@ export async function badDay(
   });
 
   await walk.step('another user reads the metrics', async () => {
-    const metric = 'courtd_source_silent{court_id="court-1",source="camera-2"} 1';
+    const metric = 'courtd_problem{code="source_silent",level="warn"} 1';
     for (;;) {
       const text = await box.must('runuser', '-u', 'nobody', '--', 'cat', METRICS);
       if (text.includes(metric)) break;

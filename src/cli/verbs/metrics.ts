@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { OperatorError } from '../../base/operatorError.ts';
+import { askDaemon } from '../../control/controlClient.ts';
+import { METRICS_PATH } from '../../metrics/metrics.ts';
+import { lacksDatabase } from '../../store/directory/newDatabase.ts';
+import { noDatabase } from '../../store/open/openErrors.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { stdoutSink } from '../terminal/output.ts';
+
+const HELP = `
+With --run-dir (COURTD_RUN_DIR) the daemon writes the same to metrics.prom.
+
+Example:
+  courtd metrics | grep courtd_requests_total`;
+
+export function define(command: Command): void {
+  command
+    .description('print the metrics of the daemon as Prometheus text')
+    .addHelpText('after', HELP)
+    .action((_options, command) => metrics(command.optsWithGlobals()));
+}
+
+/** @throws {OperatorError} if no daemon runs, or it does not answer. */
+async function metrics({ data }: DataOption): Promise<void> {
+  if (lacksDatabase(data)) throw noDatabase(data);
+  const text = await askDaemon<string>(data, METRICS_PATH);
+  if (text === undefined) {
+    throw new OperatorError(
+      `The daemon of ${data} does not run, and only it has metrics. Start it: "sudo systemctl start courtd".`,
+    );
+  }
+  await stdoutSink().write(text);
+}
