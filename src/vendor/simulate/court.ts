@@ -67,7 +67,14 @@ const CONFIRMING_S = 1.5;
 const LATE = { share: 0.03, least: 3, most: 10 } as const;
 const PLAYERS = ['player-a', 'player-b'] as const;
 
-type Seen = Omit<Detection, 'eventId' | 'readyS' | 'revision'>;
+/** Which camera detects an event of a type, and how sure it is at least. */
+const SEEN: Readonly<Record<EventType, readonly [View, leastConfidence: number]>> = {
+  BALL_BOUNCE: ['ball', 0.5],
+  BALL_HIT: ['ball', 0.5],
+  BALL_SPEED: ['radar', 0.8],
+  PLAYER_POSITION: ['players', 0.85],
+  PLAYER_IDENTITY: ['players', 0.9],
+};
 
 interface Place {
   x: number;
@@ -87,14 +94,7 @@ export class SimulatedCourt {
 
   constructor(random: Random) {
     this.#random = random;
-    for (const player_id of PLAYERS)
-      this.#see({
-        view: 'players',
-        atS: 0,
-        type: 'PLAYER_IDENTITY',
-        confidence: 0.9,
-        payload: { player_id },
-      });
+    for (const player_id of PLAYERS) this.#see('PLAYER_IDENTITY', 0, { player_id });
   }
 
   /** @returns what cameras send up to that second of the match, in the order of sending. */
@@ -110,9 +110,7 @@ export class SimulatedCourt {
   #play(atS: number): void {
     for (const [i, player_id] of PLAYERS.entries()) {
       const { x, y } = this.#move(i);
-      const payload = { player_id, x_ft: feet(x), y_ft: feet(y) };
-      const confidence = this.#confidence(0.85);
-      this.#see({ view: 'players', atS, type: 'PLAYER_POSITION', confidence, payload });
+      this.#see('PLAYER_POSITION', atS, { player_id, x_ft: feet(x), y_ft: feet(y) });
     }
     if (atS >= this.#nextHitS) this.#hit(atS);
   }
@@ -133,18 +131,9 @@ export class SimulatedCourt {
     const [random, striker] = [this.#random, this.#striker];
     const shot = this.#shot();
     const hit = { player_id: PLAYERS[striker]!, shot_type: shot.name, swing_type: random.pick(SWINGS) };
-    this.#confirm(
-      { view: 'ball', atS, type: 'BALL_HIT', confidence: this.#confidence(0.5), payload: hit },
-      hit,
-    );
+    this.#confirm(this.#see('BALL_HIT', atS, hit), hit);
     const kmh = Math.min(Math.max(about(random, shot.kmh, shot.kmh / 9), KMH.least), KMH.most);
-    this.#see({
-      view: 'radar',
-      atS: atS + 0.02,
-      type: 'BALL_SPEED',
-      confidence: this.#confidence(0.8),
-      payload: { kmh: Math.round(kmh * 10) / 10 },
-    });
+    this.#see('BALL_SPEED', atS + 0.02, { kmh: Math.round(kmh * 10) / 10 });
     const landing = this.#landing(shot);
     const from = this.#players[striker]!;
     const ftPerS = kmh * FT_PER_S_OF_KMH * MEAN_SPEED_SHARE;
@@ -191,27 +180,22 @@ export class SimulatedCourt {
   #bounce(atS: number, { x, y }: Place): void {
     const random = this.#random;
     const place = (x: number, y: number) => ({ x_ft: feet(x), y_ft: feet(y), is_in: this.#isIn({ x, y }) });
-    const seen: Seen = {
-      view: 'ball',
-      atS,
-      type: 'BALL_BOUNCE',
-      confidence: this.#confidence(0.5),
-      payload: place(x + random.next() - 0.5, y + random.next() - 0.5),
-    };
-    this.#confirm(seen, place(x, y));
+    const near = place(x + random.next() - 0.5, y + random.next() - 0.5);
+    this.#confirm(this.#see('BALL_BOUNCE', atS, near), place(x, y));
   }
 
-  /** Preliminary at once, and confirmed later under the same id. */
-  #confirm(seen: Seen, payload: Detection['payload']): void {
-    const preliminary = this.#see(seen);
+  /** Later, under the same id. */
+  #confirm(preliminary: Detection, payload: Detection['payload']): void {
     const readyS = preliminary.readyS + CONFIRMING_S;
     this.#pending.push({ ...preliminary, readyS, payload, revision: 1, confidence: this.#confidence(0.9) });
   }
 
-  #see(seen: Seen): Detection {
-    const random = this.#random;
+  #see(type: EventType, atS: number, payload: Detection['payload']): Detection {
+    const [random, [view, least]] = [this.#random, SEEN[type]];
     const lateS = random.chance(LATE.share) ? random.integer(LATE.least, LATE.most) : 0;
-    const detection = { ...seen, eventId: uuid(random), readyS: seen.atS + DETECTING_S + lateS, revision: 0 };
+    const readyS = atS + DETECTING_S + lateS;
+    const own = { eventId: uuid(random), confidence: this.#confidence(least), revision: 0 };
+    const detection = { view, atS, readyS, type, payload, ...own };
     this.#pending.push(detection);
     return detection;
   }
