@@ -14,7 +14,7 @@ import { FAULTS, type Fault } from './faults.ts';
 export const ROOT = path.resolve(import.meta.dirname, '../..');
 const NOT_COPIED = new Set(['node_modules', '.git', '.tap', 'data', 'dist']);
 /** A test that is still running has found its fault: none of the named ones takes longer than a few seconds. */
-const TEST_MS = 60_000;
+const TEST_MS = 120_000;
 
 /** A copy of the checkout in a folder of its own. */
 class Copy {
@@ -35,7 +35,7 @@ class Copy {
     // A group of its own, so that the daemons of a test that hangs end with it.
     const child = spawn(process.execPath, ['--import=./test/harness/preload.js', test], {
       cwd: this.folder,
-      env: { ...process.env, NODE_OPTIONS: '', TAP_BAIL: '1' },
+      env: { ...process.env, NODE_OPTIONS: '', TAP_BAIL: '1', TAP_TIMEOUT: '300' },
       stdio: 'ignore',
       detached: true,
     });
