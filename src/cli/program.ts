@@ -46,7 +46,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
       'show events that came again with other content',
       old(() => import('./conflicts/conflictsCommand.ts')),
     ],
-    import: ['store the events of files', old(() => import('./import/importCommand.ts'))],
+    import: ['store the events of files', () => import('./verbs/import.ts')],
   },
   'Players:': {
     player: ['list, export or erase players', () => import('./verbs/player.ts')],

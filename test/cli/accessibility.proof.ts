@@ -2,10 +2,11 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { launch, open, NEEDS_BROWSER as skip } from '../harness/browser.ts';
-import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { courtd } from '../harness/daemon.ts';
 import { matchLines } from '../harness/match.ts';
+import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 /** WCAG 2.1, levels A and AA, as axe-core names them. */
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
@@ -37,25 +38,29 @@ async function audit(page: Page): Promise<Found> {
 }
 
 /** @returns the report of a simulated match. */
-async function report(folder: string): Promise<string> {
-  const [data, events, file] = ['data', 'match.ndjson', 'report.html'].map((name) => path.join(folder, name));
+async function report(t: Test): Promise<string> {
+  const { folder: data, db } = scratch(t);
+  const file = path.join(data, 'report.html');
   // A player whom no camera knows.
-  fs.writeFileSync(
-    events!,
-    matchLines(8_000).replaceAll(/"player_id":"player-b",("shot_type":"lob")/g, '$1'),
+  const lines = matchLines(8_000).replaceAll(/"player_id":"player-b",("shot_type":"lob")/g, '$1');
+  new Committer(db).append(
+    ...court(
+      ...lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ),
   );
-  await courtd(['token', 'rotate', '--data', data!]);
-  await courtd(['import', events!, '--data', data!]);
-  const [session] = JSON.parse((await courtd(['session', 'list', '--json', '--data', data!])).stdout);
-  const { status, stderr } = await courtd(['report', session.session_id, ...['-o', file!, '--data', data!]]);
+  db.close();
+  const [session] = JSON.parse((await courtd(['session', 'list', '--json', '--data', data])).stdout);
+  const { status, stderr } = await courtd(['report', session.session_id, ...['-o', file, '--data', data]]);
   if (status !== 0) throw new Error(stderr);
-  return file!;
+  return file;
 }
 
 t.test('axe finds no violation of WCAG 2.1 A and AA, in any look', { skip }, async (t) => {
   const browser = await launch(t);
-  const folder = temporaryFolder(t);
-  const file = await report(folder);
+  const file = await report(t);
   for (const [width, scheme, media] of LOOKS) {
     const { page } = await open(browser, file, width, scheme);
     await page.emulateMedia({ media });
@@ -81,35 +86,38 @@ t.test('axe finds no violation of WCAG 2.1 A and AA, in any look', { skip }, asy
   }
 });
 
-t.test('a keyboard alone opens every table, and a screen reader finds its headings', { skip }, async (t) => {
-  const browser = await launch(t);
-  const file = await report(temporaryFolder(t));
-  for (const width of [390, 1280]) {
-    const { page } = await open(browser, file, width, 'light');
-    const tables = await page.locator('table').count();
-    const reached = new Set<number>();
-    let at: unknown;
-    while (at !== 'BODY') {
-      await page.keyboard.press('Tab');
-      at = await page.evaluate(`(() => {
+t.test(
+  'a keyboard alone reaches every table, and a screen reader finds its headings',
+  { skip },
+  async (t) => {
+    const browser = await launch(t);
+    const file = await report(t);
+    for (const width of [390, 1280]) {
+      const { page } = await open(browser, file, width, 'light');
+      const tables = await page.locator('table').count();
+      const reached = new Set<number>();
+      let at: unknown;
+      while (at !== 'BODY') {
+        await page.keyboard.press('Tab');
+        at = await page.evaluate(`(() => {
         const at = document.activeElement;
-        if (at.tagName === 'SUMMARY' && !at.parentElement.open) return 'closed';
         return at.matches('.scroll') ? [...document.querySelectorAll('.scroll')].indexOf(at) : at.tagName;
       })()`);
-      if (at === 'closed') await page.keyboard.press('Enter');
-      if (typeof at === 'number') reached.add(at);
-    }
-    t.equal(reached.size, tables, `${reached.size} of ${tables} tables`);
-    t.ok(tables > 15);
+        if (typeof at === 'number') reached.add(at);
+      }
+      t.equal(reached.size, tables, `${reached.size} of ${tables} tables`);
+      t.ok(tables >= 4);
 
-    const session = await page.context().newCDPSession(page);
-    const { nodes } = await session.send('Accessibility.getFullAXTree');
-    const count = (role: string) => nodes.filter((node) => !node.ignored && node.role?.value === role).length;
-    t.equal(count('table'), tables, `to a screen reader they are tables at a width of ${width}`);
-    t.equal(count('columnheader'), await page.locator('thead th').count());
-    t.equal(count('rowheader'), await page.locator('tbody th').count());
-    t.equal(count('cell'), await page.locator('tbody td').count());
-    t.equal(count('image'), await page.locator('svg').count());
-    await page.close();
-  }
-});
+      const session = await page.context().newCDPSession(page);
+      const { nodes } = await session.send('Accessibility.getFullAXTree');
+      const count = (role: string) =>
+        nodes.filter((node) => !node.ignored && node.role?.value === role).length;
+      t.equal(count('table'), tables, `to a screen reader they are tables at a width of ${width}`);
+      t.equal(count('columnheader'), await page.locator('thead th').count());
+      t.equal(count('rowheader'), await page.locator('tbody th').count());
+      t.equal(count('cell'), await page.locator('tbody td').count());
+      t.equal(count('image'), await page.locator('svg').count());
+      await page.close();
+    }
+  },
+);

@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { askDuckDb } from '../harness/duckdb.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { csvObjects } from '../harness/rfc4180.ts';
-import { Committer, court, reseal, scratch, stoppedBox } from '../harness/scratchStore.ts';
+import { Committer, court, reseal, scratch } from '../harness/scratchStore.ts';
 
 runInProcess();
 
@@ -73,12 +73,12 @@ t.test('CSV, Parquet and the view events have a column for it', async (t) => {
 t.test(
   'an export with the mark can be imported: here it is a duplicate, elsewhere what was left',
   async (t) => {
-    const other = stoppedBox(t, 0);
+    const [box, other] = [await Daemon.run(t, data, ''), await Daemon.start(t)];
     const ndjson = ['export', 'session-1', '--format', 'ndjson'];
     const file = path.join(temporaryFolder(t), 'out.ndjson');
     fs.writeFileSync(file, await out(...ndjson));
-    const here = await courtd(['import', file, '--data', data]);
-    t.match(here, { status: 0, stderr: /2 events of 1 file: 0 accepted, 2 duplicates\./ });
+    const here = await box.command('import', file);
+    t.match(here, { status: 0, stderr: /2 events of 1 file: 0 accepted, 2 duplicates/ });
     t.match(await other.command('import', file), { status: 0 });
     const { stdout } = await other.command(...ndjson);
     t.strictSame(

@@ -149,19 +149,6 @@ t.test(
     t.match(log[0], /"erased":true,"event":\{.*"payload":\{\}/);
     t.match(log[2], /"erased":true,"event":\{.*"opponents":\["p-2","erased-\w{8}"\]/);
     t.ok(await isSound(data));
-    const file = path.join(folder, 'buffer.ndjson');
-    fs.writeFileSync(
-      file,
-      [...old.slice(0, 3), her(9, 'BALL_HIT')].map((one) => `${eventOf(one)}\n`).join(''),
-    );
-    t.match(await courtd(['import', file, '--data', data, '--json']), { status: 0 });
-    t.equal(logOf(data).length, 6);
-    t.notMatch(
-      logOf(data)
-        .filter((_, i) => i !== 3)
-        .join(''),
-      /anna/i,
-    );
 
     const bare = newData();
     const lines = await rebuildFrom(log.join(''), bare);

@@ -135,7 +135,7 @@ t.test(
     const images = page.getByRole('img');
     t.equal(await images.count(), await page.locator('svg').count());
     for (const image of await images.all()) t.ok((await image.getAttribute('aria-label'))!.length > 10);
-    t.equal(await page.getByRole('region').count(), 15, 'every section is a landmark with a name');
+    t.equal(await page.getByRole('region').count(), 12, 'every section is a landmark with a name');
     const pdf = (await page.pdf({ preferCSSPageSize: true, printBackground: true })).toString('latin1');
     const sizes = [...pdf.matchAll(/\/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]/g)].map(([, ...sides]) =>
       sides.map(Number).map(Math.round),

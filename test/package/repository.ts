@@ -69,7 +69,9 @@ export async function walkUpdates(
       `${box.root}/root/events.ndjson`,
       `${JSON.stringify({ ...event(), session_id: 'kept' })}\n`,
     );
-    await box.must('courtd', 'import', '/root/events.ndjson');
+    const store =
+      'courtd serve >/dev/null & until courtd import /root/events.ndjson; do sleep 0.2; done; kill $!; wait';
+    await box.must('sh', '-c', store);
   });
   const before = await box.must('courtd', 'export', 'kept', '--format', 'ndjson');
 

@@ -60,7 +60,7 @@ async function rebuild(sources: readonly string[], options: RebuildOptions): Pro
 
 async function* standardInput(): AsyncGenerator<Buffer> {
   try {
-    yield* readUnpacked(STDIN, () => {});
+    yield* readUnpacked(STDIN);
   } catch (error) {
     throw error instanceof UnreadableFile ? new OperatorError(`Of standard input, ${error.message}`) : error;
   }

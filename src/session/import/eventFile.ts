@@ -1,7 +1,6 @@
-import { BATCH_EVENTS, BODY_BYTES, LINE_BYTES } from '../../base/limits.ts';
+import { BODY_BYTES, LINE_BYTES } from '../../base/limits.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
 import { JsonError } from '../../protocol/jsonLexer.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import type { EventRules } from '../../protocol/validate.ts';
@@ -23,83 +22,42 @@ export class FileFault extends Error {
   }
 }
 
-/** A line of a file, without its end; numbered from 1 on. Where it has been decoded: its event alone. */
-export interface FileLine {
+/** An event of a file. */
+export interface FileEvent {
+  /** Its JSON text alone. */
   readonly text: Buffer;
-  readonly number: number;
-  /** Where it has been refused before. */
-  readonly refused?: RefusedPlace | undefined;
-}
-
-/** An event of a refused request. */
-interface RefusedPlace {
-  readonly requestId: string;
-  /** From 0 on. */
-  readonly index: number;
-}
-
-export interface FileBatch {
-  readonly events: readonly CourtEvent[];
-  /** The place of each of them. */
-  readonly lines: readonly FileLine[];
-}
-
-/** How large a batch may be. An event that is larger is a batch of its own. */
-export interface BatchLimits {
-  readonly events: number;
-  readonly bytes: number;
-}
-
-/** As large as a request may be. */
-export const REQUEST_LIMITS: BatchLimits = { events: BATCH_EVENTS, bytes: BODY_BYTES };
-
-interface ReadOptions {
-  readonly limits: BatchLimits;
-  readonly rules: EventRules;
-  /** Takes the fault of a line, which is left out; absent: it is thrown. */
-  readonly onFault?: ((fault: FileFault) => void) | undefined;
+  /** The number of its line, from 1 on. */
+  readonly line: number;
 }
 
 /**
- * Reads a file of one event a line; empty lines count and hold none. Each line is what a request with one event would be.
- * @yields batches that are as large as they may be.
- * @throws {FileFault} Of the batch that it is in, nothing has been given.
+ * Reads a file of one event per line; empty lines count and hold none. Each is what a request with one event would be.
+ * @param onFault takes the fault of a line, which is left out; absent: it is thrown.
+ * @throws {FileFault}
  */
-export async function* readBatches(
+export async function* readEvents(
   file: string,
-  { limits, rules, onFault }: ReadOptions,
-  onRead: (bytes: number) => void,
-): AsyncGenerator<FileBatch> {
-  let [events, lines]: [CourtEvent[], FileLine[]] = [[], []];
-  let bytes = 0;
-  for await (const line of linesOf(file, onRead)) {
-    let decoded: ReturnType<typeof decodeLine>;
+  rules: EventRules,
+  onFault: (fault: FileFault) => void = (fault) => {
+    throw fault;
+  },
+): AsyncGenerator<FileEvent> {
+  for await (const { text, number } of linesOf(file)) {
     try {
-      decoded = decodeLine(unmarked(line), rules);
+      const event = eventIn(unmarked(text), number, rules);
+      if (event !== undefined) yield { text: event, line: number };
     } catch (error) {
-      if (onFault === undefined || !(error instanceof FileFault)) throw error;
+      if (!(error instanceof FileFault)) throw error;
       onFault(error);
-      continue;
     }
-    if (decoded === undefined) continue;
-    // Each with its line end.
-    const added = decoded.line.text.length + 1;
-    if (events.length === limits.events || (events.length > 0 && bytes + added > limits.bytes)) {
-      yield { events, lines };
-      [events, lines, bytes] = [[], [], 0];
-    }
-    events.push(decoded.event);
-    lines.push(decoded.line);
-    bytes += added;
   }
-  if (events.length > 0) yield { events, lines };
 }
 
-async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGenerator<FileLine> {
+async function* linesOf(file: string): AsyncGenerator<{ text: Buffer; number: number }> {
   let parts: Buffer[] = [];
   let [bytes, number] = [0, 1];
   try {
-    for await (const piece of readUnpacked(file, onRead)) {
+    for await (const piece of readUnpacked(file)) {
       for (let from = 0; ; ) {
         const end = piece.indexOf(LINE_FEED, from);
         const part = piece.subarray(from, end < 0 ? piece.length : end);
@@ -123,89 +81,54 @@ async function* linesOf(file: string, onRead: (bytes: number) => void): AsyncGen
 const MARK = /^\s*\{\s*"erased"\s*:\s*true\s*,(?=\s*"event_id")/;
 const MARK_BYTES = 64;
 
-function unmarked(line: FileLine): FileLine {
-  const mark = MARK.exec(line.text.toString('latin1', 0, MARK_BYTES));
-  if (mark === null) return line;
-  return { ...line, text: Buffer.concat([Buffer.from('{'), line.text.subarray(mark[0].length)]) };
+function unmarked(text: Buffer): Buffer {
+  const mark = MARK.exec(text.toString('latin1', 0, MARK_BYTES));
+  return mark === null ? text : Buffer.concat([Buffer.from('{'), text.subarray(mark[0].length)]);
 }
 
-/**
- * What stands around the event in an export is dropped: the time of receipt is that of this box.
- * @returns undefined for an empty line.
- */
-function decodeLine(line: FileLine, rules: EventRules): { event: CourtEvent; line: FileLine } | undefined {
-  const { text, number } = line;
+/** @returns the event of a line, without what an export writes around it; undefined for an empty line. @throws {FileFault} */
+function eventIn(text: Buffer, number: number, rules: EventRules): Buffer | undefined {
   const first = text.find((byte) => !SPACES.has(byte));
   if (first === undefined) return undefined;
-  if (first === OPEN_ARRAY) {
+  if (first === OPEN_ARRAY)
     throw new FileFault(number, 'the line is an array: put each event on a line of its own.');
+  const event = innerEvent(text) ?? text;
+  if (event === 'body')
+    throw new FileFault(number, 'the line is a body that is no list of events: replace it by its events.');
+  if (event.length > BODY_BYTES) throw tooLong(number);
+  try {
+    decodeBatch(event, rules);
+    return event;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const isOther = number === 1 && error.code === 'invalid_json';
+    throw new FileFault(number, `${sentenceOf(error)}${isOther ? ` ${OTHER_FORMAT}` : ''}`);
   }
-  const whole = decode(text, rules);
-  if (!(whole instanceof Problem)) return alone(whole, line);
-  // An event may have fields of these names in front: it was tried as it stands.
-  const inner = whole.code === 'invalid_json' ? undefined : innerEvent(text);
-  if (inner === 'body')
-    throw new FileFault(
-      number,
-      'the line is a body that could not be parted into events: replace it by them.',
-    );
-  const found = inner === undefined ? whole : decode(inner.text, rules);
-  if (!(found instanceof Problem)) return alone(found, { ...inner!, number });
-  // Then what follows the event belongs to the line, and the fault is that of the line.
-  const sentence = sentenceOf(found.code === 'invalid_json' ? whole : found);
-  throw new FileFault(
-    number,
-    number === 1 && whole.code === 'invalid_json' ? `${sentence} ${OTHER_FORMAT}` : sentence,
-  );
-}
-
-/** @throws {FileFault} where the event itself is too large. */
-function alone(event: CourtEvent, line: FileLine): { event: CourtEvent; line: FileLine } {
-  if (line.text.length > BODY_BYTES) throw tooLong(line.number);
-  return { event, line };
 }
 
 function tooLong(line: number): FileFault {
   return new FileFault(line, `the line is longer than ${BODY_BYTES} bytes: no event may be so large.`);
 }
 
-function decode(text: Buffer, rules: EventRules): CourtEvent | Problem {
-  try {
-    return decodeBatch(text, rules)[0]!;
-  } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
-  }
-}
-
-/**
- * @returns the event in a line of an export that has more than events; 'body' for one that has a body in its place; undefined where it
- * is none of them.
- */
-function innerEvent(text: Buffer): Pick<FileLine, 'text' | 'refused'> | 'body' | undefined {
-  const around: Record<string, unknown> = {};
-  let event: Buffer | undefined;
-  let hasBody = false;
+/** @returns the event in a line that has more; 'body' for a line of `rejections export` with a body; undefined for any other line. */
+function innerEvent(text: Buffer): Buffer | 'body' | undefined {
+  let event: Buffer | 'body' | undefined;
   try {
     const json = new JsonReader(text);
     json.skipSpaces();
     if (!json.isAtObject) return undefined;
     for (let more = json.enterAround(); more; more = json.nextMember()) {
       const { name, at, isAtObject } = json;
-      const value = json.read();
+      json.read();
       if (name === 'event' && isAtObject) event = text.subarray(at, json.at);
-      else if (name === 'body') hasBody = true;
-      else if (AROUND.includes(name)) around[name] = value;
-      else return undefined;
+      else if (name === 'body') event ??= 'body';
+      else if (!AROUND.includes(name)) return undefined;
     }
+    return text.subarray(json.at).every((byte) => SPACES.has(byte)) ? event : undefined;
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;
   }
-  const { request_id: requestId, index } = around;
-  if (event === undefined) return hasBody && requestId !== undefined ? 'body' : undefined;
-  const isRefused = typeof requestId === 'string' && typeof index === 'number';
-  return { text: event, refused: isRefused ? { requestId, index } : undefined };
 }
 
 /** @returns for a line, the sentence that a client would get for a body. */

@@ -24,16 +24,14 @@ export class UnreadableFile extends Error {}
 
 /**
  * @param file its name, or `-` for standard input.
- * @param onRead is told how many bytes of the file have been read.
  * @yields the content of a file in pieces, unpacked where it is gzip. All that can be unpacked comes before what is wrong with the rest.
  * @throws {UnreadableFile}
  */
-export async function* readUnpacked(file: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
+export async function* readUnpacked(file: string): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0);
   let gzip: Unpacker | undefined;
   try {
     for await (const read of openStream(file)) {
-      onRead(read.length);
       let piece = read;
       if (head.length < GZIP.length) {
         piece = head = Buffer.concat([head, read]);

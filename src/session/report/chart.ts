@@ -57,7 +57,8 @@ export class Chart {
   /** Draws bars and the axis that they stand on. */
   bars(bars: readonly Line[]): this {
     const { left, right, bottom } = this.#area;
-    const marks = bars.map((bar) => this.#in.rect(bar, {}, [0.5, 0]));
+    const widthPx = this.#in.x(bars[0]?.x2 ?? 1) - this.#in.x(bars[0]?.x1 ?? 0);
+    const marks = bars.map((bar) => this.#in.rect(bar, {}, [Math.min(0.5, widthPx / 4), 0]));
     this.#marks.push(mark('g', { fill: 'var(--in)' }, marks));
     return this.#line({ x1: left, y1: bottom, x2: right, y2: bottom });
   }

@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { type HttpAnswer, requestAnswer } from '../../base/httpAnswer.ts';
+import { membersOf } from '../../base/json.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
+import { askStatus } from '../../control/controlClient.ts';
+import { rulesOf } from '../../control/eventRules.ts';
+import type { ProblemMembers } from '../../protocol/errors.ts';
+import type { EventRules } from '../../protocol/validate.ts';
+import { type FileEvent, FileFault, readEvents, sentenceOf } from '../../session/import/eventFile.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { json, notEmpty } from '../options/optionParsers.ts';
+import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+
+const HELP = `
+A line is one event, as a camera sends it, an export writes it, or "courtd tail
+--json" and "courtd rejections export" print it. The time of receipt is that of
+the import. An event that is stored already is not stored again, so a file can
+be imported again.
+
+Examples:
+  courtd import --dry-run session-7.ndjson.gz
+  ssh old-box courtd export session-7 --format ndjson | courtd import -`;
+
+export function define(command: Command): void {
+  command
+    .description('store the events of files through the running daemon, each once')
+    .argument(
+      '<file...>',
+      'NDJSON, plain or gzip; - is standard input',
+      (file: string, files: string[] = []) => [...files, notEmpty(file)],
+    )
+    .option('--dry-run', 'check every line and store nothing')
+    .addOption(json())
+    .addHelpText('after', HELP)
+    .action((files, _options, command) => importFiles(files, command.optsWithGlobals()));
+}
+
+interface ImportOptions extends DataOption, JsonOption {
+  readonly dryRun?: boolean;
+}
+
+/** What became of a file, as `--json` prints it. The counts but `events` are null in a dry run. */
+interface ImportedFile {
+  readonly file: string;
+  events: number;
+  accepted: number | null;
+  duplicates: number | null;
+  conflicts: number | null;
+  fault: { readonly line: number | null; readonly message: string } | null;
+}
+
+const COUNTS = ['events', 'accepted', 'duplicates', 'conflicts'] as const;
+
+/** How much is posted at a time: small enough to share a commit with cameras. */
+const BATCH = { events: 100, bytes: 256 * 1024 } as const;
+const ANSWER_MS = 35_000;
+/** How often a batch is sent that the daemon cannot store now, and seconds in between if it does not say. */
+const [TRIES, WAIT_S] = [30, 1];
+/** Faults of a file that a dry run prints. */
+const FAULTS_PRINTED = 50;
+
+async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
+  const { dryRun = false, json = false, data } = options;
+  if (!dryRun && (await askStatus(data)) === undefined)
+    throw new OperatorError(
+      `The daemon of ${data} does not run, and import needs it. Start it with "sudo systemctl start courtd", and import again.`,
+    );
+  const rules = await rulesOf(data);
+  const imported: ImportedFile[] = [];
+  try {
+    for (const file of files) {
+      const none = dryRun ? null : 0;
+      const one = { file, events: 0, accepted: none, duplicates: none, conflicts: none, fault: null };
+      imported.push(one);
+      await (dryRun ? checkFile(one, rules) : importFile(one, rules, data));
+    }
+  } finally {
+    const [events, accepted, duplicates, conflicts] = COUNTS.map((count) =>
+      dryRun && count !== 'events' ? null : imported.reduce((sum, one) => sum + (one[count] ?? 0), 0),
+    );
+    const of = `${counted(events!, 'event')} of ${counted(imported.length, 'file')}`;
+    if (json) printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files: imported });
+    else if (dryRun) say(`${of} can be imported. Nothing was stored.`);
+    else say(`${of}: ${accepted} accepted, ${counted(duplicates!, 'duplicate')}, ${conflicts} in conflict.`);
+  }
+  if (imported.some(({ fault }) => fault !== null)) process.exitCode = 1;
+}
+
+async function checkFile(one: ImportedFile, rules: EventRules): Promise<void> {
+  let faults = 0;
+  const onFault = (fault: FileFault) => {
+    if (++faults <= FAULTS_PRINTED) tell(one, fault);
+  };
+  try {
+    for await (const _event of readEvents(one.file, rules, onFault)) one.events++;
+  } catch (error) {
+    if (!(error instanceof FileFault)) throw error;
+    onFault(error);
+  }
+  if (faults > FAULTS_PRINTED) say(`${one.file}: ${faults - FAULTS_PRINTED} more lines are wrong.`);
+}
+
+/** Stores a file up to the batch with the first fault. */
+async function importFile(one: ImportedFile, rules: EventRules, data: DataDirectory): Promise<void> {
+  const progress = new Progress();
+  let [batch, bytes, lastLine]: [FileEvent[], number, number] = [[], 0, 0];
+  const flush = async () => {
+    if (batch.length > 0) await post(one, data, batch);
+    lastLine = batch.at(-1)?.line ?? lastLine;
+    [batch, bytes] = [[], 0];
+    progress.show(() => `${one.file}: ${counted(one.events, 'event')}`);
+  };
+  try {
+    for await (const event of readEvents(one.file, rules)) {
+      if (batch.length >= BATCH.events || bytes + event.text.length > BATCH.bytes) await flush();
+      batch.push(event);
+      bytes += event.text.length;
+    }
+    await flush();
+  } catch (error) {
+    if (!(error instanceof FileFault)) throw error;
+    tell(one, error);
+    if (error.line !== null)
+      say(
+        `${one.file}: the events up to line ${lastLine} are stored. Correct the file and import it again: no event is stored twice.`,
+      );
+  } finally {
+    progress.clear();
+  }
+}
+
+function tell(one: ImportedFile, { line, message }: FileFault): void {
+  one.fault ??= { line, message };
+  say(`${one.file}:${line === null ? '' : `${line}:`} ${message}`);
+}
+
+/** Posts events over `control.sock` as one request. @throws {FileFault} if one is at fault. @throws {OperatorError} if they cannot be stored. */
+async function post(one: ImportedFile, data: DataDirectory, batch: readonly FileEvent[]): Promise<void> {
+  const list = batch.map(({ text }) => text.toString()).join(',');
+  // The largest event leaves no room for brackets.
+  const body = Buffer.from(batch.length === 1 ? list : `[${list}]`);
+  for (let tries = 1; ; tries++) {
+    const sentAt = performance.now();
+    const { status, headers, body: text } = await send(data, body);
+    const { accepted, duplicates, code, error, ...problem } = membersOf(text);
+    if (status === 202) {
+      one.events += batch.length;
+      one.accepted! += Number(accepted);
+      one.duplicates! += Number(duplicates);
+      one.conflicts! += Number(headers['courtd-conflicts'] ?? 0);
+      // Cameras get at least half of the time.
+      return sleep(performance.now() - sentAt);
+    }
+    if (status === 413 && batch.length > 1) {
+      // The daemon takes less in one request than others do (`--body-limit`).
+      const half = Math.ceil(batch.length / 2);
+      await post(one, data, batch.slice(0, half));
+      return post(one, data, batch.slice(half));
+    }
+    if (status === 400 || status === 413) throw faultOf(batch, { ...problem, error });
+    if (status !== 503 || code === 'storage_full' || tries === TRIES)
+      throw new OperatorError(
+        `The daemon of ${data} did not store the events: ${error ?? `it answered ${status}`} Import again when that is solved: no event is stored twice.`,
+      );
+    await sleep(1_000 * (Number(headers['retry-after']) || WAIT_S));
+  }
+}
+
+async function send(data: DataDirectory, body: Buffer): Promise<HttpAnswer> {
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length };
+  const options = { socketPath: data.file('controlSocket'), path: '/v1/events', method: 'POST', headers };
+  try {
+    return await requestAnswer({ ...options, agent: false }, body, { wholeMs: ANSWER_MS });
+  } catch {
+    throw new OperatorError(
+      `The daemon of ${data} stopped before it answered. Start it with "sudo systemctl start courtd", and import again: no event is stored twice.`,
+    );
+  }
+}
+
+/** @param problem what the daemon answered. */
+function faultOf(batch: readonly FileEvent[], problem: ProblemMembers & { error?: unknown }): FileFault {
+  const [first] = problem.invalid ?? [];
+  const members = first === undefined ? problem : { details: first.issues };
+  const message = sentenceOf({ message: String(problem.error ?? ''), members });
+  return new FileFault(batch[first?.index ?? 0]?.line ?? null, message);
+}
